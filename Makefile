@@ -1,0 +1,53 @@
+# make lab     open the first notebook in JupyterLab
+# make test    style, types and tests (what CI runs)
+# make slow    the tests marked slow
+# make bench   side by side with jax, into bench/RESULTS.md
+#
+# Everything lives in .venv, made with PYTHON (3.11 or newer): make test PYTHON=python3.12
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+NOTEBOOK ?= notebooks/01_see_a_training_step.ipynb
+PYTEST_ARGS ?=
+LAB_ARGS ?=
+
+# In a container one is often root, and JupyterLab asks to be told that it may run so.
+ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+
+.PHONY: lab test style types pytest slow bench clean
+.DELETE_ON_ERROR:
+
+lab: $(VENV)/.installed-lab
+	$(BIN)/python -m jupyterlab --ServerApp.ip=127.0.0.1 $(ALLOW_ROOT) $(LAB_ARGS) $(NOTEBOOK)
+
+test: style types pytest
+
+style: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-test
+	$(BIN)/mypy
+
+pytest: $(VENV)/.installed-test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+slow: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
+
+# One stamp per extra: an install runs again only when pyproject.toml has changed.
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[$*]'
+	touch $@
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo 'xlascope needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,62 @@
+"""xlascope: a JAX you can see through.
+
+Names are found on first use: importing the package loads nothing of the engine, and boots nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+#: Where each public name lives. A name mapped to a module ending in ":" is that module itself.
+_HOMES = {
+    **dict.fromkeys(
+        (
+            "ShapeDtypeStruct block_until_ready clear_caches device_get device_put eval_shape grad hessian jacfwd jacobian "
+            "jacrev jit jvp linearize make_jaxpr value_and_grad vjp vmap"
+        ).split(),
+        "api",
+    ),
+    **dict.fromkeys(
+        (
+            "default_backend device_count devices local_device_count local_devices process_count process_index"
+        ).split(),
+        "xla.backend",
+    ),
+    **dict.fromkeys("config disable_jit enable_x64".split(), "settings"),
+    "Array": "lax.array",
+}
+_MODULES = frozenset(
+    "config_module dtypes errors inspect lax nn numpy ops random records tree tree_util lib experimental".split()
+)
+#: Modules that stand apart from the engine: loading them boots nothing.
+_APART = frozenset("errors records".split())
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        if name not in _APART:
+            importlib.import_module("xlascope.numpy.methods")
+        return importlib.import_module(f"xlascope.{name}")
+    if name in _HOMES:
+        importlib.import_module("xlascope.numpy.methods")
+        value = getattr(importlib.import_module(f"xlascope.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'xlascope' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_MODULES})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What ``%load_ext xlascope`` runs: the notebook side, which is a package of its own."""
+    importlib.import_module("xlascope_ipython").load_ipython_extension(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """What ``%unload_ext xlascope`` runs."""
+    importlib.import_module("xlascope_ipython").unload_ipython_extension(shell)

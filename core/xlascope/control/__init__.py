@@ -1,0 +1,1 @@
+"""Operations that hold programs, and jit, which makes the first of them."""

@@ -1,0 +1,124 @@
+"""From a jaxpr to the record of it: names, labels, paths, lines, roles, and our count of floating-point operations."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from .. import records
+from .jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
+from .printer import Names, jaxpr_text, parameter_text, shown_parameters
+from .sources import locate
+
+
+def traced_record(
+    program: ClosedJaxpr,
+    number: int,
+    began: float,
+    seconds: float,
+    reason: str,
+    call_site: records.SourceRange | None,
+) -> records.Traced:
+    """The record of a trace."""
+    described = describe(program)
+    return records.Traced(
+        program=number,
+        function=program.name,
+        time=began,
+        seconds=seconds,
+        jaxpr=described,
+        text=jaxpr_text(program),
+        reason=reason,
+        call_site=call_site,
+        sources=source_texts(described),
+    )
+
+
+def describe(program: ClosedJaxpr) -> records.Jaxpr:
+    """A program as plain data."""
+    jaxpr = program.jaxpr
+    names = Names()
+    jaxpr_names(jaxpr, names)
+    return _Describer(names).jaxpr(jaxpr, "")
+
+
+def jaxpr_names(jaxpr: Jaxpr, names: Names) -> None:
+    """Name all variables of a program in the order in which its text shows them."""
+    jaxpr_text(jaxpr, names)
+
+
+class _Describer:
+    """Writes one program; remembers where each value was made, so that backward equations find their forward ones."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.made_at: dict[int, str] = {}
+
+    def jaxpr(self, jaxpr: Jaxpr, prefix: str) -> records.Jaxpr:
+        variables: dict[str, records.Variable] = {}
+        labels = [*[""] * len(jaxpr.constvars), *jaxpr.argument_names]
+        for index, v in enumerate((*jaxpr.constvars, *jaxpr.invars)):
+            self._variable(variables, v, labels[index] if index < len(labels) else "")
+        equations = []
+        for index, raw in enumerate(jaxpr.raw):
+            equations.append(self._equation(raw, f"{prefix}{index}", variables))
+        return records.Jaxpr(
+            name=jaxpr.name,
+            constants=tuple(self.names.of(v) for v in jaxpr.constvars),
+            inputs=tuple(self.names.of(v) for v in jaxpr.invars),
+            outputs=tuple(self.names.of(x) for x in jaxpr.outvars),
+            variables=variables,
+            equations=tuple(equations),
+        )
+
+    def _variable(self, variables: dict[str, records.Variable], v: Var, label: str = "") -> None:
+        name = self.names.of(v)
+        aval = v.aval
+        variables[name] = records.Variable(name, aval.shape, aval.dtype.name, aval.weak_type, label)
+
+    def _equation(self, raw: RawEquation, path: str, variables: dict[str, records.Variable]) -> records.Equation:
+        operation, inputs, outputs, code, lasti, origin = raw
+        bodies = tuple(self.jaxpr(body.jaxpr, f"{path}/") for body in operation.bodies())
+        for v in outputs:
+            self._variable(variables, v)
+            self.made_at.setdefault(id(v), path)
+        forward = None
+        if origin is not None and origin.forward is not None:
+            forward = self.made_at.get(id(origin.forward))
+        parameters = {k: v for k, v in shown_parameters(operation).items() if not isinstance(v, (ClosedJaxpr, Jaxpr))}
+        return records.Equation(
+            path=path,
+            operation=operation.name,
+            parameters=" ".join(f"{key}={parameter_text(value)}" for key, value in parameters.items()),
+            inputs=tuple(self.names.of(x) for x in inputs),
+            outputs=tuple(self.names.of(v) for v in outputs),
+            role=origin.role if origin is not None else "forward",  # type: ignore[arg-type]
+            source=locate(code, lasti),
+            transposes=forward if forward != path else None,
+            flops=operation.flops(_types(inputs), _types(outputs)) if not bodies else _total(bodies),
+            bodies=bodies,
+        )
+
+
+def _types(atoms: Sequence[Var | Literal]) -> list[Any]:
+    return [x.aval for x in atoms]
+
+
+def _total(bodies: Sequence[records.Jaxpr]) -> int:
+    return sum(equation.flops for body in bodies for equation in body.equations)
+
+
+def source_texts(program: records.Jaxpr) -> tuple[records.SourceText, ...]:
+    """The texts of the files that a program's equations come from, in order of appearance."""
+    files = dict.fromkeys(e.source.file for e in program.walk() if e.source is not None)
+    return tuple(text for file in files if (text := source_text(file)) is not None)
+
+
+def source_text(file: str) -> records.SourceText | None:
+    """The text of a file or notebook cell, None where it is not to be had."""
+    lines = linecache.getlines(file)
+    if not lines:
+        return None
+    return records.SourceText(file, os.path.basename(file), 1, "".join(lines))

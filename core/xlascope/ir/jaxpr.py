@@ -1,0 +1,162 @@
+"""Jaxprs: variables, literals, equations, and the programs made of them.
+
+While a program is traced its equations are plain tuples; they become :class:`Equation` objects when somebody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .avals import ShapedArray
+from .operation import Operation, Primitive
+
+
+class Var:
+    """A variable: its type, and while its program is being traced the trace that it belongs to. Compared by identity."""
+
+    __slots__ = ("_trace", "aval")
+
+    aval: ShapedArray
+
+    def __init__(self, aval: ShapedArray, trace: Any = None) -> None:
+        self.aval = aval
+        self._trace = trace
+
+    def __repr__(self) -> str:
+        return f"Var({self.aval.str_short()})"
+
+
+class Literal:
+    """A scalar constant written in the program itself."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: ShapedArray) -> None:
+        self.val = val
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"{self.val}:{self.aval.str_short()}"
+
+
+Atom = Var | Literal
+
+
+class Origin(NamedTuple):
+    """Where a derived equation comes from: the pass that made it, and the forward value whose derivative it computes."""
+
+    role: str
+    forward: Any
+    code: Any
+    lasti: int
+
+
+#: What a trace records per equation: operation, operands, results, code object and instruction of the user's line, origin.
+RawEquation = tuple[Operation, Sequence[Any], Sequence[Var], Any, int, Origin | None]
+
+
+class Equation:
+    """One equation of a jaxpr: ``outvars = operation invars``."""
+
+    __slots__ = ("code", "invars", "lasti", "operation", "origin", "outvars")
+
+    def __init__(self, raw: RawEquation) -> None:
+        self.operation, self.invars, self.outvars, self.code, self.lasti, self.origin = raw
+
+    @property
+    def primitive(self) -> Primitive:
+        """The handle of the operation, with its name."""
+        return self.operation.primitive
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The static parameters by name."""
+        return self.operation.params
+
+    @property
+    def source_info(self) -> tuple[Any, int]:
+        """Code object and instruction offset of the user's line, (None, -1) where there is none."""
+        return self.code, self.lasti
+
+    def __repr__(self) -> str:
+        return f"{list(self.outvars)} = {self.operation.name} {list(self.invars)}"
+
+
+class Jaxpr:
+    """A program: ``constvars`` and ``invars`` in, equations, ``outvars`` out."""
+
+    __slots__ = ("_argument_names", "_equations", "constvars", "invars", "name", "outvars", "raw")
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Atom],
+        raw: Sequence[RawEquation],
+        name: str = "",
+        argument_names: Sequence[str] | Callable[[], Sequence[str]] = (),
+    ) -> None:
+        self.constvars = tuple(constvars)
+        self.invars = tuple(invars)
+        self.outvars = tuple(outvars)
+        self.raw = raw
+        self.name = name
+        self._argument_names = argument_names
+        self._equations: list[Equation] | None = None
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """What the user calls the arguments, as far as that is known; found out when first asked."""
+        if callable(self._argument_names):
+            self._argument_names = tuple(self._argument_names())
+        return tuple(self._argument_names)
+
+    @property
+    def eqns(self) -> list[Equation]:
+        """The equations, in order."""
+        if self._equations is None:
+            self._equations = [Equation(raw) for raw in self.raw]
+        return self._equations
+
+    def __iter__(self) -> Iterator[Equation]:
+        return iter(self.eqns)
+
+
+class ClosedJaxpr:
+    """A jaxpr with the values of its constants.
+
+    ``derived`` keeps what was made from it (its jvp, its linearization, its executable …), so that it lives as long.
+    """
+
+    __slots__ = ("__weakref__", "consts", "derived", "jaxpr")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+        self.derived: dict[Any, Any] = {}
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        """The types of the arguments."""
+        return [v.aval for v in self.jaxpr.invars]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        """The types of the results."""
+        return [v.aval for v in self.jaxpr.outvars]
+
+    @property
+    def literals(self) -> list[Any]:
+        """The values of the constants (JAX's name for them)."""
+        return self.consts
+
+    @property
+    def eqns(self) -> list[Equation]:
+        """The equations, in order."""
+        return self.jaxpr.eqns
+
+    @property
+    def name(self) -> str:
+        """The name of the function that was traced."""
+        return self.jaxpr.name

@@ -1,0 +1,41 @@
+"""Three marks that rules meet instead of a value: nothing moves, the linear input, not mapped."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .avals import ShapedArray
+
+
+class Zero:
+    """The tangent or cotangent of something that does not move."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "ZERO"
+
+
+class NotMapped:
+    """The mapped axis of an operand that has none."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "NOT_MAPPED"
+
+
+class LinearInput:
+    """Stands, in a transpose rule, for an operand whose cotangent is asked for."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"LinearInput({self.aval.str_short()})"
+
+
+ZERO: Final = Zero()
+NOT_MAPPED: Final = NotMapped()

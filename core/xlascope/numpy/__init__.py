@@ -1,0 +1,1 @@
+"""NumPy's functions, for arrays and tracers."""

@@ -1,0 +1,488 @@
+"""Elementwise operations of two operands: arithmetic, comparison, logic, and the choice between values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from ..xla.builder import attribute
+from . import elementwise as e
+from . import shapes
+from .families import Binary, align, is_linear, stretch_values, stretched, sum_tangents, unstretch
+from .values import aval, match, shape_of, typed_scalar
+
+
+def _as_result(t: Any, z: Any) -> Any:
+    """A tangent spread over the result's shape, when its operand was stretched."""
+    shape, wanted = shape_of(t), shape_of(z)
+    if shape == wanted:
+        return t
+    return shapes.broadcast_in_dim(t, wanted, range(len(shape)) if shape else ())
+
+
+class Add(Binary, name="add"):
+    """x + y."""
+
+    hlo = "stablehlo.add"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return _as_result(t, z)
+
+    derivative_right = derivative_left
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,) = cotangents
+        return [unstretch(ct, x.aval) if is_linear(x) else None for x in operands]
+
+
+class Sub(Binary, name="sub"):
+    """x - y."""
+
+    hlo = "stablehlo.subtract"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return _as_result(t, z)
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return _as_result(e.neg(t), z)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, y) = cotangents, operands
+        return [
+            unstretch(ct, x.aval) if is_linear(x) else None,
+            unstretch(e.neg(ct), y.aval) if is_linear(y) else None,
+        ]
+
+
+class Mul(Binary, name="mul"):
+    """x times y."""
+
+    hlo = "stablehlo.multiply"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(_as_result(t, z) if shape_of(y) != shape_of(z) else t, y)
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(x, _as_result(t, z) if shape_of(x) != shape_of(z) else t)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, y) = cotangents, operands
+        return [
+            unstretch(mul(ct, y), x.aval) if is_linear(x) else None,
+            unstretch(mul(x, ct), y.aval) if is_linear(y) else None,
+        ]
+
+
+class Div(Binary, name="div"):
+    """x divided by y; the quotient of integers is cut off towards zero."""
+
+    hlo = "stablehlo.divide"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return div(_as_result(t, z) if shape_of(y) != shape_of(z) else t, y)
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return e.neg(mul(div(z, y), _as_result(t, z)))
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, y) = cotangents, operands
+        return [unstretch(div(ct, y), x.aval), None]
+
+
+class Rem(Binary, name="rem"):
+    """The remainder of x / y, with the sign of x."""
+
+    hlo = "stablehlo.remainder"
+    kinds = "if"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return _as_result(t, z)
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        quotient = div(x, y)
+        whole = mul(e.sign(quotient), e.floor(e.abs(quotient)))
+        return mul(e.neg(t), whole)
+
+
+class Pow(Binary, name="pow"):
+    """x to the power y."""
+
+    hlo = "stablehlo.power"
+    kinds = "fc"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        # y x^(y-1), and 0 where y is 0 (there x^(y-1) may be infinite)
+        exponent = select(eq(y, 0.0), 1.0, sub(y, 1.0))
+        return mul(_as_result(t, z), mul(y, pow(x, exponent)))
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        # log(x) x^y; where x is 0 the limit for positive y is 0
+        base = select(eq(x, 0.0), 1.0, x)
+        return mul(_as_result(t, z), mul(e.log(base), z))
+
+
+class Atan2(Binary, name="atan2"):
+    """The angle of the point (y, x)."""
+
+    hlo = "stablehlo.atan2"
+    kinds = "f"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(_as_result(t, z), div(y, add(e.square(x), e.square(y))))
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(_as_result(t, z), div(e.neg(x), add(e.square(x), e.square(y))))
+
+
+class _Extreme(Binary):
+    """The larger or smaller operand. Where they are equal each gets half of the derivative."""
+
+    kinds = "bif"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(_as_result(t, z), _share(x, y, z))
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(_as_result(t, z), _share(y, x, z))
+
+
+class Max(_Extreme, name="max"):
+    """The larger of x and y; NaN if either is."""
+
+    hlo = "stablehlo.maximum"
+
+
+class Min(_Extreme, name="min"):
+    """The smaller of x and y; NaN if either is."""
+
+    hlo = "stablehlo.minimum"
+
+
+def _share(x: Any, other: Any, z: Any) -> Any:
+    dtype = aval(z).dtype
+    return select(eq(x, z), select(eq(other, z), typed_scalar(0.5, dtype), typed_scalar(1, dtype)), typed_scalar(0, dtype))
+
+
+class _Comparison(Binary):
+    """A truth value from two operands."""
+
+    direction: ClassVar[str]
+    kinds = "bifc"
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (z,) = super().abstract_eval(operands)
+        return [shaped(z.shape, np.dtype("bool"))]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        direction = attribute(f"#stablehlo<comparison_direction {self.direction}>")
+        return builder.emit(  # type: ignore[no-any-return]
+            "stablehlo.compare", stretch_values(builder, operands), {"comparison_direction": direction}
+        )
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return ZERO
+
+    derivative_right = derivative_left
+
+
+class Eq(_Comparison, name="eq"):
+    """x == y."""
+
+    direction = "EQ"
+
+
+class Ne(_Comparison, name="ne"):
+    """x != y."""
+
+    direction = "NE"
+
+
+class Lt(_Comparison, name="lt"):
+    """x < y."""
+
+    direction = "LT"
+    kinds = "bif"
+
+
+class Le(_Comparison, name="le"):
+    """x <= y."""
+
+    direction = "LE"
+    kinds = "bif"
+
+
+class Gt(_Comparison, name="gt"):
+    """x > y."""
+
+    direction = "GT"
+    kinds = "bif"
+
+
+class Ge(_Comparison, name="ge"):
+    """x >= y."""
+
+    direction = "GE"
+    kinds = "bif"
+
+
+class _Bitwise(Binary):
+    """Logical on truth values, bitwise on integers; no derivative."""
+
+    kinds = "bi"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return ZERO
+
+    derivative_right = derivative_left
+
+
+class And(_Bitwise, name="and"):
+    """x and y."""
+
+    hlo = "stablehlo.and"
+
+
+class Or(_Bitwise, name="or"):
+    """x or y."""
+
+    hlo = "stablehlo.or"
+
+
+class Xor(_Bitwise, name="xor"):
+    """Either x or y."""
+
+    hlo = "stablehlo.xor"
+
+
+class ShiftLeft(_Bitwise, name="shift_left"):
+    """x with its bits moved up by y."""
+
+    hlo = "stablehlo.shift_left"
+    kinds = "i"
+
+
+class ShiftRightLogical(_Bitwise, name="shift_right_logical"):
+    """x with its bits moved down by y, zeros coming in."""
+
+    hlo = "stablehlo.shift_right_logical"
+    kinds = "i"
+
+
+class ShiftRightArithmetic(_Bitwise, name="shift_right_arithmetic"):
+    """x with its bits moved down by y, the sign coming in."""
+
+    hlo = "stablehlo.shift_right_arithmetic"
+    kinds = "i"
+
+
+class SelectN(Operation, name="select_n"):
+    """Elementwise ``cases[which]``; with a truth value, the first case where it is false, the second where it is true.
+
+    Cases without axes are spread over the result's shape.
+    """
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        which, *cases = operands
+        if which.dtype.kind != "b" or len(cases) != 2:
+            raise TypeError(f"select_n takes a truth value and two cases, got {which} and {len(cases)} cases")
+        if cases[0].dtype != cases[1].dtype:
+            raise TypeError(f"select_n takes cases of one dtype, got {cases[0].dtype.name} and {cases[1].dtype.name}")
+        shape = which.shape
+        for case in cases:
+            shape = stretched(self.name, shape, case.shape)
+        return [shaped(shape, cases[0].dtype, all(case.weak_type for case in cases))]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        which, first, second = stretch_values(builder, operands)
+        return builder.emit("stablehlo.select", [which, second, first])  # type: ignore[no-any-return]
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return results[0].size
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        which, *cases = primals
+        z = bind1(self, *primals)
+        if all(t is ZERO for t in tangents[1:]):
+            return [z], [ZERO]
+        moved = [typed_scalar(0, aval(z).dtype) if t is ZERO else _as_result(t, z) for t in tangents[1:]]
+        return [z], [bind1(self, which, *moved)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (which, first, second) = cotangents, operands
+        zero = typed_scalar(0, aval(ct).dtype)
+        return [
+            None,
+            unstretch(bind1(self, which, ct, zero), first.aval) if is_linear(first) else None,
+            unstretch(bind1(self, which, zero, ct), second.aval) if is_linear(second) else None,
+        ]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *align(operands, axes))], [0]
+
+
+class Clamp(Operation, name="clamp"):
+    """x limited to the range from low to high."""
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        low, x, high = operands
+        shape = stretched(self.name, stretched(self.name, x.shape, low.shape), high.shape)
+        return [shaped(shape, x.dtype, x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return builder.emit("stablehlo.clamp", stretch_values(builder, operands))  # type: ignore[no-any-return]
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return 2 * results[0].size
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        low, x, high = primals
+        t_low, t_x, t_high = tangents
+        z = bind1(self, low, x, high)
+        zero = typed_scalar(0, aval(z).dtype)
+        parts = []
+        if t_low is not ZERO:
+            parts.append(select(gt(low, x), _as_result(t_low, z), zero))
+        if t_x is not ZERO:
+            inside = bind1(_AND, gt(x, low), lt(x, high))
+            parts.append(select(inside, _as_result(t_x, z), zero))
+        if t_high is not ZERO:
+            parts.append(select(lt(high, x), _as_result(t_high, z), zero))
+        return [z], [sum_tangents(parts)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *align(operands, axes))], [0]
+
+
+_ADD, _SUB, _MUL, _DIV, _REM, _POW, _ATAN2, _MAX, _MIN = Add(), Sub(), Mul(), Div(), Rem(), Pow(), Atan2(), Max(), Min()
+_EQ, _NE, _LT, _LE, _GT, _GE = Eq(), Ne(), Lt(), Le(), Gt(), Ge()
+_AND, _OR, _XOR, _SELECT, _CLAMP = And(), Or(), Xor(), SelectN(), Clamp()
+_SHIFT_LEFT, _SHIFT_RIGHT_LOGICAL, _SHIFT_RIGHT_ARITHMETIC = ShiftLeft(), ShiftRightLogical(), ShiftRightArithmetic()
+
+
+def add(x: Any, y: Any) -> Any:
+    """x + y, elementwise."""
+    return bind1(_ADD, *match(x, y))
+
+
+def sub(x: Any, y: Any) -> Any:
+    """x - y, elementwise."""
+    return bind1(_SUB, *match(x, y))
+
+
+def mul(x: Any, y: Any) -> Any:
+    """x times y, elementwise."""
+    return bind1(_MUL, *match(x, y))
+
+
+def div(x: Any, y: Any) -> Any:
+    """x divided by y, elementwise; the quotient of integers is cut off towards zero."""
+    return bind1(_DIV, *match(x, y))
+
+
+def rem(x: Any, y: Any) -> Any:
+    """The remainder of x / y with the sign of x, elementwise."""
+    return bind1(_REM, *match(x, y))
+
+
+def pow(x: Any, y: Any) -> Any:
+    """x to the power y, elementwise."""
+    return bind1(_POW, *match(x, y))
+
+
+def atan2(x: Any, y: Any) -> Any:
+    """The angle of the point (y, x), elementwise."""
+    return bind1(_ATAN2, *match(x, y))
+
+
+def max(x: Any, y: Any) -> Any:
+    """The larger of x and y, elementwise."""
+    return bind1(_MAX, *match(x, y))
+
+
+def min(x: Any, y: Any) -> Any:
+    """The smaller of x and y, elementwise."""
+    return bind1(_MIN, *match(x, y))
+
+
+def eq(x: Any, y: Any) -> Any:
+    """x == y, elementwise."""
+    return bind1(_EQ, *match(x, y))
+
+
+def ne(x: Any, y: Any) -> Any:
+    """x != y, elementwise."""
+    return bind1(_NE, *match(x, y))
+
+
+def lt(x: Any, y: Any) -> Any:
+    """x < y, elementwise."""
+    return bind1(_LT, *match(x, y))
+
+
+def le(x: Any, y: Any) -> Any:
+    """x <= y, elementwise."""
+    return bind1(_LE, *match(x, y))
+
+
+def gt(x: Any, y: Any) -> Any:
+    """x > y, elementwise."""
+    return bind1(_GT, *match(x, y))
+
+
+def ge(x: Any, y: Any) -> Any:
+    """x >= y, elementwise."""
+    return bind1(_GE, *match(x, y))
+
+
+def bitwise_and(x: Any, y: Any) -> Any:
+    """Logical and of truth values, bitwise and of integers."""
+    return bind1(_AND, *match(x, y))
+
+
+def bitwise_or(x: Any, y: Any) -> Any:
+    """Logical or of truth values, bitwise or of integers."""
+    return bind1(_OR, *match(x, y))
+
+
+def bitwise_xor(x: Any, y: Any) -> Any:
+    """Either of truth values, bitwise exclusive or of integers."""
+    return bind1(_XOR, *match(x, y))
+
+
+def shift_left(x: Any, y: Any) -> Any:
+    """x with its bits moved up by y."""
+    return bind1(_SHIFT_LEFT, *match(x, y))
+
+
+def shift_right_logical(x: Any, y: Any) -> Any:
+    """x with its bits moved down by y, zeros coming in."""
+    return bind1(_SHIFT_RIGHT_LOGICAL, *match(x, y))
+
+
+def shift_right_arithmetic(x: Any, y: Any) -> Any:
+    """x with its bits moved down by y, the sign coming in."""
+    return bind1(_SHIFT_RIGHT_ARITHMETIC, *match(x, y))
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """``on_true`` where ``pred`` holds, ``on_false`` elsewhere."""
+    on_true, on_false = match(on_true, on_false)
+    return bind1(_SELECT, pred, on_false, on_true)
+
+
+def select_n(which: Any, *cases: Any) -> Any:
+    """``cases[which]``, elementwise; a truth value chooses the first case where it is false."""
+    return bind1(_SELECT, which, *cases)
+
+
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """x limited to the range from ``min`` to ``max``."""
+    low, _ = match(min, x)
+    high, _ = match(max, x)
+    return bind1(_CLAMP, low, x, high)

@@ -1,0 +1,374 @@
+"""Slices at computed places, gathering by index arrays, and the additions and updates that undo them.
+
+Gather and scatter follow the StableHLO specification's dimension numbers, the batching ones included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from ..xla.builder import attribute, integers
+from . import arithmetic as a
+from . import shapes
+from .families import is_linear, sum_tangents, type_of
+from .values import aval, shape_of
+
+
+class DynamicSlice(Operation, name="dynamic_slice"):
+    """A block of size slice_sizes that begins at computed indices, moved inside where it would leave the operand."""
+
+    slice_sizes: tuple[int, ...]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, *starts = operands
+        if len(starts) != x.ndim or any(size > have for size, have in zip(self.slice_sizes, x.shape, strict=True)):
+            raise TypeError(f"cannot take a block of size {self.slice_sizes} at {len(starts)} indices from shape {x.shape}")
+        return [shaped(self.slice_sizes, x.dtype, x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return builder.emit(  # type: ignore[no-any-return]
+            "stablehlo.dynamic_slice", operands, {"slice_sizes": integers(self.slice_sizes)}
+        )
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        t = tangents[0]
+        return [bind1(self, *primals)], [ZERO if t is ZERO else bind1(self, t, *primals[1:])]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, *starts) = cotangents, operands
+        return [dynamic_update_slice(shapes.zeros_of(x.aval), ct, starts), *[None] * len(starts)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x, *starts), (axis, *start_axes) = operands, axes
+        if all(a is NOT_MAPPED for a in start_axes):
+            x = shapes.moveaxis(x, axis, 0)
+            size = shape_of(x)[0]
+            zero = np.zeros((), aval(starts[0]).dtype)[()] if starts else np.int32(0)
+            return [bind1(DynamicSlice((size, *self.slice_sizes)), x, zero, *starts)], [0]
+        return _batched_gather(x, axis, starts, start_axes, self.slice_sizes)
+
+
+def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
+    """A block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``, moved inside where it would leave it."""
+    return bind1(DynamicSlice(tuple(map(int, slice_sizes))), operand, *_index_scalars(start_indices))
+
+
+def _index_scalars(indices: Sequence[Any]) -> list[Any]:
+    return [np.int32(i) if i.__class__ is int else i for i in indices]
+
+
+class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
+    """The operand with a block replaced, at computed indices."""
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, update, *starts = operands
+        fits = len(starts) == x.ndim == update.ndim and x.dtype == update.dtype
+        if not fits or any(size > have for size, have in zip(update.shape, x.shape, strict=True)):
+            raise TypeError(f"cannot put {update} at {len(starts)} indices into {x}")
+        return [shaped(x.shape, x.dtype, x.weak_type and update.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return builder.emit("stablehlo.dynamic_update_slice", operands)  # type: ignore[no-any-return]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        x, update, *starts = primals
+        tx, tu, *_ = tangents
+        z = bind1(self, *primals)
+        if tx is ZERO and tu is ZERO:
+            return [z], [ZERO]
+        moved = [shapes.zeros_of(aval(v)) if t is ZERO else t for v, t in ((x, tx), (update, tu))]
+        return [z], [bind1(self, *moved, *starts)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, update, *starts) = cotangents, operands
+        sizes = type_of(update).shape
+        ct_x = dynamic_update_slice(ct, shapes.zeros_of(type_of(update)), starts) if is_linear(x) else None
+        ct_update = dynamic_slice(ct, starts, sizes) if is_linear(update) else None
+        return [ct_x, ct_update, *[None] * len(starts)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # Writing a block is scattering it whole: the batched form is a scatter with batching dimensions.
+        (x, update, *starts), (axis, update_axis, *start_axes) = operands, axes
+        size = _size_of(operands, axes)
+        x = shapes.mapped_in_front(x, axis, size)
+        update = shapes.mapped_in_front(update, update_axis, size)
+        if all(s is NOT_MAPPED for s in start_axes):
+            zero = np.zeros((), aval(starts[0]).dtype)[()] if starts else np.int32(0)
+            return [bind1(self, x, update, zero, *starts)], [0]
+        rank = len(shape_of(x)) - 1
+        block = shape_of(update)[1:]
+        clamped = [
+            a.clamp(0, s, have - want) for s, have, want in zip(starts, shape_of(x)[1:], block, strict=True)
+        ]
+        indices = _stacked(clamped, start_axes, size)
+        numbers = ScatterDimensionNumbers(
+            tuple(range(1, rank + 1)), (), tuple(range(1, rank + 1)), (0,), (0,)
+        )
+        return [bind1(Scatter(numbers, "clip"), x, indices, update)], [0]
+
+
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
+    """``operand`` with the block that begins at ``start_indices`` replaced by ``update``."""
+    return bind1(DynamicUpdateSlice(), operand, update, *_index_scalars(start_indices))
+
+
+class GatherDimensionNumbers(NamedTuple):
+    """Which axes of a gather mean what; the names are StableHLO's."""
+
+    offset_dims: tuple[int, ...]
+    collapsed_slice_dims: tuple[int, ...]
+    start_index_map: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    start_indices_batching_dims: tuple[int, ...] = ()
+
+
+class ScatterDimensionNumbers(NamedTuple):
+    """Which axes of a scatter mean what; the names are StableHLO's."""
+
+    update_window_dims: tuple[int, ...]
+    inserted_window_dims: tuple[int, ...]
+    scatter_dims_to_operand_dims: tuple[int, ...]
+    operand_batching_dims: tuple[int, ...] = ()
+    scatter_indices_batching_dims: tuple[int, ...] = ()
+
+
+class Gather(Operation, name="gather"):
+    """Blocks of the operand at indices; the last axis of the indices holds the coordinates. Indices are clamped."""
+
+    dimension_numbers: GatherDimensionNumbers
+    slice_sizes: tuple[int, ...]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, indices = operands
+        numbers = self.dimension_numbers
+        dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+        window = iter([size for axis, size in enumerate(self.slice_sizes) if axis not in dropped])
+        batch = iter(indices.shape[:-1])
+        rank = len(numbers.offset_dims) + indices.ndim - 1
+        shape = tuple(next(window) if axis in numbers.offset_dims else next(batch) for axis in range(rank))
+        return [shaped(shape, x.dtype, x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        numbers = self.dimension_numbers
+        text = (
+            f"#stablehlo.gather<offset_dims = {list(numbers.offset_dims)}, "
+            f"collapsed_slice_dims = {list(numbers.collapsed_slice_dims)}, "
+            f"operand_batching_dims = {list(numbers.operand_batching_dims)}, "
+            f"start_indices_batching_dims = {list(numbers.start_indices_batching_dims)}, "
+            f"start_index_map = {list(numbers.start_index_map)}, index_vector_dim = {builder.in_avals[1].ndim - 1}>"
+        )
+        return builder.emit(  # type: ignore[no-any-return]
+            "stablehlo.gather",
+            operands,
+            {"dimension_numbers": attribute(text), "slice_sizes": integers(self.slice_sizes)},
+        )
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x, indices), (t, _) = primals, tangents
+        return [bind1(self, x, indices)], [ZERO if t is ZERO else bind1(self, t, indices)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, indices) = cotangents, operands
+        n = self.dimension_numbers
+        scatter = ScatterDimensionNumbers(
+            n.offset_dims, n.collapsed_slice_dims, n.start_index_map, n.operand_batching_dims, n.start_indices_batching_dims
+        )
+        # gather clamps: the same clamping has to say where each cotangent goes
+        return [bind1(ScatterAdd(scatter, "clip"), shapes.zeros_of(x.aval), indices, ct), None]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x, indices), (axis, index_axis) = operands, axes
+        n = self.dimension_numbers
+        if index_axis is NOT_MAPPED:
+            x = shapes.moveaxis(x, axis, 0)
+            numbers = GatherDimensionNumbers(
+                (0, *_plus(n.offset_dims)),
+                _plus(n.collapsed_slice_dims),
+                _plus(n.start_index_map),
+                _plus(n.operand_batching_dims),
+                n.start_indices_batching_dims,
+            )
+            return [bind1(Gather(numbers, (shape_of(x)[0], *self.slice_sizes)), x, indices)], [0]
+        indices = shapes.moveaxis(indices, index_axis, 0)
+        if axis is NOT_MAPPED:
+            numbers = n._replace(
+                offset_dims=_plus(n.offset_dims), start_indices_batching_dims=_plus(n.start_indices_batching_dims)
+            )
+            return [bind1(Gather(numbers, self.slice_sizes), x, indices)], [0]
+        numbers = GatherDimensionNumbers(
+            _plus(n.offset_dims),
+            _plus(n.collapsed_slice_dims),
+            _plus(n.start_index_map),
+            (0, *_plus(n.operand_batching_dims)),
+            (0, *_plus(n.start_indices_batching_dims)),
+        )
+        return [bind1(Gather(numbers, (1, *self.slice_sizes)), shapes.moveaxis(x, axis, 0), indices)], [0]
+
+
+def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int]) -> Any:
+    """Blocks of ``operand`` of size ``slice_sizes`` at ``start_indices``, whose last axis holds the coordinates."""
+    return bind1(Gather(dimension_numbers, tuple(map(int, slice_sizes))), operand, start_indices)
+
+
+class _Scatter(Operation):
+    """Blocks written or added to the operand at indices. ``mode`` says what happens outside: "drop" or "clip"."""
+
+    dimension_numbers: ScatterDimensionNumbers
+    mode: str
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, _, updates = operands
+        if x.dtype != updates.dtype:
+            raise TypeError(f"{self.name} takes an operand and updates of one dtype, got {x} and {updates}")
+        return [shaped(x.shape, x.dtype)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        n = self.dimension_numbers
+        x, indices, updates = operands
+        if self.mode == "clip":
+            indices = self._clamped(builder, indices)
+        text = (
+            f"#stablehlo.scatter<update_window_dims = {list(n.update_window_dims)}, "
+            f"inserted_window_dims = {list(n.inserted_window_dims)}, "
+            f"input_batching_dims = {list(n.operand_batching_dims)}, "
+            f"scatter_indices_batching_dims = {list(n.scatter_indices_batching_dims)}, "
+            f"scatter_dims_to_operand_dims = {list(n.scatter_dims_to_operand_dims)}, "
+            f"index_vector_dim = {builder.in_avals[1].ndim - 1}>"
+        )
+        made = builder.operation(
+            "stablehlo.scatter", [x, indices, updates], {"scatter_dimension_numbers": attribute(text)}, regions=1
+        )
+        scalar = shaped((), builder.out_avals[0].dtype)
+        builder.fill_regions(made, [scalar] * 2, lambda old, new: [self.merge(builder, old, new, scalar)])
+        return list(made.results)
+
+    def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
+        """What an element becomes when an update falls on it."""
+        raise NotImplementedError
+
+    def _clamped(self, builder: Any, indices: Any) -> Any:
+        operand, index_aval, updates = builder.in_avals
+        n = self.dimension_numbers
+        dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
+        kept = [axis for axis in range(operand.ndim) if axis not in dropped]
+        window = dict(zip(kept, (updates.shape[axis] for axis in n.update_window_dims), strict=True))
+        limits = [operand.shape[axis] - window.get(axis, 1) for axis in n.scatter_dims_to_operand_dims]
+        row = builder.constant(np.array(limits), shaped((len(limits),), index_aval.dtype))
+        high = builder.broadcast(row, index_aval, (index_aval.ndim - 1,))
+        low = builder.broadcast(builder.constant(0, shaped((), index_aval.dtype)), index_aval)
+        return builder.emit1("stablehlo.clamp", [low, indices, high], index_aval)
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = _size_of(operands, axes)
+        x, indices, updates = (shapes.mapped_in_front(v, axis, size) for v, axis in zip(operands, axes, strict=True))
+        n = self.dimension_numbers
+        numbers = ScatterDimensionNumbers(
+            _plus(n.update_window_dims),
+            _plus(n.inserted_window_dims),
+            _plus(n.scatter_dims_to_operand_dims),
+            (0, *_plus(n.operand_batching_dims)),
+            (0, *_plus(n.scatter_indices_batching_dims)),
+        )
+        return [bind1(type(self)(numbers, self.mode), x, indices, updates)], [0]
+
+    def _gathered(self, x: Any, indices: Any, updates: ShapedArray) -> Any:
+        """What stands in the operand where the updates go."""
+        n = self.dimension_numbers
+        dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
+        window = iter([updates.shape[axis] for axis in n.update_window_dims])
+        sizes = tuple(1 if axis in dropped else next(window) for axis in range(len(shape_of(x))))
+        numbers = GatherDimensionNumbers(
+            n.update_window_dims,
+            n.inserted_window_dims,
+            n.scatter_dims_to_operand_dims,
+            n.operand_batching_dims,
+            n.scatter_indices_batching_dims,
+        )
+        return bind1(Gather(numbers, sizes), x, indices)
+
+
+class ScatterAdd(_Scatter, name="scatter_add"):
+    """Updates added to the operand at indices."""
+
+    def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
+        return builder.emit1("stablehlo.add", [old, new], scalar)
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return operands[2].size
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        x, indices, updates = primals
+        tx, _, tu = tangents
+        z = bind1(self, x, indices, updates)
+        if tu is ZERO:
+            return [z], [tx]
+        base = shapes.zeros_of(aval(x)) if tx is ZERO else tx
+        return [z], [bind1(self, base, indices, tu)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, indices, updates) = cotangents, operands
+        ct_updates = self._gathered(ct, indices, updates.aval) if is_linear(updates) else None
+        return [ct if is_linear(x) else None, None, ct_updates]
+
+
+class Scatter(_Scatter, name="scatter"):
+    """Updates put in place of the operand's elements at indices; one of them where several fall on one element."""
+
+    def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
+        return new
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # The operand's tangent survives where nothing was put. (Exact where no two updates share an element.)
+        x, indices, updates = primals
+        tx, _, tu = tangents
+        parts = []
+        if tx is not ZERO:
+            zeros = shapes.zeros_of(aval(updates))
+            parts.append(bind1(self, tx, indices, zeros))
+        if tu is not ZERO:
+            add = ScatterAdd(self.dimension_numbers, self.mode)
+            parts.append(bind1(add, shapes.zeros_of(aval(x)), indices, tu))
+        return [bind1(self, x, indices, updates)], [sum_tangents(parts)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        # Linear in the operand, the updates being zeros: its cotangent has zeros where something was put.
+        (ct,), (_, indices, updates) = cotangents, operands
+        return [bind1(self, ct, indices, shapes.zeros_of(aval(updates))), None, None]
+
+
+def _plus(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(axis + 1 for axis in axes)
+
+
+def _size_of(operands: Sequence[Any], axes: Sequence[Any]) -> int:
+    return next(shape_of(x)[axis] for x, axis in zip(operands, axes, strict=True) if axis is not NOT_MAPPED)
+
+
+def _stacked(starts: Sequence[Any], axes: Sequence[Any], size: int) -> Any:
+    """Scalar indices, each mapped or not, as an array of shape (size, number of indices)."""
+    columns = [
+        shapes.reshape(shapes.mapped_in_front(s, axis, size), (size, 1)) for s, axis in zip(starts, axes, strict=True)
+    ]
+    return shapes.concatenate(columns, 1)
+
+
+def _batched_gather(
+    x: Any, axis: Any, starts: Sequence[Any], start_axes: Sequence[Any], slice_sizes: tuple[int, ...]
+) -> tuple[list[Any], list[Any]]:
+    """Blocks at places that differ along the mapped axis: a gather."""
+    size = next(shape_of(s)[0] for s, a in zip(starts, start_axes, strict=True) if a is not NOT_MAPPED)
+    indices = _stacked(starts, start_axes, size)
+    rank = len(slice_sizes)
+    if axis is NOT_MAPPED:
+        numbers = GatherDimensionNumbers(tuple(range(1, rank + 1)), (), tuple(range(rank)))
+        return [gather(x, indices, numbers, slice_sizes)], [0]
+    axes = tuple(range(1, rank + 1))
+    numbers = GatherDimensionNumbers(axes, (), axes, (0,), (0,))
+    return [gather(shapes.moveaxis(x, axis, 0), indices, numbers, (1, *slice_sizes))], [0]

@@ -1,0 +1,136 @@
+"""The product of arrays over shared axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from ..xla.builder import attribute
+from . import shapes
+from .families import is_linear, require_kind, sum_tangents, type_of
+from .values import aval
+
+DimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+class DotGeneral(Operation, name="dot_general"):
+    """The sum of products over the contracting axes, for each index of the batch axes.
+
+    The result's axes are the batch axes, then what is left of the left operand, then what is left of the right one.
+    """
+
+    dimension_numbers: DimensionNumbers
+    precision: str | None
+    preferred_element_type: np.dtype[Any] | None
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, y = operands
+        (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
+        if x.dtype != y.dtype:
+            raise TypeError(f"dot_general takes operands of one dtype, got {x.dtype.name} and {y.dtype.name}")
+        require_kind(self.name, x.dtype, "bifc")
+        for i, j in zip((*contract_x, *batch_x), (*contract_y, *batch_y), strict=True):
+            if x.shape[i] != y.shape[j]:
+                raise TypeError(
+                    f"dot_general: axis {i} of shape {x.shape} and axis {j} of shape {y.shape} have different sizes, "
+                    f"{x.shape[i]} and {y.shape[j]}"
+                )
+        shape = (
+            *(x.shape[i] for i in batch_x),
+            *(x.shape[i] for i in free_axes(x.ndim, contract_x, batch_x)),
+            *(y.shape[j] for j in free_axes(y.ndim, contract_y, batch_y)),
+        )
+        return [shaped(shape, self.preferred_element_type or x.dtype, x.weak_type and y.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
+        numbers = attribute(
+            f"#stablehlo.dot<lhs_batching_dimensions = {list(batch_x)}, rhs_batching_dimensions = {list(batch_y)}, "
+            f"lhs_contracting_dimensions = {list(contract_x)}, rhs_contracting_dimensions = {list(contract_y)}>"
+        )
+        precision = f"#stablehlo<precision {(self.precision or 'default').upper()}>"
+        return builder.emit(  # type: ignore[no-any-return]
+            "stablehlo.dot_general",
+            operands,
+            {"dot_dimension_numbers": numbers, "precision_config": attribute(f"[{precision}, {precision}]")},
+        )
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        (contract_x, _), _ = self.dimension_numbers
+        return 2 * results[0].size * math.prod(operands[0].shape[i] for i in contract_x)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x, y), (tx, ty) = primals, tangents
+        parts = [ZERO if tx is ZERO else bind1(self, tx, y), ZERO if ty is ZERO else bind1(self, x, ty)]
+        return [bind1(self, x, y)], [sum_tangents(parts)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        # The cotangent's axes are (batch, free x, free y). For x it is multiplied with y over free y, which leaves
+        # (batch, free x, contracted axes in y's order); a transposition puts these where x has them.
+        (ct,), (x, y) = cotangents, operands
+        (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
+        rank_x, rank_y = len(type_of(x).shape), len(type_of(y).shape)
+        free_x, free_y = free_axes(rank_x, contract_x, batch_x), free_axes(rank_y, contract_y, batch_y)
+        count, batch = len(batch_x), tuple(range(len(batch_x)))
+        ct_x = ct_y = None
+        if is_linear(x):
+            over = tuple(range(count + len(free_x), count + len(free_x) + len(free_y)))
+            product = dot_general(ct, y, ((over, free_y), (batch, batch_y)), self.precision, x.aval.dtype)
+            ordered = [i for _, i in sorted(zip(contract_y, contract_x, strict=True))]
+            ct_x = _put_back(product, (*batch_x, *free_x, *ordered))
+        if is_linear(y):
+            over = tuple(range(count, count + len(free_x)))
+            product = dot_general(ct, x, ((over, free_x), (batch, batch_x)), self.precision, y.aval.dtype)
+            ordered = [j for _, j in sorted(zip(contract_x, contract_y, strict=True))]
+            ct_y = _put_back(product, (*batch_y, *free_y, *ordered))
+        return [ct_x, ct_y]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x, y), (axis_x, axis_y) = operands, axes
+        (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
+        if axis_x is not NOT_MAPPED and axis_y is not NOT_MAPPED:
+            numbers = (
+                (_shifted(contract_x, axis_x), _shifted(contract_y, axis_y)),
+                ((axis_x, *_shifted(batch_x, axis_x)), (axis_y, *_shifted(batch_y, axis_y))),
+            )
+            return [dot_general(x, y, numbers, self.precision, self.preferred_element_type)], [0]
+        if axis_y is NOT_MAPPED:  # the mapped axis becomes one of x's free axes
+            free = free_axes(len(aval(x).shape) - 1, contract_x, batch_x)
+            numbers = (_shifted(contract_x, axis_x), contract_y), (_shifted(batch_x, axis_x), batch_y)
+            place = len(batch_x) + sum(1 for i in free if i < axis_x)
+        else:
+            free = free_axes(len(aval(y).shape) - 1, contract_y, batch_y)
+            numbers = (contract_x, _shifted(contract_y, axis_y)), (batch_x, _shifted(batch_y, axis_y))
+            place = len(aval(x).shape) - len(contract_x) + sum(1 for j in free if j < axis_y)
+        return [dot_general(x, y, numbers, self.precision, self.preferred_element_type)], [place]
+
+
+def free_axes(rank: int, contract: Sequence[int], batch: Sequence[int]) -> tuple[int, ...]:
+    """The axes that are neither contracted nor batch axes, in order."""
+    return tuple(axis for axis in range(rank) if axis not in contract and axis not in batch)
+
+
+def _shifted(axes: Sequence[int], inserted: int) -> tuple[int, ...]:
+    return tuple(axis + (axis >= inserted) for axis in axes)
+
+
+def _put_back(product: Any, where: Sequence[int]) -> Any:
+    return shapes.transpose(product, tuple(int(i) for i in np.argsort(where)))
+
+
+def dot_general(
+    lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """The product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``."""
+    (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
+    numbers = (tuple(contract_x), tuple(contract_y)), (tuple(batch_x), tuple(batch_y))
+    name = None if precision is None else str(getattr(precision, "name", precision)).lower()
+    dtype = None if preferred_element_type is None else np.dtype(preferred_element_type)
+    return bind1(DotGeneral(numbers, name, dtype), lhs, rhs)

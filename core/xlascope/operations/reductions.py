@@ -1,0 +1,367 @@
+"""Reductions other than the sum: maximum, minimum, product, truth, positions of extremes, and running sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..dtypes import is_floating
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from ..xla.builder import attribute, integers
+from . import arithmetic as a
+from . import shapes
+from .families import Linear, require_kind
+from .values import aval, shape_of
+
+
+class _Reduction(Operation):
+    """Combines the elements along axes."""
+
+    axes: tuple[int, ...]
+
+    combine: ClassVar[str]
+    kinds: ClassVar[str]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        require_kind(self.name, x.dtype, self.kinds)
+        shape = tuple(size for axis, size in enumerate(x.shape) if axis not in self.axes)
+        return [shaped(shape, x.dtype, x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        start = self.start(builder.in_avals[0].dtype)
+        return shapes.reduce_region(builder, operands[0], self.axes, start, self.combine)
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        """The value that changes nothing."""
+        raise NotImplementedError
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return operands[0].size
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        moved = type(self)(tuple(a + 1 for a in self.axes))
+        return [bind1(moved, shapes.moveaxis(x, axis, 0))], [0]
+
+    def spread(self, y: Any, x: Any) -> Any:
+        """A result repeated along the reduced axes, to stand beside the operand."""
+        kept = tuple(axis for axis in range(len(shape_of(x))) if axis not in self.axes)
+        return shapes.broadcast_in_dim(y, shape_of(x), kept)
+
+
+class _Extreme(_Reduction):
+    """The largest or smallest element. Where several are equally extreme they share the derivative."""
+
+    kinds = "bif"
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (t,) = primals, tangents
+        y = bind1(self, x)
+        if t is ZERO:
+            return [y], [ZERO]
+        chosen = a.e.convert_element_type(a.eq(x, self.spread(y, x)), aval(x).dtype)
+        count = shapes.reduce_sum(chosen, self.axes)
+        return [y], [a.div(shapes.reduce_sum(a.mul(t, chosen), self.axes), count)]
+
+
+class ReduceMax(_Extreme, name="reduce_max"):
+    """The largest element along axes; NaN if there is one."""
+
+    combine = "stablehlo.maximum"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return lowest(dtype)
+
+
+class ReduceMin(_Extreme, name="reduce_min"):
+    """The smallest element along axes; NaN if there is one."""
+
+    combine = "stablehlo.minimum"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return highest(dtype)
+
+
+class ReduceProd(_Reduction, name="reduce_prod"):
+    """The product along axes."""
+
+    combine = "stablehlo.multiply"
+    kinds = "ifc"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return 1
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # d(x1 … xn) = sum of ti times the product of the others; the others' products come from products of what stands
+        # before and behind, so that a zero among the elements does no harm.
+        (x,), (t,) = primals, tangents
+        y = bind1(self, x)
+        if t is ZERO:
+            return [y], [ZERO]
+        shape = shape_of(x)
+        kept = tuple(axis for axis in range(len(shape)) if axis not in self.axes)
+        front = (*kept, *self.axes)
+        lead = tuple(shape[axis] for axis in kept)
+        flat = (*lead, int(np.prod([shape[axis] for axis in self.axes], dtype=int)))
+        values = shapes.reshape(shapes.transpose(x, front), flat)
+        moved = shapes.reshape(shapes.transpose(t, front), flat)
+        axis = len(lead)
+        others = a.mul(_exclusive_product(values, axis, False), _exclusive_product(values, axis, True))
+        return [y], [shapes.reduce_sum(a.mul(moved, others), (axis,))]
+
+
+def _exclusive_product(x: Any, axis: int, reverse: bool) -> Any:
+    """The product of what stands before (behind, when reversed) each element along an axis."""
+    size = shape_of(x)[axis]
+    if size == 0:
+        return x
+    running = bind1(CumProd(axis, reverse), x)
+    one = np.ones((), aval(x).dtype)[()]
+    config = [(0, 0, 0)] * len(shape_of(x))
+    config[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
+    return shapes.pad(running, one, config)
+
+
+class _Truth(_Reduction):
+    """A reduction of truth values."""
+
+    kinds = "bi"
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *primals)], [ZERO]
+
+
+class ReduceAnd(_Truth, name="reduce_and"):
+    """Whether all are true, along axes."""
+
+    combine = "stablehlo.and"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return True if dtype.kind == "b" else -1
+
+
+class ReduceOr(_Truth, name="reduce_or"):
+    """Whether any is true, along axes."""
+
+    combine = "stablehlo.or"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return 0
+
+
+class _ArgExtreme(Operation):
+    """The position of the first extreme element along one axis; of the first NaN if there is one."""
+
+    axes: tuple[int, ...]
+    index_dtype: np.dtype[Any]
+
+    direction: ClassVar[str]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        (axis,) = self.axes
+        if x.shape[axis] == 0:
+            raise ValueError(f"{self.name} along axis {axis} of shape {x.shape}, which has no elements")
+        require_kind(self.name, x.dtype, "bif")
+        return [shaped(tuple(size for i, size in enumerate(x.shape) if i != axis), self.index_dtype)]
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        """The value that every element beats."""
+        raise NotImplementedError
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x,), (aval_x,), (out,) = operands, builder.in_avals, builder.out_avals
+        scalar, index = shaped((), aval_x.dtype), shaped((), self.index_dtype)
+        positions = builder.emit1(
+            "stablehlo.iota", [], shaped(aval_x.shape, self.index_dtype), {"iota_dimension": attribute(f"{self.axes[0]} : i64")}
+        )
+        made = builder.operation(
+            "stablehlo.reduce",
+            [x, positions, builder.constant(self.start(aval_x.dtype), scalar), builder.constant(0, index)],
+            {"dimensions": integers(self.axes)},
+            [shaped(out.shape, aval_x.dtype), out],
+            regions=1,
+        )
+        builder.fill_regions(made, [scalar, index, scalar, index], lambda *v: self._better(builder, *v))
+        return [made.results[1]]
+
+    def _better(self, builder: Any, x: Any, i: Any, y: Any, j: Any) -> list[Any]:
+        """Of (x, i) and (y, j) the more extreme; of equals the earlier; NaN beats all."""
+        truth, scalar = shaped((), np.dtype("bool")), shaped((), builder.in_avals[0].dtype)
+        index = shaped((), self.index_dtype)
+
+        def compare(direction: str, left: Any, right: Any) -> Any:
+            which = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
+            return builder.emit1("stablehlo.compare", [left, right], truth, which)
+
+        def both(name: str, left: Any, right: Any) -> Any:
+            return builder.emit1(f"stablehlo.{name}", [left, right], truth)
+
+        better = both("or", compare(self.direction, x, y), compare("NE", x, x))
+        tie = both("and", both("or", compare("EQ", x, y), both("and", compare("NE", x, x), compare("NE", y, y))), compare("LT", i, j))
+        nan_later = both("and", both("and", compare("NE", x, x), compare("NE", y, y)), compare("GT", i, j))
+        keep = both("and", both("or", better, tie), builder.emit1("stablehlo.not", [nan_later], truth))
+        return [
+            builder.emit1("stablehlo.select", [keep, x, y], scalar),
+            builder.emit1("stablehlo.select", [keep, i, j], index),
+        ]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *primals)], [ZERO]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        moved = type(self)((self.axes[0] + 1,), self.index_dtype)
+        return [bind1(moved, shapes.moveaxis(x, axis, 0))], [0]
+
+
+class ArgMax(_ArgExtreme, name="argmax"):
+    """The position of the first largest element along an axis."""
+
+    direction = "GT"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return lowest(dtype)
+
+
+class ArgMin(_ArgExtreme, name="argmin"):
+    """The position of the first smallest element along an axis."""
+
+    direction = "LT"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return highest(dtype)
+
+
+class _Cumulative(Operation):
+    """Combines each element with all before it (behind it, when reversed) along an axis."""
+
+    axis: int
+    reverse: bool
+
+    combine: ClassVar[str]
+    initial: ClassVar[int]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        require_kind(self.name, operands[0].dtype, "ifc")
+        return list(operands)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x,), (aval_x,) = operands, builder.in_avals
+        rank, size = aval_x.ndim, aval_x.shape[self.axis]
+        scalar = shaped((), aval_x.dtype)
+        window = [size if axis == self.axis else 1 for axis in range(rank)]
+        low, high = (0, size - 1) if self.reverse else (size - 1, 0)
+        padding = ", ".join(f"[{low}, {high}]" if axis == self.axis else "[0, 0]" for axis in range(rank))
+        made = builder.operation(
+            "stablehlo.reduce_window",
+            [x, builder.constant(self.initial, scalar)],
+            {
+                "window_dimensions": integers(window),
+                "padding": attribute(f"dense<[{padding}]> : tensor<{rank}x2xi64>"),
+            },
+            regions=1,
+        )
+        builder.fill_regions(made, [scalar] * 2, lambda p, q: [builder.emit1(self.combine, [p, q], scalar)])
+        return list(made.results)
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return operands[0].size
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        moved = type(self)(self.axis + 1, self.reverse)
+        return [bind1(moved, shapes.moveaxis(x, axis, 0))], [0]
+
+
+class CumSum(_Cumulative, name="cumsum"):
+    """The running sum along an axis."""
+
+    combine = "stablehlo.add"
+    initial = 0
+
+    jvp = Linear.jvp
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        # element i adds to all results from i on: its cotangent is the sum of theirs, a running sum from the other end
+        (ct,) = cotangents
+        return [bind1(CumSum(self.axis, not self.reverse), ct)]
+
+
+class CumProd(_Cumulative, name="cumprod"):
+    """The running product along an axis."""
+
+    combine = "stablehlo.multiply"
+    initial = 1
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (t,) = primals, tangents
+        y = bind1(self, x)
+        if t is ZERO:
+            return [y], [ZERO]
+        return [y], [a.mul(y, bind1(CumSum(self.axis, self.reverse), a.div(t, x)))]
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """The smallest value of a dtype, -inf where there is one."""
+    if dtype.kind == "b":
+        return False
+    return -np.inf if is_floating(dtype) else np.iinfo(dtype).min
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """The largest value of a dtype, inf where there is one."""
+    if dtype.kind == "b":
+        return True
+    return np.inf if is_floating(dtype) else np.iinfo(dtype).max
+
+
+def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+    """The largest element along ``axes``."""
+    return bind1(ReduceMax(tuple(axes)), operand)
+
+
+def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+    """The smallest element along ``axes``."""
+    return bind1(ReduceMin(tuple(axes)), operand)
+
+
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+    """The product along ``axes``."""
+    return bind1(ReduceProd(tuple(axes)), operand)
+
+
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether all are true, along ``axes``."""
+    return bind1(ReduceAnd(tuple(axes)), operand)
+
+
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether any is true, along ``axes``."""
+    return bind1(ReduceOr(tuple(axes)), operand)
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The position of the first largest element along ``axis``."""
+    return bind1(ArgMax((axis,), np.dtype(index_dtype)), operand)
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The position of the first smallest element along ``axis``."""
+    return bind1(ArgMin((axis,), np.dtype(index_dtype)), operand)
+
+
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running sum along ``axis``."""
+    return bind1(CumSum(axis, reverse), operand)
+
+
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running product along ``axis``."""
+    return bind1(CumProd(axis, reverse), operand)

@@ -1,0 +1,50 @@
+"""Operands as rules and functions write them: Python scalars that take the other operand's dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray
+from ..trace.values import aval_of
+
+_scalars: dict[tuple[Any, type, np.dtype[Any]], Any] = {}
+PYTHON_SCALARS = (bool, int, float, complex)
+
+
+def typed_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A NumPy scalar of that dtype with the value of a Python scalar."""
+    if value == 0:  # 0.0 and -0.0 are equal keys and different values
+        return np.asarray(value).astype(dtype)[()]
+    key = (value, value.__class__, dtype)
+    found = _scalars.get(key)
+    if found is None:
+        found = _scalars[key] = np.asarray(value).astype(dtype)[()]
+    return found
+
+
+def match(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands, a Python scalar among them converted to the other's dtype."""
+    if x.__class__ in PYTHON_SCALARS:
+        if y.__class__ in PYTHON_SCALARS:
+            return x, y
+        return typed_scalar(x, y.dtype), y
+    if y.__class__ in PYTHON_SCALARS:
+        return x, typed_scalar(y, x.dtype)
+    return x, y
+
+
+def aval(x: Any) -> ShapedArray:
+    """The type of an operand."""
+    return aval_of(x)
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of an operand."""
+    return aval_of(x).shape
+
+
+def dtype_of(x: Any) -> np.dtype[Any]:
+    """The dtype of an operand."""
+    return aval_of(x).dtype

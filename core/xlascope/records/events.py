@@ -1,0 +1,167 @@
+"""What happened, one frozen record per stage: traced, lowered, compiled, executed, or failed.
+
+All times are seconds; ``time`` is seconds since the epoch at which the stage began. ``program`` is the number
+that joins the stages of one program; it is unique within a process.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from .programs import Jaxpr, SourceRange, SourceText
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A stage of a program begins: what the strip shows while it lasts."""
+
+    program: int
+    function: str
+    stage: Literal["trace", "lower", "compile", "run"]
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A function was traced to a jaxpr; ``reason`` says why this trace was needed."""
+
+    program: int
+    function: str
+    time: float
+    seconds: float
+    jaxpr: Jaxpr
+    text: str
+    reason: str
+    call_site: SourceRange | None = None
+    sources: tuple[SourceText, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A jaxpr became StableHLO."""
+
+    program: int
+    function: str
+    time: float
+    seconds: float
+    operations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One top-level instruction of the optimized HLO: what runs as a unit.
+
+    ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot or convolution
+    that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation alone.
+    ``equations`` are the paths of the equations whose HLO ended up inside; ``instructions`` counts the HLO
+    instructions inside (parameters and constants excluded) and ``unknown`` those of them that no equation is known for.
+    ``bytes_saved`` counts the intermediate results inside it that were neither written nor read back (our count).
+    """
+
+    name: str
+    opcode: str
+    kind: str
+    type_text: str
+    equations: tuple[str, ...]
+    instructions: int
+    unknown: int
+    bytes_read: int
+    bytes_written: int
+    bytes_saved: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """The compiler's memory statistics, in bytes."""
+
+    arguments: int
+    outputs: int
+    temporaries: int
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """StableHLO became an executable. ``flops`` and ``bytes_accessed`` are XLA's estimates (None when it gives none)."""
+
+    program: int
+    function: str
+    time: float
+    seconds: float
+    cache: Literal["miss", "hit"]
+    platform: str
+    devices: tuple[str, ...]
+    module: str
+    kernels: tuple[Kernel, ...]
+    hlo: str
+    flops: float | None = None
+    bytes_accessed: float | None = None
+    memory: MemoryUse | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One run of one kernel: seconds from the start of the step shown."""
+
+    kernel: str
+    start: float
+    duration: float
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """A kernel's measured time on one device, summed over the calls observed."""
+
+    kernel: str
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTime:
+    """What one device did in the observed window.
+
+    ``busy`` is the time during which at least one kernel of this program ran; ``kernels`` sums self times;
+    ``spans`` is one representative step (the median one), start to end.
+    """
+
+    device: str
+    busy: float
+    kernels: tuple[KernelTime, ...]
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """A program ran while somebody measured.
+
+    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock); ``observed_calls`` and ``window``
+    say how many calls and seconds the profiler saw; ``step`` is the median duration of an observed call.
+    """
+
+    program: int
+    function: str
+    time: float
+    calls: int
+    seconds: float
+    window: float
+    observed_calls: int
+    step: float
+    devices: tuple[DeviceTime, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A stage raised. ``source`` is the user's line."""
+
+    program: int | None
+    function: str
+    stage: str
+    time: float
+    error: str
+    message: str
+    source: SourceRange | None = None
+
+
+Record = Started | Traced | Lowered | Compiled | Executed | Failure

@@ -1,0 +1,127 @@
+"""A program as plain data: what a jaxpr says, without the engine that made it.
+
+Names of variables are unique in the whole program, bodies included, so an equation's operand is
+a variable when its text is a key of the ``variables`` of an enclosing :class:`Jaxpr`, and a literal
+otherwise. The ``path`` of an equation is its identity everywhere (StableHLO locations, HLO metadata,
+profiles, pictures): the equation indices from the outermost program, joined by ``/``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["forward", "tangent", "backward"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRange:
+    """Where something was written: file, 1-based lines, 0-based columns, enclosing function."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The text of one file (or cell) that a program's equations come from.
+
+    ``title`` is what a person calls it (``In[7]``, ``model.py``); ``first_line`` numbers its first line.
+    """
+
+    file: str
+    title: str
+    first_line: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of a jaxpr: its name, its type, and for arguments and results what the user calls it.
+
+    ``label`` is such as ``params[0][1]`` for an argument, ``""`` where nothing is known.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    weak_type: bool
+    label: str = ""
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes: elements times the dtype's width (our count)."""
+        elements = 1
+        for size in self.shape:
+            elements *= size
+        return -(-elements * _bits(self.dtype) // 8)
+
+    @property
+    def type_text(self) -> str:
+        """The type in jaxpr notation, ``f32[128,64]``."""
+        return f"{_short_dtype(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Equation:
+    """One equation: operation, operands, results, and where it comes from.
+
+    ``parameters`` is text (``axes=(0,)``); ``inputs`` are variable names or literal texts;
+    ``role`` says which pass made it; ``transposes`` is the path of the forward equation whose
+    derivative a tangent or backward equation computes; ``flops`` is our own count (0 for data movement);
+    ``bodies`` are the programs it holds (a nested jit's, a scan's).
+    """
+
+    path: str
+    operation: str
+    parameters: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    role: Role = "forward"
+    source: SourceRange | None = None
+    transposes: str | None = None
+    flops: int = 0
+    bodies: tuple[Jaxpr, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the function an equation calls (``jit[name=relu …]`` gives ``relu``), or its operation."""
+        return self.bodies[0].name if len(self.bodies) == 1 and self.bodies[0].name else self.operation
+
+
+@dataclass(frozen=True, slots=True)
+class Jaxpr:
+    """A jaxpr as data. ``variables`` holds those of this level only, in order of appearance."""
+
+    name: str
+    constants: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    variables: dict[str, Variable]
+    equations: tuple[Equation, ...]
+
+    def walk(self) -> Iterator[Equation]:
+        """Every equation of the program, bodies included, outermost first."""
+        for equation in self.equations:
+            yield equation
+            for body in equation.bodies:
+                yield from body.walk()
+
+
+def _bits(dtype: str) -> int:
+    digits = "".join(c for c in dtype.split("_")[0] if c.isdigit())
+    if dtype.startswith("float8"):
+        return 8
+    return int(digits) if digits else 8
+
+
+def _short_dtype(dtype: str) -> str:
+    for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
+        if dtype.startswith(long):
+            return short + dtype[len(long) :]
+    return dtype

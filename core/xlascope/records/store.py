@@ -1,0 +1,187 @@
+"""Records as JSON: one record as a dict, many as a versioned file."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import math
+import os
+import types
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from .events import Record
+
+#: The version that `save` writes and `load` reads: raised whenever a field changes its meaning or goes away.
+VERSION = 1
+
+
+def to_json(record: Record) -> dict[str, Any]:
+    """A record as a dict that JSON can hold: its class as ``kind``, its fields by name.
+
+    >>> from xlascope.records import Started
+    >>> to_json(Started(program=1, function="update", stage="trace", time=0.5))
+    {'kind': 'Started', 'program': 1, 'function': 'update', 'stage': 'trace', 'time': 0.5}
+    """
+    return {"kind": type(record).__name__, **_encoded(record)}
+
+
+def from_json(data: dict[str, Any]) -> Record:
+    """The record that :func:`to_json` made a dict of, equal in every field.
+
+    Raises ValueError that says where, for a dict that is not one.
+
+    >>> from_json({"kind": "Started", "program": 1, "function": "update", "stage": "trace", "time": 0.5})
+    Started(program=1, function='update', stage='trace', time=0.5)
+    >>> from_json({"kind": "Started", "program": "one"})
+    Traceback (most recent call last):
+    ValueError: Started.program: expected int, found 'one'
+    """
+    content = dict(_expect(dict, data))
+    kind = content.pop("kind", None)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise ValueError(f"no record of kind {kind!r}; there are {', '.join(_KINDS)}")
+    return cast(Record, _decoder(_KINDS[kind])(content))
+
+
+def save(records: Iterable[Record], file: str | os.PathLike[str]) -> None:
+    """Write records to a file, whole or not at all: a reader never sees half of it."""
+    text = json.dumps({"xlascope_records": VERSION, "records": [to_json(each) for each in records]})
+    target = Path(os.path.realpath(file))
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def load(file: str | os.PathLike[str]) -> tuple[Record, ...]:
+    """Read the records that :func:`save` wrote.
+
+    Raises ValueError, naming the file, when it is damaged, holds something else, or has another version.
+    """
+    try:
+        return tuple(map(from_json, _content(Path(file).read_bytes())))
+    except RecursionError:
+        raise ValueError(f"{os.fspath(file)}: nested too deeply to be records") from None
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(file)}: {error}") from error
+
+
+def _content(data: bytes) -> list[dict[str, Any]]:
+    try:
+        document = json.loads(data)
+    except ValueError as error:
+        raise ValueError(f"no JSON, or only a part of it ({error})") from error
+    if not isinstance(document, dict) or "xlascope_records" not in document:
+        raise ValueError("no xlascope records (the key 'xlascope_records' is missing)")
+    version = document["xlascope_records"]
+    if version != VERSION or isinstance(version, bool):
+        raise ValueError(f"xlascope records of version {version!r}; this xlascope reads version {VERSION}")
+    return cast(list[dict[str, Any]], _expect(list, document.get("records")))
+
+
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(Record)}
+
+_Decoder = Callable[[Any], Any]
+
+
+def _encoded(value: Any) -> Any:
+    if is_dataclass(value):
+        return {name: _encoded(getattr(value, name)) for name in _names(value.__class__)}
+    if isinstance(value, tuple):
+        return [_encoded(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _encoded(each) for key, each in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)  # JSON has no word for these
+    return value
+
+
+@functools.cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(kind))
+
+
+@functools.cache
+def _decoder(hint: Any) -> _Decoder:
+    """The function that makes a value of a type (as a field's annotation says it) out of JSON."""
+    if isinstance(hint, type) and is_dataclass(hint):
+        return functools.partial(_decode_dataclass, hint)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple:
+        return functools.partial(_decode_tuple, arguments[0])
+    if origin is dict:
+        return functools.partial(_decode_dict, arguments[1])
+    if origin in (Union, types.UnionType):
+        return functools.partial(_decode_optional, arguments[0])
+    if origin is Literal:
+        return functools.partial(_decode_choice, arguments)
+    return functools.partial(_decode_float if hint is float else _expect, hint)
+
+
+def _decode_dataclass(kind: type, data: Any) -> Any:
+    content = _expect(dict, data)
+    unknown = set(content).difference(_names(kind))
+    if unknown:
+        raise ValueError(f"{kind.__name__} has no field {min(unknown)!r}")
+    values = {}
+    for name, required, decode in _fields(kind):
+        if name in content:
+            try:
+                values[name] = decode(content[name])
+            except ValueError as error:
+                raise ValueError(f"{kind.__name__}.{name}: {error}") from None
+        elif required:
+            raise ValueError(f"{kind.__name__}.{name}: missing")
+    return kind(**values)
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[tuple[str, bool, _Decoder], ...]:
+    hints = get_type_hints(kind)
+    return tuple(
+        (each.name, each.default is MISSING and each.default_factory is MISSING, _decoder(hints[each.name]))
+        for each in fields(kind)
+    )
+
+
+def _decode_tuple(element: Any, data: Any) -> Any:
+    return tuple(map(_decoder(element), _expect(list, data)))
+
+
+def _decode_dict(element: Any, data: Any) -> Any:
+    decode = _decoder(element)
+    return {key: decode(each) for key, each in _expect(dict, data).items()}
+
+
+def _decode_optional(present: Any, data: Any) -> Any:
+    return None if data is None else _decoder(present)(data)
+
+
+def _decode_choice(choices: tuple[Any, ...], data: Any) -> Any:
+    if data not in choices:
+        raise ValueError(f"expected one of {', '.join(map(repr, choices))}, found {_short(data)}")
+    return data
+
+
+def _decode_float(kind: type, data: Any) -> float:
+    if isinstance(data, str) and data in ("nan", "inf", "-inf"):
+        return float(data)
+    return float(_expect(int, data)) if isinstance(data, int) else cast(float, _expect(kind, data))
+
+
+def _expect(kind: type, data: Any) -> Any:
+    if not isinstance(data, kind) or (isinstance(data, bool) and kind is not bool):
+        raise ValueError(f"expected {kind.__name__}, found {_short(data)}")
+    return data
+
+
+def _short(data: Any) -> str:
+    text = repr(data)
+    return text if len(text) <= 60 else f"{text[:60]}…"

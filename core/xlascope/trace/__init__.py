@@ -1,0 +1,1 @@
+"""The current trace, the tracer, staging to a jaxpr."""

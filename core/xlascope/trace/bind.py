@@ -1,0 +1,32 @@
+"""Where every operation begins: to the current trace, or to the device at once when there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir.operation import Operation
+from ..xla import arrays  # noqa: F401  (gives arrays their face)
+from ..xla.dispatch import run, run1, set_tracer_class, use_avals
+from .state import STATE
+from .tracer import Tracer
+from .values import aval_of
+
+use_avals(aval_of)
+set_tracer_class(Tracer)
+
+
+def bind(operation: Operation, *operands: Any) -> list[Any]:
+    """Apply an operation to operands; returns the list of its results."""
+    trace = STATE.trace
+    if trace is None:
+        return run(operation, operands)
+    results: list[Any] = trace.bind(operation, operands)
+    return results
+
+
+def bind1(operation: Operation, *operands: Any) -> Any:
+    """Apply an operation that has one result, and return it."""
+    trace = STATE.trace
+    if trace is None:
+        return run1(operation, operands)
+    return trace.bind(operation, operands)[0]

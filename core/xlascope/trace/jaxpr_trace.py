@@ -1,0 +1,123 @@
+"""Staging: a trace that records each operation as an equation. The variable is the tracer."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
+from ..ir.operation import Operation
+from ..ir.sources import is_library
+from ..runtime.boot import in_trace
+from ..xla.backend import ArrayImpl
+from .methods import leaked_error
+from .state import STATE
+from .tracer import Tracer
+from .values import aval_of, scalar_literal
+
+
+class JaxprTracer(Tracer, Var):
+    """A variable of the program being recorded. When its trace ends it becomes a plain ``Var``."""
+
+    __slots__ = ()
+
+    def __init__(self, aval: ShapedArray, trace: JaxprTrace) -> None:
+        self.aval = aval
+        self._trace = trace
+
+    __hash__ = object.__hash__
+
+
+class JaxprTrace:
+    """Records equations; ``parent`` is the trace that was current when it began."""
+
+    __slots__ = ("alive", "consts", "constvars", "equations", "lifted", "parent")
+
+    def __init__(self, parent: Any) -> None:
+        self.parent = parent
+        self.equations: list[RawEquation] = []
+        self.constvars: list[JaxprTracer] = []
+        self.consts: list[Any] = []
+        self.lifted: dict[int, JaxprTracer] = {}
+        self.alive = True
+
+    def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
+        """Record an operation and return its results."""
+        inputs = [x if x.__class__ is JaxprTracer and x._trace is self else self.lift(x) for x in operands]
+        outputs = [JaxprTracer(aval, self) for aval in operation.abstract_eval([x.aval for x in inputs])]
+        self.record(operation, inputs, outputs)
+        return outputs
+
+    def record(self, operation: Operation, inputs: Sequence[Any], outputs: Sequence[JaxprTracer]) -> None:
+        """Append an equation with the user's line, or with the origin that is current."""
+        origin = STATE.origin
+        if origin is not None:
+            self.equations.append((operation, inputs, outputs, origin.code, origin.lasti, origin))
+            return
+        frame = sys._getframe(2)
+        while is_library[frame.f_code.co_filename]:
+            if frame.f_back is None:
+                self.equations.append((operation, inputs, outputs, None, -1, None))
+                return
+            frame = frame.f_back
+        self.equations.append((operation, inputs, outputs, frame.f_code, frame.f_lasti, None))
+
+    def lift(self, x: Any) -> Any:
+        """The operand that stands for ``x``: a literal for a scalar, a constant variable for an array or an outer tracer."""
+        if x.__class__ is Literal or (x.__class__ is JaxprTracer and x._trace is self):
+            return x
+        if isinstance(x, Tracer):
+            if not x._trace.alive:
+                raise leaked_error(x)
+            return self._constant(x)
+        if isinstance(x, ArrayImpl) or (isinstance(x, np.ndarray) and x.ndim):
+            return self._constant(x)
+        return scalar_literal(x, aval_of(x))
+
+    def _constant(self, x: Any) -> JaxprTracer:
+        found = self.lifted.get(id(x))
+        if found is None:
+            found = self.lifted[id(x)] = JaxprTracer(aval_of(x), self)
+            self.constvars.append(found)
+            self.consts.append(x)
+        return found
+
+    def end(self) -> None:
+        """Turn the tracers into plain variables, so that nothing can be computed with them any more."""
+        self.alive = False
+        for variable in self.constvars:
+            variable.__class__ = Var  # type: ignore[assignment]
+            variable._trace = None
+        for equation in self.equations:
+            for variable in equation[2]:
+                variable.__class__ = Var  # type: ignore[assignment]
+                variable._trace = None
+
+
+def stage(
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[ShapedArray],
+    name: str = "",
+    argument_names: Sequence[str] | Callable[[], Sequence[str]] = (),
+) -> ClosedJaxpr:
+    """The program that ``function`` (flat operands to a flat list of results) computes for operands of those types."""
+    previous, previous_origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
+    trace = JaxprTrace(previous)
+    invars = [JaxprTracer(aval, trace) for aval in avals]
+    try:
+        STATE.trace, STATE.origin = trace, None
+        in_trace.set_local(True)
+        outvars = [trace.lift(x) for x in function(*invars)]
+        jaxpr = Jaxpr(trace.constvars, invars, outvars, trace.equations, name, argument_names)
+        return ClosedJaxpr(jaxpr, trace.consts)
+    finally:
+        STATE.trace, STATE.origin = previous, previous_origin
+        in_trace.set_local(was_in_trace)
+        trace.end()
+        for variable in invars:
+            variable.__class__ = Var  # type: ignore[assignment]
+            variable._trace = None

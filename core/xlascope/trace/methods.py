@@ -1,0 +1,53 @@
+"""The table of what arrays and tracers can do, filled once by ``numpy/methods.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import UnexpectedTracerError
+from ..ir.jaxpr import Var
+from ..xla.backend import ArrayImpl
+from .tracer import Tracer
+
+OPERATORS = (
+    "__abs__ __add__ __and__ __divmod__ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __invert__ __iter__ __le__ __lshift__ "
+    "__lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __radd__ __rand__ __rdivmod__ __rfloordiv__ "
+    "__rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __round__ __rpow__ __rrshift__ __rshift__ __rsub__ __rtruediv__ "
+    "__rxor__ __sub__ __truediv__ __xor__"
+).split()
+METHODS = (
+    "all any argmax argmin astype clip conj conjugate copy cumprod cumsum diagonal dot flatten max mean min prod ravel repeat "
+    "reshape round squeeze std sum swapaxes take trace transpose var"
+).split()
+PROPERTIES = "T at imag mT nbytes itemsize real".split()
+
+
+def install(table: Mapping[str, Any]) -> None:
+    """Give arrays and tracers the operators, methods and properties of ``table``; raises KeyError naming what is missing."""
+    missing = [name for name in (*OPERATORS, *METHODS, *PROPERTIES) if name not in table]
+    if missing:
+        raise KeyError(f"the method table lacks {', '.join(missing)}")
+    for name in (*OPERATORS, *METHODS, *PROPERTIES):
+        setattr(Tracer, name, table[name])
+        setattr(ArrayImpl, name, table[name])
+    for name in (*OPERATORS, *METHODS):
+        if name not in ("__eq__", "__ne__"):
+            setattr(Var, name, _leaked(name))
+
+
+def _leaked(name: str) -> Callable[..., Any]:
+    def raise_leaked(self: Var, *args: Any, **kwargs: Any) -> Any:
+        raise leaked_error(self)
+
+    raise_leaked.__name__ = name
+    return raise_leaked
+
+
+def leaked_error(value: Any) -> UnexpectedTracerError:
+    """The error for a tracer whose trace has ended."""
+    return UnexpectedTracerError(
+        f"a traced value of type {value.aval.str_short()} was used after the function it belongs to had been traced. "
+        "It was probably stored in a global, an attribute or a list by a function under jit, grad or vmap. "
+        "Return the value from the function instead of storing it."
+    )

@@ -1,0 +1,131 @@
+"""The tracer: what a traced function computes with, and what it says when it is asked for a value it does not have.
+
+Arithmetic, indexing and the rest of what arrays can do come from the method table (``methods.py``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
+from ..ir.avals import ShapedArray
+from .source import user_line, where_text
+
+_IF_HELP = (
+    "Under jit, vmap and the like a function is run once with tracers, so its Python control flow cannot depend on values. "
+    "Use xlascope.numpy.where or lax.cond/lax.while_loop instead, or make the argument static "
+    "(jit(f, static_argnums=...)). Under grad without jit it works as it stands."
+)
+_NUMBER_HELP = (
+    "Keep it an array (x.astype(int) instead of int(x)), compute it outside the traced function, or make the argument "
+    "static (jit(f, static_argnums=...))."
+)
+_ARRAY_HELP = "Use xlascope.numpy in place of numpy for what depends on traced values."
+
+
+class Tracer:
+    """Stands for an array while a function is traced. Subclasses say how; they have ``aval`` and ``_trace``."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    aval: ShapedArray
+    _trace: Any
+
+    def concrete(self) -> Any:
+        """The array behind the tracer when its value is known, else None."""
+        return None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype gives way to those of other operands."""
+        return self.aval.weak_type
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of an array without axes")
+        return self.aval.shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(self._value(TracerBoolConversionError, "the truth value of", _IF_HELP))
+
+    def __int__(self) -> int:
+        return int(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP))
+
+    def __float__(self) -> float:
+        return float(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP))
+
+    def __complex__(self) -> complex:
+        return complex(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP))
+
+    def __index__(self) -> int:
+        value = self._value(TracerIntegerConversionError, "the integer in", _NUMBER_HELP)
+        return int(value.__index__())
+
+    def item(self, *args: Any) -> Any:
+        """The element as a Python number; raises ConcretizationTypeError while it is not known."""
+        return self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP).item(*args)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists; raises ConcretizationTypeError while they are not known."""
+        return self._value(ConcretizationTypeError, "the numbers in", _NUMBER_HELP).tolist()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TracerArrayConversionError(_message("a NumPy array of", self, _ARRAY_HELP))
+
+    def _value(self, error: type[Exception], what: str, fix: str) -> Any:
+        value = self.concrete()
+        if value is None:
+            raise error(_message(what, self, fix))
+        return value
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise TypeError(
+            "traced arrays cannot be changed in place: instead of x[index] = y write x = x.at[index].set(y)"
+            + where_text(user_line())
+        )
+
+    def block_until_ready(self) -> Tracer:
+        """Nothing to wait for: the tracer itself."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"Traced<{self.aval.str_short()}>"
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec) if not spec or self.concrete() is None else format(self.concrete(), spec)
+
+
+def _message(what: str, tracer: Tracer, fix: str) -> str:
+    return (
+        f"Abstract value passed where a concrete value is required: {what} {tracer!r} is not known while the function "
+        f"is traced{where_text(user_line())}.\n{fix}"
+    )

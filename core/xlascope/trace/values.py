@@ -1,0 +1,62 @@
+"""What may be an operand: arrays, tracers, NumPy arrays, Python scalars; and their types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical
+from ..ir.avals import ShapedArray, shaped
+from ..ir.jaxpr import Literal, Var
+from ..xla.backend import ArrayImpl
+from .methods import leaked_error
+from .source import user_line, where_text
+from .tracer import Tracer
+
+_PYTHON_SCALARS = (bool, int, float, complex)
+
+
+def aval_of(x: Any) -> ShapedArray:
+    """The abstract value of an operand; raises TypeError when it is no array, scalar or tracer.
+
+    >>> aval_of(2.0)
+    ShapedArray(float32[], weak_type=True)
+    """
+    if isinstance(x, (ArrayImpl, Tracer, Literal)):
+        aval: ShapedArray = x.aval
+        return aval if isinstance(aval, ShapedArray) else shaped(tuple(aval.shape), aval.dtype, aval.weak_type)
+    if isinstance(x, Var):
+        raise leaked_error(x)
+    if isinstance(x, (np.ndarray, np.generic)):
+        if x.dtype.kind in "OUSM":
+            raise not_an_array(x)
+        return shaped(x.shape, canonical(x.dtype))
+    for scalar in _PYTHON_SCALARS:
+        if isinstance(x, scalar):
+            return shaped((), canonical(scalar), scalar is not bool)
+    if hasattr(x, "__jax_array__"):
+        return aval_of(x.__jax_array__())
+    raise not_an_array(x)
+
+
+def not_an_array(x: Any, what: str = "a value") -> TypeError:
+    """The error for something that cannot be an operand."""
+    kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
+    text = repr(x)
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    fix = "Convert lists with xlascope.numpy.array(...)." if isinstance(x, (list, tuple)) else (
+        "Arrays, NumPy arrays and Python numbers are. Pass other values as static arguments "
+        "(jit(f, static_argnums=...)) or close over them."
+    )
+    return TypeError(f"{what} of type {kind} is not a valid array{where_text(user_line())}: {shown}. {fix}")
+
+
+def is_value(x: Any) -> bool:
+    """Whether something can be an operand as it is."""
+    return isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, bool, int, float, complex))
+
+
+def scalar_literal(x: Any, aval: ShapedArray) -> Literal:
+    """A literal for a scalar, with the value converted to the type."""
+    return Literal(np.asarray(x).astype(aval.dtype)[()], aval)

@@ -1,0 +1,1 @@
+"""The transformations of programs, one interpreter a file."""

@@ -1,0 +1,282 @@
+"""Forward differentiation: values with tangents beside them.
+
+One interpreter serves both uses. With no recorder a tangent is computed beside its value (jvp). With a recorder the rules run
+under it: what touches a tangent is recorded as a linear program, the rest runs in the trace outside (linearize). A tangent is
+linear by where it lives, so no rule has to say which of its steps are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..dtypes import is_differentiable
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..operations.shapes import zeros_of
+from ..trace.source import user_frame
+from ..trace.state import STATE
+from ..trace.tracer import Tracer
+from ..trace.values import aval_of
+from ..xla.dispatch import run
+from ..ir.avals import ShapedArray, strengthened
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
+from ..trace.jaxpr_trace import stage
+from .evaluate import evaluate
+
+
+class JVPTracer(Tracer):
+    """A value and its tangent."""
+
+    __slots__ = ("_trace", "aval", "primal", "tangent")
+
+    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
+        self._trace = trace
+        self.primal = primal
+        self.tangent = tangent
+        self.aval = aval_of(primal)
+
+    def concrete(self) -> Any:
+        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+
+
+class LinearTracer(Tracer):
+    """A tangent: a variable of the linear program being recorded."""
+
+    __slots__ = ("_trace", "aval")
+
+    def __init__(self, aval: ShapedArray, trace: LinearTrace) -> None:
+        self.aval = aval
+        self._trace = trace
+
+
+class LinearTrace:
+    """Records operations on tangents, and hands the others to the trace outside."""
+
+    __slots__ = ("alive", "equations", "forwards", "parent")
+
+    def __init__(self, parent: Any) -> None:
+        self.parent = parent
+        self.equations: list[RawEquation] = []
+        #: For each stretch of equations, the index of its first and the forward value that it belongs to.
+        self.forwards: list[tuple[int, Any]] = []
+        self.alive = True
+
+    def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
+        """Record an operation if an operand is a tangent of this trace, else run it outside."""
+        for x in operands:
+            if x.__class__ is LinearTracer and x._trace is self:
+                break
+        else:
+            return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
+        outputs = [LinearTracer(aval, self) for aval in operation.abstract_eval([aval_of(x) for x in operands])]
+        origin = STATE.origin
+        code, lasti = user_frame(2) if origin is None else (origin.code, origin.lasti)
+        self.equations.append((operation, operands, outputs, code, lasti, origin))  # type: ignore[arg-type]
+        return outputs
+
+    def forward_of(self) -> list[Any]:
+        """For each equation, the forward value that it belongs to."""
+        found: list[Any] = [None] * len(self.equations)
+        end = len(self.equations)
+        for start, forward in reversed(self.forwards):
+            found[start:end] = [forward] * (end - start)
+            end = start
+        return found
+
+
+class JVPTrace:
+    """Differentiates each operation by its ``jvp`` rule; see the module's text for ``recorder``."""
+
+    __slots__ = ("alive", "inner", "parent", "recorder")
+
+    def __init__(self, parent: Any, recorder: LinearTrace | None = None) -> None:
+        self.parent = parent
+        self.recorder = recorder
+        self.inner = parent if recorder is None else recorder
+        self.alive = True
+
+    def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
+        """The results of an operation, with tangents where an operand has one."""
+        primals, tangents, moves = [], [], False
+        for x in operands:
+            if x.__class__ is JVPTracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                moves = moves or x.tangent is not ZERO
+            else:
+                primals.append(x)
+                tangents.append(ZERO)
+        if not moves:
+            return run(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
+        previous = STATE.trace
+        STATE.trace = self.inner
+        try:
+            results, moved = self._apply(operation, primals, tangents)
+        finally:
+            STATE.trace = previous
+        return [y if t is ZERO else JVPTracer(self, y, t) for y, t in zip(results, moved, strict=True)]
+
+    def _apply(self, operation: Operation, primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:
+        recorder = self.recorder
+        if recorder is None:
+            return operation.jvp(primals, tangents)
+        start = len(recorder.equations)
+        rule = operation.linearize_rule or operation.jvp
+        results, moved = rule(primals, tangents)
+        if len(recorder.equations) > start and results:
+            forward = results[0]
+            while forward.__class__ is JVPTracer:
+                forward = forward.primal
+            recorder.forwards.append((start, forward))
+        return results, moved
+
+
+def jvp(function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The flat results of a flat function and their tangents (ZERO where nothing moves)."""
+    trace = JVPTrace(STATE.trace)
+    return _run(trace, function, primals, tangents)
+
+
+def _run(
+    trace: JVPTrace, function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    previous = STATE.trace
+    operands = [x if t is ZERO else JVPTracer(trace, x, t) for x, t in zip(primals, tangents, strict=True)]
+    try:
+        STATE.trace = trace
+        results = function(*operands)
+    finally:
+        STATE.trace = previous
+        trace.alive = False
+    mine = [y.__class__ is JVPTracer and y._trace is trace for y in results]
+    return (
+        [y.primal if own else y for y, own in zip(results, mine, strict=True)],
+        [y.tangent if own else ZERO for y, own in zip(results, mine, strict=True)],
+    )
+
+
+class LinearProgram:
+    """What a function does to small changes: recorded once, applied forward (jvp) or backward (vjp)."""
+
+    __slots__ = ("inputs", "outputs", "recorder")
+
+    def __init__(self, recorder: LinearTrace, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.recorder = recorder
+        self.inputs = inputs
+        self.outputs = outputs
+
+    def program(self) -> tuple[ClosedJaxpr, list[Any]]:
+        """The recording as a program of (residuals, tangents that move), and the residuals."""
+        residuals: dict[int, tuple[Any, Var]] = {}
+        variables: dict[int, Var] = {}
+
+        def new(x: LinearTracer) -> Var:
+            made = variables[id(x)] = Var(x.aval)
+            return made
+
+        def operand(x: Any) -> Any:
+            if id(x) in variables:
+                return variables[id(x)]
+            aval = aval_of(x)
+            if not aval.shape and not isinstance(x, Tracer) and not hasattr(x, "block_until_ready"):
+                return Literal(x, aval)
+            return residuals.setdefault(id(x), (x, Var(aval)))[1]
+
+        inputs = [new(x) for x in self.inputs if x is not ZERO]
+        raw: list[RawEquation] = []
+        for equation, forward in zip(self.recorder.equations, self.recorder.forward_of(), strict=True):
+            operation, operands, results, code, lasti, origin = equation
+            origin = Origin("tangent", forward, code, lasti) if origin is None or origin.role == "forward" else origin
+            raw.append((operation, [operand(x) for x in operands], [new(x) for x in results], code, lasti, origin))  # type: ignore[arg-type]
+        outputs = [variables[id(x)] for x in self.outputs if x is not ZERO]
+        invars = [v for _, v in residuals.values()] + inputs
+        return ClosedJaxpr(Jaxpr((), invars, outputs, raw)), [x for x, _ in residuals.values()]
+
+
+def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any]) -> tuple[list[Any], LinearProgram]:
+    """The flat results of a flat function, and the linear program of its tangents.
+
+    An operand of integer or boolean type does not move.
+    """
+    recorder = LinearTrace(STATE.trace)
+    avals = [aval_of(x) for x in primals]
+    tangents = [LinearTracer(strengthened(a), recorder) if is_differentiable(a.dtype) else ZERO for a in avals]
+    results, moved = _run(JVPTrace(STATE.trace, recorder), function, primals, tangents)
+    recorder.alive = False
+    return results, LinearProgram(recorder, tangents, moved)
+
+
+# Programs -----------------------------------------------------------------------------------------------------------
+
+
+def jvp_program(program: ClosedJaxpr, moving: tuple[bool, ...]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """A program of (operands, tangents of the moving ones) to (results, tangents of those that move); and which do."""
+    key = ("jvp", moving)
+    found = program.derived.get(key)
+    if found is None:
+        out_moving: list[bool] = []
+
+        def derivative(*arguments: Any) -> list[Any]:
+            count = len(moving)
+            given = iter(arguments[count:])
+            tangents = [next(given) if m else ZERO for m in moving]
+            results, moved = jvp(lambda *xs: evaluate(program, *xs), arguments[:count], tangents)
+            out_moving[:] = [t is not ZERO for t in moved]
+            return [*results, *(t for t in moved if t is not ZERO)]
+
+        avals = program.in_avals
+        made = stage(derivative, [*avals, *(strengthened(a) for a, m in zip(avals, moving, strict=True) if m)], program.name)
+        found = program.derived[key] = (made, tuple(out_moving))
+    return found  # type: ignore[no-any-return]
+
+
+class SplitProgram:
+    """A program split for reverse mode: ``forward`` gives results and residuals, ``linear`` turns tangents into tangents.
+
+    ``residuals`` says where each residual of ``linear`` is found: operand i as i, extra result j as -1 - j.
+    """
+
+    __slots__ = ("forward", "linear", "out_moving", "residuals")
+
+    def __init__(self, forward: ClosedJaxpr, linear: ClosedJaxpr, residuals: Sequence[int], out_moving: Sequence[bool]) -> None:
+        self.forward = forward
+        self.linear = linear
+        self.residuals = tuple(residuals)
+        self.out_moving = tuple(out_moving)
+
+
+def linearize_program(program: ClosedJaxpr, moving: tuple[bool, ...]) -> SplitProgram:
+    """Split a program for reverse mode, for operands of which those marked move."""
+    key = ("linearize", moving)
+    found = program.derived.get(key)
+    if found is None:
+        found = program.derived[key] = _split(program, moving)
+    return found  # type: ignore[no-any-return]
+
+
+def _split(program: ClosedJaxpr, moving: tuple[bool, ...]) -> SplitProgram:
+    kept: dict[str, Any] = {}
+
+    def forward(*operands: Any) -> list[Any]:
+        def moved_only(*given: Any) -> list[Any]:
+            rest = iter(given)
+            return evaluate(program, *(next(rest) if m else x for x, m in zip(operands, moving, strict=True)))
+
+        results, recording = linearize(moved_only, [x for x, m in zip(operands, moving, strict=True) if m])
+        linear, residuals = recording.program()
+        linear.jaxpr.name = program.name
+        places = {id(x): i for i, x in enumerate(operands)}
+        extra = [x for x in residuals if id(x) not in places]
+        places.update((id(x), -1 - j) for j, x in enumerate(extra))
+        kept["linear"], kept["moving"] = linear, [t is not ZERO for t in recording.outputs]
+        kept["residuals"] = [places[id(x)] for x in residuals]
+        return [*results, *extra]
+
+    made = stage(forward, program.in_avals, program.name)
+    return SplitProgram(made, kept["linear"], kept["residuals"], kept["moving"])
+
+
+def instantiate(tangent: Any, primal: Any) -> Any:
+    """A tangent as an array: zeros of the primal's type for ZERO."""
+    return zeros_of(strengthened(aval_of(primal))) if tangent is ZERO else tangent

@@ -1,0 +1,31 @@
+"""Running a jaxpr: each equation bound again, to whatever trace is current."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin
+from ..trace.bind import bind
+from ..trace.state import STATE
+
+
+def evaluate(program: ClosedJaxpr, *operands: Any) -> list[Any]:
+    """The results of a program for flat operands, equation by equation under the current trace."""
+    return evaluate_jaxpr(program.jaxpr, program.consts, operands)
+
+
+def evaluate_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    """Like :func:`evaluate`, with the constants apart. New equations keep the lines and passes of the old ones."""
+    values: dict[int, Any] = {id(v): x for v, x in zip(jaxpr.constvars, consts, strict=True)}
+    values.update((id(v), x) for v, x in zip(jaxpr.invars, operands, strict=True))
+    previous = STATE.origin
+    try:
+        for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
+            STATE.origin = origin or previous or Origin("forward", None, code, lasti)
+            results = bind(operation, *[x.val if x.__class__ is Literal else values[id(x)] for x in inputs])
+            for variable, result in zip(outputs, results, strict=True):
+                values[id(variable)] = result
+    finally:
+        STATE.origin = previous
+    return [x.val if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]

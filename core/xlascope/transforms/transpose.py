@@ -1,0 +1,83 @@
+"""Backward: a linear program run from its results to its operands, cotangents added up where values were used twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.jaxpr import ClosedJaxpr, Origin
+from ..ir.markers import ZERO, LinearInput
+from ..operations.shapes import ADD_ANY
+from ..trace.bind import bind1
+from ..trace.jaxpr_trace import stage
+from ..trace.state import STATE
+from .differentiate import LinearTrace, LinearTracer
+from .evaluate import evaluate
+
+
+def backward(recorder: LinearTrace, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """Cotangents of ``inputs`` (ZERO where none arrives) for cotangents of ``outputs`` of a recording."""
+    arrived: dict[int, Any] = {}
+    for tracer, cotangent in zip(outputs, cotangents, strict=True):
+        if tracer is not ZERO and cotangent is not ZERO:
+            _accumulate(arrived, tracer, cotangent)
+    previous = STATE.origin
+    try:
+        forwards = recorder.forward_of()
+        for index in range(len(recorder.equations) - 1, -1, -1):
+            operation, operands, results, code, lasti, origin = recorder.equations[index]
+            received = [arrived.pop(id(r), ZERO) for r in results]
+            if all(ct is ZERO for ct in received):
+                continue
+            forward = origin.forward if origin is not None and origin.forward is not None else forwards[index]
+            STATE.origin = Origin("backward", forward, code, lasti)
+            marked = [
+                LinearInput(x.aval) if x.__class__ is LinearTracer and x._trace is recorder else x for x in operands
+            ]
+            for x, mark, ct in zip(operands, marked, operation.transpose_rule(received, marked), strict=True):
+                if mark.__class__ is LinearInput and ct is not None and ct is not ZERO:
+                    _accumulate(arrived, x, ct)
+    finally:
+        STATE.origin = previous
+    return [ZERO if x is ZERO else arrived.get(id(x), ZERO) for x in inputs]
+
+
+def _accumulate(arrived: dict[int, Any], tracer: Any, cotangent: Any) -> None:
+    old = arrived.get(id(tracer))
+    arrived[id(tracer)] = cotangent if old is None else bind1(ADD_ANY, old, cotangent)
+
+
+def transpose_program(
+    program: ClosedJaxpr, linear: tuple[bool, ...], arriving: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """A program of (operands that are not linear, arriving cotangents) to cotangents of the linear operands; and which get one."""
+    key = ("transpose", linear, arriving)
+    found = program.derived.get(key)
+    if found is None:
+        moved: list[bool] = []
+
+        def transposed(*arguments: Any) -> list[Any]:
+            rest = iter(arguments)
+            recorder = LinearTrace(STATE.trace)
+            avals = program.in_avals
+            operands = [
+                LinearTracer(aval, recorder) if is_linear else next(rest) for aval, is_linear in zip(avals, linear, strict=True)
+            ]
+            previous = STATE.trace
+            try:
+                STATE.trace = recorder
+                results = evaluate(program, *operands)
+            finally:
+                STATE.trace = previous
+                recorder.alive = False
+            outputs = [y if y.__class__ is LinearTracer and y._trace is recorder else ZERO for y in results]
+            cotangents = [next(rest) if there else ZERO for there in arriving]
+            inputs = [x for x, is_linear in zip(operands, linear, strict=True) if is_linear]
+            received = backward(recorder, inputs, outputs, cotangents)
+            moved[:] = [ct is not ZERO for ct in received]
+            return [ct for ct in received if ct is not ZERO]
+
+        avals = [aval for aval, is_linear in zip(program.in_avals, linear, strict=True) if not is_linear]
+        avals += [aval for aval, there in zip(program.out_avals, arriving, strict=True) if there]
+        found = program.derived[key] = (stage(transposed, avals, program.name), tuple(moved))
+    return found  # type: ignore[no-any-return]

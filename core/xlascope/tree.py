@@ -1,0 +1,180 @@
+"""Pytrees: nested containers of leaves, on jaxlib's own registry."""
+
+from __future__ import annotations
+
+import collections
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .runtime.boot import DictKey, FlattenedIndexKey, GetAttrKey, PyTreeDef, SequenceKey, default_registry
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "Partial",
+    "PyTreeDef",
+    "SequenceKey",
+    "flatten",
+    "flatten_with_path",
+    "keystr",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "reduce",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "structure",
+    "transpose",
+    "unflatten",
+]
+
+IsLeaf = Callable[[Any], bool] | None
+
+
+def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
+    """The leaves of a tree, and its structure.
+
+    >>> leaves, structure = flatten({"b": 2, "a": (1, None)})
+    >>> leaves
+    [1, 2]
+    """
+    return default_registry.flatten(tree, is_leaf)
+
+
+def unflatten(structure: Any, leaves: Iterable[Any]) -> Any:
+    """The tree of that structure with those leaves; raises ValueError when their number differs."""
+    return structure.unflatten(leaves)
+
+
+def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
+    """The leaves of a tree, in order."""
+    return default_registry.flatten(tree, is_leaf)[0]
+
+
+def structure(tree: Any, is_leaf: IsLeaf = None) -> Any:
+    """The structure of a tree."""
+    return default_registry.flatten(tree, is_leaf)[1]
+
+
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """Apply ``f`` to each leaf of ``tree`` and the corresponding parts of ``rest``.
+
+    Raises ValueError when a tree of ``rest`` does not have ``tree`` as a prefix.
+
+    >>> map(lambda x, y: x + y, {"a": 1, "b": 2}, {"a": 10, "b": 20})
+    {'a': 11, 'b': 22}
+    """
+    first, treedef = default_registry.flatten(tree, is_leaf)
+    others = [treedef.flatten_up_to(other) for other in rest]
+    return treedef.unflatten([f(*parts) for parts in zip(first, *others, strict=True)])
+
+
+def reduce(function: Callable[[Any, Any], Any], tree: Any, *initializer: Any, is_leaf: IsLeaf = None) -> Any:
+    """Fold the leaves of a tree with ``function``, from the left.
+
+    >>> reduce(lambda total, x: total + x, [1, (2, 3)])
+    6
+    """
+    return functools.reduce(function, leaves(tree, is_leaf), *initializer)
+
+
+def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
+    """Turn a tree of trees inside out: from ``outer[inner[leaf]]`` to ``inner[outer[leaf]]``."""
+    flat, found = flatten(pytree_to_transpose)
+    size = inner_treedef.num_leaves
+    if outer_treedef.compose(inner_treedef) != found and found.num_leaves != size * outer_treedef.num_leaves:
+        raise TypeError(f"expected a tree of structure {outer_treedef} of {inner_treedef}, got {found}")
+    columns = [outer_treedef.unflatten(flat[i::size]) for i in range(size)]
+    return inner_treedef.unflatten(columns)
+
+
+def flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[tuple[Any, ...], Any]], Any]:
+    """The leaves of a tree with the path of keys that leads to each, and the structure."""
+    pairs, treedef = default_registry.flatten_with_path(tree, is_leaf)
+    return [(tuple(path), leaf) for path, leaf in pairs], treedef
+
+
+def leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[tuple[Any, ...], Any]]:
+    """The leaves of a tree with the path of keys that leads to each."""
+    return flatten_with_path(tree, is_leaf)[0]
+
+
+def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
+    """Like :func:`map`, with the path of keys as the first argument of ``f``."""
+    pairs, treedef = flatten_with_path(tree, is_leaf)
+    others = [treedef.flatten_up_to(other) for other in rest]
+    return treedef.unflatten([f(path, leaf, *parts) for (path, leaf), *parts in zip(pairs, *others, strict=True)])
+
+
+def keystr(keys: Iterable[Any]) -> str:
+    """The text of a path of keys, as in ``['w'][0].bias``.
+
+    >>> keystr(leaves_with_path({"w": [1]})[0][0])
+    "['w'][0]"
+    """
+    return "".join(str(key) for key in keys)
+
+
+def register_pytree_node(
+    nodetype: type,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_with_keys_func: Callable[[Any], Any] | None = None,
+) -> None:
+    """Make ``nodetype`` a container: ``flatten_func`` gives (children, auxiliary), ``unflatten_func`` the way back."""
+    default_registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+
+
+def register_pytree_with_keys(
+    nodetype: type,
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
+    unflatten_func: Callable[[Any, Any], Any],
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
+) -> None:
+    """Make ``nodetype`` a container whose children come with their keys."""
+
+    def without_keys(node: Any) -> tuple[Iterable[Any], Any]:
+        pairs, auxiliary = flatten_with_keys(node)
+        return [child for _, child in pairs], auxiliary
+
+    register_pytree_node(nodetype, flatten_func or without_keys, unflatten_func, flatten_with_keys)
+
+
+def register_pytree_node_class(cls: type) -> type:
+    """Class decorator: make a class with ``tree_flatten`` and ``tree_unflatten`` a container."""
+    register_pytree_node(cls, lambda node: node.tree_flatten(), cls.tree_unflatten)  # type: ignore[attr-defined]
+    return cls
+
+
+def register_dataclass(nodetype: type, data_fields: Iterable[str], meta_fields: Iterable[str] = ()) -> type:
+    """Make a dataclass a container of its ``data_fields``; its ``meta_fields`` belong to the structure."""
+    default_registry.register_dataclass_node(nodetype, list(data_fields), list(meta_fields))
+    return nodetype
+
+
+class Partial(functools.partial):  # type: ignore[type-arg]
+    """A ``functools.partial`` that is a container: its bound arguments are its children."""
+
+
+register_pytree_node(
+    Partial,
+    lambda p: ((p.args, p.keywords), p.func),
+    lambda func, children: Partial(func, *children[0], **children[1]),
+)
+register_pytree_node(
+    collections.OrderedDict,
+    lambda d: (tuple(d.values()), tuple(d.keys())),
+    lambda keys, values: collections.OrderedDict(zip(keys, values, strict=True)),
+    lambda d: ([(DictKey(key), value) for key, value in d.items()], tuple(d.keys())),
+)
+register_pytree_node(
+    collections.defaultdict,
+    lambda d: (tuple(d[k] for k in sorted(d)), (d.default_factory, tuple(sorted(d)))),
+    lambda aux, values: collections.defaultdict(aux[0], zip(aux[1], values, strict=True)),
+    lambda d: ([(DictKey(k), d[k]) for k in sorted(d)], (d.default_factory, tuple(sorted(d)))),
+)

@@ -1,0 +1,108 @@
+"""What an array tells of itself: jaxlib's array class is given its Python face here. Arithmetic comes from numpy/methods.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .backend import ArrayImpl
+
+
+def _value(self: Any) -> np.ndarray[Any, Any]:
+    """The elements as a NumPy array that shares memory where it can and cannot be written to."""
+    held = self._npy_value
+    if held is None:
+        held, _ = self._single_device_array_to_np_array_did_copy()
+        held.flags.writeable = False
+        self._npy_value = held
+    return held  # type: ignore[no-any-return]
+
+
+def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+    value = _value(self)
+    wanted = value if dtype is None else value.astype(dtype, copy=False)
+    return wanted.copy() if copy and wanted is value else wanted
+
+
+def _length(self: Any) -> int:
+    if not self.aval.shape:
+        raise TypeError("len() of an array without axes")
+    return int(self.aval.shape[0])
+
+
+def _one(self: Any, what: str) -> np.ndarray[Any, Any]:
+    if self.aval.size != 1:
+        raise TypeError(f"only an array with one element can be {what}; this one has shape {self.aval.shape}")
+    return _value(self).reshape(())
+
+
+def _truth(self: Any) -> bool:
+    if self.aval.size != 1:
+        raise ValueError(
+            f"the truth value of an array of shape {self.aval.shape} is ambiguous; use x.any() or x.all()"
+        )
+    return bool(_value(self))
+
+
+def _index(self: Any) -> int:
+    if self.aval.shape or self.aval.dtype.kind not in "iu":
+        raise TypeError(f"only integer arrays without axes can be an index, this is {self.aval.str_short()}")
+    return int(_value(self))
+
+
+def _representation(self: Any) -> str:
+    if self.is_deleted():
+        return f"Array(<deleted>, {self.aval.str_short()})"
+    weak = ", weak_type=True" if self.aval.weak_type else ""
+    end = f", dtype={self.aval.dtype.name}{weak})"
+    body = np.array2string(_value(self), separator=", ", prefix="Array(")
+    return f"Array({body}{end}"
+
+
+def _setitem(self: Any, index: Any, value: Any) -> None:
+    raise TypeError(
+        "arrays cannot be changed in place: instead of x[index] = y write x = x.at[index].set(y) "
+        "(inside jit the copy is optimized away)"
+    )
+
+
+def _reduce(self: Any) -> Any:
+    return _rebuild, (np.asarray(self), self.aval.weak_type)
+
+
+def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> np.ndarray[Any, Any]:
+    return value
+
+
+_FACE = {
+    "shape": property(lambda self: self.aval.shape),
+    "dtype": property(lambda self: self.aval.dtype),
+    "ndim": property(lambda self: len(self.aval.shape)),
+    "size": property(lambda self: self.aval.size),
+    "weak_type": property(lambda self: self.aval.weak_type),
+    "sharding": property(lambda self: self._sharding),
+    "device": property(lambda self: self._sharding._device),
+    "devices": lambda self: {self._sharding._device},
+    "committed": property(lambda self: self._committed),
+    "__array__": _array,
+    "__array_priority__": 100,
+    "__len__": _length,
+    "__bool__": _truth,
+    "__int__": lambda self: int(_one(self, "converted to an int")),
+    "__float__": lambda self: float(_one(self, "converted to a float")),
+    "__complex__": lambda self: complex(_one(self, "converted to a complex")),
+    "__index__": _index,
+    "__repr__": _representation,
+    "__str__": lambda self: str(_value(self)),
+    "__format__": lambda self, spec: format(_value(self)[()], spec) if self.aval.shape == () else format(str(self), spec),
+    "__setitem__": _setitem,
+    "__reduce__": _reduce,
+    "__hash__": None,
+    "item": lambda self, *args: _value(self).item(*args),
+    "tolist": lambda self: _value(self).tolist(),
+    "tobytes": lambda self, order="C": _value(self).tobytes(order),
+    "copy_to_host_async": lambda self: None,
+}
+for _name, _member in _FACE.items():
+    setattr(ArrayImpl, _name, _member)

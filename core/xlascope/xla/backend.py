@@ -1,0 +1,120 @@
+"""Clients and devices: made at the first need of a device, so that environment settings still count."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from typing import Any
+
+from jaxlib import _jax, xla_client
+
+from ..runtime import boot  # noqa: F401  (jaxlib's states come before its clients)
+
+ArrayImpl = _jax.ArrayImpl
+Device = _jax.Device
+
+#: More threads than cores: collectives on a small machine starve otherwise, and jaxlib then aborts the process.
+_THREADS = "16"
+
+_lock = threading.Lock()
+_clients: dict[str, Any] = {}
+
+
+class Backend:
+    """A platform's client with the names that JAX gives it."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.platform: str = client.platform
+
+    def devices(self) -> list[Any]:
+        """All devices of the platform."""
+        return list(self.client.devices())
+
+    def device_count(self) -> int:
+        """How many devices the platform has."""
+        return int(self.client.device_count())
+
+    def __repr__(self) -> str:
+        return f"<backend {self.platform}, {self.device_count()} devices>"
+
+
+def _make_cpu_client() -> Any:
+    os.environ.setdefault("NPROC", _THREADS)
+    count = int(os.environ.get("XLASCOPE_NUM_CPU_DEVICES", os.environ.get("JAX_NUM_CPU_DEVICES", "1")))
+    return xla_client.make_cpu_client(num_devices=count, asynchronous=True)
+
+
+_MAKERS = {"cpu": _make_cpu_client}
+
+
+def client(platform: str | None = None) -> Any:
+    """The client of a platform (the default one for None); raises RuntimeError for a platform that is not there."""
+    name = platform or default_platform()
+    found = _clients.get(name)
+    if found is not None:
+        return found
+    if name not in _MAKERS:
+        raise RuntimeError(f"there is no backend named {name!r}; those here are {', '.join(sorted(_MAKERS))}")
+    with _lock:
+        if name not in _clients:
+            _clients[name] = _MAKERS[name]()
+        return _clients[name]
+
+
+def default_platform() -> str:
+    """The platform that computations run on when nothing else is said: ``XLASCOPE_PLATFORMS``, or the CPU."""
+    chosen = os.environ.get("XLASCOPE_PLATFORMS", os.environ.get("JAX_PLATFORMS", "cpu"))
+    return chosen.split(",")[0] or "cpu"
+
+
+def get_backend(platform: str | None = None) -> Backend:
+    """The backend of a platform, with ``.platform`` and ``.devices()``."""
+    return Backend(client(platform))
+
+
+@functools.cache
+def default_device() -> Any:
+    """The device that uncommitted values live on."""
+    return client().local_devices()[0]
+
+
+def devices(backend: str | None = None) -> list[Any]:
+    """All devices of a platform."""
+    return list(client(backend).devices())
+
+
+def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
+    """The devices of this process."""
+    return list(client(backend).local_devices())
+
+
+def device_count(backend: str | None = None) -> int:
+    """How many devices the platform has, over all processes."""
+    return int(client(backend).device_count())
+
+
+def local_device_count(backend: str | None = None) -> int:
+    """How many devices this process has."""
+    return len(local_devices(backend=backend))
+
+
+def process_index(backend: str | None = None) -> int:
+    """The number of this process."""
+    return int(client(backend).process_index())
+
+
+def process_count(backend: str | None = None) -> int:
+    """How many processes share the platform."""
+    return 1 + max(int(device.process_index) for device in devices(backend))
+
+
+def device_name(device: Any) -> str:
+    """A device's name as the eyes show it, ``cpu:0``."""
+    return f"{device.platform}:{device.id}"
+
+
+def default_backend() -> str:
+    """The name of the platform that computations run on when nothing else is said."""
+    return str(client().platform)

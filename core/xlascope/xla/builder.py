@@ -1,0 +1,154 @@
+"""Emitting StableHLO: what an operation's ``to_stablehlo`` rule is given to write with."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, func, stablehlo  # noqa: F401  (importing registers their operations)
+
+from ..ir.avals import ShapedArray, shaped
+
+_context_lock = threading.Lock()
+_context: Any = None
+
+
+def context() -> Any:
+    """The MLIR context of this process, with the dialects loaded."""
+    global _context
+    if _context is None:
+        with _context_lock:
+            if _context is None:
+                made = ir.Context()
+                registry = ir.DialectRegistry()
+                _jax_mlir_ext.register_dialects(registry)
+                made.append_dialect_registry(registry)
+                made.load_all_available_dialects()
+                stablehlo.register_dialect(made)
+                chlo.register_dialect(made)
+                _context = made
+    return _context
+
+
+_ELEMENT = {
+    "bool": "i1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
+    "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
+    "complex64": "complex<f32>", "complex128": "complex<f64>",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "int4": "i4", "uint4": "ui4",
+}  # fmt: skip
+_types: dict[ShapedArray, Any] = {}
+_attributes: dict[str, Any] = {}
+
+
+def element_text(dtype: np.dtype[Any]) -> str:
+    """The MLIR name of an element type."""
+    return _ELEMENT[dtype.name]
+
+
+def tensor_type(aval: ShapedArray) -> Any:
+    """The MLIR type of an abstract value."""
+    found = _types.get(aval)
+    if found is None:
+        sizes = "".join(f"{size}x" for size in aval.shape)
+        with context():
+            found = ir.Type.parse(f"tensor<{sizes}{_ELEMENT[aval.dtype.name]}>")
+        _types[aval] = found
+    return found
+
+
+def attribute(text: str) -> Any:
+    """A parsed MLIR attribute, such as ``attribute("dense<0> : tensor<1xi64>")``."""
+    found = _attributes.get(text)
+    if found is None:
+        with context():
+            found = _attributes[text] = ir.Attribute.parse(text)
+    return found
+
+
+def integers(values: Sequence[int]) -> Any:
+    """The attribute ``array<i64: …>``."""
+    return attribute(f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>")
+
+
+class Builder:
+    """Emits operations at the insertion point of the function being written.
+
+    ``in_avals`` and ``out_avals`` are the types of the current equation's operands and results, ``location`` its name and line.
+    """
+
+    def __init__(self) -> None:
+        self.in_avals: Sequence[ShapedArray] = ()
+        self.out_avals: Sequence[ShapedArray] = ()
+        self.location: Any = None
+        self.call_body: Callable[[Any, Sequence[Any]], list[Any]]
+        self.platform = "cpu"
+
+    def emit(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: dict[str, Any] | None = None,
+        results: Sequence[ShapedArray] | None = None,
+        regions: int = 0,
+    ) -> list[Any]:
+        """One operation; its results have the current equation's types unless ``results`` says otherwise."""
+        made = self.operation(name, operands, attributes, results, regions)
+        return list(made.results)
+
+    def operation(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: dict[str, Any] | None = None,
+        results: Sequence[ShapedArray] | None = None,
+        regions: int = 0,
+    ) -> Any:
+        """Like :meth:`emit`, but gives the operation itself, for those that have regions to fill."""
+        types = [tensor_type(aval) for aval in (self.out_avals if results is None else results)]
+        return ir.Operation.create(
+            name, results=types, operands=operands, attributes=attributes, regions=regions, loc=self.location
+        )
+
+    def emit1(
+        self, name: str, operands: Sequence[Any], aval: ShapedArray, attributes: dict[str, Any] | None = None
+    ) -> Any:
+        """One operation with one result, of type ``aval``."""
+        return ir.Operation.create(
+            name, results=[tensor_type(aval)], operands=operands, attributes=attributes, loc=self.location
+        ).result
+
+    def constant(self, value: Any, aval: ShapedArray) -> Any:
+        """A constant filled with a scalar, or holding an array of the type's shape."""
+        array = np.asarray(value, aval.dtype)
+        return ir.Operation.create(
+            "stablehlo.constant",
+            results=[tensor_type(aval)],
+            attributes={"value": self._dense(array, aval)},
+            loc=self.location,
+        ).result
+
+    def _dense(self, array: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
+        element = tensor_type(shaped((), aval.dtype)).element_type
+        if array.dtype == np.bool_:  # MLIR keeps truth values one bit each, a splat as a whole byte
+            array = np.packbits(array, bitorder="little") if array.ndim else array.astype(np.uint8) * np.uint8(255)
+        elif array.dtype.kind == "V":
+            array = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)
+        return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(aval.shape))
+
+    def broadcast(self, value: Any, aval: ShapedArray, dimensions: Sequence[int] = ()) -> Any:
+        """``value`` spread over the type's shape; operand axis i becomes result axis ``dimensions[i]``."""
+        return self.emit1(
+            "stablehlo.broadcast_in_dim", [value], aval, {"broadcast_dimensions": integers(dimensions)}
+        )
+
+    def fill_regions(self, operation: Any, arguments: Sequence[ShapedArray], write: Callable[..., list[Any]]) -> None:
+        """Give an operation's first region one block with those arguments, ended by what ``write(*arguments)`` returns."""
+        types = [tensor_type(aval) for aval in arguments]
+        block = operation.regions[0].blocks.append(*types, arg_locs=[self.location] * len(types))
+        with ir.InsertionPoint(block):
+            ir.Operation.create("stablehlo.return", operands=write(*block.arguments), loc=self.location)

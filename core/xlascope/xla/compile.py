@@ -1,0 +1,154 @@
+"""Compilation: StableHLO in, a loaded executable out; and the records of both for whoever watches."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib import _jax, xla_client
+
+from .. import records
+from ..ir.jaxpr import ClosedJaxpr
+from ..records.hlo import read_kernels
+from ..records.watch import watchers
+from .backend import client, device_name
+from .lowering import Lowered, lower
+
+_modules = itertools.count(1)
+
+
+def module_name(function: str) -> str:
+    """A name for a new module, unique in the process: profiles name modules, and several programs may share a function's name."""
+    return f"jit_{re.sub(r'[^A-Za-z0-9_]', '_', function)}.{next(_modules)}"
+
+
+def compile_options(device: Any) -> Any:
+    """XLA's options for a program on one device."""
+    options = xla_client.CompileOptions()
+    options.num_replicas = 1
+    options.num_partitions = 1
+    build = options.executable_build_options
+    build.num_replicas = 1
+    build.num_partitions = 1
+    assignment = xla_client.DeviceAssignment.create(np.array([[device.id]], np.int32))
+    options.device_assignment = assignment
+    build.device_assignment = assignment
+    return options
+
+
+class Compilation:
+    """A compiled program: the loaded executable, which operands it takes, and the number its records share."""
+
+    __slots__ = ("device", "executable", "kept", "module", "number")
+
+    def __init__(self, executable: Any, kept: tuple[bool, ...], device: Any, module: str, number: int) -> None:
+        self.executable = executable
+        self.kept = kept
+        self.device = device
+        self.module = module
+        self.number = number
+
+
+def compile_program(
+    program: ClosedJaxpr,
+    device: Any,
+    *,
+    donated: Sequence[bool] = (),
+    keep_unused: bool = False,
+    number: int | None = None,
+) -> Compilation:
+    """Lower and compile a program for one device. Raises jaxlib's error when XLA refuses it."""
+    if number is None:
+        number = records.next_program()
+    name = program.name or "main"
+    module = module_name(name)
+    lowered = _lower(program, module, number, name, donated, keep_unused, device.platform)
+    return _compile(lowered, device, module, number, name)
+
+
+def _lower(
+    program: ClosedJaxpr,
+    module: str,
+    number: int,
+    name: str,
+    donated: Sequence[bool],
+    keep_unused: bool,
+    platform: str,
+) -> Lowered:
+    began = _begin(number, name, "lower")
+    lowered = lower(program, module, donated=donated, keep_unused=keep_unused, platform=platform)
+    if watchers:
+        records.publish(records.Lowered(number, name, began[0], time.perf_counter() - began[1], lowered.operations))
+    return lowered
+
+
+def _compile(lowered: Lowered, device: Any, module: str, number: int, name: str) -> Compilation:
+    began = _begin(number, name, "compile")
+    try:
+        executable = client(device.platform).compile_and_load(
+            lowered.module, _jax.DeviceList((device,)), compile_options(device)
+        )
+    except Exception as error:
+        if watchers:
+            failure = records.Failure(number, name, "compile", began[0], type(error).__name__, str(error))
+            records.publish(failure)
+        raise
+    seconds = time.perf_counter() - began[1]
+    if watchers:
+        records.publish(describe_executable(executable, device, number, name, began[0], seconds))
+    return Compilation(executable, lowered.kept, device, module, number)
+
+
+def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:
+    if watchers:
+        records.publish(records.Started(number, name, stage, time.time()))
+    return time.time(), time.perf_counter()
+
+
+def describe_executable(
+    executable: Any, device: Any, number: int, name: str, began: float, seconds: float
+) -> records.Compiled:
+    """What the compiler made, as a record: optimized HLO, kernels, cost, memory."""
+    module = executable.hlo_modules()[0]
+    text = module.to_string()
+    cost = _cost(executable)
+    return records.Compiled(
+        program=number,
+        function=name,
+        time=began,
+        seconds=seconds,
+        cache="miss",
+        platform=device.platform,
+        devices=(device_name(device),),
+        module=module.name,
+        kernels=read_kernels(text),
+        hlo=text,
+        flops=cost.get("flops"),
+        bytes_accessed=cost.get("bytes accessed"),
+        memory=_memory(executable),
+    )
+
+
+def _cost(executable: Any) -> dict[str, float]:
+    try:
+        found = executable.cost_analysis()
+    except _jax.JaxRuntimeError:  # some back ends do not implement it
+        return {}
+    return dict(found[0] if isinstance(found, list) else found)
+
+
+def _memory(executable: Any) -> records.MemoryUse | None:
+    try:
+        stats = executable.get_compiled_memory_stats()
+    except _jax.JaxRuntimeError:
+        return None
+    return records.MemoryUse(
+        arguments=stats.argument_size_in_bytes,
+        outputs=stats.output_size_in_bytes,
+        temporaries=stats.temp_size_in_bytes,
+        peak=getattr(stats, "peak_memory_in_bytes", 0),
+    )

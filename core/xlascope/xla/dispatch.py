@@ -1,0 +1,234 @@
+"""Running: arrays onto devices, compiled programs on arrays, and single operations without a program around them.
+
+Calls that repeat stay in jaxlib's C++: what is written here is what happens at a cache miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxlib import _jax, xla_client
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
+from ..ir.operation import Operation
+from ..runtime.boot import default_registry, disable_jit, enable_x64
+from .backend import ArrayImpl, default_device
+from .compile import Compilation, compile_program
+from .shardings import sharding_of
+
+_ZERO_COPY = xla_client.HostBufferSemantics.ZERO_COPY
+_COPY = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+
+
+class FastpathData(NamedTuple):
+    """What jaxlib needs to run a call again without Python; the order of the fields is its contract."""
+
+    xla_executable: Any
+    out_pytree_def: Any
+    in_shardings: Sequence[Any]
+    out_shardings: Sequence[Any]
+    out_avals: Sequence[Any]
+    out_committed: Sequence[bool]
+    kept_var_bitvec: Sequence[bool]
+    in_device_local_layouts: Sequence[Any]
+    const_args: Sequence[Any]
+
+
+def put(x: Any, aval: ShapedArray, device: Any = None, *, copy: bool = True) -> Any:
+    """An array of type ``aval`` with the value of ``x`` on a device; with ``copy=False`` it may share NumPy's memory."""
+    target = device or default_device()
+    if isinstance(x, ArrayImpl):
+        if x._sharding == sharding_of(target):
+            return x
+        x = np.asarray(x)
+    value = np.asarray(x)
+    if value.dtype != aval.dtype:
+        value = value.astype(aval.dtype)
+    return _jax.batched_device_put(
+        aval,
+        sharding_of(target),
+        [value],
+        [target],
+        committed=device is not None,
+        host_buffer_semantics=_COPY if copy else _ZERO_COPY,
+    )
+
+
+def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
+    """What jaxlib calls for an argument that is not where the program wants it."""
+    device = sharding._device
+    aval = getattr(x, "aval", None) or shaped(np.shape(x), np.asarray(x).dtype)
+    return put(x, aval, device)
+
+
+class Executable:
+    """A compiled program ready to run: on operands (:meth:`__call__`), or through jaxlib's fast path (:meth:`fastpath`)."""
+
+    __slots__ = ("compilation", "consts", "handlers", "out_avals", "sharding")
+
+    def __init__(self, compilation: Compilation, consts: Sequence[Any], out_avals: Sequence[ShapedArray]) -> None:
+        self.compilation = compilation
+        self.consts = [put(c, c.aval) if hasattr(c, "aval") else put(c, _aval_of_array(c)) for c in consts]
+        self.out_avals = list(out_avals)
+        self.sharding = sharding_of(compilation.device)
+        self.handlers = [
+            _jax.array_result_handler(aval, self.sharding, committed=False, _skip_checks=True) for aval in out_avals
+        ]
+
+    def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
+        """Run on flat operands of those types; does not wait for the results."""
+        count = len(self.consts)
+        kept = self.compilation.kept
+        device = self.compilation.device
+        arguments = [c for c, keep in zip(self.consts, kept, strict=False) if keep]
+        arguments += [
+            put(x, aval, device) for x, aval, keep in zip(operands, avals, kept[count:], strict=True) if keep
+        ]
+        results = self.compilation.executable.execute_sharded(arguments)
+        return list(results.consume_with_handlers(self.handlers))
+
+    def fastpath(self, out_tree: Any) -> FastpathData:
+        """The data with which jaxlib repeats the call on its own."""
+        kept = sum(self.compilation.kept)
+        outputs = len(self.out_avals)
+        return FastpathData(
+            self.compilation.executable,
+            out_tree,
+            [self.sharding] * kept,
+            [self.sharding] * outputs,
+            self.out_avals,
+            [False] * outputs,
+            list(self.compilation.kept),
+            [None] * kept,
+            self.consts,
+        )
+
+
+def _aval_of_array(x: Any) -> ShapedArray:
+    return shaped(np.shape(x), np.asarray(x).dtype)
+
+
+def executable_of(
+    program: ClosedJaxpr, device: Any, *, donated: tuple[bool, ...] = (), keep_unused: bool = False, number: int | None = None
+) -> Executable:
+    """The executable of a program for a device, compiled at the first call and kept with the program."""
+    key = ("executable", device, donated, keep_unused)
+    found = program.derived.get(key)
+    if found is None:
+        compilation = compile_program(program, device, donated=donated, keep_unused=keep_unused, number=number)
+        found = program.derived[key] = Executable(compilation, program.consts, program.out_avals)
+    return found  # type: ignore[no-any-return]
+
+
+def device_of(operands: Sequence[Any]) -> Any:
+    """The device that operands are committed to, or the default device; raises ValueError when they disagree."""
+    found = None
+    for x in operands:
+        if isinstance(x, ArrayImpl) and x._committed:
+            device = x._sharding._device
+            if found is not None and device != found:
+                raise ValueError(
+                    f"operands live on different devices, {found} and {device}; move them together with device_put"
+                )
+            found = device
+    return found or default_device()
+
+
+# Single operations --------------------------------------------------------------------------------------------------
+
+_eager: dict[Operation, Any] = {}
+_operand_aval: Callable[[Any], ShapedArray]
+_leaf = default_registry.flatten(0)[1]
+
+
+def use_avals(aval_of: Callable[[Any], ShapedArray]) -> None:
+    """Tell dispatch how the layer above types an operand (and refuses what is none)."""
+    global _operand_aval
+    _operand_aval = aval_of
+
+
+def run(operation: Operation, operands: Sequence[Any]) -> list[Any]:
+    """Run one operation on arrays now; returns its results."""
+    found = run1(operation, operands)
+    return found if isinstance(found, list) else [found]
+
+
+def run1(operation: Operation, operands: Sequence[Any]) -> Any:
+    """Like :func:`run`, giving the result itself when there is just one."""
+    holder = operation.holder
+    cache = _eager if holder is None else holder.derived
+    function = cache.get(operation)
+    if function is None:
+        function = cache[operation] = _compile_on_demand(operation)
+    return function(*operands)
+
+
+def _compile_on_demand(operation: Operation) -> Any:
+    def cache_miss(*operands: Any) -> tuple[Any, FastpathData, bool]:
+        avals = [_operand_aval(x) for x in operands]
+        program = _program_of(operation, avals)
+        executable = executable_of(program, device_of(operands))
+        results = executable(operands, avals)
+        tree = _leaf if len(results) == 1 else default_registry.flatten(results)[1]
+        return (results[0] if len(results) == 1 else results), executable.fastpath(tree), False
+
+    def without_jit(*operands: Any) -> Any:
+        previous = disable_jit.swap_local(False)
+        try:
+            return compiled(*operands)
+        finally:
+            disable_jit.set_local(previous)
+
+    compiled = make_pjit(operation.name, without_jit, cache_miss, (), (), (operation,))
+    return compiled
+
+
+def make_pjit(
+    name: str,
+    function: Callable[..., Any],
+    cache_miss: Callable[..., Any],
+    static_argnums: Sequence[int],
+    static_argnames: Sequence[str],
+    key: Any,
+) -> Any:
+    """A function with jaxlib's call cache in front: it asks ``cache_miss`` for calls it has not seen."""
+    return _jax.pjit(
+        name, function, cache_miss, list(static_argnums), list(static_argnames), key, default_registry, shard_arg_fallback
+    )
+
+
+PjitFunction = _jax.PjitFunction
+set_tracer_class = _jax.set_tracer_class
+
+
+def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+    if operation.holder is not None:
+        return operation.holder  # type: ignore[no-any-return]
+    invars = [Var(aval) for aval in avals]
+    outvars = [Var(aval) for aval in operation.abstract_eval(avals)]
+    raw = [(operation, invars, outvars, None, -1, None)]
+    return ClosedJaxpr(Jaxpr((), invars, outvars, raw, operation.name))
+
+
+def clear() -> None:
+    """Forget the compiled single operations."""
+    _eager.clear()
+
+
+__all__ = [
+    "Executable",
+    "FastpathData",
+    "clear",
+    "device_of",
+    "enable_x64",
+    "executable_of",
+    "put",
+    "run",
+    "run1",
+    "shard_arg_fallback",
+    "sharding_of",
+    "use_avals",
+]

@@ -1,0 +1,161 @@
+"""From a jaxpr to a StableHLO module in which every operation carries its equation's path and line.
+
+A body is lowered once, as a private function whose operations have names relative to it (``e4/dot_general``); XLA puts the
+name of the call (``jit(f)/e12/jit(loss)``) in front when it inlines. It does not when the two begin alike, so a call's segment holds
+the function's symbol, which is unique in the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from jaxlib.mlir import ir
+
+from ..ir.avals import ShapedArray
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
+from ..ir.sources import locate
+from .builder import Builder, attribute, context, tensor_type
+
+
+class Lowered(NamedTuple):
+    """A module, and which of the program's operands (constants first) it takes."""
+
+    module: Any
+    kept: tuple[bool, ...]
+    operations: int
+
+
+def lower(
+    program: ClosedJaxpr,
+    module_name: str,
+    *,
+    donated: Sequence[bool] = (),
+    keep_unused: bool = False,
+    platform: str = "cpu",
+) -> Lowered:
+    """The StableHLO module of a program, with its constants as leading arguments.
+
+    Operands that no equation uses are dropped unless ``keep_unused``; ``donated`` marks operands whose memory may be reused.
+    """
+    jaxpr = program.jaxpr
+    variables = [*jaxpr.constvars, *jaxpr.invars]
+    kept = tuple(keep_unused or use for use in _used(jaxpr))
+    with context(), ir.Location.unknown():
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get(module_name)
+        lowering = _ModuleLowering(module, platform)
+        parameters = [v for v, keep in zip(variables, kept, strict=True) if keep]
+        function = lowering.function("main", parameters, jaxpr, f"jit({_plain(jaxpr.name)})/", public=True)
+        donations = [*[False] * len(jaxpr.constvars), *(donated or [False] * len(jaxpr.invars))]
+        if any(donations):
+            marks = [d for d, keep in zip(donations, kept, strict=True) if keep]
+            function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [attribute("{jax.buffer_donor = true}" if d else "{}") for d in marks]
+            )
+    return Lowered(module, kept, lowering.operations)
+
+
+def _plain(name: str) -> str:
+    return name.replace("/", "_")
+
+
+def _used(jaxpr: Jaxpr) -> list[bool]:
+    used = {id(x) for raw in jaxpr.raw for x in raw[1]} | {id(x) for x in jaxpr.outvars}
+    return [id(v) in used for v in (*jaxpr.constvars, *jaxpr.invars)]
+
+
+class _ModuleLowering:
+    """Writes the functions of one module."""
+
+    def __init__(self, module: Any, platform: str) -> None:
+        self.module = module
+        self.platform = platform
+        self.symbols: set[str] = {"main"}
+        self.bodies: dict[int, str] = {}
+        self.lines: dict[tuple[Any, int], Any] = {}
+        self.operations = 0
+
+    def function(self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool) -> Any:
+        """Write a jaxpr as a function of ``parameters``; returns the function."""
+        types = [tensor_type(v.aval) for v in parameters]
+        results = [tensor_type(v.aval) for v in jaxpr.outvars]
+        made = ir.Operation.create(
+            "func.func",
+            attributes={
+                "sym_name": ir.StringAttr.get(symbol),
+                "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, results)),
+                "sym_visibility": ir.StringAttr.get("public" if public else "private"),
+            },
+            regions=1,
+            ip=ir.InsertionPoint(self.module.body),
+        )
+        block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+        with ir.InsertionPoint(block):
+            environment = {id(v): value for v, value in zip(parameters, block.arguments, strict=True)}
+            outputs = self.equations(jaxpr, environment, prefix)
+            ir.Operation.create("func.return", operands=outputs)
+        return made
+
+    def equations(self, jaxpr: Jaxpr, environment: dict[int, Any], prefix: str) -> list[Any]:
+        """Write the equations of a jaxpr here; returns the values of its results."""
+        builder = Builder()
+        builder.platform = self.platform
+        create_named = ir.Location.name
+
+        def value_of(x: Any) -> Any:
+            return builder.constant(x.val, x.aval) if x.__class__ is Literal else environment[id(x)]
+
+        for index, (operation, inputs, outputs, code, lasti, _) in enumerate(jaxpr.raw):
+            builder.location = create_named(f"{prefix}e{index}/{operation.name}", self.line(code, lasti))
+            builder.in_avals = [x.aval for x in inputs]
+            builder.out_avals = [v.aval for v in outputs]
+            builder.call_body = lambda body, operands, at=f"{prefix}e{index}", line=(code, lasti): self.call(
+                body, operands, at, line
+            )
+            values = operation.to_stablehlo(builder, [value_of(x) for x in inputs])
+            for variable, value in zip(outputs, values, strict=True):
+                environment[id(variable)] = value
+        self.operations += len(jaxpr.raw)
+        builder.location = ir.Location.unknown()
+        return [value_of(x) for x in jaxpr.outvars]
+
+    def call(self, body: ClosedJaxpr, operands: Sequence[Any], at: str, line: tuple[Any, int]) -> list[Any]:
+        """Call a body, writing it as a function at its first call."""
+        symbol = self.bodies.get(id(body))
+        if symbol is None:
+            symbol = self.bodies[id(body)] = self._fresh(body.name or "body")
+            self.function(symbol, body.jaxpr.invars, body.jaxpr, "", public=False)
+        results = [tensor_type(aval) for aval in body.out_avals]
+        made = ir.Operation.create(
+            "func.call",
+            results=results,
+            operands=operands,
+            attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)},
+            loc=ir.Location.name(f"{at}/jit({symbol})", self.line(*line)),
+        )
+        return list(made.results)
+
+    def _fresh(self, name: str) -> str:
+        base = _plain(name)
+        symbol, count = base, 0
+        while symbol in self.symbols:
+            count += 1
+            symbol = f"{base}_{count}"
+        self.symbols.add(symbol)
+        return symbol
+
+    def line(self, code: Any, lasti: int) -> Any:
+        """The MLIR location of an instruction."""
+        found = self.lines.get((code, lasti))
+        if found is None:
+            place = locate(code, lasti)
+            found = (
+                ir.Location.unknown()
+                if place is None
+                else ir.Location.file(place.file, place.line, place.column, context())
+            )
+            self.lines[code, lasti] = found
+        return found
+
+

@@ -1,0 +1,116 @@
+"""Profiler windows: short looks at what the devices do, as the bytes that :mod:`xlascope.records.profiles` reads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from types import TracebackType
+
+from jaxlib import _profiler
+
+from ..records.profiles import ModuleProfile
+
+#: Windows are never shorter or longer than this (seconds).
+SHORTEST, LONGEST = 0.002, 0.25
+#: Watching may take this share of the time, and looks at most once in so many seconds.
+_SHARE, _PERIOD = 0.008, 1.0
+#: A window should see this many calls of the slowest program, unless that means more kernel runs than `_KERNEL_RUNS`:
+#: closing and reading a window costs about 20 µs per kernel run.
+_CALLS = 10
+_KERNEL_RUNS = 600
+
+_one_at_a_time = threading.Lock()
+
+
+class ProfilerInUseError(RuntimeError):
+    """Somebody is profiling this process already; XLA has one profiler per process."""
+
+
+class Window:
+    """A profiler window: what runs inside the ``with`` block is seen, on every thread and device.
+
+    ``data`` holds what was seen, after the block. One window at a time: entering a second one raises
+    :class:`ProfilerInUseError`; so does leaving one when another profiler was active before it
+    (XLA tells only then). Python itself is not traced.
+
+    >>> with Window() as window:
+    ...     pass
+    >>> isinstance(window.data, bytes)
+    True
+    """
+
+    data: bytes = b""
+
+    def __enter__(self) -> Window:
+        if not _one_at_a_time.acquire(blocking=False):
+            raise ProfilerInUseError("a profiler window of xlascope is open already in this process; close it first")
+        try:
+            self._session = _profiler.ProfilerSession(_options())
+        except BaseException:
+            _one_at_a_time.release()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        try:
+            self.data = self._session.stop()
+        except RuntimeError as failure:
+            if error is None:
+                raise _explained(failure) from failure
+        finally:
+            del self._session
+            _one_at_a_time.release()
+
+
+def window(seconds: float) -> bytes:
+    """Watch the whole process for a while; call it from a thread of its own. Other threads keep running meanwhile."""
+    with Window() as opened:
+        time.sleep(seconds)
+    return opened.data
+
+
+def next_window(seconds: float, seen: Iterable[ModuleProfile]) -> float:
+    """How long the next window should be, after one of ``seconds`` that saw this.
+
+    Long enough for some calls of the slowest program, short enough to cost little; twice as long when nothing was seen.
+
+    >>> next_window(0.002, [])
+    0.004
+    """
+    seen = tuple(seen)
+    runs = sum(kernel.calls for module in seen for device in module.devices for kernel in device.kernels)
+    if not runs:
+        return min(2 * seconds, LONGEST)
+    wanted = _CALLS * max(module.step for module in seen)
+    affordable = seconds * _KERNEL_RUNS / runs
+    return min(max(min(wanted, affordable), SHORTEST), LONGEST)
+
+
+def next_pause(spent: float) -> float:
+    """How long to leave the process alone after a window that took ``spent`` seconds to open, close and read.
+
+    >>> next_pause(0.005), next_pause(0.016)
+    (1.0, 2.0)
+    """
+    return max(spent / _SHARE, _PERIOD)
+
+
+def _options() -> _profiler.ProfileOptions:
+    options = _profiler.ProfileOptions()
+    options.python_tracer_level = 0
+    options.host_tracer_level = 1
+    options.enable_hlo_proto = False  # the programs themselves: five times the bytes, and we have them
+    options.include_dataset_ops = False
+    return options
+
+
+def _explained(failure: RuntimeError) -> RuntimeError:
+    if "ALREADY_EXISTS" not in str(failure):
+        return failure
+    return ProfilerInUseError(
+        "another profiler is active in this process (jax.profiler, TensorBoard, a profiler server?); "
+        "stop it to see xlascope's timings"
+    )

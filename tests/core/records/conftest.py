@@ -1,0 +1,36 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jaxlib import _jax, xla_client
+from jaxlib.mlir import ir
+
+from xlascope.xla.backend import client, default_device
+from xlascope.xla.builder import context
+
+
+@pytest.fixture(scope="session")
+def sample(root: Path) -> Callable[[str], str]:
+    """The optimized HLO that jaxlib 0.10.2 made of ``tests/data/NAME.mlir`` for the CPU."""
+    return lambda name: (root / "tests" / "data" / f"{name}.hlo.txt").read_text()
+
+
+@pytest.fixture(scope="session")
+def load_program(root: Path) -> Callable[[str], Any]:
+    """What the jaxlib here compiles ``tests/data/NAME.mlir`` to."""
+
+    def load(name: str) -> Any:
+        text = (root / "tests" / "data" / f"{name}.mlir").read_text()
+        with context(), ir.Location.unknown():
+            module = ir.Module.parse(text)
+        devices = _jax.DeviceList((default_device(),))
+        return client().compile_and_load(module, devices, xla_client.CompileOptions())
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def compiled(load_program: Callable[[str], Any]) -> Callable[[str], str]:
+    """The optimized HLO of ``tests/data/NAME.mlir``, compiled now."""
+    return lambda name: str(load_program(name).hlo_modules()[0].to_string())

@@ -1,0 +1,31 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xlascope.records.paths import equation_path
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("jit(update)/e12/jit(loss)/e4/dot_general", "12/4"),
+        ("jit(update)/e0/exp", "0"),
+        ("jit(f)/e12/jit(loss)", "12"),
+        ("e2/reduce_sum", "2"),
+        ("jit(e5)/exp", None),
+        ("jit(f)/e/exp", None),
+        ("jit(f)/e1x/exp", None),
+        ("jit(f)/e-1/exp", None),
+        ("copy.3", None),
+        ("", None),
+        ("/" * 1000, None),
+    ],
+)
+def test_path(name: str, path: str | None) -> None:
+    assert equation_path(name) == path
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=20), st.sampled_from(["f", "<lambda>", "e3", "é"]))
+def test_a_path_survives_its_name(indices: list[int], function: str) -> None:
+    name = "/".join(f"jit({function})/e{index}" for index in indices) + "/sin"
+    assert equation_path(name) == "/".join(map(str, indices))

@@ -1,0 +1,36 @@
+"""Importing is looking, not touching: the engine boots at its first use, and the notebook's libraries stay away."""
+
+from collections.abc import Callable
+
+import pytest
+
+NOTEBOOK = {"IPython", "anywidget", "ipywidgets", "traitlets"}
+ENGINE = {"jaxlib"}
+PEERS = {"jax"}
+
+
+@pytest.mark.parametrize(
+    ("module", "absent"),
+    [
+        ("xlascope", NOTEBOOK | ENGINE | PEERS),
+        ("xlascope.records", NOTEBOOK | ENGINE | PEERS),
+        ("xlascope.numpy", NOTEBOOK | PEERS),
+        ("xlascope.inspect", NOTEBOOK | PEERS),
+        ("xlascope_widgets", ENGINE | PEERS),
+    ],
+)
+def test_import_loads_no_more_than_it_says(module: str, absent: set[str], fresh_python: Callable[[str], str]) -> None:
+    loaded = fresh_python(f"import {module}, sys; print(*sys.modules)").split()
+    assert not absent.intersection(loaded)
+
+
+def test_using_the_engine_loads_no_notebook_and_no_jax(fresh_python: Callable[[str], str]) -> None:
+    program = "import xlascope as xs, sys; print(xs.jit(lambda x: x + 1)(1)); print(*sys.modules)"
+    value, *loaded = fresh_python(program).split()
+    assert value == "2"
+    assert not (NOTEBOOK | PEERS).intersection(loaded)
+
+
+def test_names_are_listed_before_they_are_loaded(fresh_python: Callable[[str], str]) -> None:
+    names = fresh_python("import xlascope; print(*dir(xlascope))").split()
+    assert {"grad", "jit", "vmap", "make_jaxpr", "numpy", "random"} <= set(names)

@@ -1,0 +1,33 @@
+"""Every Python block of every page runs, a block with prompts prints what the page shows, and links lead somewhere.
+
+Blocks of one page share their names, from top to bottom. A block fenced as ```` ```python notest ```` is only shown.
+"""
+
+import re
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+from pathlib import Path
+
+import pytest
+from sybil import Sybil
+from sybil.parsers.markdown import PythonCodeBlockParser
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+SYBIL = Sybil([PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)], path=str(ROOT))
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+
+
+@every_page
+def test_page(page: Path) -> None:
+    for example in SYBIL.parse(page).examples():
+        example.evaluate()
+
+
+@every_page
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    links = LINK.findall(page.read_text(encoding="utf-8"))
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert missing == []

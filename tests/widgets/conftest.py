@@ -1,0 +1,56 @@
+"""The sample records, and the drawing code in the embedded JavaScript engine."""
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import quickjs
+from xlascope.records import Record
+
+from xlascope_widgets import assets, wire
+from xlascope_widgets.ledger import Ledger
+
+SAMPLES = Path(__file__).with_name("samples.py")
+
+
+@pytest.fixture(scope="session")
+def samples() -> ModuleType:
+    """The module `samples.py` beside this file."""
+    spec = importlib.util.spec_from_file_location("xlascope_samples", SAMPLES)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules.setdefault(spec.name, importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def script() -> Callable[..., Any]:
+    """`script(expression, *values)`: what a JavaScript expression gives for values a, b, c…, in the drawing code."""
+    context = quickjs.Context()
+    context.eval(assets.drawing_script())
+
+    def run(expression: str, *values: Any) -> Any:
+        names = "abcdefgh"[: len(values)]
+        passed = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in values)
+        function = f"(({', '.join(names)}) => [JSON.stringify({expression})].join(''))"
+        return json.loads(context.eval(f"{function}({passed})"))
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def scene(script: Callable[..., Any]) -> Callable[..., Any]:
+    """`scene(records, open)`: the laid-out graph of the main program; `open=None` opens everything."""
+
+    def lay_out(records: list[Record], open: list[str] | None = None) -> Any:
+        program = Ledger.of(records).main
+        assert program is not None and program.traced is not None
+        paths = [e.path for e in program.traced.jaxpr.walk() if e.bodies] if open is None else open
+        return script("layoutProgram(new Program(a), new Set(b))", wire.heavy(program), paths)
+
+    return lay_out

@@ -1,0 +1,128 @@
+"""The layout, run in the embedded engine as pictures do: what a reader relies on."""
+
+import random
+import time
+from collections import Counter
+
+import pytest
+from xlascope.records import Equation, Jaxpr, Traced, Variable
+
+
+def overlaps(nodes):
+    """Pairs of nodes that overlap without one being inside the other."""
+    boxes = [(n["x"] - n["w"] / 2, n["x"] + n["w"] / 2, n["y"] - n["h"] / 2, n["y"] + n["h"] / 2, n["id"]) for n in nodes]
+    boxes.sort(key=lambda box: box[2])
+    found = []
+    for i, (left, right, top, bottom, name) in enumerate(boxes):
+        for left2, right2, top2, bottom2, name2 in boxes[i + 1 :]:
+            if top2 >= bottom:
+                break
+            apart = right <= left2 or right2 <= left
+            within = left <= left2 and right2 <= right and top <= top2 and bottom2 <= bottom
+            around = left2 <= left and right <= right2 and top2 <= top and bottom <= bottom2
+            if not (apart or within or around):
+                found.append((name, name2))
+    return found
+
+
+def chain(length: int, seed: int = 0, backward: bool = True) -> Traced:
+    """A random forward graph of `length` equations, and as many backward ones."""
+    rng = random.Random(seed)
+    names = ["x"]
+    equations = []
+    for i in range(length):
+        operands = tuple({names[max(0, len(names) - 1 - rng.randrange(6))] for _ in range(rng.randint(1, 3))})
+        equations.append(Equation(str(i), "add", "", operands, (f"v{i}",)))
+        names.append(f"v{i}")
+    cotangent = names[-1]
+    for i in reversed(range(length if backward else 0)):
+        path = str(len(equations))
+        equations.append(Equation(path, "mul", "", (cotangent, names[i]), (f"c{i}",), "backward", None, str(i)))
+        cotangent = f"c{i}"
+    names += [f"c{i}" for i in range(length)]
+    variables = {name: Variable(name, (8, 8), "float32", False) for name in names}
+    jaxpr = Jaxpr("f", (), ("x",), (cotangent,), variables, tuple(equations))
+    return Traced(1, "f", 0.0, 0.1, jaxpr, "", "first call")
+
+
+def test_every_equation_is_one_node_when_everything_is_open(scene, samples):
+    nodes = scene(samples.training_records())["nodes"]
+    drawn = Counter(node["path"] for node in nodes if node["kind"] == "equation")
+    assert drawn == Counter(equation.path for equation in samples.training_jaxpr().walk())
+
+
+def test_a_closed_body_is_one_node(scene, samples):
+    nodes = scene(samples.training_records(), [])["nodes"]
+    assert {n["path"] for n in nodes if n["kind"] == "equation"} == {e.path for e in samples.training_jaxpr().equations}
+
+
+@pytest.mark.parametrize("open", [[], None])
+def test_nothing_overlaps(scene, samples, open):
+    assert overlaps(scene(samples.training_records(), open)["nodes"]) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("length", [3, 30, 150])
+def test_nothing_overlaps_in_random_graphs(scene, seed, length):
+    assert overlaps(scene([chain(length, seed)])["nodes"]) == []
+
+
+def test_a_backward_equation_stands_level_with_the_one_it_transposes(scene):
+    nodes = {n["path"]: n for n in scene([chain(60)])["nodes"] if n["kind"] == "equation"}
+    for i in range(60):
+        forward, backward = nodes[str(i)], nodes[str(119 - i)]
+        alone = sum(n["y"] == forward["y"] and n["phase"] == 0 for n in nodes.values()) == 1
+        assert backward["x"] > forward["x"]
+        if alone:
+            assert backward["y"] == pytest.approx(forward["y"])
+        else:
+            assert backward["band"] == forward["band"]
+
+
+def test_forward_runs_down_and_backward_up(scene, samples):
+    graph = scene(samples.training_records(), [])
+    y = {n["id"]: n["y"] for n in graph["nodes"]}
+    roles = {e.path: e.role for e in samples.training_jaxpr().equations}
+    for edge in graph["edges"]:
+        pair = roles.get(edge["from"]), roles.get(edge["to"])
+        if pair == ("forward", "forward") and edge["kind"] != "across":
+            assert y[edge["from"]] < y[edge["to"]]
+        if pair == ("backward", "backward"):
+            assert y[edge["from"]] > y[edge["to"]]
+
+
+def test_a_gradient_ends_beside_its_parameter(scene):
+    nodes = scene([chain(5)])["nodes"]
+    (parameter,) = (n for n in nodes if n["kind"] == "input")
+    (gradient,) = (n for n in nodes if n["kind"] == "output")
+    assert gradient["y"] == parameter["y"]
+
+
+def test_bodies_lie_inside_their_boxes(scene, samples):
+    nodes = {n["id"]: n for n in scene(samples.training_records())["nodes"]}
+    for path in ("9/0", "10/3", "19/4"):
+        inner, box = nodes[path], nodes[path.split("/")[0]]
+        assert abs(inner["x"] - box["x"]) + inner["w"] / 2 < box["w"] / 2
+        assert abs(inner["y"] - box["y"]) + inner["h"] / 2 < box["h"] / 2
+
+
+def test_a_wide_row_is_wrapped(scene):
+    variables = {name: Variable(name, (), "float32", False) for name in ["x", *(f"v{i}" for i in range(50))]}
+    equations = tuple(Equation(str(i), "sin", "", ("x",), (f"v{i}",)) for i in range(50))
+    jaxpr = Jaxpr("f", (), ("x",), (), variables, equations)
+    graph = scene([Traced(1, "f", 0.0, 0.1, jaxpr, "", "first call")])
+    assert graph["width"] < 14 * 150
+    assert overlaps(graph["nodes"]) == []
+
+
+@pytest.mark.parametrize(("equations", "seconds"), [(400, 0.1), (20_000, 1.0)])
+def test_layout_is_near_linear(script, equations, seconds):
+    # The budget is the browser's; the embedded engine has no compiler and gets eight times as long.
+    from xlascope_widgets import wire
+    from xlascope_widgets.ledger import Ledger
+
+    program = Ledger.of([chain(equations // 2)]).main
+    script("(globalThis.big = new Program(a)) && 0", wire.heavy(program))
+    start = time.perf_counter()
+    script("(globalThis.laid = layoutProgram(big, new Set())) && 0")
+    assert time.perf_counter() - start < 8 * seconds

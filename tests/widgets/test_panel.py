@@ -1,0 +1,117 @@
+"""The widget as Python sees it: what it carries, and what it leaves in a saved notebook."""
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from xlascope.records import Failure
+
+from xlascope_widgets import Panel, assets
+
+ALLOWED = {"p", "img", "details", "summary", "pre"}
+
+
+class Tags(HTMLParser):
+    """The elements and attributes of a fragment."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes = set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+@pytest.fixture
+def panel(samples):
+    panel = Panel()
+    for record in samples.training_records():
+        panel.receive(record)
+    panel.finish()
+    return panel
+
+
+def test_the_front_end_is_small():
+    assert len(assets.browser_module().encode()) + len(assets.style().encode()) < 200_000
+
+
+def test_each_module_imports_what_it_uses():
+    exported = {}
+    for name in assets.DRAWING + assets.LIVING:
+        for found in re.findall(r"^export (?:function|class|const) (\w+)", (assets.STATIC / name).read_text(), re.MULTILINE):
+            assert found not in exported, f"{found} is exported by {exported.get(found)} and {name}"
+            exported[found] = name
+    for name in assets.DRAWING + assets.LIVING:
+        text = (assets.STATIC / name).read_text()
+        imported = {n for names in re.findall(r"^import \{([^}]*)\}", text, re.MULTILINE) for n in names.replace(" ", "").split(",")}
+        code = re.sub(r"/\*.*?\*/|//.*|\"[^\"\n]*\"", "", text, flags=re.DOTALL if False else re.MULTILINE)
+        called = {n for n in re.findall(r"(?<![\w.$])(\w+)\(", code)}
+        missing = {n for n in called if n in exported and exported[n] != name} - imported
+        assert not missing, f"{name} uses {missing} without importing it"
+
+
+def test_every_file_is_shipped():
+    names = {path.name for path in assets.STATIC.iterdir()}
+    assert names == {*assets.DRAWING, *assets.LIVING, *assets.STYLES}
+
+
+def test_state_is_json(panel):
+    state = json.loads(json.dumps({"programs": panel.programs, "live": panel.live}))
+    assert state["live"]["finished"] is True
+    assert state["live"]["programs"][0]["kernels"] == 16
+    assert "HloModule" not in json.dumps(state)
+
+
+def test_a_display_has_widget_picture_and_text(panel):
+    data, _ = panel.bundle()
+    assert data["application/vnd.jupyter.widget-view+json"]["model_id"] == panel.model_id
+    assert "traced update: 51 equations" in data["text/plain"]
+    assert "dot.7" in data["text/plain"]
+    assert panel._repr_mimebundle_()[0].keys() == data.keys()
+
+
+def test_the_fallback_holds_nothing_that_a_sanitizer_removes(panel):
+    found = Tags(panel.bundle()[0]["text/html"])
+    assert found.tags == ALLOWED
+    assert found.attributes == {"alt", "src"}
+
+
+def test_the_fallback_picture_opens(panel):
+    source = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', panel.bundle()[0]["text/html"])
+    root = ElementTree.fromstring(base64.b64decode(source[1]))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+
+
+def test_a_graph_adds_less_than_200_kb(panel):
+    assert len(json.dumps(panel.bundle()[0])) < 200_000
+
+
+def test_an_empty_panel_shows_that_nothing_happened():
+    panel = Panel()
+    panel.finish()
+    data, _ = panel.bundle()
+    assert "nothing was traced" in data["text/plain"]
+    assert "<img" not in data["text/html"]
+
+
+def test_a_failure_is_shown_with_what_was_recorded_before(samples):
+    panel = Panel()
+    panel.receive(samples.traced())
+    panel.receive(Failure(1, "update", "compile", 1.0, "XlaRuntimeError", "out of <memory>"))
+    panel.receive(Failure(None, "g", "trace", 1.0, "TypeError", "no"))
+    panel.finish()
+    data, _ = panel.bundle()
+    assert "XlaRuntimeError: out of <memory>" in data["text/plain"]
+    assert "out of &lt;memory&gt;" in data["text/html"]
+    assert panel.live["programs"][0]["failure"]["error"] == "XlaRuntimeError"
+    assert panel.live["failures"][0]["function"] == "g"
+
+
+def test_importing_it_boots_nothing(fresh_python):
+    program = "import sys, xlascope_widgets; print([m for m in sys.modules if m.split('.')[0] in ('jaxlib', 'jax', 'numpy')])"
+    assert fresh_python(program).strip() == "[]"

@@ -1,0 +1,84 @@
+"""Pictures and texts that need no browser."""
+
+import dataclasses
+from xml.etree import ElementTree
+
+import pytest
+from xlascope.records import Equation, Jaxpr, Traced, Variable
+
+from xlascope_widgets import picture, text
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = "<script>alert(1)</script>\"'&]]>\x00\ud800</text>"
+
+
+def nodes(svg: str) -> list[str]:
+    return [g.get("data-path") for g in ElementTree.fromstring(svg).iter(f"{SVG}g") if g.get("data-kind") == "equation"]
+
+
+def test_a_picture_has_every_equation(samples):
+    assert sorted(nodes(picture(samples.training_records()))) == sorted(e.path for e in samples.training_jaxpr().equations)
+
+
+def test_opened_bodies_are_drawn(samples):
+    drawn = nodes(picture(samples.training_records(), open={"9", "10", "19"}))
+    assert sorted(drawn) == sorted(e.path for e in samples.training_jaxpr().walk())
+
+
+def test_a_picture_refers_to_nothing_outside(samples):
+    svg = picture(samples.training_records(), open={"9"})
+    assert svg.replace('xmlns="http://www.w3.org/2000/svg"', "").count("http") == 0
+    assert "var(" not in svg and "url(" not in svg and "@import" not in svg
+
+
+def test_a_picture_needs_only_a_trace(samples):
+    assert len(nodes(picture([samples.traced()]))) == 34
+
+
+@pytest.mark.parametrize("records", ["training", "traced"])
+def test_hostile_text_is_only_text(samples, records):
+    jaxpr = samples.training_jaxpr()
+    first = dataclasses.replace(jaxpr.equations[0], operation=HOSTILE, parameters=HOSTILE)
+    variables = {n: dataclasses.replace(v, label=HOSTILE, dtype=HOSTILE) for n, v in jaxpr.variables.items()}
+    hostile = dataclasses.replace(jaxpr, equations=(first, *jaxpr.equations[1:]), variables=variables)
+    given = samples.training_records() if records == "training" else []
+    kernel = dataclasses.replace(samples.kernels()[0], name=HOSTILE, kind=HOSTILE)
+    compiled = dataclasses.replace(samples.compiled(), kernels=(kernel,))
+    svg = picture([*given, samples.traced(jaxpr=hostile, function=HOSTILE), compiled])
+    root = ElementTree.fromstring(svg)
+    tags = {element.tag.removeprefix(SVG) for element in root.iter()}
+    assert tags <= {"svg", "title", "style", "rect", "g", "text", "tspan", "path", "circle", "line"}
+    assert not any(name.startswith("on") or name == "href" for element in root.iter() for name in element.attrib)
+
+
+def test_no_records_make_an_empty_picture():
+    assert ElementTree.fromstring(picture([])).tag == f"{SVG}svg"
+
+
+def test_an_unknown_program_is_an_error(samples):
+    with pytest.raises(ValueError, match=r"no program 5 .*\[1\]"):
+        picture(samples.training_records(), program=5)
+
+
+def test_too_many_equations_are_said_rather_than_drawn():
+    variables = {f"v{i}": Variable(f"v{i}", (), "float32", False) for i in range(701)}
+    equations = tuple(Equation(str(i), "sin", "", (f"v{i}",), (f"v{i + 1}",)) for i in range(700))
+    jaxpr = Jaxpr("f", (), ("v0",), ("v700",), variables, equations)
+    svg = picture([Traced(1, "f", 0.0, 0.1, jaxpr, "", "first call")])
+    assert "700 equations: too many" in svg and not nodes(svg)
+
+
+def test_text_tells_stages_jaxpr_and_kernels(samples):
+    told = text(samples.training_records())
+    assert told.splitlines()[0] == (
+        "traced update: 51 equations in 1.4 ms; compiled in 310 ms to 16 kernels for cpu; ran 3,214 times, 1.82 ms each (measured)"
+    )
+    assert "{ lambda" in told and "{ lambda" not in text(samples.training_records(), jaxpr=False)
+    row = next(line for line in told.splitlines() if line.startswith("broadcast_add_tanh_fusion.3"))
+    assert "loop" in row and "(measured)" in row and "524 kB" in row and "broadcast_in_dim add tanh" in row
+    assert "no source known" in told
+
+
+def test_a_duration_has_its_unit(script):
+    told = script("a.map(seconds)", [0, 3e-9, 1.23456e-6, 1.82e-3, 0.31, 1.2, 125.3])
+    assert told == ["0 s", "3.00 ns", "1.23 µs", "1.82 ms", "310 ms", "1.20 s", "125 s"]

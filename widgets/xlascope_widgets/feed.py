@@ -1,0 +1,121 @@
+"""From records on any thread to few messages: what changed is gathered and sent at most ten times a second.
+
+A notebook's message channel loses messages without an error when more than about a thousand are waiting, so a record
+never makes a message of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from xlascope.records import Record
+
+from . import wire
+from .ledger import Ledger
+
+_log = logging.getLogger(__name__)
+
+#: Seconds between two messages; a heavy one waits longer, so that no more than this many bytes a second are sent.
+INTERVAL = 0.1
+BYTES_A_SECOND = 4_000_000
+
+#: Programs shown one by one; of a cell that makes more (eager operations), those with most to see are kept.
+MOST_PROGRAMS = 40
+
+Send = Callable[[dict[str, wire.JSON] | None, wire.JSON], int]
+"""Gets the programs by number (None when none has changed) and the live numbers; returns the bytes sent, roughly."""
+
+
+class Feed:
+    """Gathers records into a ledger and sends its state from one timer thread, which lives only while there is news."""
+
+    def __init__(self, send: Send, interval: float = INTERVAL) -> None:
+        self.ledger = Ledger()
+        self.finished = False
+        self._send = send
+        self._interval = interval
+        self._news = threading.Condition()
+        self._sending = threading.Lock()
+        self._dirty = self._grown = False
+        self._sequence = 0
+        self._sent: dict[str, wire.JSON] = {}
+        self._thread: threading.Thread | None = None
+
+    def receive(self, record: Record) -> None:
+        """Take in a record, from any thread; returns at once."""
+        with self._news:
+            self._grown |= self.ledger.receive(record)
+            self._dirty = True
+            if self.finished:
+                return
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="xlascope-panel", daemon=True)
+                self._thread.start()
+            self._news.notify()
+
+    def finish(self) -> None:
+        """Stop the timer and send what is left; later records are sent by the next call of this."""
+        with self._news:
+            self.finished = True
+            self._dirty = True
+            self._news.notify()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=2)
+        self.flush()
+
+    def flush(self) -> int:
+        """Send now, if there is anything new; returns the bytes sent, roughly."""
+        with self._sending:
+            with self._news:
+                if not self._dirty:
+                    return 0
+                grown, self._dirty, self._grown = self._grown, False, False
+                self._sequence += 1
+                shown = self.ledger.by_weight()[:MOST_PROGRAMS]
+                live = self._live(shown)
+            programs = self._heavy([p.number for p in shown]) if grown else None
+            return self._send(programs, live)
+
+    def _live(self, shown: list) -> wire.JSON:  # type: ignore[type-arg]
+        return {
+            "seq": self._sequence,
+            "now": time.time(),
+            "finished": self.finished,
+            "main": shown[0].number if shown else None,
+            "more": len(self.ledger.programs) - len(shown),
+            "programs": [wire.light(program) for program in shown],
+            "failures": [wire.failure(failure) for failure in self.ledger.failures],
+        }
+
+    def _heavy(self, numbers: list[int]) -> dict[str, wire.JSON]:
+        """The heavy halves; one that was made already is made again only when its program has reached another stage."""
+        heavies = {}
+        for number in numbers:
+            program = self.ledger.programs[number]
+            known = self._sent.get(str(number))
+            stages = (program.traced is not None, program.compiled is not None)
+            if known is None or stages != ("jaxpr" in known, "kernels" in known):
+                known = wire.heavy(program)
+            heavies[str(number)] = known
+        self._sent = heavies
+        return dict(heavies)
+
+    def _run(self) -> None:
+        pause = 0.0
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._dirty or self.finished)
+                if self.finished:
+                    return
+            # A first short pause gathers what comes at once: trace, lowering and compilation of a small program.
+            time.sleep(max(pause, self._interval / 4))
+            try:
+                sent = self.flush()
+            except Exception:
+                _log.exception("the panel could not be updated")
+                return
+            pause = max(self._interval, sent / BYTES_A_SECOND)

@@ -1,0 +1,30 @@
+"""HTML that survives where nothing is trusted: an image and a table, no scripts, no styles, no inline SVG."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+
+from .ledger import Ledger
+from .picture import draw
+from .text import ledger_text
+
+#: A picture above this many characters is left out: a graph adds less than 200 kB to a notebook.
+MOST_CHARACTERS = 140_000
+
+
+def fallback(ledger: Ledger) -> str:
+    """The picture of the program with most to see, and everything as text in a fold."""
+    summary = escape(ledger_text(ledger, most=5))
+    head = escape(ledger_text(ledger, jaxpr=False, most=1).splitlines()[0])
+    return f"<p>{head}</p>{_image(ledger, head)}<details><summary>as text</summary><pre>{summary}</pre></details>"
+
+
+def _image(ledger: Ledger, alternative: str) -> str:
+    if ledger.main is None or ledger.main.traced is None:
+        return ""
+    svg = draw(ledger.main)
+    if len(svg) > MOST_CHARACTERS:
+        return ""
+    data = b64encode(svg.encode()).decode()
+    return f'<img alt="{alternative}" src="data:image/svg+xml;base64,{data}">'

@@ -1,0 +1,56 @@
+// @ts-check
+/** Trees of elements as plain data, so that one drawing code serves the live panel and the static picture.
+ * Text only ever enters a page as a text node or an escaped string: names, parameters, sources and errors are untrusted. */
+
+/** @typedef {{tag: string, attributes: Record<string, string|number>, children: (Tree|string)[]}} Tree */
+
+export const SVG = "http://www.w3.org/2000/svg";
+export const HTML = "http://www.w3.org/1999/xhtml";
+
+/** An element; null, undefined and false attributes and children are left out.
+ * @param {string} tag @param {Record<string, any>} [attributes] @param {...any} children @returns {Tree} */
+export function el(tag, attributes = {}, ...children) {
+  const kept = Object.entries(attributes).filter(([, value]) => value != null && value !== false);
+  return {
+    tag,
+    attributes: Object.fromEntries(kept),
+    children: children.flat(Infinity).filter((child) => child != null && child !== false),
+  };
+}
+
+/** A real DOM node for a tree. @param {Tree|string|number} tree @param {string} [space] @returns {Node} */
+export function toNode(tree, space = HTML) {
+  if (typeof tree !== "object") return document.createTextNode(String(tree));
+  const inner = tree.tag === "svg" ? SVG : space;
+  const node = document.createElementNS(inner, tree.tag);
+  for (const [name, value] of Object.entries(tree.attributes)) node.setAttribute(name, String(value));
+  for (const child of tree.children) node.append(toNode(child, inner));
+  return node;
+}
+
+/** Replace what a DOM element contains. @param {Element} parent @param {...any} trees */
+export function fill(parent, ...trees) {
+  const space = parent.namespaceURI ?? HTML;
+  const kept = trees.flat(Infinity).filter((tree) => tree != null && tree !== false);
+  parent.replaceChildren(...kept.map((tree) => toNode(tree, space)));
+}
+
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+// XML 1.0 forbids these even as references; a picture with one of them would not open at all.
+// Lone halves of a surrogate pair cannot be encoded either.
+const FORBIDDEN =
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** @param {unknown} text */
+function escapeText(text) {
+  return String(text).replace(FORBIDDEN, "\ufffd").replace(/[&<>"']/g, (c) => ESCAPES[/** @type {"&"} */ (c)]);
+}
+
+/** The tree as XML text. @param {Tree|string|number} tree @returns {string} */
+export function toMarkup(tree) {
+  if (typeof tree !== "object") return escapeText(tree);
+  const attributes = Object.entries(tree.attributes).map(([name, value]) => ` ${name}="${escapeText(value)}"`);
+  const head = `<${tree.tag}${attributes.join("")}`;
+  if (!tree.children.length) return `${head}/>`;
+  return `${head}>${tree.children.map(toMarkup).join("")}</${tree.tag}>`;
+}

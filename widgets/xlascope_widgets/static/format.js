@@ -1,0 +1,70 @@
+// @ts-check
+/** Numbers for people: three significant digits and always a unit. */
+
+/** @param {number} value */
+function digits(value) {
+  if (value === 0) return "0";
+  if (value >= 100) return value.toFixed(0);
+  return value >= 10 ? value.toFixed(1) : value.toFixed(2);
+}
+
+/** @param {number} value @param {[number, string][]} units from large to small */
+function withUnit(value, units) {
+  const unit = units.find(([size]) => value >= size * 0.9995) ?? units[units.length - 1];
+  return `${digits(value / unit[0])} ${unit[1]}`;
+}
+
+/** @param {number} value */
+export function seconds(value) {
+  if (value === 0) return "0 s";
+  return withUnit(value, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]);
+}
+
+/** @param {number} value */
+export function byteSize(value) {
+  if (value < 1000) return `${value} B`;
+  return withUnit(value, [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]);
+}
+
+/** @param {number} value */
+export function flopCount(value) {
+  if (value < 1000) return `${Math.round(value)} FLOP`;
+  return withUnit(value, [[1e12, "TFLOP"], [1e9, "GFLOP"], [1e6, "MFLOP"], [1e3, "kFLOP"]]);
+}
+
+/** A round duration on an axis: "1.5 ms", not "1.50 ms". @param {number} value */
+export function axisTime(value) {
+  return value ? seconds(value).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ") : "0";
+}
+
+/** 3214 -> "3,214". @param {number} value */
+export function count(value) {
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** @param {number} value @param {string} one @param {string} [many] */
+export function plural(value, one, many = `${one}s`) {
+  return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** @param {number} share between 0 and 1 */
+export function percent(share) {
+  const value = share * 100;
+  if (value > 0 && value < 1) return "< 1 %";
+  // "100 %" is said only of all of it.
+  return `${Math.round(value) === 100 && share < 1 ? "99" : Math.round(value)} %`;
+}
+
+/** @param {string} text @param {number} length */
+export function shorten(text, length) {
+  return text.length <= length ? text : `${text.slice(0, Math.max(1, length - 1))}…`;
+}
+
+/** Positions of about `wanted` round ticks from 0 to `end`. @param {number} end @param {number} wanted */
+export function ticks(end, wanted) {
+  if (!(end > 0)) return [0];
+  const raw = end / Math.max(1, wanted);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999) ?? raw;
+  return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, i) => i * step);
+}

@@ -1,0 +1,71 @@
+// @ts-check
+/** The strip: one line under the running cell that tells the state without being opened. */
+
+import { el } from "./element.js";
+import { percent, plural, seconds, shorten } from "./format.js";
+import { stages } from "./picture.js";
+/** @typedef {import("./store.js").Store} Store */
+/** @typedef {import("./program.js").Program} Program */
+
+const RUNNING = { trace: "tracing", lower: "lowering", compile: "compiling", run: "running" };
+
+/** @param {Store} store @param {boolean} open */
+export function drawStrip(store, open) {
+  const { program, live } = store;
+  const shown = program ? stages(program) : [];
+  const running = !live.finished && program?.light.executed;
+  const items = shown.map((stage) => drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)));
+  items.push(...activeStages(store));
+  for (const failure of live.failures) items.push(drawStage({ kind: "bad", name: "failed", strong: failure.error, words: failure.function }, false));
+  if (!items.length) items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
+  return [...items, ...busyBars(program), asides(store, open)];
+}
+
+/** @param {any} stage @param {boolean} running */
+function drawStage(stage, running) {
+  const beat = stage.kind === "run" && running ? "live" : "";
+  return el("span", { class: "xs-stage", title: stage.tip },
+    el("i", { class: `xs-dot ${stage.kind} ${beat}` }), el("span", {}, stage.name), stage.strong && el("b", {}, stage.strong),
+    el("span", { class: "xs-muted" }, stage.words, stage.extra && el("span", { class: "xs-extra" }, stage.extra)));
+}
+
+/** What goes on right now; the time is advanced by the browser's own clock. @param {Store} store */
+function activeStages(store) {
+  const active = store.live.programs.filter((/** @type {any} */ light) => light.stage && !light.failure);
+  return active.slice(0, 2).map((/** @type {any} */ light) =>
+    el("span", { class: "xs-stage" }, el("i", { class: "xs-dot run live" }),
+      el("span", {}, RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage), el("b", {}, shorten(light.function, 24)),
+      el("span", { class: "xs-muted", "data-since": light.since }, seconds(Math.max(0, store.now - light.since)))));
+}
+
+/** @param {Program|undefined} program */
+function busyBars(program) {
+  const devices = program?.light.executed?.devices ?? [];
+  const shown = devices.slice(0, devices.length > 3 ? 1 : 2).map((/** @type {any} */ device, /** @type {number} */ i) => {
+    const shares = /** @type {Program} */ (program).passShares(device);
+    const parts = shares.map(([pass, share]) =>
+      el("i", { class: `xs-share pass-${pass}`, style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%` }));
+    const tip = `${device.name}: busy ${percent(device.busy)} of the observed window (measured); blue forward, orange backward, violet update`;
+    return el("span", { class: `xs-stage xs-busy${i ? " xs-extra" : ""}`, title: tip }, el("span", { class: "xs-lanebar" }, parts),
+      el("span", { class: "xs-muted" }, `${device.name} ${percent(device.busy)} busy`));
+  });
+  if (devices.length > shown.length) shown.push(el("span", { class: "xs-muted" }, `+ ${plural(devices.length - shown.length, "device")}`));
+  return shown;
+}
+
+/** @param {Store} store @param {boolean} open */
+function asides(store, open) {
+  const { program, live } = store;
+  const traces = program?.light.traces ?? 0;
+  const others = live.programs.length - 1 + live.more;
+  return el("span", { class: "xs-asides" },
+    traces > 1 && el("span", { class: "xs-muted", title: `Last trace: ${program?.light.reason}` }, `why ${traces} traces?`),
+    others > 0 && el("span", { class: "xs-muted" }, `+ ${plural(others, "program")}`),
+    el("button", { class: "xs-open", type: "button", "aria-expanded": String(open) }, open ? "close ▴" : "open ▾"));
+}
+
+/** Advance the running times. @param {Element} root @param {Store} store */
+export function tickStrip(root, store) {
+  for (const clock of root.querySelectorAll("[data-since]"))
+    clock.textContent = seconds(Math.max(0, store.now - Number(clock.getAttribute("data-since"))));
+}

@@ -1,0 +1,112 @@
+"""The same answers as text: for terminals, for ``--text``, and for the part of a saved output that everything can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xlascope.records import Failure, Kernel, Record
+
+from .ledger import Ledger, Program
+
+#: Lines of a jaxpr up to which a summary contains it.
+MOST_LINES = 40
+
+
+def text(records: Iterable[Record], *, jaxpr: bool = True) -> str:
+    """What happened to every program in these records; ``jaxpr=False`` leaves the jaxprs out."""
+    return ledger_text(Ledger.of(records), jaxpr=jaxpr)
+
+
+def ledger_text(ledger: Ledger, *, jaxpr: bool = True, most: int | None = None) -> str:
+    """A ledger's programs, those with most to see first, at most ``most`` of them."""
+    programs = ledger.by_weight()
+    shown = programs[:most]
+    parts = [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure(f) for f in ledger.failures]
+    if len(programs) > len(shown):
+        parts.append(f"{len(programs) - len(shown)} more programs")
+    return "\n\n".join(parts) or "xlascope: nothing was traced, compiled or run"
+
+
+def program_text(program: Program, *, jaxpr: bool = True) -> str:
+    """One program: its stages, its jaxpr when that is short, its kernels with times."""
+    parts = ["; ".join(_stages(program)) or f"{program.function}: started"]
+    if jaxpr and program.traced is not None:
+        parts.append(_shortened(program.traced.text))
+    if program.compiled is not None and program.compiled.kernels:
+        parts.append(_kernel_table(program))
+    if program.failure is not None:
+        parts.append(_failure(program.failure))
+    return "\n".join(part for part in parts if part)
+
+
+def seconds(value: float) -> str:
+    """A duration with its unit: ``1.82 ms``."""
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if value >= size * 0.9995:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def byte_size(value: int) -> str:
+    """A size with its unit: ``524 kB``."""
+    for size, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value} B"
+
+
+def _stages(program: Program) -> list[str]:
+    found = []
+    if program.traced is not None:
+        found.append(f"traced {program.function}: {program.equations} equations in {seconds(program.traced.seconds)}")
+    if (compiled := program.compiled) is not None:
+        hit = " (from the cache)" if compiled.cache == "hit" else ""
+        found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {len(compiled.kernels)} kernels for {compiled.platform}")
+    if (run := program.executed) is not None:
+        found.append(f"ran {run.calls:,} times, {seconds(run.step)} each (measured)")
+    return found
+
+
+def _shortened(jaxpr: str) -> str:
+    lines = jaxpr.splitlines()
+    return jaxpr if len(lines) <= MOST_LINES else "\n".join([*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"])
+
+
+def _kernel_table(program: Program) -> str:
+    assert program.compiled is not None
+    times = kernel_times(program)
+    kernels = sorted(program.compiled.kernels, key=lambda kernel: -times.get(kernel.name, -1.0))
+    rows = [("kernel", "kind", "equations", "time per call", "saved", "operations")]
+    operations = {e.path: e.operation for e in program.traced.jaxpr.walk()} if program.traced else {}
+    rows += [_kernel_row(kernel, times.get(kernel.name), operations) for kernel in kernels]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join(lines)
+
+
+def _kernel_row(kernel: Kernel, time: float | None, operations: dict[str, str]) -> tuple[str, ...]:
+    names = [operations.get(path, "?") for path in dict.fromkeys(kernel.equations)]
+    told = " ".join(names[:6]) + (f" +{len(names) - 6}" if len(names) > 6 else "")
+    return (
+        kernel.name,
+        kernel.kind,
+        str(len(names)),
+        "" if time is None else f"{seconds(time)} (measured)",
+        byte_size(kernel.bytes_saved) if kernel.bytes_saved else "",
+        told or "no source known",
+    )
+
+
+def kernel_times(program: Program) -> dict[str, float]:
+    """Seconds per call of each kernel, the mean over the devices that ran it."""
+    found: dict[str, list[float]] = {}
+    for device in program.executed.devices if program.executed else ():
+        for time in device.kernels:
+            if time.calls:
+                found.setdefault(time.kernel, []).append(time.seconds / time.calls)
+    return {name: sum(times) / len(times) for name, times in found.items()}
+
+
+def _failure(failure: Failure) -> str:
+    where = f", line {failure.source.line} of {failure.source.file}" if failure.source else ""
+    return f"failed in {failure.stage} of {failure.function}{where}\n{failure.error}: {failure.message}"
