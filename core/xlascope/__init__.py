@@ -10,7 +10,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-#: Where each public name lives. A name mapped to a module ending in ":" is that module itself.
+#: Where each public name lives.
 _HOMES = {
     **dict.fromkeys(
         (
@@ -31,8 +31,8 @@ _HOMES = {
 _MODULES = frozenset(
     "config_module dtypes errors inspect lax nn numpy ops random records tree tree_util lib experimental".split()
 )
-#: Modules that stand apart from the engine: loading them boots nothing.
-_APART = frozenset("errors records".split())
+#: Modules that need no arrays: loading them does not load the method table (and does not boot anything but pytrees).
+_APART = frozenset("dtypes errors records tree".split())
 
 
 def __getattr__(name: str) -> Any:

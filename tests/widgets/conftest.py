@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import quickjs
-from xlascope.records import Record
 
+from xlascope.records import Record
 from xlascope_widgets import assets, wire
 from xlascope_widgets.ledger import Ledger
 

@@ -137,7 +137,7 @@ def training_jaxpr() -> Jaxpr:
     w1, b1 = f.input((64, 512), "params[0][0]"), f.input((512,), "params[0][1]")
     w2, b2 = f.input((512, 10), "params[1][0]"), f.input((10,), "params[1][1]")
     x, y = f.input((128, 64), "x"), f.input((128,), "y", "int32")
-    h = f.eqn("dot_general", (x, w1), (128, 512), 9, flops=8_388_608, parameters="dimension_numbers=(([1], [0]), ([], []))")  # 0
+    h = f.eqn("dot_general", (x, w1), (128, 512), 9, flops=8_388_608, parameters="contract=1,0")  # 0
     wide = f.eqn("broadcast_in_dim", (b1,), (128, 512), 9, parameters="shape=(128, 512)")  # 1
     h = f.eqn("add", (h, wide), (128, 512), 9, flops=65_536)  # 2
     t = f.eqn("tanh", (h,), (128, 512), 10, flops=65_536)  # 3
@@ -146,8 +146,10 @@ def training_jaxpr() -> Jaxpr:
     o = f.eqn("dot_general", (t, w2), (128, 10), 11, flops=1_310_720)  # 6
     wide = f.eqn("broadcast_in_dim", (b2,), (128, 10), 11, parameters="shape=(128, 10)")  # 7
     o = f.eqn("add", (o, wide), (128, 10), 11, flops=1280)  # 8
-    lp = f.eqn("jit", (o,), (128, 10), 14, parameters="name=log_softmax", bodies=(_log_softmax(f.next_path + "/", f.names),))  # 9
-    hot = f.eqn("jit", (y,), (128, 10), 15, parameters="name=one_hot", bodies=(_one_hot(f.next_path + "/", f.names),))  # 10
+    body = _log_softmax(f.next_path + "/", f.names)
+    lp = f.eqn("jit", (o,), (128, 10), 14, parameters="name=log_softmax", bodies=(body,))  # 9
+    body = _one_hot(f.next_path + "/", f.names)
+    hot = f.eqn("jit", (y,), (128, 10), 15, parameters="name=one_hot", bodies=(body,))  # 10
     score = f.eqn("mul", (lp, hot), (128, 10), 15, flops=1280)  # 11
     total = f.eqn("reduce_sum", (score,), (), 15, parameters="axes=(0, 1)", flops=1280)  # 12
     mean = f.eqn("div", (total, "128.0:f32[]"), (), 15, flops=1)  # 13
@@ -175,7 +177,8 @@ def training_jaxpr() -> Jaxpr:
 def _kernel(name: str, kind: str, paths: str, read: int, written: int, saved: int = 0, unknown: int = 0) -> Kernel:
     equations = tuple(paths.split())
     opcode = "fusion" if "fusion" in name else "dot" if "dot" in name else "copy"
-    return Kernel(name, opcode, kind, "f32[128,512]", equations, len(equations) + unknown, unknown, read, written, saved)
+    inside = len(equations) + unknown
+    return Kernel(name, opcode, kind, "f32[128,512]", equations, inside, unknown, read, written, saved)
 
 
 def kernels() -> tuple[Kernel, ...]:
@@ -199,7 +202,7 @@ def kernels() -> tuple[Kernel, ...]:
     )
 
 
-TIMES = [620e-6, 110e-6, 60e-6, 90e-6, 50e-6, 12e-6, 15e-6, 18e-6, 95e-6, 140e-6, 30e-6, 430e-6, 40e-6, 12e-6, 4e-6, 9e-6]
+TIMES = [us * 1e-6 for us in (620, 110, 60, 90, 50, 12, 15, 18, 95, 140, 30, 430, 40, 12, 4, 9)]
 
 
 def device(name: str, slower: float, calls: int) -> DeviceTime:
@@ -224,10 +227,8 @@ def traced(program: int = 1, jaxpr: Jaxpr | None = None, function: str = "update
 
 def compiled(program: int = 1, function: str = "update") -> Compiled:
     memory = MemoryUse(300_000, 154_000, 1_100_000, 1_554_000)
-    return Compiled(
-        program, function, 1000.01, 0.31, "miss", "cpu", ("cpu:0", "cpu:1"), "jit_update", kernels(), "HloModule jit_update",
-        flops=21_000_000.0, bytes_accessed=3_400_000.0, memory=memory,
-    )  # fmt: skip
+    made = (1000.01, 0.31, "miss", "cpu", ("cpu:0", "cpu:1"), "jit_update", kernels(), "HloModule jit_update")
+    return Compiled(program, function, *made, flops=21e6, bytes_accessed=3.4e6, memory=memory)
 
 
 def executed(program: int = 1, calls: int = 3214, function: str = "update") -> Executed:

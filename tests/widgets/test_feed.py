@@ -66,9 +66,12 @@ def test_sequence_numbers_rise(sent, samples):
 
 def test_records_from_many_threads(sent, samples):
     feed = Feed(sent, interval=0.005)
-    threads = [
-        threading.Thread(target=lambda k=k: [feed.receive(samples.executed(100 * k + i)) for i in range(20)]) for k in range(8)
-    ]
+
+    def work(first):
+        for number in range(first, first + 20):
+            feed.receive(samples.executed(number))
+
+    threads = [threading.Thread(target=work, args=[20 * k]) for k in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -5,12 +5,16 @@ import time
 from collections import Counter
 
 import pytest
+
 from xlascope.records import Equation, Jaxpr, Traced, Variable
+from xlascope_widgets import wire
+from xlascope_widgets.ledger import Ledger
 
 
 def overlaps(nodes):
     """Pairs of nodes that overlap without one being inside the other."""
-    boxes = [(n["x"] - n["w"] / 2, n["x"] + n["w"] / 2, n["y"] - n["h"] / 2, n["y"] + n["h"] / 2, n["id"]) for n in nodes]
+    half = [(n["x"], n["w"] / 2, n["y"], n["h"] / 2, n["id"]) for n in nodes]
+    boxes = [(x - w, x + w, y - h, y + h, name) for x, w, y, h, name in half]
     boxes.sort(key=lambda box: box[2])
     found = []
     for i, (left, right, top, bottom, name) in enumerate(boxes):
@@ -111,18 +115,34 @@ def test_a_wide_row_is_wrapped(scene):
     equations = tuple(Equation(str(i), "sin", "", ("x",), (f"v{i}",)) for i in range(50))
     jaxpr = Jaxpr("f", (), ("x",), (), variables, equations)
     graph = scene([Traced(1, "f", 0.0, 0.1, jaxpr, "", "first call")])
-    assert graph["width"] < 14 * 150
+    assert graph["width"] < 14 * 170
     assert overlaps(graph["nodes"]) == []
 
 
 @pytest.mark.parametrize(("equations", "seconds"), [(400, 0.1), (20_000, 1.0)])
 def test_layout_is_near_linear(script, equations, seconds):
     # The budget is the browser's; the embedded engine has no compiler and gets eight times as long.
-    from xlascope_widgets import wire
-    from xlascope_widgets.ledger import Ledger
-
     program = Ledger.of([chain(equations // 2)]).main
     script("(globalThis.big = new Program(a)) && 0", wire.heavy(program))
     start = time.perf_counter()
     script("(globalThis.laid = layoutProgram(big, new Set())) && 0")
     assert time.perf_counter() - start < 8 * seconds
+
+
+def test_an_optimizer_starts_level_with_its_gradient_and_takes_its_state_along(scene):
+    """x -> y = sin x; its gradient g; then x - (0.9 m + g), where 0.9 m needs no gradient but serves only this."""
+    equations = (
+        Equation("0", "sin", "", ("x",), ("y",)),
+        Equation("1", "cos", "", ("x",), ("c",), "tangent", None, "0"),
+        Equation("2", "mul", "", ("1.0:f32[]", "c"), ("g",), "backward", None, "0"),
+        Equation("3", "mul", "", ("0.9:f32[]", "m"), ("n",)),
+        Equation("4", "add", "", ("n", "g"), ("k",)),
+        Equation("5", "sub", "", ("x", "k"), ("z",)),
+    )
+    variables = {name: Variable(name, (), "float32", False) for name in "xmycgnkz"}
+    jaxpr = Jaxpr("f", (), ("x", "m"), ("z",), variables, equations)
+    nodes = {n["path"]: n for n in scene([Traced(1, "f", 0.0, 0.1, jaxpr, "", "")])["nodes"] if n["path"]}
+    assert [nodes[str(i)]["phase"] for i in range(6)] == [0, 1, 1, 2, 2, 2]
+    assert nodes["3"]["y"] < nodes["4"]["y"] < nodes["5"]["y"]
+    assert abs(nodes["4"]["y"] - nodes["2"]["y"]) <= 62
+    assert nodes["0"]["x"] < nodes["2"]["x"] < nodes["4"]["x"]

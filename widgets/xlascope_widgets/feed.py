@@ -14,7 +14,7 @@ from collections.abc import Callable
 from xlascope.records import Record
 
 from . import wire
-from .ledger import Ledger
+from .ledger import Ledger, Program
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ class Feed:
             programs = self._heavy([p.number for p in shown]) if grown else None
             return self._send(programs, live)
 
-    def _live(self, shown: list) -> wire.JSON:  # type: ignore[type-arg]
+    def _live(self, shown: list[Program]) -> wire.JSON:
         return {
             "seq": self._sequence,
             "now": time.time(),
@@ -109,10 +109,9 @@ class Feed:
         while True:
             with self._news:
                 self._news.wait_for(lambda: self._dirty or self.finished)
-                if self.finished:
+                # A first short pause gathers what comes at once: trace, lowering and compilation of a small program.
+                if self._news.wait_for(lambda: self.finished, timeout=max(pause, self._interval / 4)):
                     return
-            # A first short pause gathers what comes at once: trace, lowering and compilation of a small program.
-            time.sleep(max(pause, self._interval / 4))
             try:
                 sent = self.flush()
             except Exception:

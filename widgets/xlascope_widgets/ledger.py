@@ -70,14 +70,15 @@ class Ledger:
     def receive(self, record: Record) -> bool:
         """Take in a record; True when it changes what is drawn rather than only its numbers."""
         if record.program is None:
-            self.failures.append(record)  # type: ignore[arg-type]
+            self.failures.append(record)
             return False
         program = self.programs.get(record.program)
         if program is None:
             program = self.programs[record.program] = Program(record.program, record.function)
         changed = program.receive(record)
         if isinstance(record, Traced):
-            program.traces = sum(p.function == program.function and p.traced is not None for p in self.programs.values())
+            namesakes = (p for p in self.programs.values() if p.function == program.function)
+            program.traces = sum(p.traced is not None for p in namesakes)
         return changed
 
     def by_weight(self) -> list[Program]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import anywidget
 import traitlets
+
 from xlascope.records import Record
 
 from . import assets
@@ -38,7 +39,8 @@ class Panel(anywidget.AnyWidget):
     opened = traitlets.Bool(False).tag(sync=True)
 
     # What the browser draws. ``programs`` is heavy and changes only when a program has been traced or compiled;
-    # ``live`` holds the numbers that move, with a sequence number. Both are whole states: no message is missed for good.
+    # ``live`` holds the numbers that move, with a sequence number. Both are whole states, so that
+    # nothing is missed for good.
     uid = traitlets.Unicode().tag(sync=True)
     programs = traitlets.Dict().tag(sync=True)
     live = traitlets.Dict().tag(sync=True)

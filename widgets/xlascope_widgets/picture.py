@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 
-import quickjs
+import quickjs  # type: ignore[import-untyped]
+
 from xlascope.records import Record
 
 from . import assets, wire
@@ -39,6 +40,7 @@ def draw(program: Program, open: Collection[str] = ()) -> str:
     context = quickjs.Context()
     context.eval(assets.drawing_script())
     options = {"css": assets.picture_style(), "open": sorted(open), "most": MOST_EQUATIONS}
-    arguments = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in (wire.heavy(program), wire.light(program), options))
+    values = (wire.heavy(program), wire.light(program), options)
+    arguments = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in values)
     # join() makes one flat string of it: the binding cannot convert QuickJS's concatenated ones.
     return str(context.eval(f"[drawPicture({arguments})].join('')"))

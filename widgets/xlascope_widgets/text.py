@@ -1,4 +1,4 @@
-"""The same answers as text: for terminals, for ``--text``, and for the part of a saved output that everything can read."""
+"""The same answers as text: for terminals, for ``--text``, and for saved outputs where nothing else can be shown."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def _stages(program: Program) -> list[str]:
         found.append(f"traced {program.function}: {program.equations} equations in {seconds(program.traced.seconds)}")
     if (compiled := program.compiled) is not None:
         hit = " (from the cache)" if compiled.cache == "hit" else ""
-        found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {len(compiled.kernels)} kernels for {compiled.platform}")
+        made = f"{len(compiled.kernels)} kernels for {compiled.platform}"
+        found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made}")
     if (run := program.executed) is not None:
         found.append(f"ran {run.calls:,} times, {seconds(run.step)} each (measured)")
     return found
@@ -69,14 +70,16 @@ def _stages(program: Program) -> list[str]:
 
 def _shortened(jaxpr: str) -> str:
     lines = jaxpr.splitlines()
-    return jaxpr if len(lines) <= MOST_LINES else "\n".join([*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"])
+    if len(lines) <= MOST_LINES:
+        return jaxpr
+    return "\n".join([*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"])
 
 
 def _kernel_table(program: Program) -> str:
     assert program.compiled is not None
     times = kernel_times(program)
     kernels = sorted(program.compiled.kernels, key=lambda kernel: -times.get(kernel.name, -1.0))
-    rows = [("kernel", "kind", "equations", "time per call", "saved", "operations")]
+    rows: list[tuple[str, ...]] = [("kernel", "kind", "equations", "time per call", "saved", "operations")]
     operations = {e.path: e.operation for e in program.traced.jaxpr.walk()} if program.traced else {}
     rows += [_kernel_row(kernel, times.get(kernel.name), operations) for kernel in kernels]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]

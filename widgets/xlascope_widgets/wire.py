@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from xlascope.records import Compiled, DeviceTime, Equation, Executed, Failure, Jaxpr, Kernel, SourceRange, Traced, Variable
+from xlascope.records import (
+    Compiled,
+    DeviceTime,
+    Equation,
+    Executed,
+    Failure,
+    Jaxpr,
+    Kernel,
+    SourceRange,
+    SourceText,
+    Traced,
+    Variable,
+)
 
 from .ledger import Program
 
@@ -39,7 +51,8 @@ def light(program: Program) -> JSON:
     if program.lowered is not None:
         wire |= {"lowered": program.lowered.seconds}
     if program.compiled is not None:
-        wire |= {"compiled": program.compiled.seconds, "kernels": len(program.compiled.kernels), "cache": program.compiled.cache}
+        wire |= {"compiled": program.compiled.seconds, "cache": program.compiled.cache}
+        wire |= {"kernels": len(program.compiled.kernels)}
     if program.executed is not None:
         wire["executed"] = _executed(program.executed)
     if program.failure is not None:
@@ -56,19 +69,24 @@ def failure(record: Failure) -> JSON:
 
 
 def _traced(record: Traced, files: list[str]) -> JSON:
-    sources = [{"file": _file(s.file, files), "title": s.title, "first": s.first_line, "text": s.text} for s in record.sources]
-    wire: JSON = {"jaxpr": _jaxpr(record.jaxpr, files), "sources": sources, "reason": record.reason}
+    wire: JSON = {"jaxpr": _jaxpr(record.jaxpr, files), "reason": record.reason}
+    wire["sources"] = [_text(source, files) for source in record.sources]
     if record.call_site is not None:
         wire["site"] = _source(record.call_site, files)
     return wire
 
 
 def _compiled(record: Compiled) -> JSON:
-    wire: JSON = {"platform": record.platform, "devices": list(record.devices), "kernels": [_kernel(k) for k in record.kernels]}
+    wire: JSON = {"platform": record.platform, "devices": list(record.devices)}
+    wire["kernels"] = [_kernel(kernel) for kernel in record.kernels]
     wire |= {"flops": record.flops, "accessed": record.bytes_accessed}
     if record.memory is not None:
         wire["peak"] = record.memory.peak
     return wire
+
+
+def _text(source: SourceText, files: list[str]) -> JSON:
+    return {"file": _file(source.file, files), "title": source.title, "first": source.first_line, "text": source.text}
 
 
 def _jaxpr(jaxpr: Jaxpr, files: list[str]) -> JSON:
@@ -88,7 +106,8 @@ def _variable(variable: Variable) -> list[Any]:
 
 
 def _equation(equation: Equation, files: list[str]) -> JSON:
-    wire: JSON = {"path": equation.path, "op": equation.operation, "in": list(equation.inputs), "out": list(equation.outputs)}
+    wire: JSON = {"path": equation.path, "op": equation.operation}
+    wire |= {"in": list(equation.inputs), "out": list(equation.outputs)}
     if equation.name != equation.operation:
         wire["name"] = equation.name
     if equation.parameters:

@@ -22,7 +22,7 @@ from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, not_an_array
 from ..transforms.evaluate import evaluate
-from ..xla.dispatch import device_of, executable_of, make_pjit, put
+from ..xla.dispatch import Place, executable_of, make_pjit, place_of, put
 from .call import call
 
 
@@ -63,6 +63,8 @@ class TracedCall(NamedTuple):
     program: ClosedJaxpr
     out_structure: Any
     number: int
+    began: float
+    seconds: float
 
 
 #: The traces of each function, for as long as the function lives.
@@ -91,19 +93,22 @@ class Jitted:
                 evaluate(program, *arguments.operands) if self.options.inline else call(program, arguments.operands)
             )
             return traced.out_structure.unflatten(results), None, False
-        device = self.options.device or device_of(arguments.operands)
+        chosen = self.options.device
+        place = place_of(arguments.operands) if chosen is None else Place(chosen, True)
         operands = arguments.operands
-        if self.options.device is not None:
-            operands = [put(x, aval, device) for x, aval in zip(operands, avals, strict=True)]
+        if chosen is not None:
+            operands = [put(x, aval, chosen) for x, aval in zip(operands, avals, strict=True)]
         executable = executable_of(
             program,
-            device,
+            place,
             donated=self.donated(arguments),
             keep_unused=self.options.keep_unused,
             number=traced.number,
         )
+        if watchers:
+            records.publish(records.Started(traced.number, self.name, "run", time.time()))
         results = executable(operands, avals)
-        fast = None if self.options.device is not None else executable.fastpath(traced.out_structure)
+        fast = None if chosen is not None else executable.fastpath(traced.out_structure)
         return traced.out_structure.unflatten(results), fast, False
 
     def split(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
@@ -164,12 +169,12 @@ class Jitted:
                     )
                 )
             raise
+        seconds = time.perf_counter() - clock
         if watchers:
-            seconds = time.perf_counter() - clock
             reason = self.reason(signature, arguments)
             place = locate(*user_frame())
             records.publish(traced_record(program, number, began, seconds, reason, place))
-        return TracedCall(program, structures[0], number)
+        return TracedCall(program, structures[0], number, began, seconds)
 
     def join(self, arguments: Arguments, operands: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of a call again, with other operands."""

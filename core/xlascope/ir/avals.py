@@ -15,7 +15,8 @@ _interned: dict[tuple[tuple[int, ...], np.dtype[Any], bool], ShapedArray] = {}
 class ShapedArray:
     """Shape, dtype, and whether the dtype is weak (came from a Python scalar, and gives way to others).
 
-    Make one with :func:`shaped`. jaxlib's C++ reads the attributes ``shape``, ``dtype`` and ``weak_type``.
+    There is one object for each of these combinations, so abstract values are compared by identity.
+    jaxlib's C++ reads the attributes ``shape``, ``dtype`` and ``weak_type``.
     """
 
     __slots__ = ("dtype", "shape", "weak_type")
@@ -24,10 +25,8 @@ class ShapedArray:
     dtype: np.dtype[Any]
     weak_type: bool
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.weak_type = weak_type
+    def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> ShapedArray:
+        return shaped(tuple(shape), np.dtype(dtype), weak_type)
 
     @property
     def ndim(self) -> int:
@@ -47,19 +46,6 @@ class ShapedArray:
         """
         return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (
-            isinstance(other, ShapedArray)
-            and self.shape == other.shape
-            and self.dtype == other.dtype
-            and self.weak_type == other.weak_type
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.weak_type))
-
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.dtype.name}[{','.join(map(str, self.shape))}]{weak})"
@@ -74,7 +60,9 @@ def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False
     key = (shape, dtype, weak_type)
     aval = _interned.get(key)
     if aval is None:
-        aval = _interned.setdefault(key, ShapedArray(shape, dtype, weak_type))
+        aval = object.__new__(ShapedArray)
+        aval.shape, aval.dtype, aval.weak_type = key
+        aval = _interned.setdefault(key, aval)
     return aval
 
 

@@ -36,6 +36,11 @@ class Literal:
         self.val = val
         self.aval = aval
 
+    @property
+    def dtype(self) -> Any:
+        """The type of the value."""
+        return self.aval.dtype
+
     def __repr__(self) -> str:
         return f"{self.val}:{self.aval.str_short()}"
 

@@ -39,6 +39,8 @@ class Operation:
     primitive: ClassVar[Primitive]
     #: Set by operations that hold programs: how to split themselves into a part without tangents and a linear part.
     linearize_rule: ClassVar[Callable[..., Any] | None] = None
+    #: The results' types by the operands' types, for operations without parameters; None for the others.
+    memo: ClassVar[dict[Any, list[ShapedArray]] | None] = None
 
     def __init_subclass__(cls, *, name: str | None = None, by_identity: bool = False) -> None:
         super().__init_subclass__()
@@ -56,6 +58,7 @@ class Operation:
         cls.name = name
         cls.primitive = Primitive(name, cls)
         dataclasses.dataclass(frozen=True, eq=not by_identity and _has_fields(cls), repr=False)(cls)
+        cls.memo = None if _has_fields(cls) else {}
         _registry[name] = cls
 
     @property
@@ -71,6 +74,16 @@ class Operation:
     def bodies(self) -> Sequence[Any]:
         """The programs that the operation holds (``ClosedJaxpr``), in order."""
         return ()
+
+    def result_types(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
+        """What :meth:`abstract_eval` says, remembered for operations without parameters."""
+        memo = self.memo
+        if memo is None:
+            return self.abstract_eval(types)
+        found = memo.get(types)
+        if found is None:
+            found = memo[types] = self.abstract_eval(types)
+        return found
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         """Our count of floating-point operations for operands and results of those types."""
@@ -102,7 +115,12 @@ class Operation:
 
 
 def _has_fields(cls: type) -> bool:
-    return any(base.__dict__.get("__annotations__") for base in cls.__mro__[:-1] if base is not Operation)
+    return any(
+        not str(annotation).startswith("ClassVar")
+        for base in cls.__mro__[:-1]
+        if base is not Operation
+        for annotation in base.__dict__.get("__annotations__", {}).values()
+    )
 
 
 def registered() -> Iterator[type[Operation]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from types import CodeType
+from typing import Any
 
 from ..records import SourceRange
 
@@ -22,12 +22,20 @@ class _IsLibrary(dict[str, bool]):
 is_library = _IsLibrary()
 
 
-@functools.lru_cache(maxsize=4096)
-def _positions(code: CodeType) -> tuple[tuple[int | None, int | None, int | None, int | None], ...]:
-    return tuple(code.co_positions())
+#: Positions by the id of their code object, which is kept so that its id stays taken. Hashing a code object is slow.
+_known: dict[int, tuple[CodeType, list[Any]]] = {}
+_MOST_KNOWN = 10_000
 
 
-@functools.lru_cache(maxsize=65536)
+def _positions(code: CodeType) -> list[Any]:
+    found = _known.get(id(code))
+    if found is None:
+        if len(_known) >= _MOST_KNOWN:
+            _known.clear()
+        found = _known[id(code)] = (code, list(code.co_positions()))
+    return found[1]
+
+
 def locate(code: CodeType | None, lasti: int) -> SourceRange | None:
     """The source range of an instruction; None where nothing is known."""
     if code is None:
@@ -35,6 +43,4 @@ def locate(code: CodeType | None, lasti: int) -> SourceRange | None:
     line, end_line, column, end_column = _positions(code)[lasti // 2]
     if line is None:
         return None
-    return SourceRange(
-        code.co_filename, line, column or 0, end_line or line, end_column or 0, code.co_qualname
-    )
+    return SourceRange(code.co_filename, line, column or 0, end_line or line, end_column or 0, code.co_qualname)

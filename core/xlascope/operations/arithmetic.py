@@ -88,7 +88,7 @@ class Div(Binary, name="div"):
         return div(_as_result(t, z) if shape_of(y) != shape_of(z) else t, y)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return e.neg(mul(div(z, y), _as_result(t, z)))
+        return mul(mul(e.neg(_as_result(t, z)), x), e.integer_pow(y, -2))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands

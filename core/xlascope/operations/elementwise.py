@@ -120,8 +120,7 @@ class Tanh(Unary, name="tanh"):
     hlo = "stablehlo.tanh"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        part = a.mul(t, a.sub(1.0, y))
-        return a.sum_tangents([part, a.mul(part, y)])
+        return a.mul(a.sum_tangents([t, a.mul(t, y)]), a.sub(1.0, y))
 
 
 class Logistic(Unary, name="logistic"):
@@ -185,7 +184,7 @@ class IntegerPow(Unary, name="integer_pow"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,) = operands
         (aval,) = builder.out_avals
-        result, power, rest = None, x, abs(self.y)
+        result, power, rest = None, x, self.y if self.y >= 0 else -self.y
         while rest:
             if rest & 1:
                 result = power if result is None else builder.emit1(self.hlo, [result, power], aval)

@@ -129,14 +129,11 @@ class Binary(Operation):
 
 def stretch_values(builder: Any, operands: Sequence[Any]) -> list[Any]:
     """The MLIR operands of an elementwise operation, all broadcast to the result's shape."""
-    shape = builder.out_avals[0].shape
-    values = []
-    for value, aval in zip(operands, builder.in_avals, strict=True):
-        if aval.shape != shape:
-            axes = range(len(shape)) if aval.shape else ()
-            value = builder.broadcast(value, shaped(shape, aval.dtype), tuple(axes))
-        values.append(value)
-    return values
+    shape = builder.outputs[0].aval.shape
+    return [
+        value if x.aval.shape == shape else builder.spread(value, x, shape)
+        for value, x in zip(operands, builder.inputs, strict=True)
+    ]
 
 
 def sum_tangents(parts: Sequence[Any]) -> Any:

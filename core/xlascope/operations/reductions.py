@@ -16,7 +16,7 @@ from ..xla.builder import attribute, integers
 from . import arithmetic as a
 from . import shapes
 from .families import Linear, require_kind
-from .values import aval, shape_of
+from .values import aval, shape_of, typed_scalar
 
 
 class _Reduction(Operation):
@@ -143,7 +143,7 @@ class ReduceAnd(_Truth, name="reduce_and"):
     combine = "stablehlo.and"
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        return True if dtype.kind == "b" else -1
+        return True if dtype.kind == "b" else np.invert(np.zeros((), dtype))
 
 
 class ReduceOr(_Truth, name="reduce_or"):
@@ -255,6 +255,8 @@ class _Cumulative(Operation):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,), (aval_x,) = operands, builder.in_avals
         rank, size = aval_x.ndim, aval_x.shape[self.axis]
+        if not aval_x.size:  # a window has to have elements
+            return [x]
         scalar = shaped((), aval_x.dtype)
         window = [size if axis == self.axis else 1 for axis in range(rank)]
         low, high = (0, size - 1) if self.reverse else (size - 1, 0)
@@ -301,11 +303,25 @@ class CumProd(_Cumulative, name="cumprod"):
     initial = 1
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # The running product of the dual numbers x + εt, in which no division meets a zero: after the step of length s, y and dy
+        # hold the product of the last 2s elements and its tangent, (y + ε dy)(y' + ε dy') = y y' + ε (dy y' + y dy').
         (x,), (t,) = primals, tangents
-        y = bind1(self, x)
         if t is ZERO:
-            return [y], [ZERO]
-        return [y], [a.mul(y, bind1(CumSum(self.axis, self.reverse), a.div(t, x)))]
+            return [bind1(self, x)], [ZERO]
+        one, zero = typed_scalar(1, aval(x).dtype), typed_scalar(0, aval(x).dtype)
+        y, dy, step = x, t, 1
+        while step < shape_of(x)[self.axis]:
+            before, moved_before = self._shifted(y, step, one), self._shifted(dy, step, zero)
+            dy = a.sum_tangents([a.mul(dy, before), a.mul(y, moved_before)])
+            y = a.mul(y, before)
+            step *= 2
+        return [bind1(self, x)], [dy]
+
+    def _shifted(self, x: Any, step: int, fill: Any) -> Any:
+        """What stands ``step`` places before each element (behind it, when reversed)."""
+        config = [(0, 0, 0)] * len(shape_of(x))
+        config[self.axis] = (-step, step, 0) if self.reverse else (step, -step, 0)
+        return shapes.pad(x, fill, config)
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:

@@ -32,6 +32,24 @@ class JaxprTracer(Tracer, Var):
     __hash__ = object.__hash__
 
 
+_new: Callable[[type[JaxprTracer]], JaxprTracer] = object.__new__
+_literals: dict[tuple[Any, Any], Literal] = {}
+_MOST_LITERALS = 10_000
+
+
+def _literal(x: np.generic) -> Literal:
+    """The literal for a NumPy scalar; equal scalars share one."""
+    if not x:  # 0.0 and -0.0 are equal keys and different values
+        return scalar_literal(x, aval_of(x))
+    key = (x, x.dtype)
+    found = _literals.get(key)
+    if found is None:
+        if len(_literals) >= _MOST_LITERALS:
+            _literals.clear()
+        found = _literals[key] = scalar_literal(x, aval_of(x))
+    return found
+
+
 class JaxprTrace:
     """Records equations; ``parent`` is the trace that was current when it began."""
 
@@ -46,28 +64,42 @@ class JaxprTrace:
         self.alive = True
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Record an operation and return its results."""
-        inputs = [x if x.__class__ is JaxprTracer and x._trace is self else self.lift(x) for x in operands]
-        outputs = [JaxprTracer(aval, self) for aval in operation.abstract_eval([x.aval for x in inputs])]
-        self.record(operation, inputs, outputs)
-        return outputs
-
-    def record(self, operation: Operation, inputs: Sequence[Any], outputs: Sequence[JaxprTracer]) -> None:
-        """Append an equation with the user's line, or with the origin that is current."""
+        """Record an operation and return its results. Written for speed: this is where tracing spends its time."""
+        inputs: Sequence[Any]
+        if len(operands) == 2:
+            x, y = operands
+            if x.__class__ is not JaxprTracer or x._trace is not self:
+                x = self.lift(x)
+            if y.__class__ is not JaxprTracer or y._trace is not self:
+                y = self.lift(y)
+            inputs, types = (x, y), (x.aval, y.aval)
+        else:
+            inputs = [x if x.__class__ is JaxprTracer and x._trace is self else self.lift(x) for x in operands]
+            types = tuple([x.aval for x in inputs])
+        outputs = []
+        for aval in operation.result_types(types):
+            out = _new(JaxprTracer)
+            out.aval = aval
+            out._trace = self
+            outputs.append(out)
         origin = STATE.origin
-        if origin is not None:
+        if origin is None:
+            frame = sys._getframe(2)
+            while is_library[frame.f_code.co_filename]:
+                above = frame.f_back
+                if above is None:
+                    self.equations.append((operation, inputs, outputs, None, -1, None))
+                    return outputs
+                frame = above
+            self.equations.append((operation, inputs, outputs, frame.f_code, frame.f_lasti, None))
+        else:
             self.equations.append((operation, inputs, outputs, origin.code, origin.lasti, origin))
-            return
-        frame = sys._getframe(2)
-        while is_library[frame.f_code.co_filename]:
-            if frame.f_back is None:
-                self.equations.append((operation, inputs, outputs, None, -1, None))
-                return
-            frame = frame.f_back
-        self.equations.append((operation, inputs, outputs, frame.f_code, frame.f_lasti, None))
+        return outputs
 
     def lift(self, x: Any) -> Any:
         """The operand that stands for ``x``: a literal for a scalar, a constant variable for an array or an outer tracer."""
+        if isinstance(x, np.generic):
+            return _literal(x)
         if x.__class__ is Literal or (x.__class__ is JaxprTracer and x._trace is self):
             return x
         if isinstance(x, Tracer):
@@ -92,8 +124,8 @@ class JaxprTrace:
         for variable in self.constvars:
             variable.__class__ = Var  # type: ignore[assignment]
             variable._trace = None
-        for equation in self.equations:
-            for variable in equation[2]:
+        for _, _, outputs, _, _, _ in self.equations:
+            for variable in outputs:
                 variable.__class__ = Var  # type: ignore[assignment]
                 variable._trace = None
 

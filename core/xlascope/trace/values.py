@@ -23,11 +23,16 @@ def aval_of(x: Any) -> ShapedArray:
     >>> aval_of(2.0)
     ShapedArray(float32[], weak_type=True)
     """
-    if isinstance(x, (ArrayImpl, Tracer, Literal)):
+    try:
         aval: ShapedArray = x.aval
-        return aval if isinstance(aval, ShapedArray) else shaped(tuple(aval.shape), aval.dtype, aval.weak_type)
-    if isinstance(x, Var):
+    except AttributeError:
+        return _aval_of_other(x)
+    if x.__class__ is Var:
         raise leaked_error(x)
+    return aval
+
+
+def _aval_of_other(x: Any) -> ShapedArray:
     if isinstance(x, (np.ndarray, np.generic)):
         if x.dtype.kind in "OUSM":
             raise not_an_array(x)

@@ -34,7 +34,7 @@ class JVPTracer(Tracer):
         self._trace = trace
         self.primal = primal
         self.tangent = tangent
-        self.aval = aval_of(primal)
+        self.aval = primal.aval if hasattr(primal, "aval") else aval_of(primal)
 
     def concrete(self) -> Any:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
@@ -69,10 +69,10 @@ class LinearTrace:
                 break
         else:
             return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
-        outputs = [LinearTracer(aval, self) for aval in operation.abstract_eval([aval_of(x) for x in operands])]
-        origin = STATE.origin
-        code, lasti = user_frame(2) if origin is None else (origin.code, origin.lasti)
-        self.equations.append((operation, operands, outputs, code, lasti, origin))  # type: ignore[arg-type]
+        types = tuple([x.aval if x.__class__ is LinearTracer else aval_of(x) for x in operands])
+        outputs = [LinearTracer(aval, self) for aval in operation.result_types(types)]
+        origin = STATE.origin or Origin("forward", None, *user_frame(2))
+        self.equations.append((operation, operands, outputs, origin.code, origin.lasti, origin))  # type: ignore[arg-type]
         return outputs
 
     def forward_of(self) -> list[Any]:
@@ -109,12 +109,14 @@ class JVPTrace:
                 tangents.append(ZERO)
         if not moves:
             return run(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
-        previous = STATE.trace
-        STATE.trace = self.inner
+        previous, origin = STATE.trace, STATE.origin
         try:
+            STATE.trace = self.inner
+            if origin is None:  # all steps of the rule stand on one line of the user's: look for it once
+                STATE.origin = Origin("forward", None, *user_frame(2))
             results, moved = self._apply(operation, primals, tangents)
         finally:
-            STATE.trace = previous
+            STATE.trace, STATE.origin = previous, origin
         return [y if t is ZERO else JVPTracer(self, y, t) for y, t in zip(results, moved, strict=True)]
 
     def _apply(self, operation: Operation, primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:

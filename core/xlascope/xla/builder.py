@@ -12,7 +12,9 @@ from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, func, stablehlo  # noqa: F401  (importing registers their operations)
 
 from ..ir.avals import ShapedArray, shaped
+from ..ir.jaxpr import Literal
 
+_create = ir.Operation.create
 _context_lock = threading.Lock()
 _context: Any = None
 
@@ -41,7 +43,7 @@ _ELEMENT = {
     "complex64": "complex<f32>", "complex128": "complex<f64>",
     "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "int4": "i4", "uint4": "ui4",
 }  # fmt: skip
-_types: dict[ShapedArray, Any] = {}
+_types: dict[ShapedArray, Any] = {}  # grows with the number of types in use, like the interned types themselves
 _attributes: dict[str, Any] = {}
 
 
@@ -78,39 +80,48 @@ def integers(values: Sequence[int]) -> Any:
 class Builder:
     """Emits operations at the insertion point of the function being written.
 
-    ``in_avals`` and ``out_avals`` are the types of the current equation's operands and results, ``location`` its name and line.
+    ``inputs`` and ``outputs`` are the current equation's atoms, ``location`` its name and line.
     """
 
-    def __init__(self) -> None:
-        self.in_avals: Sequence[ShapedArray] = ()
-        self.out_avals: Sequence[ShapedArray] = ()
+    def __init__(self, platform: str) -> None:
+        self.platform = platform
+        self.inputs: Sequence[Any] = ()
+        self.outputs: Sequence[Any] = ()
         self.location: Any = None
-        self.call_body: Callable[[Any, Sequence[Any]], list[Any]]
-        self.platform = "cpu"
+        self._literals: dict[Any, Any] = {}
+        self._spread: dict[Any, Any] = {}
 
-    def emit(
-        self,
-        name: str,
-        operands: Sequence[Any],
-        attributes: dict[str, Any] | None = None,
-        results: Sequence[ShapedArray] | None = None,
-        regions: int = 0,
-    ) -> list[Any]:
-        """One operation; its results have the current equation's types unless ``results`` says otherwise."""
-        made = self.operation(name, operands, attributes, results, regions)
-        return list(made.results)
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        """The types of the current equation's operands."""
+        return [x.aval for x in self.inputs]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        """The types of the current equation's results."""
+        return [v.aval for v in self.outputs]
+
+    def call_body(self, body: Any, operands: Sequence[Any]) -> list[Any]:
+        """Call a program that the current equation holds."""
+        raise NotImplementedError
+
+    def emit(self, name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
+        """One operation whose results have the types of the current equation's."""
+        types = [_types.get(v.aval) or tensor_type(v.aval) for v in self.outputs]
+        made = _create(name, results=types, operands=operands, attributes=attributes, loc=self.location)
+        return [made.result] if len(types) == 1 else list(made.results)
 
     def operation(
         self,
         name: str,
         operands: Sequence[Any],
-        attributes: dict[str, Any] | None = None,
+        attributes: dict[str, Any],
         results: Sequence[ShapedArray] | None = None,
         regions: int = 0,
     ) -> Any:
         """Like :meth:`emit`, but gives the operation itself, for those that have regions to fill."""
         types = [tensor_type(aval) for aval in (self.out_avals if results is None else results)]
-        return ir.Operation.create(
+        return _create(
             name, results=types, operands=operands, attributes=attributes, regions=regions, loc=self.location
         )
 
@@ -118,14 +129,22 @@ class Builder:
         self, name: str, operands: Sequence[Any], aval: ShapedArray, attributes: dict[str, Any] | None = None
     ) -> Any:
         """One operation with one result, of type ``aval``."""
-        return ir.Operation.create(
+        return _create(
             name, results=[tensor_type(aval)], operands=operands, attributes=attributes, loc=self.location
         ).result
+
+    def literal(self, x: Any) -> Any:
+        """The constant for a literal, written once a function."""
+        key = (x.val.tobytes(), x.aval)
+        found = self._literals.get(key)
+        if found is None:
+            found = self._literals[key] = self.constant(x.val, x.aval)
+        return found
 
     def constant(self, value: Any, aval: ShapedArray) -> Any:
         """A constant filled with a scalar, or holding an array of the type's shape."""
         array = np.asarray(value, aval.dtype)
-        return ir.Operation.create(
+        return _create(
             "stablehlo.constant",
             results=[tensor_type(aval)],
             attributes={"value": self._dense(array, aval)},
@@ -142,13 +161,23 @@ class Builder:
 
     def broadcast(self, value: Any, aval: ShapedArray, dimensions: Sequence[int] = ()) -> Any:
         """``value`` spread over the type's shape; operand axis i becomes result axis ``dimensions[i]``."""
-        return self.emit1(
-            "stablehlo.broadcast_in_dim", [value], aval, {"broadcast_dimensions": integers(dimensions)}
-        )
+        return self.emit1("stablehlo.broadcast_in_dim", [value], aval, {"broadcast_dimensions": integers(dimensions)})
+
+    def spread(self, value: Any, x: Any, shape: tuple[int, ...]) -> Any:
+        """The value of an atom stretched to a shape; the same literal for the same shape is written once."""
+        aval = x.aval
+        target = shaped(shape, aval.dtype)
+        if x.__class__ is not Literal:
+            return self.broadcast(value, target, tuple(range(len(shape))) if aval.shape else ())
+        key = (x.val.tobytes(), target)
+        found = self._spread.get(key)
+        if found is None:
+            found = self._spread[key] = self.broadcast(value, target)
+        return found
 
     def fill_regions(self, operation: Any, arguments: Sequence[ShapedArray], write: Callable[..., list[Any]]) -> None:
         """Give an operation's first region one block with those arguments, ended by what ``write(*arguments)`` returns."""
         types = [tensor_type(aval) for aval in arguments]
         block = operation.regions[0].blocks.append(*types, arg_locs=[self.location] * len(types))
         with ir.InsertionPoint(block):
-            ir.Operation.create("stablehlo.return", operands=write(*block.arguments), loc=self.location)
+            _create("stablehlo.return", operands=write(*block.arguments), loc=self.location)

@@ -41,16 +41,27 @@ def compile_options(device: Any) -> Any:
 
 
 class Compilation:
-    """A compiled program: the loaded executable, which operands it takes, and the number its records share."""
+    """A compiled program: the loaded executable, which operands it takes, and what its records say."""
 
-    __slots__ = ("device", "executable", "kept", "module", "number")
+    __slots__ = ("began", "device", "executable", "kept", "module", "number", "seconds")
 
-    def __init__(self, executable: Any, kept: tuple[bool, ...], device: Any, module: str, number: int) -> None:
+    def __init__(
+        self,
+        executable: Any,
+        kept: tuple[bool, ...],
+        device: Any,
+        module: str,
+        number: int,
+        began: float,
+        seconds: float,
+    ) -> None:
         self.executable = executable
         self.kept = kept
         self.device = device
         self.module = module
         self.number = number
+        self.began = began
+        self.seconds = seconds
 
 
 def compile_program(
@@ -100,7 +111,7 @@ def _compile(lowered: Lowered, device: Any, module: str, number: int, name: str)
     seconds = time.perf_counter() - began[1]
     if watchers:
         records.publish(describe_executable(executable, device, number, name, began[0], seconds))
-    return Compilation(executable, lowered.kept, device, module, number)
+    return Compilation(executable, lowered.kept, device, module, number, began[0], seconds)
 
 
 def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:

@@ -67,15 +67,18 @@ def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
 class Executable:
     """A compiled program ready to run: on operands (:meth:`__call__`), or through jaxlib's fast path (:meth:`fastpath`)."""
 
-    __slots__ = ("compilation", "consts", "handlers", "out_avals", "sharding")
+    __slots__ = ("committed", "compilation", "consts", "handlers", "out_avals", "sharding")
 
-    def __init__(self, compilation: Compilation, consts: Sequence[Any], out_avals: Sequence[ShapedArray]) -> None:
+    def __init__(
+        self, compilation: Compilation, consts: Sequence[Any], out_avals: Sequence[ShapedArray], committed: bool
+    ) -> None:
+        self.committed = committed
         self.compilation = compilation
         self.consts = [put(c, c.aval) if hasattr(c, "aval") else put(c, _aval_of_array(c)) for c in consts]
         self.out_avals = list(out_avals)
         self.sharding = sharding_of(compilation.device)
         self.handlers = [
-            _jax.array_result_handler(aval, self.sharding, committed=False, _skip_checks=True) for aval in out_avals
+            _jax.array_result_handler(aval, self.sharding, committed=committed, _skip_checks=True) for aval in out_avals
         ]
 
     def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
@@ -100,7 +103,7 @@ class Executable:
             [self.sharding] * kept,
             [self.sharding] * outputs,
             self.out_avals,
-            [False] * outputs,
+            [self.committed] * outputs,
             list(self.compilation.kept),
             [None] * kept,
             self.consts,
@@ -111,20 +114,31 @@ def _aval_of_array(x: Any) -> ShapedArray:
     return shaped(np.shape(x), np.asarray(x).dtype)
 
 
+class Place(NamedTuple):
+    """A device, and whether a user chose it (results then stay there) or it is just the default one."""
+
+    device: Any
+    committed: bool
+
+
 def executable_of(
-    program: ClosedJaxpr, device: Any, *, donated: tuple[bool, ...] = (), keep_unused: bool = False, number: int | None = None
+    program: ClosedJaxpr, place: Place, *, donated: tuple[bool, ...] = (), keep_unused: bool = False, number: int | None = None
 ) -> Executable:
     """The executable of a program for a device, compiled at the first call and kept with the program."""
-    key = ("executable", device, donated, keep_unused)
+    key = ("executable", place, donated, keep_unused)
     found = program.derived.get(key)
     if found is None:
-        compilation = compile_program(program, device, donated=donated, keep_unused=keep_unused, number=number)
-        found = program.derived[key] = Executable(compilation, program.consts, program.out_avals)
+        other = program.derived.get(("executable", Place(place.device, not place.committed), donated, keep_unused))
+        compilation = other.compilation if other is not None else compile_program(
+            program, place.device, donated=donated, keep_unused=keep_unused, number=number
+        )
+        found = Executable(compilation, program.consts, program.out_avals, place.committed)
+        program.derived[key] = found
     return found  # type: ignore[no-any-return]
 
 
-def device_of(operands: Sequence[Any]) -> Any:
-    """The device that operands are committed to, or the default device; raises ValueError when they disagree."""
+def place_of(operands: Sequence[Any]) -> Place:
+    """Where operands are committed to, or the default device; raises ValueError when they disagree."""
     found = None
     for x in operands:
         if isinstance(x, ArrayImpl) and x._committed:
@@ -134,7 +148,7 @@ def device_of(operands: Sequence[Any]) -> Any:
                     f"operands live on different devices, {found} and {device}; move them together with device_put"
                 )
             found = device
-    return found or default_device()
+    return Place(default_device(), False) if found is None else Place(found, True)
 
 
 # Single operations --------------------------------------------------------------------------------------------------
@@ -158,19 +172,26 @@ def run(operation: Operation, operands: Sequence[Any]) -> list[Any]:
 
 def run1(operation: Operation, operands: Sequence[Any]) -> Any:
     """Like :func:`run`, giving the result itself when there is just one."""
-    holder = operation.holder
-    cache = _eager if holder is None else holder.derived
-    function = cache.get(operation)
+    function = _eager.get(operation)
     if function is None:
-        function = cache[operation] = _compile_on_demand(operation)
+        function = _function_of(operation)
     return function(*operands)
+
+
+def _function_of(operation: Operation) -> Any:
+    """The compiled form of an operation; one that holds a program keeps it with the program, and lives as long."""
+    cache: Any = _eager if operation.holder is None else operation.holder.derived
+    found = cache.get(operation)
+    if found is None:
+        found = cache[operation] = _compile_on_demand(operation)
+    return found
 
 
 def _compile_on_demand(operation: Operation) -> Any:
     def cache_miss(*operands: Any) -> tuple[Any, FastpathData, bool]:
         avals = [_operand_aval(x) for x in operands]
         program = _program_of(operation, avals)
-        executable = executable_of(program, device_of(operands))
+        executable = executable_of(program, place_of(operands))
         results = executable(operands, avals)
         tree = _leaf if len(results) == 1 else default_registry.flatten(results)[1]
         return (results[0] if len(results) == 1 else results), executable.fastpath(tree), False
@@ -222,9 +243,10 @@ __all__ = [
     "Executable",
     "FastpathData",
     "clear",
-    "device_of",
     "enable_x64",
+    "Place",
     "executable_of",
+    "place_of",
     "put",
     "run",
     "run1",

@@ -73,7 +73,7 @@ class _ModuleLowering:
         self.platform = platform
         self.symbols: set[str] = {"main"}
         self.bodies: dict[int, str] = {}
-        self.lines: dict[tuple[Any, int], Any] = {}
+        self.lines: dict[tuple[int, int], Any] = {}
         self.operations = 0
 
     def function(self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool) -> Any:
@@ -92,33 +92,27 @@ class _ModuleLowering:
         )
         block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
         with ir.InsertionPoint(block):
-            environment = {id(v): value for v, value in zip(parameters, block.arguments, strict=True)}
+            environment = dict(zip(parameters, block.arguments, strict=True))
             outputs = self.equations(jaxpr, environment, prefix)
             ir.Operation.create("func.return", operands=outputs)
         return made
 
-    def equations(self, jaxpr: Jaxpr, environment: dict[int, Any], prefix: str) -> list[Any]:
+    def equations(self, jaxpr: Jaxpr, environment: dict[Any, Any], prefix: str) -> list[Any]:
         """Write the equations of a jaxpr here; returns the values of its results."""
-        builder = Builder()
-        builder.platform = self.platform
-        create_named = ir.Location.name
-
-        def value_of(x: Any) -> Any:
-            return builder.constant(x.val, x.aval) if x.__class__ is Literal else environment[id(x)]
-
+        builder = _FunctionBuilder(self, prefix)
+        literal, named, line = builder.literal, ir.Location.name, self.line
         for index, (operation, inputs, outputs, code, lasti, _) in enumerate(jaxpr.raw):
-            builder.location = create_named(f"{prefix}e{index}/{operation.name}", self.line(code, lasti))
-            builder.in_avals = [x.aval for x in inputs]
-            builder.out_avals = [v.aval for v in outputs]
-            builder.call_body = lambda body, operands, at=f"{prefix}e{index}", line=(code, lasti): self.call(
-                body, operands, at, line
-            )
-            values = operation.to_stablehlo(builder, [value_of(x) for x in inputs])
+            builder.place = index, code, lasti
+            builder.location = named(f"{prefix}e{index}/{operation.name}", line(code, lasti))
+            builder.inputs = inputs
+            builder.outputs = outputs
+            operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
+            values = operation.to_stablehlo(builder, operands)
             for variable, value in zip(outputs, values, strict=True):
-                environment[id(variable)] = value
+                environment[variable] = value
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
-        return [value_of(x) for x in jaxpr.outvars]
+        return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
 
     def call(self, body: ClosedJaxpr, operands: Sequence[Any], at: str, line: tuple[Any, int]) -> list[Any]:
         """Call a body, writing it as a function at its first call."""
@@ -147,7 +141,8 @@ class _ModuleLowering:
 
     def line(self, code: Any, lasti: int) -> Any:
         """The MLIR location of an instruction."""
-        found = self.lines.get((code, lasti))
+        key = (id(code), lasti)  # hashing a code object itself costs more than writing the operation
+        found = self.lines.get(key)
         if found is None:
             place = locate(code, lasti)
             found = (
@@ -155,7 +150,19 @@ class _ModuleLowering:
                 if place is None
                 else ir.Location.file(place.file, place.line, place.column, context())
             )
-            self.lines[code, lasti] = found
+            self.lines[key] = found
         return found
 
 
+class _FunctionBuilder(Builder):
+    """The builder of one function: knows where its equations stand, and how to call bodies."""
+
+    def __init__(self, lowering: _ModuleLowering, prefix: str) -> None:
+        super().__init__(lowering.platform)
+        self.lowering = lowering
+        self.prefix = prefix
+        self.place: tuple[int, Any, int] = (0, None, -1)
+
+    def call_body(self, body: Any, operands: Sequence[Any]) -> list[Any]:
+        index, code, lasti = self.place
+        return self.lowering.call(body, operands, f"{self.prefix}e{index}", (code, lasti))

@@ -129,12 +129,17 @@ function drawHull(name, members, joins) {
     members.map((node) => paddedRect(node, kind, 8 + pad)),
   ];
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
-  const room = Math.max(8, Math.floor((first.w / 2 + 8) / 5.5));
-  // The end of the name tells two kernels apart.
-  const label = name.length <= room ? name : `…${name.slice(1 - room)}`;
+  const label = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / 5.5)));
   return el("g", { class: "xs-hull", "data-kernel": name },
     layer("outline", 1), layer("inside", 0),
     el("text", { class: "xs-hull-name", x: r1(first.x - first.w / 2 - 4), y: r1(first.y - first.h / 2 - 11) }, label));
+}
+
+/** As much of a kernel's name as there is room for: its last words, which tell two kernels apart. @param {string} name @param {number} room */
+function hullName(name, room) {
+  if (name.length <= room) return name;
+  const tail = name.slice(1 - room);
+  return `…${tail.slice(tail.indexOf("_") + 1)}`;
 }
 
 /** @param {any} node @param {string} kind @param {number} pad */

@@ -53,7 +53,7 @@ function hostLane(program, width) {
     x += w;
     return bar;
   });
-  const tree = [laneName("host", 4), rule(4 + BAR + 5, width), bars, drawAxis(end, scale, BAR + 21, "making it")];
+  const tree = [laneName("host", 4), rule(4 + BAR + 5, width), bars, drawAxis(end, scale, BAR + 21, "build")];
   return { tree, height: BAR + 30 };
 }
 

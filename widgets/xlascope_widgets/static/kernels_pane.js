@@ -3,7 +3,7 @@
 
 import { el } from "./element.js";
 import { byteSize, count, percent, plural, seconds } from "./format.js";
-import { kernelWords, kernelsByTime, kernelsHeading } from "./picture.js";
+import { estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "./picture.js";
 import { scrollInside } from "./source_pane.js";
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("./program.js").Program} Program */
@@ -18,7 +18,7 @@ export function drawKernels(store) {
   const unknown = kernels.filter((kernel) => !kernel.eqns.length).length;
   const single = kernels.filter((kernel) => new Set(kernel.eqns).size === 1).length;
   const tail = [single && `${plural(single, "kernel")} with one equation`, unknown && `${count(unknown)} with no source known`,
-    kernels.length > MOST_DRAWN && `${count(kernels.length - MOST_DRAWN)} more not listed`].filter(Boolean);
+    kernels.length > MOST_DRAWN && `${count(kernels.length - MOST_DRAWN)} more not listed`, estimateWords(program)].filter(Boolean);
   return [
     el("h4", {}, "kernels", el("span", {}, kernelsHeading(program))),
     kernels.slice(0, MOST_DRAWN).map((kernel) => drawKernel(program, kernel)),
@@ -30,16 +30,29 @@ export function drawKernels(store) {
 function drawKernel(program, kernel) {
   const { name, facts, pass, time } = kernelWords(program, kernel);
   const share = time == null ? 0 : time / program.step;
-  const sizes = `reads ${byteSize(kernel.read)}, writes ${byteSize(kernel.written)}${kernel.saved ? `, saved ${byteSize(kernel.saved)} of intermediate results` : ""} (our count)`;
-  const unknown = kernel.unknown ? ` · ${kernel.unknown} of ${plural(kernel.instructions, "instruction")} with no source known` : "";
-  return el("div", { class: "xs-kernel", "data-kernel": name, role: "button", tabindex: 0 },
+  const single = new Set(kernel.eqns).size === 1;
+  return el("div", { class: "xs-kernel", "data-kernel": name, role: "button", tabindex: -1 },
     el("div", { class: "xs-kernel-head" }, el("i", { class: `xs-chip pass-${pass}` }), el("b", { class: "xs-mono" }, name),
       time != null && el("span", { class: "xs-num" }, seconds(time))),
     time != null && el("div", { class: "xs-track", title: `${percent(share)} of the step's kernel time (measured)` },
       el("i", { class: `xs-share pass-${pass}`, style: `width:${(share * 100).toFixed(1)}%` })),
-    el("div", { class: "xs-muted" }, facts.join(" · ")),
-    kernel.eqns.length > 0 && el("div", { class: "xs-mono xs-small xs-names" }, equationNames(program, kernel)),
-    el("div", { class: "xs-more xs-muted xs-small" }, `${kernel.type} · ${sizes}${unknown}`));
+    el("div", { class: "xs-muted" }, facts.join(" · "), single && [" · ", el("span", { class: "xs-mono xs-small" }, equationNames(program, kernel))]),
+    !single && kernel.eqns.length > 0 && el("div", { class: "xs-mono xs-small xs-names" }, equationNames(program, kernel)),
+    el("div", { class: "xs-more xs-muted xs-small" }, [kernel.type, ...sizeFacts(kernel)].join(" · ")));
+}
+
+/** @param {any} kernel @returns {string[]} */
+function sizeFacts(kernel) {
+  const saved = kernel.saved ? `, saved ${byteSize(kernel.saved)} of intermediate results` : "";
+  const sizes = `reads ${byteSize(kernel.read)}, writes ${byteSize(kernel.written)}${saved} (our count)`;
+  return kernel.unknown ? [sizes, `${kernel.unknown} of ${plural(kernel.instructions, "instruction")} with no source known`] : [sizes];
+}
+
+/** What the line about a selected kernel says. @param {Program} program @param {any} kernel @returns {string[]} */
+export function kernelFacts(program, kernel) {
+  const time = program.times.get(kernel.name);
+  const measured = time == null ? [] : [`${seconds(time)} a call, ${percent(time / program.step)} of the kernels' time (measured)`];
+  return [kernelWords(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...sizeFacts(kernel)];
 }
 
 /** "add ▸ tanh ▸ mul". @param {Program} program @param {any} kernel */

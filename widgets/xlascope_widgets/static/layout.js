@@ -5,12 +5,15 @@
 import { groups, readLevel } from "./level.js";
 import { placeColumn } from "./columns.js";
 import { equationWords, variableWords } from "./words.js";
+/** @typedef {import("./level.js").GraphNode} GraphNode */
 
 const ROW_GAP = 30;
 const BAND_GAP = 30;
 const COLUMN_GAP = 56;
 export const PAD = 16;
 const HEAD = 24;
+const LEAF = 32;
+const PITCH = LEAF + ROW_GAP;
 
 /** @typedef {{nodes: any[], edges: any[], width: number, height: number}} Scene */
 
@@ -24,7 +27,11 @@ export function layoutProgram(program, open) {
 function layoutLevel(program, jaxpr, prefix, body, open) {
   const { nodes, edges } = readLevel(jaxpr, prefix, body);
   for (const node of nodes) sizeNode(program, node, open);
-  const bands = stackBands(nodes);
+  const last = Math.max(0, ...nodes.map((node) => node.phase));
+  // What comes after the last backward pass has nothing beside it: it need not keep to the bands.
+  const isFree = (/** @type {GraphNode} */ node) => last >= 2 && last % 2 === 0 && node.phase === last;
+  const banded = stackBands(nodes.filter((node) => !isFree(node)));
+  const bands = Math.max(banded, stackFreely(nodes.filter(isFree), edges));
   const { columns, leads } = placePhases(nodes, edges);
   const width = columns.length ? columns[columns.length - 1].right : 0;
   return { nodes, edges, leads, width, height: bands };
@@ -42,7 +49,7 @@ function sizeNode(program, node, open) {
   // An equation keeps its width when a measured time arrives.
   const least = node.kind === "equation" ? 116 : 72;
   node.w = Math.min(210, Math.max(least, 22 + Math.max(words.title.length * 6.7, words.sub.length * 5.8)));
-  node.h = 32;
+  node.h = LEAF;
 }
 
 /** @param {any} program @param {any} node @param {any} equation @param {Set<string>} open */
@@ -74,12 +81,53 @@ function stackBands(nodes) {
   }
   for (const { group, rows, height } of stacks) {
     let top = tops.get(group[0].band) + ((heights.get(group[0].band) ?? 0) - height) / 2;
-    rows.forEach((row, i) => {
-      for (const node of group) if (node.row === i) node.y = top + row / 2;
+    const middles = rows.map((row) => {
       top += row + ROW_GAP;
+      return top - ROW_GAP - row / 2;
     });
+    for (const node of group) node.y = middles[node.row];
   }
   return Math.max(0, y - BAND_GAP);
+}
+
+/** Rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Returns the height.
+ * @param {any[]} nodes @param {any[]} edges */
+function stackFreely(nodes, edges) {
+  if (!nodes.length) return 0;
+  assignFreeRows(nodes, edges);
+  /** @type {Map<number, any[]>} */ const rows = new Map(nodes.map((node) => [node.row, []]));
+  for (const node of nodes) rows.get(node.row)?.push(node);
+  let bottom = -Infinity;
+  for (const [row, members] of [...rows].sort(([a], [b]) => a - b)) {
+    const height = Math.max(...members.map((node) => node.h));
+    const y = Math.max(row * PITCH + LEAF / 2, bottom + ROW_GAP + height / 2);
+    for (const node of members) node.y = y;
+    bottom = y + height / 2;
+  }
+  return bottom;
+}
+
+/** @param {any[]} nodes @param {any[]} edges */
+function assignFreeRows(nodes, edges) {
+  const mine = new Set(nodes);
+  const entering = new Map(nodes.map((node) => [node, /** @type {any[]} */ ([])]));
+  const leaving = new Map(nodes.map((node) => [node, /** @type {any[]} */ ([])]));
+  for (const edge of edges) {
+    entering.get(edge.to)?.push(edge.from);
+    if (mine.has(edge.to)) leaving.get(edge.from)?.push(edge.to);
+  }
+  const computed = nodes.filter((node) => node.kind !== "input");
+  for (const node of computed) {
+    const rows = entering.get(node)?.filter((from) => from.kind !== "input").map((from) =>
+      mine.has(from) ? from.row + 1 : Math.round((from.y - LEAF / 2) / PITCH));
+    node.row = Math.max(1, ...(rows ?? []));
+  }
+  // What waits for nothing stands just above its first use; so do the inputs.
+  const waiting = (/** @type {any} */ node) => !entering.get(node)?.some((from) => from.kind !== "input");
+  for (const node of [...computed.filter(waiting).reverse(), ...nodes.filter((node) => node.kind === "input")]) {
+    const uses = leaving.get(node)?.map((to) => to.row) ?? [];
+    if (uses.length) node.row = Math.max(0, Math.min(...uses) - 1);
+  }
 }
 
 /** One column per phase, from left to right. @param {any[]} nodes @param {any[]} edges */

@@ -7,26 +7,26 @@
 import { phasesOf } from "./program.js";
 
 /** @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number, row: number,
- *   up: boolean, index?: number, w: number, h: number, x: number, y: number, inner?: any, order: number}} Node */
-/** @typedef {{from: Node, to: Node, name: string}} Edge */
+ *   up: boolean, index?: number, w: number, h: number, x: number, y: number, inner?: any, order: number}} GraphNode */
+/** @typedef {{from: GraphNode, to: GraphNode, name: string}} Edge */
 
 const WIDEST_ROW = 14;
 
 /** The nodes and edges of a level, bands assigned. @param {any} jaxpr @param {string} prefix path of the equation that holds it
- * @param {number} body which of its bodies @returns {{nodes: Node[], edges: Edge[]}} */
+ * @param {number} body which of its bodies @returns {{nodes: GraphNode[], edges: Edge[]}} */
 export function readLevel(jaxpr, prefix, body) {
   const phases = phasesOf(jaxpr);
-  /** @type {Node[]} */ const nodes = [];
-  /** @type {Map<string, Node>} */ const makers = new Map();
+  /** @type {GraphNode[]} */ const nodes = [];
+  /** @type {Map<string, GraphNode>} */ const makers = new Map();
   /** @type {Edge[]} */ const edges = [];
   const place = `${prefix}#${body}`;
-  const add = (/** @type {Partial<Node>} */ node) => {
-    const full = /** @type {Node} */ ({ path: "", name: "", band: 0, row: 0, up: false, w: 0, h: 0, x: 0, y: 0, order: nodes.length, ...node });
+  const add = (/** @type {Partial<GraphNode>} */ node) => {
+    const full = /** @type {GraphNode} */ ({ path: "", name: "", band: 0, row: 0, up: false, w: 0, h: 0, x: 0, y: 0, order: nodes.length, ...node });
     nodes.push(full);
     return full;
   };
   const given = new Set([...jaxpr.inputs, ...jaxpr.constants]);
-  const connect = (/** @type {string} */ name, /** @type {Node} */ to) => {
+  const connect = (/** @type {string} */ name, /** @type {GraphNode} */ to) => {
     // An input gets its node where it is first used, so that it is drawn there.
     if (given.has(name) && !makers.has(name))
       makers.set(name, add({ id: `${place}:in:${name}`, kind: "input", name, phase: to.phase, up: to.up }));
@@ -49,14 +49,14 @@ export function readLevel(jaxpr, prefix, body) {
   return { nodes, edges };
 }
 
-/** @param {Node[]} nodes @param {Edge[]} edges @param {"from"|"to"} end @returns {Map<Node, Node[]>} */
+/** @param {GraphNode[]} nodes @param {Edge[]} edges @param {"from"|"to"} end @returns {Map<GraphNode, GraphNode[]>} */
 function neighbours(nodes, edges, end) {
-  const found = new Map(nodes.map((node) => [node, /** @type {Node[]} */ ([])]));
+  const found = new Map(nodes.map((node) => [node, /** @type {GraphNode[]} */ ([])]));
   for (const edge of edges) found.get(edge[end])?.push(end === "from" ? edge.to : edge.from);
   return found;
 }
 
-/** @param {any} jaxpr @param {Node[]} nodes @param {Edge[]} edges */
+/** @param {any} jaxpr @param {GraphNode[]} nodes @param {Edge[]} edges */
 function assignBands(jaxpr, nodes, edges) {
   const before = neighbours(nodes, edges, "to");
   const after = neighbours(nodes, edges, "from");
@@ -73,7 +73,7 @@ function assignBands(jaxpr, nodes, edges) {
   placeInputs(nodes, after);
 }
 
-/** The node at this level that is or holds a path. @param {string|undefined} path @param {Map<string, Node>} byPath */
+/** The node at this level that is or holds a path. @param {string|undefined} path @param {Map<string, GraphNode>} byPath */
 function anchorOf(path, byPath) {
   for (let inner = path; inner; inner = inner.includes("/") ? inner.slice(0, inner.lastIndexOf("/")) : "") {
     const node = byPath.get(inner);
@@ -82,7 +82,7 @@ function anchorOf(path, byPath) {
   return undefined;
 }
 
-/** One below the lowest operand of the same phase. @param {Node} node @param {Map<Node, Node[]>} before */
+/** One below the lowest operand of the same phase. @param {GraphNode} node @param {Map<GraphNode, GraphNode[]>} before */
 function below(node, before) {
   let band = 1;
   for (const other of before.get(node) ?? [])
@@ -90,8 +90,8 @@ function below(node, before) {
   return band;
 }
 
-/** What nobody computes an operand of (a constant, an iota) sinks to just above its first use. @param {Node[]} equations
- * @param {Map<Node, Node[]>} before @param {Map<Node, Node[]>} after */
+/** What nobody computes an operand of (a constant, an iota) sinks to just above its first use. @param {GraphNode[]} equations
+ * @param {Map<GraphNode, GraphNode[]>} before @param {Map<GraphNode, GraphNode[]>} after */
 function sinkSources(equations, before, after) {
   for (const node of [...equations].reverse()) {
     if (node.phase !== 0 || before.get(node)?.some((other) => other.kind === "equation")) continue;
@@ -101,7 +101,7 @@ function sinkSources(equations, before, after) {
 }
 
 /** The band of an equation that transposes none: an optimizer runs on below its gradient, a sum of cotangents stands with the
- * last of them. @param {Node} node @param {Map<Node, Node[]>} before */
+ * last of them. @param {GraphNode} node @param {Map<GraphNode, GraphNode[]>} before */
 function bandFromOperands(node, before) {
   const operands = (before.get(node) ?? []).filter((other) => other.kind === "equation");
   const same = operands.filter((other) => other.phase === node.phase).map((other) => other.band);
@@ -111,7 +111,7 @@ function bandFromOperands(node, before) {
   return operands.length ? Math.max(...operands.map((other) => other.band)) : 1;
 }
 
-/** @param {Node[]} nodes @param {Map<Node, Node[]>} before */
+/** @param {GraphNode[]} nodes @param {Map<GraphNode, GraphNode[]>} before */
 function placeOutputs(nodes, before) {
   for (const node of nodes.filter((n) => n.kind === "output")) {
     const maker = before.get(node)?.[0];
@@ -120,7 +120,7 @@ function placeOutputs(nodes, before) {
   }
 }
 
-/** @param {Node[]} nodes @param {Map<Node, Node[]>} after */
+/** @param {GraphNode[]} nodes @param {Map<GraphNode, GraphNode[]>} after */
 function placeInputs(nodes, after) {
   for (const node of nodes.filter((n) => n.kind === "input")) {
     const bands = (after.get(node) ?? []).filter((use) => use.phase === node.phase).map((use) => use.band);
@@ -129,7 +129,7 @@ function placeInputs(nodes, after) {
   }
 }
 
-/** Rows inside a band: what depends on what, within one phase and band. @param {Node[]} nodes @param {Edge[]} edges */
+/** Rows inside a band: what depends on what, within one phase and band. @param {GraphNode[]} nodes @param {Edge[]} edges */
 function assignRows(nodes, edges) {
   const before = neighbours(nodes, edges, "to");
   const after = neighbours(nodes, edges, "from");
@@ -144,7 +144,7 @@ function assignRows(nodes, edges) {
   }
 }
 
-/** The nodes by phase and band. @param {Node[]} nodes @returns {Map<string, Node[]>} */
+/** The nodes by phase and band. @param {GraphNode[]} nodes @returns {Map<string, GraphNode[]>} */
 export function groups(nodes) {
   const found = new Map();
   for (const node of nodes) {
@@ -155,14 +155,14 @@ export function groups(nodes) {
   return found;
 }
 
-/** Backward runs up: its first row is the lowest. @param {Node[]} group */
+/** Backward runs up: its first row is the lowest. @param {GraphNode[]} group */
 function turnUp(group) {
   if (!group.some((node) => node.up)) return;
   const last = Math.max(...group.map((node) => node.row));
   for (const node of group) node.row = last - node.row;
 }
 
-/** An input used in its own band stands in the row above that use. @param {Node[]} group @param {Map<Node, Node[]>} after */
+/** An input used in its own band stands in the row above that use. @param {GraphNode[]} group @param {Map<GraphNode, GraphNode[]>} after */
 function liftInputs(group, after) {
   for (const node of group.filter((n) => n.kind === "input" && !n.up)) {
     const uses = (after.get(node) ?? []).filter((use) => use.phase === node.phase && use.band === node.band);
@@ -173,7 +173,7 @@ function liftInputs(group, after) {
   for (const node of group) node.row -= first;
 }
 
-/** A row of fifty nodes is a wall: it becomes several rows. @param {Node[]} group */
+/** A row of fifty nodes is a wall: it becomes several rows. @param {GraphNode[]} group */
 function wrapWideRows(group) {
   const rows = new Map();
   for (const node of group) rows.set(node.row, [...(rows.get(node.row) ?? []), node]);
@@ -183,7 +183,7 @@ function wrapWideRows(group) {
     const row = rows.get(key);
     const parts = Math.ceil(row.length / WIDEST_ROW);
     const each = Math.ceil(row.length / parts);
-    row.forEach((/** @type {Node} */ node, /** @type {number} */ i) => (node.row = next + Math.floor(i / each)));
+    row.forEach((/** @type {GraphNode} */ node, /** @type {number} */ i) => (node.row = next + Math.floor(i / each)));
     next += parts;
   }
 }

@@ -4,15 +4,15 @@
 import { el, fill, toNode } from "./element.js";
 import { plural, shorten } from "./format.js";
 import { describe } from "./words.js";
-import { follow, storeOf } from "./store.js";
+import { follow, forget, storeOf } from "./store.js";
 import { drawStrip, tickStrip } from "./strip.js";
-import { drawSource, markSource } from "./source_pane.js";
-import { drawKernels, markKernels } from "./kernels_pane.js";
+import { drawSource, markSource, refreshTimes, scrollInside } from "./source_pane.js";
+import { drawKernels, kernelFacts, markKernels } from "./kernels_pane.js";
 import { drawTimelinePane, markTimeline } from "./timeline_pane.js";
 import { GraphPane } from "./graph_pane.js";
 /** @typedef {import("./store.js").Store} Store */
-/** @typedef {import("./store.js").Change} Change */
 /** @typedef {import("./program.js").Program} Program */
+/** @typedef {import("./store.js").Change} Change */
 
 const HEATS = /** @type {const} */ (["pass", "time", "bytes"]);
 
@@ -21,6 +21,8 @@ class View {
   constructor(model, store, host) {
     this.model = model;
     this.store = store;
+    this.pressed = false;
+    /** @type {Change|undefined} */ this.waiting = undefined;
     // JupyterLab's shortcuts (b, dd, m …) must not fire while somebody types or walks in here.
     this.root = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-root", "data-lm-suppress-shortcuts": "true" })));
     this.root.append(toNode(frame()));
@@ -34,6 +36,8 @@ class View {
     this.clock = setInterval(() => tickStrip(this.strip, store), 100);
     this.watchWidth();
     this.unwatchTheme = watchTheme(this.root);
+    this.onRelease = () => this.release();
+    for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, this.onRelease, true);
     this.change("data");
   }
 
@@ -49,13 +53,25 @@ class View {
   listen() {
     this.root.addEventListener("keydown", (event) => this.key(event));
     for (const kind of ["keyup", "keypress"]) this.root.addEventListener(kind, (event) => event.stopPropagation());
+    this.root.addEventListener("pointerdown", () => (this.pressed = true));
     this.strip.addEventListener("click", () => this.setOpen(!this.isOpen));
     this.part("xs-head").addEventListener("click", (event) => this.command(/** @type {Element} */ (event.target)));
-    this.part("xs-head").addEventListener("change", (event) => this.store.pick(Number(/** @type {HTMLSelectElement} */ (event.target).value)));
+    this.part("xs-head").addEventListener("change", (event) => {
+      const choice = /** @type {HTMLSelectElement} */ (event.target);
+      if (choice.matches("select")) this.store.pick(Number(choice.value));
+    });
     const search = /** @type {HTMLInputElement} */ (this.part("xs-search"));
     search.addEventListener("input", () => this.store.search(search.value));
     for (const pane of ["xs-source", "xs-kernels", "xs-timeline"])
       this.part(pane).addEventListener("click", (event) => this.pickFrom(/** @type {Element} */ (event.target)));
+  }
+
+  /** The pointer is up, wherever that was: what has waited is drawn after the click. */
+  release() {
+    this.pressed = false;
+    const { waiting } = this;
+    this.waiting = undefined;
+    if (waiting) setTimeout(() => this.change(waiting));
   }
 
   /** A click in source, kernels or timeline. @param {Element} target */
@@ -78,6 +94,19 @@ class View {
     } else if (event.key === "Escape") this.escape(target);
     else if (event.key === "Enter" && target.matches(".xs-search")) this.nextFound();
     else if (event.key === "Enter" && target.matches(".xs-kernel, .xs-line")) this.pickFrom(target);
+    else if (event.key === "ArrowDown" || event.key === "ArrowUp") this.step(event, target);
+  }
+
+  /** From item to item in the source and in the list of kernels. @param {KeyboardEvent} event @param {Element} target */
+  step(event, target) {
+    const pane = target.closest(".xs-source, .xs-kernels");
+    if (!pane) return;
+    event.preventDefault();
+    const items = /** @type {HTMLElement[]} */ ([...pane.querySelectorAll(".xs-line.has, .xs-kernel")]);
+    const at = items.findIndex((item) => item === target);
+    const next = items[event.key === "ArrowDown" ? at + 1 : Math.max(0, at - 1)];
+    next?.focus({ preventScroll: true });
+    if (next) scrollInside(pane, next);
   }
 
   /** @param {Element} target */
@@ -116,6 +145,11 @@ class View {
 
   /** Redraw what a change concerns, and nothing else. @param {Change} change */
   change(change) {
+    // An element that is replaced between press and release gets no click: news waits for the release.
+    if (this.pressed && (change === "live" || change === "data")) {
+      this.waiting = this.waiting === "data" ? "data" : change;
+      return;
+    }
     if (change === "data" || change === "live" || change === "open") fill(this.strip, drawStrip(this.store, this.isOpen));
     this.panel.hidden = !this.isOpen;
     if (!this.isOpen) {
@@ -144,11 +178,13 @@ class View {
 
   drawNumbers() {
     this.drawNotes();
-    keepScroll(this.part("xs-source"), () => fill(this.part("xs-source"), drawSource(this.store)));
-    keepScroll(this.part("xs-kernels"), () => fill(this.part("xs-kernels"), drawKernels(this.store)));
+    refreshTimes(this.part("xs-source"), this.store);
+    keepPlace(this.part("xs-kernels"), () => fill(this.part("xs-kernels"), drawKernels(this.store)));
     this.drawTime();
     this.graph.refreshNumbers();
-    this.markPanes();
+    for (const card of this.part("xs-kernels").querySelectorAll("[data-kernel]"))
+      card.classList.toggle("selected", this.store.selection.kernels.has(card.getAttribute("data-kernel") ?? ""));
+    fill(this.part("xs-detail"), detail(this.store));
   }
 
   drawGraph() {
@@ -218,6 +254,7 @@ class View {
     clearInterval(this.clock);
     this.resize?.disconnect();
     this.unwatchTheme();
+    for (const kind of ["pointerup", "pointercancel"]) window.removeEventListener(kind, this.onRelease, true);
   }
 }
 
@@ -232,7 +269,7 @@ function frame() {
       el("div", { class: "xs-panes" },
         el("div", { class: "xs-pane xs-source", tabindex: 0, "aria-label": "source" }),
         el("div", { class: "xs-pane xs-middle" }, el("div", { class: "xs-graph" }), el("div", { class: "xs-legend" })),
-        el("div", { class: "xs-pane xs-kernels", "aria-label": "kernels" })),
+        el("div", { class: "xs-pane xs-kernels", tabindex: 0, "aria-label": "kernels" })),
       el("div", { class: "xs-detail", "aria-live": "polite" }),
       el("div", { class: "xs-pane xs-timeline" })));
 }
@@ -273,8 +310,9 @@ function detail(store) {
     const [line, ...rest] = describe(program, selection.id);
     return [el("code", {}, line), rest.map((part) => el("span", { class: "xs-fact" }, part))];
   }
-  const what = selection.kind === "kernel" ? selection.id : `line ${selection.id.split(":")[1]}`;
-  const words = [plural(selection.paths.size, "equation"), plural(selection.kernels.size, "kernel")];
+  const kernel = selection.kind === "kernel" && program.kernels.get(selection.id);
+  const what = kernel ? selection.id : `line ${selection.id.split(":")[1]}`;
+  const words = kernel ? kernelFacts(program, kernel) : [plural(selection.paths.size, "equation"), plural(selection.kernels.size, "kernel")];
   return [el("code", {}, what), words.map((part) => el("span", { class: "xs-fact" }, part))];
 }
 
@@ -290,14 +328,14 @@ function legend(store) {
   const opens = nestings(program) ? [el("span", {}, "⊞ opens in place")] : [];
   if (heat !== "pass") {
     const steps = [0, 1, 2, 3, 4].map((step) => el("i", { class: `xs-chip heat-${step}` }));
-    const words = heat === "time" ? "time (measured, a kernel's split equally over its equations)" : "bytes read and written (our count)";
-    return [el("span", { class: "xs-key" }, steps, `little to much ${words}`), opens];
+    const words = heat === "time" ? "little to much time (measured, a kernel's split equally over its equations)" : "few to many bytes read and written (our count)";
+    return [el("span", { class: "xs-key" }, steps, words), opens];
   }
   const passes = new Set(program?.passes.values());
   return [
     passes.has("forward") && key("pass-forward", "forward ↓"),
-    passes.has("backward") && key("pass-backward", "backward ↑"),
-    passes.has("update") && key("pass-update", "uses the gradient ↓"),
+    passes.has("backward") && key("pass-backward", program?.secondPass ?? ""),
+    passes.has("update") && key("pass-update", "update ↓"),
     program?.heavy.kernels && key("xs-hull-chip", "one kernel"), opens,
   ];
 }
@@ -326,11 +364,13 @@ function watchTheme(root) {
   };
 }
 
-/** @param {Element} pane @param {() => void} change */
-function keepScroll(pane, change) {
+/** Draw a pane anew and leave its scroll position and its focus where they were. @param {Element} pane @param {() => void} change */
+function keepPlace(pane, change) {
   const top = pane.scrollTop;
+  const kernel = pane.contains(document.activeElement) ? document.activeElement?.getAttribute("data-kernel") : null;
   change();
   pane.scrollTop = top;
+  if (kernel) /** @type {HTMLElement|null} */ (pane.querySelector(`[data-kernel="${CSS.escape(kernel)}"]`))?.focus({ preventScroll: true });
 }
 
 /** Called once for a model, before any view: data that arrives early is not lost. @param {{model: any}} context */
@@ -338,6 +378,7 @@ function initialize({ model }) {
   const store = storeOf(model);
   store.stop?.();
   store.stop = follow(model, store);
+  return () => forget(model);
 }
 
 /** Called for every view. @param {{model: any, el: HTMLElement}} context */

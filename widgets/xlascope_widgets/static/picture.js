@@ -2,7 +2,7 @@
 /** A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself. */
 
 import { SVG, el, toMarkup } from "./element.js";
-import { byteSize, count, plural, seconds, shorten } from "./format.js";
+import { byteSize, count, flopCount, plural, seconds, shorten } from "./format.js";
 import { Program } from "./program.js";
 import { PAD, layoutProgram } from "./layout.js";
 import { drawScene, r1 } from "./draw_graph.js";
@@ -72,7 +72,7 @@ function graphPart(program, options) {
 /** What the colours mean. @param {any} program */
 function legendLine(program) {
   const passes = new Set(program.passes.values());
-  const keys = [["forward", "forward ↓", "fwd"], ["backward", "backward ↑", "bwd"], ["update", "uses the gradient ↓", "upd"]];
+  const keys = [["forward", "forward ↓", "fwd"], ["backward", program.secondPass, "bwd"], ["update", "update ↓", "upd"]];
   let x = 0;
   const parts = keys.filter(([pass]) => passes.has(pass)).map(([, words, colour]) => {
     const part = [el("rect", { x, y: -8, width: 14, height: 8, rx: 2, fill: PALETTE[/** @type {"fwd"} */ (colour)] }),
@@ -85,33 +85,51 @@ function legendLine(program) {
   return [parts, hull];
 }
 
-/** "traced update 58 equations · 1.40 ms; compiled 0.31 s, 9 kernels; …" @param {any} program */
+/** A piece of the strip; `least` is how much room it needs: nothing, "medium" or "wide".
+ * @typedef {{text: string, least?: string}} Piece */
+/** @typedef {{kind: string, name: string, strong: string, pieces: Piece[], tip?: string}} Stage */
+
+/** "traced update 58 equations · 1.40 ms; compiled 310 ms → 9 kernels; …" @param {any} program */
 export function stripWords(program) {
-  return stages(program).map((stage) => `${stage.name} ${stage.strong} ${stage.words}${stage.extra ?? ""}`.replace(/\s+/g, " ").trim()).join("; ");
+  return stages(program).map(stageWords).join("; ");
 }
 
-/** What the strip says of a program, stage by stage. @param {any} program
- * @returns {{kind: string, name: string, strong: string, words: string, extra?: string, tip?: string}[]} */
+/** @param {Stage} stage */
+function stageWords(stage) {
+  return [stage.name, stage.strong, stage.pieces.map((piece) => piece.text).join("")].filter(Boolean).join(" ");
+}
+
+/** What the strip says of a program, stage by stage. @param {any} program @returns {Stage[]} */
 export function stages(program) {
   const { light } = program;
-  const found = [];
-  if (light.traced != null) {
-    const again = light.traces > 1 ? ` · trace ${light.traces}` : "";
-    const words = plural(light.equations, "eqn");
-    found.push({ kind: "done", name: "traced", strong: program.function, words, extra: ` · ${seconds(light.traced)}${again}`, tip: `Traced because: ${light.reason} (time measured)` });
-  }
-  if (light.compiled != null) {
-    const hit = light.cache === "hit" ? " from the cache" : "";
-    found.push({ kind: "done", name: "compiled", strong: "", words: `${seconds(light.compiled)}${hit} → ${plural(light.kernels, "kernel")}`,
-      tip: "XLA's compile time (measured); kernels counted in the optimized program" });
-  }
-  if (light.executed) {
-    const { calls, step } = light.executed;
-    found.push({ kind: "run", name: "ran", strong: count(calls), words: `${calls === 1 ? "call" : "calls"} · ${seconds(step)} each`,
-      tip: "Calls counted; duration is the median of the calls observed (measured)" });
-  }
-  if (light.failure) found.push({ kind: "bad", name: "failed", strong: light.failure.error, words: `in ${light.failure.stage}` });
-  return found;
+  return [light.traced != null && tracedStage(program), light.compiled != null && compiledStage(light),
+    light.executed && ranStage(light.executed), light.failure && failedStage(light.failure)].filter(Boolean);
+}
+
+/** @param {any} program @returns {Stage} */
+function tracedStage(program) {
+  const { light } = program;
+  const again = light.traces > 1 ? ` · trace ${light.traces}` : "";
+  return { kind: "done", name: "traced", strong: program.function, tip: `Traced because: ${light.reason} (time measured)`,
+    pieces: [{ text: plural(light.equations, "eqn") }, { text: ` · ${seconds(light.traced)}${again}`, least: "wide" }] };
+}
+
+/** @param {any} light @returns {Stage} */
+function compiledStage(light) {
+  const hit = light.cache === "hit" ? " from the cache" : "";
+  return { kind: "done", name: "compiled", strong: "", tip: "XLA's compile time (measured); kernels counted in the optimized program",
+    pieces: [{ text: `${seconds(light.compiled)}${hit} → `, least: "medium" }, { text: plural(light.kernels, "kernel") }] };
+}
+
+/** @param {any} executed @returns {Stage} */
+function ranStage({ calls, step }) {
+  return { kind: "run", name: "ran", strong: count(calls), tip: "Calls counted; duration is the median of the calls observed (measured)",
+    pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: step ? ` · ${seconds(step)} each` : "" }] };
+}
+
+/** @param {any} failure @returns {Stage} */
+function failedStage(failure) {
+  return { kind: "bad", name: "failed", strong: failure.error, pieces: [{ text: `in ${failure.stage}` }] };
 }
 
 /** @param {any} program */
@@ -119,12 +137,11 @@ function stripLine(program) {
   const colours = { done: PALETTE.ok, run: PALETTE.fwd, bad: PALETTE.bad };
   let x = 4;
   const parts = stages(program).map((stage) => {
-    const words = stage.words + (stage.extra ?? "");
-    const text = [stage.name, stage.strong, words].filter(Boolean).join(" ");
+    const text = stageWords(stage);
     const part = [
       el("circle", { cx: x, cy: 12, r: 4, fill: colours[/** @type {"done"} */ (stage.kind)] }),
       el("text", { x: x + 9, y: 16, style: `font: 12px ${PALETTE.ui}; fill: ${PALETTE.ink2}` }, `${stage.name} `,
-        el("tspan", { style: `fill: ${PALETTE.ink}; font-weight: 600` }, stage.strong), ` ${words}`),
+        el("tspan", { style: `fill: ${PALETTE.ink}; font-weight: 600` }, stage.strong), ` ${stage.pieces.map((piece) => piece.text).join("")}`),
     ];
     x += text.length * 6.6 + 36;
     return part;
@@ -161,14 +178,23 @@ export function kernelsByTime(program) {
 export function kernelsHeading(program) {
   const kernels = program.heavy.kernels;
   if (!kernels) return "not compiled yet";
-  const measured = program.times.size ? " · time a call, measured" : "";
+  const measured = program.times.size ? " · time a call measured, bytes our count" : "";
   return `${count(kernels.length)} of ${plural(program.equations.size, "equation")}${measured}`;
+}
+
+/** What XLA says of the whole program, or nothing. @param {any} program */
+export function estimateWords(program) {
+  const { flops, accessed, peak } = program.heavy;
+  const parts = [flops > 0 && flopCount(flops), accessed > 0 && `${byteSize(accessed)} accessed`, peak > 0 && `${byteSize(peak)} of memory at peak`];
+  const known = parts.filter(Boolean);
+  return known.length ? `${known.join(", ")} (XLA's estimate)` : "";
 }
 
 /** @param {any} program @param {any} kernel */
 export function kernelWords(program, kernel) {
   const time = program.times.get(kernel.name);
-  const facts = [kernel.kind, kernel.eqns.length ? plural(new Set(kernel.eqns).size, "equation") : "no source known"];
+  const equations = new Set(kernel.eqns).size;
+  const facts = [kernel.kind, equations ? plural(equations, "equation") : "no source known"];
   if (kernel.saved) facts.push(`saved ${byteSize(kernel.saved)}`);
   return { name: kernel.name, facts, pass: program.passOfKernel(kernel.name), time };
 }

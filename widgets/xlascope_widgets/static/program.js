@@ -9,7 +9,7 @@
  * Even phases run down the page, odd ones up beside them. @param {Jaxpr} jaxpr @returns {number[]} */
 export function phasesOf(jaxpr) {
   const phase = new Map();
-  return jaxpr.equations.map((equation) => {
+  const phases = jaxpr.equations.map((equation) => {
     const odd = (equation.role ?? "forward") === "forward" ? 0 : 1;
     let latest = odd;
     for (const name of equation.in) {
@@ -19,6 +19,22 @@ export function phasesOf(jaxpr) {
     for (const name of equation.out) phase.set(name, latest);
     return latest;
   });
+  deferPhases(jaxpr, phases);
+  return phases;
+}
+
+/** What is forward by its operands but used only after the gradient (an optimizer's moments) belongs to what uses it.
+ * @param {Jaxpr} jaxpr @param {number[]} phases */
+function deferPhases(jaxpr, phases) {
+  /** The least phase that uses a variable; a result of the program is used where it is made. @type {Map<string, number>} */
+  const uses = new Map(jaxpr.outputs.map((name) => [name, 0]));
+  for (let i = phases.length - 1; i >= 0; i--) {
+    const equation = jaxpr.equations[i];
+    const first = Math.min(...equation.out.map((name) => uses.get(name) ?? Infinity));
+    if (phases[i] % 2 === 0 && first % 2 === 0 && first > phases[i]) phases[i] = first;
+    // A use by a backward equation is that of a residual, and keeps it here.
+    for (const name of equation.in) uses.set(name, Math.min(uses.get(name) ?? Infinity, phases[i]));
+  }
 }
 
 export class Program {
@@ -69,6 +85,11 @@ export class Program {
   indexKernel(kernel) {
     this.kernels.set(kernel.name, kernel);
     for (const path of new Set(kernel.eqns)) push(this.kernelsOf, path, kernel);
+  }
+
+  /** What the second colour means here: a gradient runs up, tangents run down. */
+  get secondPass() {
+    return [...this.equations.values()].some((equation) => equation.role === "backward") ? "backward ↑" : "tangent ↓";
   }
 
   /** Take in the numbers that move. @param {any} light */

@@ -44,7 +44,7 @@ function sourceLine(program, key, line, text, times) {
   const paths = program.lines.get(key);
   const time = times.get(key);
   const tip = paths && `${plural(paths.length, "equation")}${time == null ? "" : ` · ${seconds(time)} a call: measured, each kernel's time split equally over its equations`}`;
-  return el("div", { class: `xs-line${paths ? " has" : ""}`, "data-line": key, title: tip, role: paths ? "button" : null },
+  return el("div", { class: `xs-line${paths ? " has" : ""}`, "data-line": key, title: tip, role: paths ? "button" : null, tabindex: paths ? -1 : null },
     el("span", { class: "xs-n" }, line), el("span", { class: "xs-t" }, time == null ? "" : seconds(time)), el("span", { class: "xs-text" }, text || " "));
 }
 
@@ -69,6 +69,17 @@ function lineTimes(program) {
         if (time != null) times.set(key, (times.get(key) ?? 0) + time / new Set(kernel.eqns).size);
       }
   return times;
+}
+
+/** New times on lines that stay where they are. @param {Element} pane @param {Store} store */
+export function refreshTimes(pane, store) {
+  if (!store.program) return;
+  const times = lineTimes(store.program);
+  for (const row of pane.querySelectorAll("[data-line]")) {
+    const time = times.get(row.getAttribute("data-line") ?? "");
+    const cell = row.querySelector(".xs-t");
+    if (cell) cell.textContent = time == null ? "" : seconds(time);
+  }
 }
 
 /** @param {Element} pane @param {Store} store */

@@ -163,6 +163,12 @@ export function storeOf(model) {
   return stores.get(uid);
 }
 
+/** The model is gone. @param {any} model */
+export function forget(model) {
+  storeOf(model).stop?.();
+  /** @type {any} */ (globalThis).__xlascope_stores.delete(model.get("uid"));
+}
+
 /** Follow a model: what it has now and every change. @param {any} model @param {Store} store */
 export function follow(model, store) {
   const programs = () => store.takePrograms(model.get("programs"));

@@ -16,7 +16,7 @@ export function drawStrip(store, open) {
   const running = !live.finished && program?.light.executed;
   const items = shown.map((stage) => drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)));
   items.push(...activeStages(store));
-  for (const failure of live.failures) items.push(drawStage({ kind: "bad", name: "failed", strong: failure.error, words: failure.function }, false));
+  for (const failure of live.failures) items.push(drawStage({ kind: "bad", name: "failed", strong: failure.error, pieces: [{ text: failure.function }] }, false));
   if (!items.length) items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   return [...items, ...busyBars(program), asides(store, open)];
 }
@@ -26,7 +26,7 @@ function drawStage(stage, running) {
   const beat = stage.kind === "run" && running ? "live" : "";
   return el("span", { class: "xs-stage", title: stage.tip },
     el("i", { class: `xs-dot ${stage.kind} ${beat}` }), el("span", {}, stage.name), stage.strong && el("b", {}, stage.strong),
-    el("span", { class: "xs-muted" }, stage.words, stage.extra && el("span", { class: "xs-extra" }, stage.extra)));
+    el("span", { class: "xs-muted" }, stage.pieces.map((/** @type {any} */ piece) => el("span", { class: piece.least && `xs-${piece.least}` }, piece.text))));
 }
 
 /** What goes on right now; the time is advanced by the browser's own clock. @param {Store} store */
@@ -46,8 +46,8 @@ function busyBars(program) {
     const parts = shares.map(([pass, share]) =>
       el("i", { class: `xs-share pass-${pass}`, style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%` }));
     const tip = `${device.name}: busy ${percent(device.busy)} of the observed window (measured); blue forward, orange backward, violet update`;
-    return el("span", { class: `xs-stage xs-busy${i ? " xs-extra" : ""}`, title: tip }, el("span", { class: "xs-lanebar" }, parts),
-      el("span", { class: "xs-muted" }, `${device.name} ${percent(device.busy)} busy`));
+    return el("span", { class: `xs-stage xs-busy${i ? " xs-wide" : ""}`, title: tip }, el("span", { class: "xs-lanebar" }, parts),
+      el("span", { class: "xs-muted" }, el("span", { class: "xs-medium" }, `${device.name} `), `${percent(device.busy)} busy`));
   });
   if (devices.length > shown.length) shown.push(el("span", { class: "xs-muted" }, `+ ${plural(devices.length - shown.length, "device")}`));
   return shown;
@@ -61,7 +61,8 @@ function asides(store, open) {
   return el("span", { class: "xs-asides" },
     traces > 1 && el("span", { class: "xs-muted", title: `Last trace: ${program?.light.reason}` }, `why ${traces} traces?`),
     others > 0 && el("span", { class: "xs-muted" }, `+ ${plural(others, "program")}`),
-    el("button", { class: "xs-open", type: "button", "aria-expanded": String(open) }, open ? "close ▴" : "open ▾"));
+    el("button", { class: "xs-open", type: "button", "aria-expanded": String(open), "aria-label": open ? "close the panel" : "open the panel" },
+      el("span", { class: "xs-medium" }, open ? "close " : "open "), open ? "▴" : "▾"));
 }
 
 /** Advance the running times. @param {Element} root @param {Store} store */

@@ -1,7 +1,7 @@
 // @ts-check
 /** The words on a node, in a tooltip, and in the line that describes a selection. */
 
-import { byteSize, flopCount, plural, seconds, shorten } from "./format.js";
+import { byteSize, count, flopCount, plural, seconds, shorten } from "./format.js";
 
 const INLINE = 14;
 
@@ -80,7 +80,7 @@ function timeWords(program, path, kernels) {
 /** @param {any} program @param {any} equation */
 function passWords(program, equation) {
   const role = equation.role ?? "forward";
-  const word = role === "forward" && program.passes.get(equation.path) === "update" ? "uses the gradient" : role;
+  const word = role === "forward" && program.passes.get(equation.path) === "update" ? "update" : role;
   return equation.of ? `${word}, ${transposedWords(program, equation.of)}` : word;
 }
 

@@ -1,0 +1,111 @@
+"""``python -m bench``: all cases on both sides in turn, and what watching costs; prints them and writes RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import time
+
+from .cases import CASES
+from .watched import costs, watched
+
+_GOALS = {
+    "import": "≤ 0.8",
+    "trace": "≤ 1/15 = 0.067",
+    "grad_trace": "≤ 1/15 = 0.067",
+    "lower": "≤ 1/5 = 0.2",
+    "jit_dispatch": "≤ 1.05",
+    "eager_index": "≤ 0.2",
+}
+_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+
+
+def _measure(name: str, case: str) -> float:
+    """One case on one side, in a fresh process."""
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    if case == "import":
+        command = [sys.executable, "-c", f"import {name}, {name}.numpy; {name}.grad, {name}.jit"]
+        began = time.perf_counter()
+        subprocess.run(command, check=True, env=environment)
+        return time.perf_counter() - began - _bare()
+    command = [sys.executable, "-m", "bench.one", name, case]
+    done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
+    return float(done.stdout.split()[-1])
+
+
+def _bare() -> float:
+    """Seconds for a Python that imports NumPy and nothing else, which both sides need."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "import numpy"], check=True)
+    return time.perf_counter() - began
+
+
+def _text(seconds: float) -> str:
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def _row(case: str, rounds: int) -> str:
+    pairs = [(_measure("xlascope", case), _measure("jax", case)) for _ in range(rounds)]
+    ours, theirs = (statistics.median(side) for side in zip(*pairs, strict=True))
+    ratio = statistics.median(a / b for a, b in pairs)
+    row = f"| {case} | {_text(ours)} | {_text(theirs)} | **{ratio:.3f}** | {_GOALS.get(case, '')} |"
+    print(row, flush=True)
+    return row
+
+
+def _machine() -> str:
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("xlascope", "jaxlib", "jax", "numpy"))
+    return (
+        f"{datetime.date.today().isoformat()} · Python {platform.python_version()} · {versions} · "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    )
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each pair is measured (default 5)")
+    parser.add_argument("--only", nargs="*", help="cases to run; nothing is written then")
+    chosen = parser.parse_args()
+    cases = chosen.only if chosen.only is not None else ["import", *CASES, "watched"]
+    lines = ["| case | xlascope | jax | ratio | goal |", "|---|---|---|---|---|"]
+    print("\n".join(lines))
+    lines += [_row(case, chosen.rounds) for case in cases if case != "watched"]
+    if "watched" in cases:
+        found = costs(watched())
+        watching = [
+            f"| the strip | {found['strip'] * 100:+.2f} % | < 1 % |",
+            f"| the panel open | {found['panel'] * 100:+.2f} % | < 3 % |",
+        ]
+        print("\n".join(watching))
+        lines += ["", "| watching the training loop | costs | goal |", "|---|---|---|", *watching]
+    if chosen.only is None:
+        _write(lines)
+
+
+def _write(lines: list[str]) -> None:
+    head = [
+        "# Results",
+        "",
+        "Made by `make bench`: both sides in turn in one run, each measurement in a process of its own; the ratio is the median of the "
+        "ratios of the pairs (below 1: xlascope is faster). Watching is measured in a real kernel, the modes in turn, "
+        "against `%scope off`.",
+        "",
+        _machine(),
+        "",
+    ]
+    pathlib.Path(__file__).with_name("RESULTS.md").write_text("\n".join([*head, *lines, ""]))
+
+
+if __name__ == "__main__":
+    main()

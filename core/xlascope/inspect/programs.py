@@ -1,0 +1,108 @@
+"""The programs behind functions, and the records that tell about them, whether or not somebody watched when they were made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .. import records
+from ..api import abstract
+from ..control.jit import Arguments, Jitted, Options, TracedCall, jit_function
+from ..ir.avals import ShapedArray
+from ..ir.describe import traced_record
+from ..ir.jaxpr import ClosedJaxpr
+from ..xla.compile import describe_executable
+from ..xla.dispatch import Executable, PjitFunction, device_of, executable_of
+
+#: Why a program was traced, when nobody watched and it cannot be told any more.
+BEFORE = "traced before anybody watched"
+
+
+class Call(NamedTuple):
+    """One call of a function, traced but not run."""
+
+    function: Any
+    jitted: Jitted
+    arguments: Arguments
+    avals: tuple[ShapedArray, ...]
+    traced: TracedCall
+
+    @property
+    def device(self) -> Any:
+        """Where the call would run."""
+        return self.jitted.options.device or device_of(self.arguments.operands)
+
+    @property
+    def donated(self) -> tuple[bool, ...]:
+        """Which operands' memory the call would reuse."""
+        return self.jitted.donated(self.arguments)
+
+    def executable(self) -> Executable:
+        """The compiled program, the one that the function itself runs: compiled now, if it has not been before."""
+        return executable_of(
+            self.traced.program,
+            self.device,
+            donated=self.donated,
+            keep_unused=self.jitted.options.keep_unused,
+            number=self.traced.number,
+        )
+
+
+def jitted_of(function: Any) -> Jitted | None:
+    """The tracing side of a jitted function; None for any other function."""
+    return function._jitted if isinstance(function, PjitFunction) and hasattr(function, "_jitted") else None
+
+
+def trace_call(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Call:
+    """Trace a call, as :func:`xlascope.jit` would; an earlier trace of a call like it is used again."""
+    made = function if jitted_of(function) else jit_function(function, Options())
+    jitted: Jitted = made._jitted
+    arguments = jitted.split(args, kwargs)
+    avals = _avals(jitted, arguments)
+    return Call(made, jitted, arguments, avals, jitted.trace(arguments, avals))
+
+
+def _avals(jitted: Jitted, arguments: Arguments) -> tuple[ShapedArray, ...]:
+    try:
+        return tuple(abstract(x) for x in arguments.operands)
+    except TypeError:
+        return jitted.avals(arguments)  # says which argument it was
+
+
+def traces_of(function: Any) -> list[TracedCall]:
+    """All programs of a jitted function so far, oldest first; none for any other function."""
+    jitted = jitted_of(function)
+    return list(jitted.traces.values()) if jitted else []
+
+
+def executables_of(program: ClosedJaxpr) -> list[Executable]:
+    """The program's executables so far."""
+    return [found for found in tuple(program.derived.values()) if isinstance(found, Executable)]
+
+
+def known_records(traced: TracedCall) -> Iterator[records.Record]:
+    """What is known of a program: as the records were when it was made, or put together again."""
+    yield traced_again(traced)
+    for executable in executables_of(traced.program)[:1]:
+        yield compiled_again(executable, traced.program.name)
+
+
+def remember(record: records.Traced | records.Compiled, holder: ClosedJaxpr) -> None:
+    """Keep a record with the program that it is about."""
+    holder.derived["record", type(record).__name__] = record
+
+
+def traced_again(traced: TracedCall) -> records.Traced:
+    """The record of a trace that was made before."""
+    program = traced.program
+    found = program.derived.get(("record", "Traced"))
+    if found is None:
+        found = traced_record(program, traced.number, traced.began, traced.seconds, BEFORE, None)
+        remember(found, program)
+    return found  # type: ignore[no-any-return]
+
+
+def compiled_again(executable: Executable, function: str) -> records.Compiled:
+    """The record of a compilation that was made before."""
+    made = executable.compilation
+    return describe_executable(made.executable, made.device, made.number, function, made.began, made.seconds)

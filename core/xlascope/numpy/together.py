@@ -1,0 +1,37 @@
+"""Functions of several operations that run as one compiled call."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from ..control.jit import Options, jit_function
+from ..trace.state import STATE
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def together(*static: str) -> Callable[[F], F]:
+    """Decorator: outside of any trace run the function as one compiled call, inside one record its operations as they come.
+
+    ``static`` names the arguments that are no arrays; they have to be hashable (lists are made tuples).
+    """
+
+    def decorate(function: F) -> F:
+        compiled = jit_function(function, Options(static_argnames=static))
+
+        @functools.wraps(function)
+        def either(*args: Any, **kwargs: Any) -> Any:
+            if STATE.trace is not None:
+                return function(*args, **kwargs)
+            return compiled(*args, **kwargs)
+
+        return either  # type: ignore[return-value]
+
+    return decorate
+
+
+def as_tuple(axis: int | Iterable[int] | None) -> int | tuple[int, ...] | None:
+    """An ``axis`` argument as a value that can be static."""
+    return axis if axis is None or isinstance(axis, int) else tuple(axis)

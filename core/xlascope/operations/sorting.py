@@ -1,0 +1,113 @@
+"""Sorting along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import is_floating
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind
+from ..xla.builder import attribute
+from . import indexing, shapes
+from .values import aval
+
+
+class Sort(Operation, name="sort"):
+    """Operands of one shape, put together into the order of the first ``num_keys`` of them along an axis.
+
+    -0.0 and 0.0 are equal, NaN comes last.
+    """
+
+    dimension: int
+    is_stable: bool
+    num_keys: int
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        if len({x.shape for x in operands}) != 1:
+            raise TypeError(f"sort takes operands of one shape, got {' and '.join(str(x.shape) for x in operands)}")
+        if not 0 <= self.dimension < operands[0].ndim or not 1 <= self.num_keys <= len(operands):
+            raise TypeError(f"sort of {len(operands)} operands of shape {operands[0].shape} cannot be {self!r}")
+        return list(operands)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        made = builder.operation(
+            "stablehlo.sort",
+            operands,
+            {
+                "dimension": attribute(f"{self.dimension} : i64"),
+                "is_stable": attribute("true" if self.is_stable else "false"),
+            },
+            regions=1,
+        )
+        scalars = [shaped((), x.dtype) for x in builder.in_avals]
+        pairs = [scalar for scalar in scalars for _ in (0, 1)]
+        builder.fill_regions(made, pairs, lambda *values: [self._before(builder, values, scalars)])
+        return list(made.results)
+
+    def _before(self, builder: Any, values: Sequence[Any], scalars: Sequence[ShapedArray]) -> Any:
+        # keys in order of importance: first < second, or they are equal and the next key decides
+        found = None
+        for i in reversed(range(self.num_keys)):
+            x, y = (_comparable(builder, values[2 * i + j], scalars[i]) for j in (0, 1))
+            less = _compare(builder, "LT", x, y, scalars[i])
+            if found is not None:
+                equal = _compare(builder, "EQ", x, y, scalars[i])
+                tied = builder.emit1("stablehlo.and", [equal, found], _TRUTH)
+                less = builder.emit1("stablehlo.or", [less, tied], _TRUTH)
+            found = less
+        return found
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # Tangents move as their values do: sort the positions too, and take the tangents from there.
+        shape = aval(primals[0]).shape
+        positions = shapes.broadcasted_iota(np.dtype("int32"), shape, self.dimension)
+        *results, order = bind(self, *primals, positions)
+        moved = [t if t is ZERO else _along(t, order, self.dimension) for t in tangents]
+        return results, moved
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
+        moved = [shapes.mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
+        return bind(Sort(self.dimension + 1, self.is_stable, self.num_keys), *moved), [0] * len(operands)
+
+
+_TRUTH = shaped((), np.dtype("bool"))
+
+
+def _compare(builder: Any, direction: str, x: Any, y: Any, scalar: ShapedArray) -> Any:
+    attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
+    if is_floating(scalar.dtype):
+        attributes["compare_type"] = attribute("#stablehlo<comparison_type TOTALORDER>")
+    return builder.emit1("stablehlo.compare", [x, y], _TRUTH, attributes)
+
+
+def _comparable(builder: Any, x: Any, scalar: ShapedArray) -> Any:
+    """One zero and one NaN of each floating-point type, so that the total order has just them."""
+    if not is_floating(scalar.dtype):
+        return x
+    zero, nan = builder.constant(0, scalar), builder.constant(np.nan, scalar)
+    equal = attribute("#stablehlo<comparison_direction EQ>")
+    is_zero = builder.emit1("stablehlo.compare", [x, zero], _TRUTH, {"comparison_direction": equal})
+    is_number = builder.emit1("stablehlo.compare", [x, x], _TRUTH, {"comparison_direction": equal})
+    x = builder.emit1("stablehlo.select", [is_zero, zero, x], scalar)
+    return builder.emit1("stablehlo.select", [is_number, x, nan], scalar)
+
+
+def _along(x: Any, order: Any, axis: int) -> Any:
+    """The elements of ``x`` at the positions ``order`` along an axis, the other axes staying."""
+    shape = aval(x).shape
+    rest = tuple(d for d in range(len(shape)) if d != axis)
+    numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), rest, rest)
+    indices = shapes.expand_dims(order, (len(shape),))
+    return indexing.gather(x, indices, numbers, (1,) * len(shape))
+
+
+def sort(operands: Sequence[Any], dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> list[Any]:
+    """Arrays of one shape, put together into the order of the first ``num_keys`` of them along an axis."""
+    rank = len(aval(operands[0]).shape)
+    return bind(Sort(dimension % rank, is_stable, num_keys), *operands)

@@ -1,0 +1,187 @@
+"""Numbers from continuous distributions. Each sampler is one compiled call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..api import jit
+from ..dtypes import canonical, is_floating
+from ..operations import arithmetic as a
+from ..operations import elementwise as e
+from ..operations.shapes import broadcast_in_dim
+from ..trace.values import aval_of
+from .generator import UNSIGNED, random_bits
+from .keys import checked, halves, shape_of
+
+Shape = Sequence[int]
+
+
+def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
+    """Numbers spread evenly over [minval, maxval), which broadcast to ``shape``.
+
+    >>> import xlascope as xs
+    >>> xs.random.uniform(xs.random.PRNGKey(0), (2,)).shape
+    (2,)
+    """
+    sizes, real = shape_of(shape, "uniform"), _real(dtype, "uniform")
+    return _uniform(checked(key, "uniform"), sizes, real, minval, maxval)
+
+
+def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers from the normal distribution with mean 0 and standard deviation 1.
+
+    For a complex dtype the real and the imaginary part have variance 1/2 each.
+
+    >>> import xlascope as xs
+    >>> xs.random.normal(xs.random.PRNGKey(0), (2, 3)).dtype
+    dtype('float32')
+    """
+    sizes, found = shape_of(shape, "normal"), canonical(dtype)
+    if found.kind != "c":
+        _real(found, "normal")
+    return _normal(checked(key, "normal"), sizes, found)
+
+
+def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
+    """Numbers from the normal distribution that fall between ``lower`` and ``upper``, which broadcast to ``shape``.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.truncated_normal(xs.random.PRNGKey(0), -2.0, 2.0, (3,))
+    """
+    sizes = _shape_or_broadcast(shape, "truncated_normal", lower, upper)
+    real = _real(dtype, "truncated_normal")
+    return _truncated_normal(checked(key, "truncated_normal"), lower, upper, sizes, real)
+
+
+def exponential(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers from the exponential distribution with mean 1."""
+    sizes, real = shape_of(shape, "exponential"), _real(dtype, "exponential")
+    return _exponential(checked(key, "exponential"), sizes, real)
+
+
+def gumbel(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers from the Gumbel distribution, -log(-log(u)) for an even u."""
+    sizes, real = shape_of(shape, "gumbel"), _real(dtype, "gumbel")
+    return _gumbel(checked(key, "gumbel"), sizes, real)
+
+
+def laplace(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers from the Laplace distribution with mean 0 and scale 1."""
+    sizes, real = shape_of(shape, "laplace"), _real(dtype, "laplace")
+    return _laplace(checked(key, "laplace"), sizes, real)
+
+
+# Traced bodies ------------------------------------------------------------------------------------------------------
+
+
+@jit(static_argnums=(1, 2))
+def _uniform(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minval: Any, maxval: Any) -> Any:
+    return uniform_values(key, shape, dtype, minval, maxval)
+
+
+def uniform_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minval: Any, maxval: Any) -> Any:
+    """The numbers of :func:`uniform`, for use inside other samplers."""
+    low, high = (fitted(x, shape, dtype, "uniform") for x in (minval, maxval))
+    unit = _unit_interval(key, shape, dtype)
+    return a.max(low, a.add(a.mul(unit, a.sub(high, low)), low))
+
+
+def _unit_interval(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    # Random bits for the mantissa of a number in [1, 2), less 1.
+    mantissa, width = ml_dtypes.finfo(dtype).nmant, 8 * dtype.itemsize
+    drawn = 8 if mantissa < 8 else width
+    bits = a.shift_right_logical(random_bits(halves(key), drawn, shape), drawn - mantissa)
+    one = np.ones((), dtype).view(UNSIGNED[width])[()]
+    number = e.bitcast_convert_type(a.bitwise_or(e.convert_element_type(bits, UNSIGNED[width]), one), dtype)
+    return a.sub(number, 1.0)
+
+
+@jit(static_argnums=(1, 2))
+def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    if dtype.kind != "c":
+        return normal_values(key, shape, dtype)
+    raise NotImplementedError("random.normal for complex types")
+
+
+def normal_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """The numbers of :func:`normal`, for use inside other samplers: √2 erf⁻¹(u) for u even in (-1, 1)."""
+    low = np.nextafter(np.array(-1, dtype), np.array(0, dtype))
+    u = uniform_values(key, shape, dtype, low, np.ones((), dtype)[()])
+    return a.mul(math.sqrt(2), e.erf_inv(u))
+
+
+@jit(static_argnums=(3, 4))
+def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    low, high = (fitted(x, shape, dtype, "truncated_normal") for x in (lower, upper))
+    root = math.sqrt(2)
+    u = uniform_values(key, shape, dtype, e.erf(a.div(low, root)), e.erf(a.div(high, root)))
+    number = a.mul(root, e.erf_inv(u))
+    # rounding must not put a number onto or beyond the limits
+    inner_low, inner_high = _neighbour(e.stop_gradient(low), up=True), _neighbour(e.stop_gradient(high), up=False)
+    return a.min(a.max(number, inner_low), inner_high)
+
+
+def _neighbour(x: Any, *, up: bool) -> Any:
+    """The next number above or below: the bits of a floating-point number, read as an integer, count along the line."""
+    dtype = aval_of(x).dtype
+    signed = np.dtype(f"int{8 * dtype.itemsize}")
+    bits = e.bitcast_convert_type(x, signed)
+    smallest = np.array(1 if up else np.iinfo(signed).min + 1, signed)[()]
+    away = a.gt(bits, 0) if up else a.lt(bits, 0)
+    moved = a.select(away, a.add(bits, 1), a.sub(bits, 1))
+    moved = e.bitcast_convert_type(a.select(a.eq(x, 0.0), smallest, moved), dtype)
+    limit = np.array(np.inf if up else -np.inf, dtype)[()]
+    return a.select(a.eq(x, limit), x, moved)
+
+
+@jit(static_argnums=(1, 2))
+def _exponential(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return e.neg(e.log1p(e.neg(uniform_values(key, shape, dtype, 0.0, 1.0))))
+
+
+@jit(static_argnums=(1, 2))
+def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return gumbel_values(key, shape, dtype)
+
+
+def gumbel_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """The numbers of :func:`gumbel`, for use inside other samplers."""
+    tiny = ml_dtypes.finfo(dtype).tiny
+    return e.neg(e.log(e.neg(e.log(uniform_values(key, shape, dtype, tiny, 1.0)))))
+
+
+@jit(static_argnums=(1, 2))
+def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    least = np.array(-1 + ml_dtypes.finfo(dtype).epsneg, dtype)[()]
+    u = uniform_values(key, shape, dtype, least, 1.0)
+    return a.mul(e.sign(u), e.log1p(e.neg(e.abs(u))))
+
+
+# Arguments ----------------------------------------------------------------------------------------------------------
+
+
+def _real(dtype: Any, user: str) -> np.dtype[Any]:
+    found = canonical(dtype)
+    if not is_floating(found):
+        raise TypeError(f"random.{user} gives numbers of a floating-point dtype, got dtype={found.name}")
+    return found
+
+
+def _shape_or_broadcast(shape: Any, user: str, *parameters: Any) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(aval_of(x).shape for x in parameters)) if shape is None else shape_of(shape, user)
+
+
+def fitted(x: Any, shape: tuple[int, ...], dtype: np.dtype[Any], user: str) -> Any:
+    """A parameter of a distribution as that dtype, spread over the shape unless it is a scalar."""
+    found = e.convert_element_type(x, dtype)
+    own = aval_of(found).shape
+    if not own or own == shape:
+        return found
+    if len(own) > len(shape) or np.broadcast_shapes(own, shape) != shape:
+        raise ValueError(f"random.{user}: a parameter of shape {own} does not broadcast to shape {shape}")
+    return broadcast_in_dim(found, shape, range(len(shape) - len(own), len(shape)))

@@ -1,0 +1,162 @@
+"""Random integers, truth values and categories. Each sampler is one compiled call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..api import jit
+from ..dtypes import canonical, is_floating, is_integer
+from ..operations import arithmetic as a
+from ..operations import elementwise as e
+from ..operations import reductions
+from ..operations.shapes import expand_dims, slice_in_dim, squeeze
+from ..trace.values import aval_of
+from .continuous import Shape, fitted, gumbel_values, uniform_values
+from .generator import UNSIGNED, random_bits
+from .keys import checked, halves, shape_of, split
+
+
+def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
+    """Random bits as unsigned integers: uint8, uint16, uint32 (the default), or with ``enable_x64`` uint64.
+
+    >>> import xlascope as xs
+    >>> xs.random.bits(xs.random.PRNGKey(0), (4,), "uint8").dtype
+    dtype('uint8')
+    """
+    found = canonical("uint64" if dtype is None else dtype)
+    if found.kind != "u":
+        raise TypeError(f"random.bits gives an unsigned integer dtype, got dtype={found.name}")
+    return _bits(checked(key, "bits"), shape_of(shape, "bits"), found)
+
+
+def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) -> Any:
+    """Integers spread evenly over minval, …, maxval - 1, which broadcast to ``shape``; minval where maxval is not above it.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.randint(xs.random.PRNGKey(0), (3,), 0, 10)
+    """
+    found = canonical(dtype)
+    if not is_integer(found):
+        raise TypeError(f"random.randint gives an integer dtype, got dtype={found.name}")
+    for name, limit in (("minval", minval), ("maxval", maxval)):
+        if not is_integer(_integer_aval(limit).dtype):
+            raise TypeError(f"random.randint takes integers as its limits, but {name} is {aval_of(limit).str_short()}")
+    limits = [_representable(x) for x in (minval, maxval)]
+    return _randint(checked(key, "randint"), shape_of(shape, "randint"), *limits, found)
+
+
+def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
+    """Truth values that are true with probability ``p``, which broadcasts to ``shape``.
+
+    >>> import xlascope as xs
+    >>> coins = xs.random.bernoulli(xs.random.PRNGKey(0), 0.3, (10,))
+    """
+    if not is_floating(aval_of(p).dtype):
+        raise TypeError(f"random.bernoulli takes p as a floating-point number, got {aval_of(p).str_short()}")
+    sizes = aval_of(p).shape if shape is None else shape_of(shape, "bernoulli")
+    return _bernoulli(checked(key, "bernoulli"), p, sizes)
+
+
+def categorical(key: Any, logits: Any, axis: int = -1, shape: Shape | None = None) -> Any:
+    """Indices along ``axis`` of ``logits``, drawn with probabilities proportional to exp(logits).
+
+    ``shape`` is that of the result: the shape of ``logits`` without ``axis``, behind any axes for further draws.
+
+    >>> import xlascope as xs
+    >>> xs.random.categorical(xs.random.PRNGKey(0), xs.numpy.zeros(5), shape=(3,)).shape
+    (3,)
+    """
+    aval = aval_of(logits)
+    if not -len(aval.shape) <= axis < len(aval.shape):
+        raise ValueError(f"random.categorical: logits of shape {aval.shape} have no axis {axis}")
+    place = axis % len(aval.shape)
+    batch = aval.shape[:place] + aval.shape[place + 1 :]
+    sizes = batch if shape is None else shape_of(shape, "categorical")
+    if sizes[len(sizes) - len(batch) :] != batch:
+        raise ValueError(
+            f"random.categorical: the shape of the result has to end with {batch}, the shape of the logits without axis "
+            f"{axis}; got {sizes}"
+        )
+    return _categorical(checked(key, "categorical"), logits, place, sizes[: len(sizes) - len(batch)])
+
+
+# Traced bodies ------------------------------------------------------------------------------------------------------
+
+
+@jit(static_argnums=(1, 2))
+def _bits(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return random_bits(halves(key), 8 * dtype.itemsize, shape)
+
+
+@jit(static_argnums=(1, 4))
+def _randint(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: np.dtype[Any]) -> Any:
+    return randint_values(key, shape, minval, maxval, dtype)
+
+
+def randint_values(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: np.dtype[Any]) -> Any:
+    """The numbers of :func:`randint`, for use inside other samplers.
+
+    Two words make one number below ``span``, so that the remainder favours none noticeably:
+    (high 2^w + low) mod span, with 2^w mod span from the square of 2^(w/2) mod span.
+    """
+    width = 8 * dtype.itemsize
+    unsigned, limits = UNSIGNED[width], np.iinfo(dtype)
+    above = _above(maxval, int(limits.max))
+    low, high = (fitted(_clipped(x, limits), shape, dtype, "randint") for x in (minval, maxval))
+    first, second = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
+    upper, lower = (random_bits(halves(k), width, shape) for k in (first, second))
+    empty = a.le(high, low)
+    span = a.select(empty, np.ones((), unsigned)[()], e.convert_element_type(a.sub(high, low), unsigned))
+    if above is not None:  # maxval itself does not fit the dtype, so the largest number counts too
+        span = a.select(a.bitwise_and(above, e.bitwise_not(empty)), a.add(span, 1), span)
+    factor = a.rem(np.array(2 ** (width // 2), unsigned)[()], span)
+    factor = a.rem(a.mul(factor, factor), span)
+    offset = a.rem(a.add(a.mul(a.rem(upper, span), factor), a.rem(lower, span)), span)
+    return a.add(low, e.convert_element_type(offset, dtype))
+
+
+@jit(static_argnums=2)
+def _bernoulli(key: Any, p: Any, shape: tuple[int, ...]) -> Any:
+    dtype = aval_of(p).dtype
+    return a.lt(uniform_values(key, shape, dtype, 0.0, 1.0), fitted(p, shape, dtype, "bernoulli"))
+
+
+@jit(static_argnums=(2, 3))
+def _categorical(key: Any, logits: Any, axis: int, draws: tuple[int, ...]) -> Any:
+    # The index of the largest of logits + Gumbel noise is distributed as wanted.
+    dtype = aval_of(logits).dtype
+    noise = gumbel_values(key, (*draws, *aval_of(logits).shape), dtype)
+    total = a.add(noise, expand_dims(logits, tuple(range(len(draws)))))
+    return reductions.argmax(total, len(draws) + axis, canonical(int))
+
+
+# Limits -------------------------------------------------------------------------------------------------------------
+
+
+def _integer_aval(x: Any) -> Any:
+    return aval_of(0 if isinstance(x, int) and not isinstance(x, bool) else x)
+
+
+def _representable(x: Any) -> Any:
+    """A limit that tracing can hold: a Python integer beyond the default integers as uint64's or int64's nearest."""
+    if not isinstance(x, int):
+        return x
+    info = np.iinfo(canonical(int))
+    if info.min <= x <= info.max:
+        return x
+    wide = canonical("uint64") if x > 0 else canonical("int64")
+    return np.array(min(max(x, np.iinfo(wide).min), np.iinfo(wide).max), wide)[()]
+
+
+def _above(x: Any, largest: int) -> Any:
+    own = np.iinfo(aval_of(x).dtype)
+    return a.gt(x, np.array(largest, aval_of(x).dtype)[()]) if own.max > largest else None
+
+
+def _clipped(x: Any, limits: Any) -> Any:
+    dtype = aval_of(x).dtype
+    own = np.iinfo(dtype)
+    low, high = max(int(own.min), int(limits.min)), min(int(own.max), int(limits.max))
+    return a.clamp(np.array(low, dtype)[()], x, np.array(high, dtype)[()])

@@ -1,0 +1,85 @@
+"""From a key's words and counters to random words: how the counters are laid out decides which numbers come out.
+
+The default layout gives element i of a result the counter i, whatever the result's size, so that a result can be made in
+pieces. The older layout (setting ``threefry_partitionable`` off) runs all counters in two halves through the generator.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..operations.arithmetic import bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right_logical
+from ..operations.elementwise import convert_element_type
+from ..operations.random_bits import threefry2x32
+from ..operations.shapes import broadcast_in_dim, broadcasted_iota, concatenate, expand_dims, reshape, slice_in_dim, transpose
+from ..runtime.boot import threefry_partitionable
+from ..trace.values import aval_of
+
+__all__ = ["blocks", "random_bits", "stream", "threefry2x32", "words"]
+
+Words = tuple[Any, Any]
+UNSIGNED = {width: np.dtype(f"uint{width}") for width in (8, 16, 32, 64)}
+_WORD = UNSIGNED[32]
+
+
+def words(number: Any) -> Words:
+    """An integer's upper and lower 32 bits; the upper are 0 for types that have no more."""
+    low = convert_element_type(number, _WORD)
+    if aval_of(number).dtype.itemsize < 8:
+        return np.uint32(0), low
+    return convert_element_type(shift_right_logical(number, 32), _WORD), low
+
+
+def blocks(key: Words, shape: tuple[int, ...]) -> Words:
+    """Two random words for each element of a shape; element i (in row-major order) has the counter i."""
+    counters = reshape(broadcasted_iota(_WORD, (math.prod(shape),), 0), shape)
+    first, second = threefry2x32(*key, np.uint32(0), counters)
+    return first, second
+
+
+def stream(key: Words, count: int) -> Any:
+    """That many random words in the older layout: counters 0, 1, … in two halves, an odd one filled up with 0."""
+    half = (count + 1) // 2
+    counters = broadcasted_iota(_WORD, (count,), 0)
+    if count % 2:
+        counters = concatenate([counters, broadcast_in_dim(np.uint32(0), (1,), ())], 0)
+    first, second = threefry2x32(*key, slice_in_dim(counters, 0, half), slice_in_dim(counters, half, 2 * half))
+    return slice_in_dim(concatenate([first, second], 0), 0, count)
+
+
+def random_bits(key: Words, width: int, shape: tuple[int, ...]) -> Any:
+    """Unsigned integers of ``width`` (8, 16, 32, 64) random bits."""
+    return _partitionable(key, width, shape) if threefry_partitionable.value else _original(key, width, shape)
+
+
+def _partitionable(key: Words, width: int, shape: tuple[int, ...]) -> Any:
+    first, second = blocks(key, shape)
+    if width == 64:
+        return _joined(first, second)
+    return convert_element_type(bitwise_xor(first, second), UNSIGNED[width])
+
+
+def _original(key: Words, width: int, shape: tuple[int, ...]) -> Any:
+    size = math.prod(shape)
+    found = stream(key, -(-width * size // 32))
+    if width == 64:
+        found = _joined(slice_in_dim(found, 0, size), slice_in_dim(found, size, 2 * size))
+    elif width < 32:
+        found = slice_in_dim(_cut(found, width), 0, size)
+    return reshape(found, shape)
+
+
+def _joined(high: Any, low: Any) -> Any:
+    wide = UNSIGNED[64]
+    return bitwise_or(shift_left(convert_element_type(high, wide), 32), convert_element_type(low, wide))
+
+
+def _cut(found: Any, width: int) -> Any:
+    """Each word cut into pieces of ``width`` bits, the lowest first."""
+    count, pieces = aval_of(found).shape[0], 32 // width
+    places = (np.arange(pieces, dtype=np.uint32) * np.uint32(width))[:, None]
+    parts = bitwise_and(shift_right_logical(expand_dims(found, (0,)), places), 2**width - 1)
+    return convert_element_type(reshape(transpose(parts, (1, 0)), (count * pieces,)), UNSIGNED[width])

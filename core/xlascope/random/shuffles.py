@@ -1,0 +1,130 @@
+"""Random orders, and random choices from what is given."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..api import jit
+from ..dtypes import canonical, is_integer
+from ..operations import arithmetic as a
+from ..operations import elementwise as e
+from ..operations import reductions, sorting
+from ..operations.indexing import GatherDimensionNumbers, gather
+from ..operations.shapes import broadcasted_iota, expand_dims, reshape, slice_in_dim, squeeze
+from ..trace.values import aval_of
+from .continuous import Shape, gumbel_values, uniform_values
+from .discrete import randint_values
+from .generator import random_bits
+from .keys import checked, halves, shape_of, split
+
+
+def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
+    """``x`` in random order along ``axis``, or for an integer the numbers below it.
+
+    Whole slices change places; with ``independent`` each row along the axis is shuffled on its own.
+
+    >>> import xlascope as xs
+    >>> order = xs.random.permutation(xs.random.PRNGKey(0), 10)
+    """
+    checked(key, "permutation")
+    if isinstance(x, int):
+        return _permuted_numbers(key, x)
+    aval = aval_of(x)
+    if not aval.shape:
+        return _permuted_numbers(key, int(x))
+    if not -len(aval.shape) <= axis < len(aval.shape):
+        raise ValueError(f"random.permutation: an array of shape {aval.shape} has no axis {axis}")
+    place = axis % len(aval.shape)
+    if independent or len(aval.shape) == 1:
+        return _shuffle(key, x, place)
+    return _permuted_slices(key, x, place)
+
+
+def choice(key: Any, a: Any, shape: Shape = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
+    """Slices of ``a`` along ``axis`` (for an integer: numbers below it) drawn at random, with probabilities ``p``.
+
+    Without ``replace`` none is drawn twice. Raises ValueError when there are not enough for that.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.choice(xs.random.PRNGKey(0), 5, (3,), replace=False)
+    """
+    checked(key, "choice")
+    sizes = shape_of(shape, "choice")
+    aval = aval_of(a)
+    if not aval.shape and not (isinstance(a, (int, np.integer)) or is_integer(aval.dtype)):
+        raise TypeError(f"random.choice takes an array or an integer to choose from, got {aval.str_short()}")
+    place = axis % len(aval.shape) if aval.shape else 0
+    count = aval.shape[place] if aval.shape else int(a)
+    draws = math.prod(sizes)
+    if draws and count <= 0:
+        raise ValueError("random.choice: there is nothing to choose from")
+    if not replace and draws > count:
+        raise ValueError(f"random.choice: {draws} cannot be drawn from {count} without replacement")
+    if p is not None and aval_of(p).shape != (count,):
+        raise ValueError(f"random.choice: p has shape {aval_of(p).shape}, expected ({count},): one for each choice")
+    if p is None and not replace:
+        whole = permutation(key, a, place)
+        return reshape(slice_in_dim(whole, 0, draws, place), _result_shape(aval.shape, place, sizes))
+    indices = _choice_indices(key, p, count, sizes, replace)
+    return indices if not aval.shape else _taken(a, indices, place)
+
+
+# Traced bodies ------------------------------------------------------------------------------------------------------
+
+
+@jit(static_argnums=2)
+def _shuffle(key: Any, x: Any, axis: int) -> Any:
+    # Sort by random words; ties keep their places, so enough rounds are made for them not to matter.
+    size = aval_of(x).size
+    rounds = math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))
+    for _ in range(rounds):
+        key, now = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
+        words = random_bits(halves(now), 32, aval_of(x).shape)
+        _, x = sorting.sort((words, x), dimension=axis, num_keys=1)
+    return x
+
+
+def _permuted_numbers(key: Any, count: int) -> Any:
+    return _shuffle(key, broadcasted_iota(canonical(int), (count,), 0), 0)
+
+
+@jit(static_argnums=2)
+def _permuted_slices(key: Any, x: Any, axis: int) -> Any:
+    return _taken(x, _permuted_numbers(key, aval_of(x).shape[axis]), axis)
+
+
+@jit(static_argnums=(2, 3, 4))
+def _choice_indices(key: Any, p: Any, count: int, shape: tuple[int, ...], replace: bool) -> Any:
+    integer = canonical(int)
+    if p is None:
+        return randint_values(key, shape, 0, count, integer)
+    dtype = canonical(float) if is_integer(aval_of(p).dtype) else aval_of(p).dtype
+    p = e.convert_element_type(p, dtype)
+    if not replace:
+        score = a.add(gumbel_values(key, (count,), dtype), e.log(p))
+        order = sorting.sort((e.neg(score), broadcasted_iota(integer, (count,), 0)), dimension=0, num_keys=1)[1]
+        return reshape(slice_in_dim(order, 0, math.prod(shape)), shape)
+    summed = reductions.cumsum(p, 0)
+    total = squeeze(slice_in_dim(summed, count - 1, count), (0,))
+    drawn = a.mul(total, a.sub(1.0, uniform_values(key, shape, dtype, 0.0, 1.0)))
+    below = a.lt(expand_dims(summed, tuple(range(len(shape)))), expand_dims(drawn, (len(shape),)))
+    return reductions.reduce_sum(e.convert_element_type(below, integer), (len(shape),))
+
+
+# Slices -------------------------------------------------------------------------------------------------------------
+
+
+def _result_shape(shape: tuple[int, ...], axis: int, drawn: tuple[int, ...]) -> tuple[int, ...]:
+    return (*shape[:axis], *drawn, *shape[axis + 1 :])
+
+
+def _taken(x: Any, indices: Any, axis: int) -> Any:
+    """The slices of ``x`` along an axis at those indices, which all lie inside."""
+    shape, where = aval_of(x).shape, aval_of(indices).shape
+    kept = (*range(axis), *range(axis + len(where), len(shape) - 1 + len(where)))
+    numbers = GatherDimensionNumbers(offset_dims=kept, collapsed_slice_dims=(axis,), start_index_map=(axis,))
+    sizes = (*shape[:axis], 1, *shape[axis + 1 :])
+    return gather(x, expand_dims(indices, (len(where),)), numbers, sizes)

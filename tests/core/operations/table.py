@@ -1,0 +1,567 @@
+"""One row or more for every operation: its parameters, what it is applied to, and what NumPy or SciPy say it gives.
+
+A row is ``Row(operation, oracle, operand, ...)``. The operands are drawn from seeds that depend on the row alone. ``linear`` names
+the sets of operands in which the operation is linear together, ``smooth=False`` marks places where there is no
+derivative to compare with (ties, jumps) or none that is wanted, ``dtypes`` what the row is computed in.
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import scipy.special
+from xlascope.control.call import Call
+from xlascope.ir.avals import shaped
+from xlascope.ir.operation import Operation
+from xlascope.operations import arithmetic as a
+from xlascope.operations import elementwise as e
+from xlascope.operations import indexing as i
+from xlascope.operations import linear_algebra, random_bits
+from xlascope.operations import reductions as r
+from xlascope.operations import shapes as s
+from xlascope.trace.jaxpr_trace import stage
+
+FLOAT, HALF, INTEGER, TRUTH = ("float32",), ("float32", "float16", "bfloat16"), ("int32",), ("bool",)
+COMPLEX = ("float32", "complex64")
+NUMBERS = ("float32", "float16", "bfloat16", "complex64", "int32", "uint8")
+ORDERED = ("float32", "float16", "bfloat16", "int32", "uint8", "bool")
+WORDS = ("int32", "uint8", "int8", "bool")
+
+#: How far a result may be from the exact one, relative and absolute: XLA's fast float32 functions are off by a few units.
+TOLERANCE = {
+    "float64": 1e-12,
+    "complex128": 1e-12,
+    "float32": 3e-6,
+    "complex64": 3e-6,
+    "float16": 3e-3,
+    "bfloat16": 3e-2,
+}
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An operand's shape and where its elements lie. ``dtype`` None: that of the row."""
+
+    shape: tuple[int, ...]
+    low: float = -2.0
+    high: float = 2.0
+    dtype: str | None = None
+    fixed: Any = None
+
+    def make(self, random: np.random.Generator, dtype: str) -> np.ndarray[Any, Any]:
+        wanted = np.dtype(self.dtype or (ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype))
+        if self.fixed is not None:
+            return np.asarray(self.fixed).astype(wanted)
+        if wanted.kind == "b":
+            return random.integers(0, 2, self.shape).astype(bool)
+        if wanted.kind in "iu":
+            low = max(self.low, 0 if wanted.kind == "u" else -100)
+            return random.integers(int(low), int(self.high) + 1, self.shape).astype(wanted)
+        drawn = random.uniform(self.low, self.high, self.shape)
+        if wanted.kind == "c":
+            drawn = drawn + 0.5j * random.uniform(self.low, self.high, self.shape)
+        return np.asarray(drawn).astype(wanted)
+
+
+def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Operand:
+    """Elements of the row's dtype between ``low`` and ``high``."""
+    return Operand(shape, low, high)
+
+
+def index(*shape: int, high: int, low: int = 0) -> Operand:
+    """int32 indices from ``low`` to ``high``, both included."""
+    return Operand(shape, low, high, "int32")
+
+
+def truth(*shape: int) -> Operand:
+    """Truth values."""
+    return Operand(shape, dtype="bool")
+
+
+def words(*shape: int) -> Operand:
+    """uint32 bits."""
+    return Operand(shape, 0, 2**32 - 1, "uint32")
+
+
+def exactly(value: Any, dtype: str | None = None) -> Operand:
+    """These elements."""
+    return Operand(np.shape(value), dtype=dtype, fixed=value)
+
+
+class Row:
+    """An operation applied to operands, and the function that says what should come out."""
+
+    def __init__(
+        self,
+        operation: Operation | Callable[[np.dtype[Any]], Operation],
+        oracle: Callable[..., Any],
+        *operands: Operand,
+        dtypes: Sequence[str] = FLOAT,
+        linear: Sequence[tuple[int, ...]] = (),
+        smooth: bool = True,
+        raw: bool = False,
+        tolerance: float = 1.0,
+        note: str = "",
+    ) -> None:
+        self._operation = operation
+        self.oracle = oracle
+        self.operands = operands
+        self.dtypes = tuple(dtypes)
+        self.linear = tuple(linear)
+        self.smooth = smooth
+        self.raw = raw
+        self.tolerance = tolerance
+        self.note = note
+        self.id = ""
+
+    @property
+    def name(self) -> str:
+        return self.operation(self.dtypes[0]).name
+
+    def operation(self, dtype: str) -> Operation:
+        """The operation, for rows whose parameters depend on the dtype."""
+        if isinstance(self._operation, Operation):
+            return self._operation
+        return self._operation(np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype))
+
+    def make(self, dtype: str, example: int = 0) -> list[np.ndarray[Any, Any]]:
+        """The operands of an example."""
+        random = np.random.default_rng([zlib.crc32(self.id.encode()), example])
+        return [operand.make(random, dtype) for operand in self.operands]
+
+    def expected(self, operands: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        """What the oracle says, computed in double precision."""
+        if not self.raw:
+            operands = [x.astype(_WIDE.get(x.dtype.kind, x.dtype)) for x in operands]
+        with np.errstate(all="ignore"):
+            results = self.oracle(*operands)
+        return [np.asarray(y) for y in (results if isinstance(results, (tuple, list)) else [results])]
+
+    def __repr__(self) -> str:
+        return self.id
+
+
+_WIDE = {"f": np.float64, "V": np.float64, "c": np.complex128}
+
+
+def unary(operation: Operation, oracle: Callable[..., Any], **options: Any) -> Iterator[Row]:
+    """A function of one operand on a matrix, with the range given by ``low`` and ``high``, and on a scalar and nothing."""
+    low, high = options.pop("low", -2.0), options.pop("high", 2.0)
+    yield Row(operation, oracle, real(2, 3, low=low, high=high), **options)
+    yield Row(operation, oracle, real(low=low, high=high), **{**options, "dtypes": options.get("dtypes", FLOAT)[:1]}, note="scalar")
+
+
+def binary(
+    operation: Operation, oracle: Callable[..., Any], left: tuple[float, float] = (-2, 2), right: Any = None, **options: Any
+) -> Iterator[Row]:
+    """A function of two operands, alike and stretched in every way; all dtypes for those that are alike."""
+    right = left if right is None else right
+    for number, (x, y) in enumerate((((2, 3), (2, 3)), ((2, 3), ()), ((), (2, 3)), ((2, 1), (1, 3)), ((), ()), ((0, 3), (0, 3)))):
+        row = options if number == 0 else {**options, "dtypes": options.get("dtypes", FLOAT)[:1]}
+        operands = real(*x, low=left[0], high=left[1]), real(*y, low=right[0], high=right[1])
+        yield Row(operation, oracle, *operands, **row, note=f"{_sizes(x)}·{_sizes(y)}")
+
+
+def _sizes(shape: tuple[int, ...]) -> str:
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def apart(*shape: int) -> Operand:
+    """Elements that are all different, far apart compared with the steps of difference quotients, in mixed order."""
+    count = int(np.prod(shape))
+    order = np.random.default_rng(7).permutation(count)
+    return exactly((order.reshape(shape) - count / 2) / 2)
+
+
+NAN_AND_INFINITY = exactly([[1.0, np.nan, np.inf], [-np.inf, 2.0, np.nan], [np.inf, -np.inf, 0.0]])
+OTHERS = exactly([[np.nan, 1.0, 1.0], [1.0, np.inf, np.nan], [np.inf, -np.inf, -0.0]])
+WITH_ZEROS = exactly([[0.0, 2.0, 3.0], [0.0, 0.0, 4.0], [1.5, -2.0, 0.5]])
+
+
+# Oracles ------------------------------------------------------------------------------------------------------------
+
+
+def threefry(key0: Any, key1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
+    """Threefry-2x32, 20 rounds, after the paper."""
+    key0, key1, x0, x1 = (np.array(z) for z in np.broadcast_arrays(key0, key1, x0, x1))
+    keys = [key0, key1, key0 ^ key1 ^ np.uint32(0x1BD11BDA)]
+    x0, x1 = x0 + keys[0], x1 + keys[1]
+    for group in range(5):
+        for turn in ((13, 15, 26, 6), (17, 29, 16, 24))[group % 2]:
+            x0 = x0 + x1
+            x1 = (x1 << np.uint32(turn) | x1 >> np.uint32(32 - turn)) ^ x0
+        x0, x1 = x0 + keys[(group + 1) % 3], x1 + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return x0, x1
+
+
+def padded(config: Sequence[tuple[int, int, int]]) -> Callable[[Any, Any], Any]:
+    """Padding with (low, high, interior) for each axis, negative ones cropping."""
+
+    def pad(x: Any, value: Any) -> Any:
+        for axis, (low, high, interior) in enumerate(config):
+            x = np.moveaxis(x, axis, 0)
+            size = len(x)
+            spread = np.full((size + max(size - 1, 0) * interior, *x.shape[1:]), value)
+            spread[:: interior + 1] = x
+            around = [(max(low, 0), max(high, 0))] + [(0, 0)] * (x.ndim - 1)
+            x = np.pad(spread, around, constant_values=value)
+            x = np.moveaxis(x[max(-low, 0) : len(x) - max(-high, 0)], 0, axis)
+        return x
+
+    return pad
+
+
+def block(sizes: Sequence[int]) -> Callable[..., Any]:
+    """The block at clamped starts."""
+
+    def take(x: Any, *starts: Any) -> Any:
+        return x[_block(x.shape, sizes, starts)]
+
+    return take
+
+
+def replace_block(x: Any, update: Any, *starts: Any) -> Any:
+    """The operand with a block put at clamped starts."""
+    x = x.copy()
+    x[_block(x.shape, update.shape, starts)] = update
+    return x
+
+
+def _block(shape: Sequence[int], sizes: Sequence[int], starts: Sequence[Any]) -> tuple[slice, ...]:
+    begins = [int(np.clip(at, 0, have - size)) for at, have, size in zip(starts, shape, sizes, strict=True)]
+    return tuple(slice(at, at + size) for at, size in zip(begins, sizes, strict=True))
+
+
+def rows_at(x: Any, at: Any) -> Any:
+    """Rows by number, the numbers clamped."""
+    return x[np.clip(at[..., 0], 0, len(x) - 1)]
+
+
+def along(x: Any, at: Any) -> Any:
+    """One element of each row (NumPy's take_along_axis)."""
+    return np.take_along_axis(x, np.clip(at[..., 0], 0, x.shape[1] - 1), axis=1)
+
+
+def windows(x: Any, at: Any) -> Any:
+    """2x2 windows at clamped corners."""
+    return np.stack([block((2, 2))(x, *corner) for corner in at])
+
+
+def put_rows(mode: str, add: bool) -> Callable[[Any, Any, Any], Any]:
+    """Rows put at or added to numbered rows, outside ones dropped or clamped."""
+
+    def put(x: Any, at: Any, rows: Any) -> Any:
+        x = x.copy()
+        for number, row in zip(at[:, 0], rows, strict=True):
+            if mode == "clip":
+                number = np.clip(number, 0, len(x) - 1)
+            if 0 <= number < len(x):
+                x[number] = x[number] + row if add else row
+        return x
+
+    return put
+
+
+def put_along(add: bool) -> Callable[[Any, Any, Any], Any]:
+    """One element of each row put or added."""
+
+    def put(x: Any, at: Any, new: Any) -> Any:
+        x = x.copy()
+        for row in range(len(x)):
+            for column, value in zip(at[row, :, 0], new[row], strict=True):
+                x[row, column] = x[row, column] + value if add else value
+        return x
+
+    return put
+
+
+def dot(contract: tuple[Any, Any], batch: tuple[Any, Any] = ((), ())) -> tuple[Operation, Callable[[Any, Any], Any]]:
+    """A dot_general and what NumPy's einsum gives for it."""
+
+    def einsum(x: Any, y: Any) -> Any:
+        left, right = list("abcde"[: x.ndim]), list("vwxyz"[: y.ndim])
+        for p, q in zip((*contract[0], *batch[0]), (*contract[1], *batch[1]), strict=True):
+            right[q] = left[p]
+        shared = [left[p] for p in batch[0]]
+        free = [z for k, z in enumerate(left) if k not in contract[0] and k not in batch[0]]
+        free += [z for k, z in enumerate(right) if k not in contract[1] and k not in batch[1]]
+        return np.einsum(f"{''.join(left)},{''.join(right)}->{''.join(shared + free)}", x, y)
+
+    return linear_algebra.DotGeneral((contract, batch), None, None), einsum
+
+
+def _call(body: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[[np.dtype[Any]], Operation]:
+    def operation(dtype: np.dtype[Any]) -> Operation:
+        return Call(stage(body, [shaped(shape, dtype) for shape in shapes], "body"))
+
+    return operation
+
+
+def first_extreme(find: Callable[..., Any], axis: int) -> Callable[[Any], Any]:
+    return lambda x: find(x, axis=axis)
+
+
+GATHER_ROWS = i.GatherDimensionNumbers((1,), (0,), (0,))
+GATHER_ALONG = i.GatherDimensionNumbers((), (1,), (1,), (0,), (0,))
+GATHER_WINDOWS = i.GatherDimensionNumbers((1, 2), (), (0, 1))
+PUT_ROWS = i.ScatterDimensionNumbers((1,), (0,), (0,))
+PUT_ALONG = i.ScatterDimensionNumbers((), (1,), (1,), (0,), (0,))
+INT32 = np.dtype("int32")
+BOTH, EITHER = (0, 1), ((0,), (1,))
+DIFFERENT_ROWS = exactly([[2], [0]], "int32")
+OUTSIDE = exactly([[9], [-4], [1]], "int32")
+
+
+def _rows() -> Iterator[Row]:
+    # shapes
+    yield Row(s.AddAny(), np.add, real(2, 3), real(2, 3), dtypes=COMPLEX, linear=(BOTH, *EITHER))
+    yield Row(s.AddAny(), np.add, real(), real(), linear=(BOTH,), note="scalar")
+    for shape, to, dims in (((3,), (2, 3), (1,)), ((), (2, 3), ()), ((2, 1), (2, 3), (0, 1)), ((2,), (2, 3, 1), (0,)), ((0,), (2, 0), (1,))):
+        yield Row(
+            s.BroadcastInDim(to, dims),
+            lambda x, to=to, dims=dims: np.broadcast_to(x.reshape([x.shape[dims.index(d)] if d in dims else 1 for d in range(len(to))]), to),
+            real(*shape), linear=((0,),), dtypes=NUMBERS if shape == (3,) else FLOAT, note=f"{_sizes(shape)}→{_sizes(to)}",
+        )  # fmt: skip
+    for shape, to in (((2, 3), (3, 2)), ((6,), (1, 2, 3)), ((1,), ()), ((0, 3), (3, 0))):
+        yield Row(s.Reshape(to), lambda x, to=to: x.reshape(to), real(*shape), linear=((0,),), note=f"{_sizes(shape)}→{_sizes(to)}")
+    yield Row(s.Squeeze((0, 2)), np.squeeze, real(1, 3, 1), linear=((0,),))
+    yield Row(s.Squeeze((0,)), np.squeeze, real(1), linear=((0,),), note="to scalar")
+    yield Row(s.Transpose((2, 0, 1)), lambda x: x.transpose(2, 0, 1), real(2, 3, 4), linear=((0,),), dtypes=NUMBERS)
+    yield Row(s.ReduceSum((1,)), lambda x: x.sum(1), real(2, 3), linear=((0,),), dtypes=("float32", "complex64", "int32"))
+    yield Row(s.ReduceSum((0, 2)), lambda x: x.sum((0, 2)), real(2, 3, 2), linear=((0,),), note="two axes")
+    yield Row(s.ReduceSum((0,)), lambda x: x.sum(0), real(0, 2), linear=((0,),), note="nothing")
+    yield Row(s.ReduceSum((0, 1)), np.sum, real(2, 3), linear=((0,),), dtypes=("float16", "bfloat16"), smooth=False, note="halves")
+    yield Row(s.Concatenate(1), lambda *x: np.concatenate(x, 1), real(2, 1), real(2, 3), dtypes=NUMBERS, linear=(BOTH, *EITHER))
+    yield Row(s.Concatenate(0), lambda *x: np.concatenate(x), real(0, 2), real(1, 2), real(2, 2), linear=((0, 1, 2), (2,)), note="nothing")
+    for start, stop, step in (((0, 1), (2, 3), None), ((1, 0), (4, 3), (2, 2)), ((2, 1), (2, 3), None), ((0, 0), (4, 3), (3, 3))):
+        yield Row(
+            s.Slice(start, stop, step),
+            lambda x, at=tuple(map(slice, start, stop, step or (1, 1))): x[at],
+            real(4, 3), linear=((0,),), note=f"{start}:{stop}:{step}",
+        )  # fmt: skip
+    for config in (((1, 2, 0), (0, 1, 0)), ((0, 0, 2), (1, 0, 1)), ((-1, 2, 0), (0, -1, 0)), ((-1, -1, 1), (2, -2, 2)), ((0, 0, 0), (3, -3, 0))):
+        yield Row(s.Pad(config), padded(config), real(3, 2), real(), linear=(BOTH, *EITHER), note=str(config))
+    yield Row(s.Pad(((1, 1, 1),)), padded(((1, 1, 1),)), real(0), real(), linear=(BOTH,), note="nothing")
+    yield Row(s.Pad(()), lambda x, v: x, real(), real(), linear=((0,),), note="scalar")
+    yield Row(s.Rev((0, 2)), lambda x: x[::-1, :, ::-1], real(2, 3, 2), linear=((0,),), dtypes=NUMBERS)
+    yield Row(lambda dtype: s.Iota(dtype, (2, 3), 1), lambda: np.tile(np.arange(3), (2, 1)), dtypes=("int32", "float32", "bfloat16"))
+
+    # elementwise
+    yield from unary(e.Neg(), np.negative, dtypes=("float32", "float16", "bfloat16", "complex64", "int32"), linear=((0,),))
+    yield from unary(e.Exp(), np.exp, dtypes=(*HALF, "complex64"))
+    yield from unary(e.Exp2(), np.exp2)
+    yield from unary(e.Expm1(), np.expm1, dtypes=COMPLEX)
+    yield from unary(e.Log(), np.log, low=0.1, dtypes=(*HALF, "complex64"))
+    yield from unary(e.Log1p(), np.log1p, low=-0.5, dtypes=COMPLEX)
+    yield from unary(e.Sin(), np.sin, dtypes=(*HALF, "complex64"))
+    yield from unary(e.Cos(), np.cos, dtypes=COMPLEX)
+    yield from unary(e.Tan(), np.tan, low=-1, high=1, dtypes=COMPLEX)
+    yield from unary(e.Tanh(), np.tanh, dtypes=(*HALF, "complex64"))
+    yield from unary(e.Logistic(), scipy.special.expit, dtypes=HALF)
+    yield from unary(e.Sqrt(), np.sqrt, low=0.1, dtypes=COMPLEX)
+    yield from unary(e.Rsqrt(), lambda x: 1 / np.sqrt(x), low=0.1, dtypes=COMPLEX)
+    yield from unary(e.Cbrt(), np.cbrt, low=0.1)
+    yield Row(e.Cbrt(), np.cbrt, real(2, 3, high=-0.1), note="negative")
+    yield from unary(e.Square(), np.square, dtypes=COMPLEX + INTEGER)
+    yield from unary(e.Abs(), np.abs, low=0.2, dtypes=(*HALF, "int32"))
+    yield Row(e.Abs(), np.abs, real(2, 3, high=-0.1), note="negative")
+    yield Row(e.Abs(), np.abs, real(2, 3), dtypes=("complex64",), smooth=False, note="complex")
+    for power in (-3, -2, -1, 0, 1, 2, 3, 7):
+        yield Row(e.IntegerPow(power), lambda x, y=power: x**y, real(2, 3, low=0.5), dtypes=COMPLEX, note=str(power))
+    yield Row(e.IntegerPow(3), lambda x: x**3, real(2, 3), dtypes=INTEGER, note="integers")
+    yield Row(e.IntegerPow(2), lambda x: x**2, exactly([0.0, -1.0, 2.0]), note="at zero")
+    yield from unary(e.Erf(), scipy.special.erf, dtypes=HALF)
+    yield from unary(e.ErfInv(), scipy.special.erfinv, low=-0.9, high=0.9, tolerance=4)
+    yield from unary(e.Asin(), np.arcsin, low=-0.9, high=0.9)
+    yield from unary(e.Acos(), np.arccos, low=-0.9, high=0.9)
+    yield from unary(e.Atan(), np.arctan)
+    yield from unary(e.Sinh(), np.sinh)
+    yield from unary(e.Cosh(), np.cosh)
+    yield from unary(e.Asinh(), np.arcsinh)
+    yield from unary(e.Acosh(), np.arccosh, low=1.2, high=3)
+    yield from unary(e.Atanh(), np.arctanh, low=-0.9, high=0.9)
+    yield from unary(e.Sign(), np.sign, low=0.1, dtypes=(*HALF, "int32"))
+    yield Row(e.Sign(), np.sign, exactly([-2.0, -0.0, 0.0, 3.0, np.nan]), smooth=False, note="zero and nan")
+    yield from unary(e.Floor(), np.floor, low=0.1, high=0.9, dtypes=HALF)
+    yield from unary(e.Ceil(), np.ceil, low=0.1, high=0.9, dtypes=HALF)
+    yield Row(e.Floor(), np.floor, exactly([-1.5, -0.5, 0.5, 2.0]), smooth=False, note="negative")
+    yield Row(e.Ceil(), np.ceil, exactly([-1.5, -0.5, 0.5, 2.0]), smooth=False, note="negative")
+    yield Row(e.Round(1), np.rint, exactly([-1.5, -0.5, 0.5, 1.5, 2.5]), smooth=False, note="halves to even")
+    yield Row(e.Round(0), lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5), exactly([-1.5, -0.5, 0.5, 1.5, 2.5]), smooth=False, note="halves away")
+    yield Row(e.Round(1), np.rint, real(2, 3, low=0.1, high=0.4))
+    yield Row(e.IsFinite(), np.isfinite, NAN_AND_INFINITY, smooth=False, dtypes=HALF)
+    yield Row(e.Not(), np.invert, real(2, 3, high=100), dtypes=WORDS)
+    yield Row(e.StopGradient(), lambda x: x, real(2, 3), dtypes=NUMBERS, smooth=False)
+    for old, new in itertools.product(("float32", "float16", "bfloat16", "int32", "uint8", "bool", "complex64"), repeat=2):
+        if old != new:
+            to = np.dtype(ml_dtypes.bfloat16 if new == "bfloat16" else new)
+            yield Row(e.ConvertElementType(to, False), _converted(to), real(2, 3, low=0), dtypes=(old,), smooth=False, note=f"{old}→{new}")
+    yield Row(lambda dtype: e.ConvertElementType(dtype, False), lambda x: x, real(2, 3), linear=((0,),), note="same width")
+    yield Row(e.ConvertElementType(np.dtype("float16"), False), lambda x: x, real(2, 3), linear=((0,),), smooth=False, note="narrower")
+    yield Row(e.ConvertElementType(np.dtype("complex64"), False), lambda x: x, real(2, 3), linear=((0,),), smooth=False, note="to complex")
+    yield Row(e.ConvertElementType(np.dtype("float32"), False), np.real, real(2, 3), linear=((0,),), dtypes=("complex64",), smooth=False, note="real part")
+    yield Row(e.ConvertElementType(INT32, False), np.trunc, exactly([-1.7, -0.2, 0.5, 2.9]), smooth=False, note="towards zero")
+    yield Row(e.BitcastConvertType(np.dtype("int32")), lambda x: x.view("int32"), real(2, 3), raw=True, smooth=False)
+    yield Row(e.BitcastConvertType(np.dtype("uint16")), lambda x: x.view("uint16"), real(2, 3), dtypes=("float16", "bfloat16"), raw=True, smooth=False)
+
+    # arithmetic
+    yield from binary(a.Add(), np.add, dtypes=NUMBERS, linear=(BOTH, *EITHER))
+    yield from binary(a.Sub(), np.subtract, (1, 2), (-2, 1), dtypes=(*HALF, "complex64", "int32"), linear=(BOTH, *EITHER))
+    yield from binary(a.Mul(), np.multiply, dtypes=NUMBERS, linear=EITHER)
+    yield from binary(a.Div(), np.divide, (-2, 2), (0.5, 2), dtypes=(*HALF, "complex64"), linear=((0,),))
+    yield Row(a.Div(), lambda x, y: np.trunc(x / y), exactly([7, -7, 7, -7]), exactly([2, 2, -2, -2]), dtypes=INTEGER, note="towards zero")
+    yield from binary(a.Rem(), np.fmod, (2.2, 2.9), (0.6, 0.7), dtypes=FLOAT)
+    yield Row(a.Rem(), np.fmod, exactly([5.3, -5.3, 5.3, -5.3]), exactly([2.0, 2.0, -2.0, -2.0]), note="signs")
+    yield Row(a.Rem(), np.fmod, exactly([5, -5, 5, -5]), exactly([3, 3, -3, -3]), dtypes=INTEGER, note="integers")
+    yield from binary(a.Pow(), np.power, (0.5, 2), (-2, 2), dtypes=COMPLEX)
+    yield Row(a.Pow(), np.power, exactly([-2.0, -1.5, 0.0, 0.0, 2.0]), exactly([2.0, 3.0, 0.0, 2.0, 0.0]), smooth=False, note="whole powers")
+    yield from binary(a.Atan2(), np.arctan2, (0.5, 2), (-2, 2))
+    yield Row(a.Atan2(), np.arctan2, exactly([1.0, -1.0, 0.0, -0.0]), exactly([-1.0, -1.0, -1.0, -1.0]), smooth=False, note="quadrants")
+    yield from binary(a.Max(), np.maximum, (-2, 0), (0.1, 2), dtypes=ORDERED)
+    yield from binary(a.Min(), np.minimum, (-2, 0), (0.1, 2), dtypes=ORDERED)
+    yield Row(a.Max(), np.maximum, NAN_AND_INFINITY, OTHERS, smooth=False, note="nan and infinity")
+    yield Row(a.Min(), np.minimum, NAN_AND_INFINITY, OTHERS, smooth=False, note="nan and infinity")
+    for comparison, oracle in ((a.Eq, np.equal), (a.Ne, np.not_equal), (a.Lt, np.less), (a.Le, np.less_equal), (a.Gt, np.greater), (a.Ge, np.greater_equal)):
+        yield from binary(comparison(), oracle, dtypes=ORDERED, smooth=False)
+        yield Row(comparison(), oracle, NAN_AND_INFINITY, OTHERS, smooth=False, note="nan and infinity")
+        yield Row(comparison(), oracle, exactly([1, 2, 250]), exactly([1, 250, 2]), dtypes=("uint8",), note="unsigned")
+    for equality, oracle in ((a.Eq, np.equal), (a.Ne, np.not_equal)):
+        yield Row(equality(), oracle, exactly([1 + 1j, 1]), exactly([1 + 1j, 1 + 1j]), dtypes=("complex64",), smooth=False, note="complex")
+    yield from binary(a.And(), np.bitwise_and, (0, 100), dtypes=WORDS)
+    yield from binary(a.Or(), np.bitwise_or, (0, 100), dtypes=WORDS)
+    yield from binary(a.Xor(), np.bitwise_xor, (0, 100), dtypes=WORDS)
+    yield from binary(a.ShiftLeft(), np.left_shift, (0, 5), (0, 4), dtypes=("int32", "uint8"))
+    yield from binary(a.ShiftRightArithmetic(), np.right_shift, (-9, 99), (0, 4), dtypes=INTEGER)
+    yield from binary(a.ShiftRightLogical(), np.right_shift, (0, 99), (0, 4), dtypes=("int32", "uint8"))
+    yield Row(a.ShiftRightLogical(), lambda x, y: (x.view("uint32") >> y.view("uint32")).view("int32"), exactly([-8, -1]), exactly([1, 31]), dtypes=INTEGER, note="negative")
+    for which, first, second in (((2, 3),) * 3, ((), (2, 3), (2, 3)), ((2, 3), (), (2, 3)), ((2, 3), (), ()), ((), (), ()), ((2, 3), (2, 1), (1, 3))):
+        alike = which == first == second
+        yield Row(
+            a.SelectN(), lambda w, x, y: np.where(w, y, x), truth(*which), real(*first), real(*second),
+            linear=((1, 2), (1,), (2,)), dtypes=NUMBERS + TRUTH if alike else FLOAT, note=f"{_sizes(which)}·{_sizes(first)}·{_sizes(second)}",
+        )  # fmt: skip
+    yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(-0.5), apart(2, 3), exactly(0.75), note="scalars")
+    yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), real(2, 3, low=-1, high=-0.6), apart(2, 3), real(2, 3, low=0.6, high=0.9))
+    yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(3), real(5, high=9), exactly(6), dtypes=INTEGER, note="integers")
+
+    # reductions
+    for reduction, oracle in ((r.ReduceMax, np.max), (r.ReduceMin, np.min)):
+        yield Row(reduction((1,)), lambda x, f=oracle: f(x, 1), apart(2, 3), dtypes=(*HALF, "int32"))
+        yield Row(reduction((0, 2)), lambda x, f=oracle: f(x, (0, 2)), apart(2, 2, 3), note="two axes")
+        yield Row(reduction((0,)), oracle, apart(4), note="to scalar")
+        yield Row(reduction((1,)), lambda x, f=oracle: f(x, 1), NAN_AND_INFINITY, smooth=False, note="nan and infinity")
+        yield Row(reduction((0,)), lambda x, f=oracle: f(x, 0), real(3, 2), dtypes=("uint8", "bool"), note="unsigned and truth")
+    yield Row(r.ReduceMax((0,)), lambda x: np.full(2, -np.inf), real(0, 2), smooth=False, note="nothing")
+    yield Row(r.ReduceMin((0,)), lambda x: np.full(2, np.inf), real(0, 2), smooth=False, note="nothing")
+    yield Row(r.ReduceProd((1,)), lambda x: x.prod(1), real(2, 3), dtypes=("float32", "complex64", "int32"))
+    yield Row(r.ReduceProd((0, 2)), lambda x: x.prod((0, 2)), real(2, 2, 2), note="two axes")
+    yield Row(r.ReduceProd((1,)), lambda x: x.prod(1), WITH_ZEROS, note="zeros")
+    yield Row(r.ReduceProd((0, 1)), np.prod, WITH_ZEROS, note="several zeros")
+    yield Row(r.ReduceProd((0,)), lambda x: x.prod(0), real(0, 2), note="nothing")
+    for reduction, oracle in ((r.ReduceAnd, np.bitwise_and), (r.ReduceOr, np.bitwise_or)):
+        yield Row(reduction((1,)), lambda x, f=oracle: f.reduce(x, axis=1), real(2, 3, high=100), dtypes=WORDS)
+        yield Row(reduction((0, 1)), lambda x, f=oracle: f.reduce(x, axis=(0, 1)), real(2, 0), dtypes=("bool",), note="nothing")
+    for extreme, oracle in ((r.ArgMax, np.argmax), (r.ArgMin, np.argmin)):
+        for axis in (0, 1):
+            yield Row(extreme((axis,), INT32), first_extreme(oracle, axis), apart(2, 3), dtypes=(*HALF, "int32"), note=f"axis {axis}")
+        yield Row(extreme((0,), INT32), first_extreme(oracle, 0), exactly([2.0, 1.0, 2.0, 1.0, 1.0, 2.0]), smooth=False, note="the first of equals")
+        yield Row(extreme((1,), INT32), first_extreme(oracle, 1), exactly([[1, 1], [0, 1], [0, 0]]), dtypes=("uint8", "bool"), note="unsigned and truth")
+        yield Row(extreme((1,), INT32), first_extreme(oracle, 1), NAN_AND_INFINITY, smooth=False, note="the first nan")
+        yield Row(extreme((0,), INT32), first_extreme(oracle, 0), exactly([-np.inf] * 3), smooth=False, note="only -infinity")
+        yield Row(extreme((0,), INT32), first_extreme(oracle, 0), exactly([np.inf] * 3), smooth=False, note="only infinity")
+        yield Row(extreme((0,), INT32), first_extreme(oracle, 0), exactly([1.0, *[0.0, np.nan] * 40]), smooth=False, note="long")
+    for axis, reverse in ((0, False), (1, False), (1, True)):
+        turn = _reversed(axis) if reverse else (lambda x: x)
+        note = f"axis {axis}{' from behind' if reverse else ''}"
+        yield Row(r.CumSum(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumsum(k)), real(3, 4), linear=((0,),), dtypes=COMPLEX + INTEGER, note=note)
+        yield Row(r.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), real(3, 5), dtypes=COMPLEX + INTEGER, note=note)
+        yield Row(r.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), WITH_ZEROS, note=f"{note}, zeros")
+    yield Row(r.CumSum(0, False), lambda x: x, real(0, 2), linear=((0,),), note="nothing")
+    yield Row(r.CumProd(0, False), lambda x: x, real(0, 2), note="nothing")
+
+    # indexing
+    for at in ((0, 1), (7, -5)):
+        starts = exactly(at[0], "int32"), exactly(at[1], "int32")
+        yield Row(i.DynamicSlice((2, 2)), block((2, 2)), real(3, 4), *starts, linear=((0,),), dtypes=NUMBERS if at == (0, 1) else FLOAT, note=f"at {at}")
+        yield Row(i.DynamicUpdateSlice(), replace_block, real(3, 4), real(2, 2), *starts, linear=(BOTH, *EITHER), note=f"at {at}")
+    yield Row(i.DynamicSlice((2,)), block((2,)), real(5), index(high=5, low=-2), linear=((0,),), note="anywhere")
+    yield Row(i.DynamicUpdateSlice(), replace_block, real(5), real(2), index(high=5, low=-2), linear=(BOTH,), note="anywhere")
+    yield Row(i.DynamicSlice(()), lambda x: x, real(), linear=((0,),), note="scalar")
+    yield Row(i.DynamicSlice((0, 2)), block((0, 2)), real(3, 2), index(high=2), index(high=2), linear=((0,),), note="nothing")
+    yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(4, 1, high=2), linear=((0,),), dtypes=(*NUMBERS, "bool"), note="rows")
+    yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), OUTSIDE, linear=((0,),), note="rows outside")
+    yield Row(i.Gather(GATHER_ROWS._replace(offset_dims=(2,)), (1, 2)), rows_at, real(3, 2), index(2, 2, 1, high=2), linear=((0,),), note="rows by matrix")
+    yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(0, 1, high=2), linear=((0,),), note="no rows")
+    yield Row(i.Gather(GATHER_ALONG, (1, 1)), along, real(2, 4), index(2, 3, 1, high=3), linear=((0,),), note="along an axis")
+    yield Row(i.Gather(GATHER_WINDOWS, (2, 2)), windows, real(4, 3), exactly([[0, 0], [9, 1], [1, -3]], "int32"), linear=((0,),), note="windows")
+    for scatter, add in ((i.ScatterAdd, True), (i.Scatter, False)):
+        linear = (((0, 2), (0,), (2,)) if add else ((0,),))
+        note = "added" if add else "put"
+        for mode in ("drop", "clip"):
+            yield Row(scatter(PUT_ROWS, mode), put_rows(mode, add), real(3, 2), DIFFERENT_ROWS, real(2, 2), linear=linear, note=f"rows {note}, {mode}")
+            outside = exactly([[9], [1]] if mode == "drop" else [[9], [-4]], "int32")
+            yield Row(scatter(PUT_ROWS, mode), put_rows(mode, add), real(3, 2), outside, real(2, 2), linear=linear, note=f"outside {note}, {mode}")
+        yield Row(scatter(PUT_ALONG, "clip"), put_along(add), real(2, 4), exactly([[[1], [3]], [[0], [2]]], "int32"), real(2, 2), linear=linear, note=f"along an axis {note}")
+    yield Row(i.ScatterAdd(PUT_ROWS, "drop"), put_rows("drop", True), real(3, 2), exactly([[1], [1], [1]], "int32"), real(3, 2), linear=((0, 2),), dtypes=("float32", "int32", "bfloat16"), note="one row thrice")
+
+    # linear algebra
+    for contract, batch, left, right in (
+        (((1,), (0,)), ((), ()), (2, 3), (3, 2)),
+        (((0,), (1,)), ((), ()), (3, 2), (4, 3)),
+        (((0,), (0,)), ((), ()), (3,), (3,)),
+        (((), ()), ((), ()), (2,), (3,)),
+        (((2,), (1,)), ((0,), (0,)), (2, 3, 4), (2, 4, 3)),
+        (((0, 2), (2, 0)), ((), ()), (2, 3, 4), (4, 2, 2)),
+        (((0, 3), (3, 1)), ((2,), (0,)), (2, 3, 4, 2), (4, 2, 3, 2)),
+        (((1,), (0,)), ((), ()), (2, 0), (0, 3)),
+        (((1,), (0,)), ((), ()), (2, 3), (3,)),
+    ):
+        plain = left == (2, 3) and right == (3, 2)
+        yield Row(
+            *dot(contract, batch), real(*left), real(*right), linear=EITHER,
+            dtypes=(*HALF, "complex64", "int32") if plain else FLOAT, note=f"{_sizes(left)}·{_sizes(right)}", tolerance=4,
+        )  # fmt: skip
+    wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), "highest", np.dtype("float32"))
+    yield Row(wide, np.matmul, real(2, 3), real(3, 2), dtypes=("bfloat16", "float16"), linear=EITHER, smooth=False, note="wider result", tolerance=30)
+
+    # random bits
+    yield Row(random_bits.Threefry2x32(), threefry, words(), words(), words(3), words(3))
+    yield Row(random_bits.Threefry2x32(), threefry, words(2, 1), words(2, 1), words(1, 3), words(1, 3), note="stretched")
+
+    # programs
+    yield Row(_call(lambda x, y: [a.mul(x, e.sin(y)), a.sub(x, y)], (2, 3), (2, 3)), lambda x, y: (x * np.sin(y), x - y), real(2, 3), real(2, 3))
+    yield Row(_call(lambda x, y: [a.mul(x, 3.0), e.exp(y), x], (2,), ()), lambda x, y: (x * 3, np.exp(y), x), real(2), real(), note="results apart")
+    yield Row(_call(lambda x: [s.ADD_ANY and a.add(x, x), s.full((2,), np.float32(1))], (3,)), lambda x: (x + x, np.ones(2)), real(3), dtypes=FLOAT, linear=((0,),), smooth=False, note="linear")
+
+
+def _converted(dtype: np.dtype[Any]) -> Callable[[Any], Any]:
+    def convert(x: Any) -> Any:
+        if x.dtype.kind == "c" and dtype.kind not in "cb":
+            x = x.real
+        return (np.trunc(x) if dtype.kind in "iu" and x.dtype.kind == "f" else x).astype(dtype)
+
+    return convert
+
+
+def _reversed(axis: int) -> Callable[[Any], Any]:
+    return lambda x: np.flip(x, axis)
+
+
+def _named(rows: Iterator[Row]) -> list[Row]:
+    """Give each row an id: the operation's name, the note, and a number where these are not unique."""
+    found, seen = [], {}
+    for row in rows:
+        label = f"{row.name}-{row.note}".rstrip("-").replace(" ", "_")
+        seen[label] = seen.get(label, 0) + 1
+        row.id = label if seen[label] == 1 else f"{label}-{seen[label]}"
+        found.append(row)
+    return found
+
+
+ROWS = _named(_rows())
