@@ -64,7 +64,9 @@ def _row(case: str, rounds: int) -> str:
 
 
 def _machine() -> str:
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("xlascope", "jaxlib", "jax", "numpy"))
+    versions = ", ".join(
+        f"{name} {importlib.metadata.version(name)}" for name in ("xlascope", "jaxlib", "jax", "numpy")
+    )
     return (
         f"{datetime.date.today().isoformat()} · Python {platform.python_version()} · {versions} · "
         f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
@@ -97,8 +99,9 @@ def _write(lines: list[str]) -> None:
     head = [
         "# Results",
         "",
-        "Made by `make bench`: both sides in turn in one run, each measurement in a process of its own; the ratio is the median of the "
-        "ratios of the pairs (below 1: xlascope is faster). Watching is measured in a real kernel, the modes in turn, "
+        "Made by `make bench`: both sides in turn in one run, each measurement in a process of its own; the ratio is "
+        "the median of the ratios of the pairs (below 1: xlascope is faster). Watching is measured in a real kernel, "
+        "the modes in turn, "
         "against `%scope off`.",
         "",
         _machine(),

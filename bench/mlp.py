@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ def init(side: Side) -> Any:
     random = np.random.default_rng(1)
     params = [
         (side.jnp.asarray(0.1 * random.standard_normal((m, n), np.float32)), side.jnp.zeros(n))
-        for m, n in zip(_SIZES[:-1], _SIZES[1:], strict=True)
+        for m, n in itertools.pairwise(_SIZES)
     ]
     zeros = side.xs.tree_util.tree_map(lambda x: x * 0.0, params)
     return params, zeros, zeros, side.jnp.zeros(())

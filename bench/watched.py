@@ -1,4 +1,6 @@
-"""What watching costs: the training loop in a real Jupyter kernel, with the strip, with the panel open, and with the scope off."""
+"""What watching costs: the training loop in a real Jupyter kernel, with the strip, with the panel open, and with the
+scope off.
+"""
 
 from __future__ import annotations
 

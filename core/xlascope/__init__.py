@@ -13,26 +13,63 @@ __version__ = "0.1.0"
 #: Where each public name lives.
 _HOMES = {
     **dict.fromkeys(
-        (
-            "ShapeDtypeStruct block_until_ready clear_caches device_get device_put eval_shape grad hessian jacfwd jacobian "
-            "jacrev jit jvp linearize make_jaxpr value_and_grad vjp vmap"
-        ).split(),
+        [
+            "ShapeDtypeStruct",
+            "block_until_ready",
+            "clear_caches",
+            "device_get",
+            "device_put",
+            "eval_shape",
+            "grad",
+            "hessian",
+            "jacfwd",
+            "jacobian",
+            "jacrev",
+            "jit",
+            "jvp",
+            "linearize",
+            "make_jaxpr",
+            "value_and_grad",
+            "vjp",
+            "vmap",
+        ],
         "api",
     ),
     **dict.fromkeys(
-        (
-            "default_backend device_count devices local_device_count local_devices process_count process_index"
-        ).split(),
+        [
+            "default_backend",
+            "device_count",
+            "devices",
+            "local_device_count",
+            "local_devices",
+            "process_count",
+            "process_index",
+        ],
         "xla.backend",
     ),
-    **dict.fromkeys("config disable_jit enable_x64".split(), "settings"),
+    **dict.fromkeys(["config", "disable_jit", "enable_x64"], "settings"),
     "Array": "lax.array",
 }
 _MODULES = frozenset(
-    "config_module dtypes errors inspect lax nn numpy ops random records tree tree_util lib experimental".split()
+    [
+        "config_module",
+        "dtypes",
+        "errors",
+        "inspect",
+        "lax",
+        "nn",
+        "numpy",
+        "ops",
+        "random",
+        "records",
+        "tree",
+        "tree_util",
+        "lib",
+        "experimental",
+    ]
 )
 #: Modules that need no arrays: loading them does not load the method table (and does not boot anything but pytrees).
-_APART = frozenset("dtypes errors records tree".split())
+_APART = frozenset(["dtypes", "errors", "records", "tree"])
 
 
 def __getattr__(name: str) -> Any:

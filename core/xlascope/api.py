@@ -14,13 +14,13 @@ from .dtypes import canonical, float0, is_differentiable
 from .ir.avals import ShapedArray, shaped, strengthened
 from .ir.jaxpr import ClosedJaxpr
 from .ir.markers import NOT_MAPPED, ZERO
-from .ir import printer  # noqa: F401  (jaxprs print in their notation)
 from .operations import shapes
 from .trace.jaxpr_trace import stage
 from .trace.tracer import Tracer
 from .trace.values import aval_of, not_an_array
 from .transforms import batch as batching
 from .transforms import differentiate
+from .transforms.evaluate import evaluate
 from .transforms.transpose import backward
 from .xla import backend
 from .xla.dispatch import clear, put
@@ -72,10 +72,10 @@ def jit(
 ) -> Any:
     """Compile ``fun`` with XLA, once for each kind of arguments it is called with.
 
-    Arguments named by ``static_argnums`` or ``static_argnames`` are ordinary Python values (hashable), each value of which
-    makes a program of its own; all others are arrays, scalars, or trees of them. ``donate_*`` lets XLA reuse arguments' memory.
-    ``device`` or ``backend`` says where to run. Works as a decorator, with and without arguments. Raises TypeError when an
-    argument or a result is no array.
+    Arguments named by ``static_argnums`` or ``static_argnames`` are ordinary Python values (hashable), each value of
+    which makes a program of its own; all others are arrays, scalars, or trees of them. ``donate_*`` lets XLA reuse
+    arguments' memory. ``device`` or ``backend`` says where to run. Works as a decorator, with and without arguments.
+    Raises TypeError when an argument or a result is no array.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> f = xs.jit(lambda x: jnp.sum(x * 2.0))
@@ -119,9 +119,9 @@ def grad(
 ) -> Callable[..., Any]:
     """The gradient of a function with one real scalar result.
 
-    Returns a function of the same arguments that gives the derivative with respect to argument ``argnums`` (a tuple for several), a
-    tree like that argument. With ``has_aux``, ``fun`` returns (result, anything), and so does the gradient. Raises TypeError
-    when the result is no scalar or the argument has an integer type.
+    Returns a function of the same arguments that gives the derivative with respect to argument ``argnums`` (a tuple
+    for several), a tree like that argument. With ``has_aux``, ``fun`` returns (result, anything), and so does the
+    gradient. Raises TypeError when the result is no scalar or the argument has an integer type.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.grad(xs.grad(xs.grad(jnp.tanh)))(1.0))
@@ -177,7 +177,9 @@ def _one_like(value: Any) -> Any:
     return np.ones((), aval_of(value).dtype)[()]
 
 
-def _check_inputs(fun: Callable[..., Any], what: str, trees: Sequence[Any], numbers: Sequence[int], holomorphic: bool) -> None:
+def _check_inputs(
+    fun: Callable[..., Any], what: str, trees: Sequence[Any], numbers: Sequence[int], holomorphic: bool
+) -> None:
     for number, argument in zip(numbers, trees, strict=True):
         for path, leaf in tree.leaves_with_path(argument):
             name = f"argument {number}{tree.keystr(path)}"
@@ -208,14 +210,16 @@ def _check_scalar(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Non
             "Sum or average it, or use jacrev for the derivative of every element."
         )
     if not is_differentiable(aval.dtype) or (aval.dtype.kind == "c" and not holomorphic):
-        raise TypeError(f"grad takes a function with a real floating-point result, but {_name(fun)} returned {aval.dtype.name}")
+        raise TypeError(
+            f"grad takes a function with a real floating-point result, but {_name(fun)} returned {aval.dtype.name}"
+        )
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The result of a function, and the function that takes its cotangent back to cotangents of the arguments.
 
-    Returns (result, pullback), and with ``has_aux`` also what ``fun`` returned beside its result. ``pullback(cotangent)``, for
-    a tree like the result, gives a tuple with one tree per argument.
+    Returns (result, pullback), and with ``has_aux`` also what ``fun`` returned beside its result.
+    ``pullback(cotangent)``, for a tree like the result, gives a tuple with one tree per argument.
 
     >>> import xlascope as xs
     >>> y, pullback = xs.vjp(lambda x: x * x, 3.0)
@@ -266,7 +270,9 @@ def _linearized(
 
 def _with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise TypeError(f"with has_aux=True {_name(fun)} has to return a pair (result, aux), it returned {type(result).__name__}")
+        raise TypeError(
+            f"with has_aux=True {_name(fun)} has to return a pair (result, aux), it returned {type(result).__name__}"
+        )
     return result[0], result[1]
 
 
@@ -336,7 +342,7 @@ def _tangent_array(tangent: Any, value: Any) -> Any:
 
 
 def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The result of a function, and the linear function that takes changes of the arguments to the change of the result.
+    """The result of a function, and the linear function from changes of the arguments to the change of the result.
 
     >>> import xlascope as xs
     >>> y, derivative = xs.linearize(lambda x: x * x, 3.0)
@@ -351,7 +357,7 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
     def derivative(*tangents: Any) -> Any:
         given = _matching(tangents, in_structure, avals, f"the tangent given to the linearized {_name(fun)}")
         moving = [t for t, x in zip(given, linear.inputs, strict=True) if x is not ZERO]
-        moved = iter(differentiate.evaluate(program, *residuals, *moving))
+        moved = iter(evaluate(program, *residuals, *moving))
         out = [next(moved) if t is not ZERO else ZERO for t in linear.outputs]
         return out_structure.unflatten([_tangent_array(t, y) for t, y in zip(out, results, strict=True)])
 
@@ -361,7 +367,8 @@ def linearize(fun: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[...
 def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
     """The Jacobian of a function, one column at a time: for functions with few inputs and many outputs.
 
-    For an argument of shape A and a result of shape R it has shape R + A; trees of them where the result or argument are trees.
+    For an argument of shape A and a result of shape R it has shape R + A; trees of them where the result or argument
+    are trees.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.jacfwd(lambda x: x * x)(jnp.array([1.0, 2.0])))
@@ -389,7 +396,9 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
 
 
 def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """The Jacobian of a function, one row at a time: for functions with many inputs and few outputs; see :func:`jacfwd`."""
+    """The Jacobian of a function, one row at a time: for functions with many inputs and few outputs; see
+    :func:`jacfwd`.
+    """
 
     @_named_after(fun, "jacrev")
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
@@ -471,12 +480,14 @@ def _split(column: Any, operands: Sequence[Any], structure: Any, axis: int, argn
 # Vectorization ------------------------------------------------------------------------------------------------------
 
 
-def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None) -> Callable[..., Any]:
+def vmap(
+    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+) -> Callable[..., Any]:
     """Apply ``fun`` to all examples along an axis at once.
 
-    ``in_axes`` says for each argument which axis to map over (an integer, None for none, or a tree of these that is a prefix
-    of the argument); ``out_axes`` where the mapped axis goes in the results. Raises ValueError when nothing is mapped,
-    when the sizes of the mapped axes differ, or when the axes do not fit the arguments.
+    ``in_axes`` says for each argument which axis to map over (an integer, None for none, or a tree of these that is a
+    prefix of the argument); ``out_axes`` where the mapped axis goes in the results. Raises ValueError when nothing is
+    mapped, when the sizes of the mapped axes differ, or when the axes do not fit the arguments.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x, y: x * y, in_axes=(0, None))(jnp.arange(3.0), 2.0))
@@ -488,7 +499,9 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size
     @_named_after(fun, "vmap")
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-            raise ValueError(f"vmap of {_name(fun)}: in_axes has {len(in_axes)} entries, but there are {len(args)} arguments")
+            raise ValueError(
+                f"vmap of {_name(fun)}: in_axes has {len(in_axes)} entries, but there are {len(args)} arguments"
+            )
         operands, structure = tree.flatten((args, kwargs))
         names = operand_names(fun, structure)
         per_argument = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
@@ -525,7 +538,9 @@ def _spread(what: str, axes: Any, whole: Any) -> list[Any]:
     try:
         parts = structure.flatten_up_to(whole)
     except ValueError as error:
-        raise ValueError(f"vmap: {what} does not fit: it has to be a prefix of the tree it speaks of. {error}") from None
+        raise ValueError(
+            f"vmap: {what} does not fit: it has to be a prefix of the tree it speaks of. {error}"
+        ) from None
     for axis, part in zip(leaves, parts, strict=True):
         if not is_axis(axis):
             raise TypeError(f"vmap: {what} holds {axis!r}; its leaves are integers or None")
@@ -559,13 +574,15 @@ def _batch_size(
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
         raise ValueError(f"vmap of {_name(fun)}: the mapped axes have different sizes: {listed}")
-    return next(iter(sizes.values()))
+    return int(next(iter(sizes.values())))
 
 
 def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size: int) -> Any:
     if wanted is None:
         if axis is not NOT_MAPPED:
-            raise ValueError(f"vmap of {_name(fun)}: out_axes is None for a result that differs from example to example")
+            raise ValueError(
+                f"vmap of {_name(fun)}: out_axes is None for a result that differs from example to example"
+            )
         return y
     front = shapes.mapped_in_front(y, axis, size)
     return shapes.moveaxis(front, 0, wanted % len(aval_of(front).shape))
@@ -606,8 +623,12 @@ def abstract(x: Any) -> ShapedArray:
     return aval_of(x)
 
 
-def make_jaxpr(fun: Callable[..., Any], static_argnums: Numbers = None, return_shape: bool = False) -> Callable[..., Any]:
-    """A function that gives the jaxpr of ``fun`` for its arguments (arrays, scalars or ShapeDtypeStructs) without running it.
+def make_jaxpr(
+    fun: Callable[..., Any], static_argnums: Numbers = None, return_shape: bool = False
+) -> Callable[..., Any]:
+    """A function that gives the jaxpr of ``fun`` for its arguments without running it.
+
+    The arguments are arrays, scalars, ShapeDtypeStructs, or trees of them.
 
     >>> import xlascope as xs
     >>> xs.make_jaxpr(lambda x: x * 2.0)(1.0)
@@ -691,4 +712,3 @@ def _named_after(fun: Callable[..., Any], what: str) -> Callable[[Callable[..., 
         return made
 
     return named
-

@@ -281,6 +281,12 @@ def test_what_is_being_done_is_told_by_the_browsers_clock(blank, samples):
     assert float(clock.inner_text().split()[0]) > first
 
 
+def test_a_stage_that_the_cell_did_not_end_is_told(blank, samples):
+    blank.show(state_of([samples.traced(), samples.started(stage="compile")], opened=False, finished=True))
+    assert "stopped while compiling update" in " ".join(blank.find(".xs-strip").inner_text().split())
+    assert blank.find("[data-since]").count() == 0
+
+
 def test_several_programs(blank, samples):
     small = [samples.traced(2, function="init"), samples.compiled(2, function="init")]
     blank.show(state_of([*samples.training_records(), *small]))

@@ -92,6 +92,12 @@ def test_a_graph_adds_less_than_200_kb(panel):
     assert len(json.dumps(panel.bundle()[0])) < 200_000
 
 
+def test_a_panel_of_complete_records(samples):
+    panel = Panel.of(samples.training_records())
+    assert panel.opened and panel.live["finished"]
+    assert panel.live["programs"][0]["executed"]["calls"] == 3214
+
+
 def test_an_empty_panel_shows_that_nothing_happened():
     panel = Panel()
     panel.finish()

@@ -23,7 +23,7 @@ def fallback(ledger: Ledger) -> str:
 def _image(ledger: Ledger, alternative: str) -> str:
     if ledger.main is None or ledger.main.traced is None:
         return ""
-    svg = draw(ledger.main)
+    svg = draw(ledger.main, lean=True)
     if len(svg) > MOST_CHARACTERS:
         return ""
     data = b64encode(svg.encode()).decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 import anywidget
@@ -49,6 +50,19 @@ class Panel(anywidget.AnyWidget):
         # Before the widget exists for the browser: `super().__init__` sends the first state.
         self._feed = Feed(self._update)
         super().__init__(uid=uuid.uuid4().hex, **traits)
+
+    @classmethod
+    def of(cls, records: Iterable[Record], *, opened: bool = True) -> Panel:
+        """A panel of records that are complete: what an inspection shows.
+
+        >>> Panel.of([]).opened
+        True
+        """
+        panel = cls(opened=opened)
+        for record in records:
+            panel.receive(record)
+        panel.finish()
+        return panel
 
     def receive(self, record: Record) -> None:
         """Take in a record, from any thread; the browser hears of it within a tenth of a second."""

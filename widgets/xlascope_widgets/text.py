@@ -64,7 +64,8 @@ def _stages(program: Program) -> list[str]:
         made = f"{len(compiled.kernels)} kernels for {compiled.platform}"
         found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made}")
     if (run := program.executed) is not None:
-        found.append(f"ran {run.calls:,} times, {seconds(run.step)} each (measured)")
+        each = f", {seconds(run.step)} each (measured)" if run.observed_calls else ""
+        found.append(f"ran {run.calls:,} {'time' if run.calls == 1 else 'times'}{each}")
     return found
 
 

@@ -97,4 +97,4 @@ def without_constants(program: ClosedJaxpr) -> ClosedJaxpr:
             lambda: ("",) * len(jaxpr.constvars) + jaxpr.argument_names,
         )
         found = program.derived["without constants"] = ClosedJaxpr(opened)
-    return found  # type: ignore[no-any-return]
+    return found

@@ -230,7 +230,9 @@ def _distance(old: Signature, new: Signature) -> int:
     if old.structure != new.structure:
         return 1_000_000
     differing = sum(a != b for a, b in zip(old.avals, new.avals, strict=True))
-    return differing + (old.positional != new.positional) + (old.named != new.named) + (old.settings != new.settings)
+    return (
+        int(differing) + (old.positional != new.positional) + (old.named != new.named) + (old.settings != new.settings)
+    )
 
 
 def _innermost_user_line(error: BaseException) -> records.SourceRange | None:
@@ -260,9 +262,7 @@ def operand_names(function: Callable[..., Any], structure: Any) -> list[str]:
     """What a user calls each operand of a call with arguments of that structure (``((args), {kwargs})``)."""
     args, kwargs = structure.unflatten(range(structure.num_leaves))
     names = _parameter_names(function, len(args))
-    found = [
-        names[i] + tree.keystr(path) for i, x in enumerate(args) for path, _ in tree.leaves_with_path(x)
-    ]
+    found = [names[i] + tree.keystr(path) for i, x in enumerate(args) for path, _ in tree.leaves_with_path(x)]
     return found + [k + tree.keystr(path) for k in sorted(kwargs) for path, _ in tree.leaves_with_path(kwargs[k])]
 
 
@@ -321,4 +321,3 @@ def _complete_static(function: Callable[..., Any], options: Options) -> Options:
         static_argnums=tuple(sorted(numbers | by_name)),
         static_argnames=tuple(sorted({*options.static_argnames, *by_number})),
     )
-

@@ -1,4 +1,4 @@
-"""The programs behind functions, and the records that tell about them, whether or not somebody watched when they were made."""
+"""The programs behind functions, and their records, whether or not somebody watched when they were made."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..ir.avals import ShapedArray
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
 from ..xla.compile import describe_executable
-from ..xla.dispatch import Executable, PjitFunction, device_of, executable_of
+from ..xla.dispatch import Executable, PjitFunction, Place, executable_of, place_of
 
 #: Why a program was traced, when nobody watched and it cannot be told any more.
 BEFORE = "traced before anybody watched"
@@ -28,9 +28,10 @@ class Call(NamedTuple):
     traced: TracedCall
 
     @property
-    def device(self) -> Any:
+    def place(self) -> Place:
         """Where the call would run."""
-        return self.jitted.options.device or device_of(self.arguments.operands)
+        chosen = self.jitted.options.device
+        return place_of(self.arguments.operands) if chosen is None else Place(chosen, True)
 
     @property
     def donated(self) -> tuple[bool, ...]:
@@ -41,7 +42,7 @@ class Call(NamedTuple):
         """The compiled program, the one that the function itself runs: compiled now, if it has not been before."""
         return executable_of(
             self.traced.program,
-            self.device,
+            self.place,
             donated=self.donated,
             keep_unused=self.jitted.options.keep_unused,
             number=self.traced.number,
@@ -55,7 +56,7 @@ def jitted_of(function: Any) -> Jitted | None:
 
 def trace_call(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Call:
     """Trace a call, as :func:`xlascope.jit` would; an earlier trace of a call like it is used again."""
-    made = function if jitted_of(function) else jit_function(function, Options())
+    made: Any = function if jitted_of(function) else jit_function(function, Options())
     jitted: Jitted = made._jitted
     arguments = jitted.split(args, kwargs)
     avals = _avals(jitted, arguments)
@@ -81,28 +82,27 @@ def executables_of(program: ClosedJaxpr) -> list[Executable]:
 
 
 def known_records(traced: TracedCall) -> Iterator[records.Record]:
-    """What is known of a program: as the records were when it was made, or put together again."""
+    """What is known of a program that was made before, put together again."""
     yield traced_again(traced)
     for executable in executables_of(traced.program)[:1]:
-        yield compiled_again(executable, traced.program.name)
-
-
-def remember(record: records.Traced | records.Compiled, holder: ClosedJaxpr) -> None:
-    """Keep a record with the program that it is about."""
-    holder.derived["record", type(record).__name__] = record
+        yield compiled_again(executable, traced)
 
 
 def traced_again(traced: TracedCall) -> records.Traced:
     """The record of a trace that was made before."""
-    program = traced.program
-    found = program.derived.get(("record", "Traced"))
-    if found is None:
-        found = traced_record(program, traced.number, traced.began, traced.seconds, BEFORE, None)
-        remember(found, program)
-    return found  # type: ignore[no-any-return]
+    kept = traced.program.derived
+    key = ("record", traced.number)
+    if key not in kept:
+        kept[key] = traced_record(traced.program, traced.number, traced.began, traced.seconds, BEFORE, None)
+    return kept[key]  # type: ignore[no-any-return]
 
 
-def compiled_again(executable: Executable, function: str) -> records.Compiled:
+def compiled_again(executable: Executable, traced: TracedCall) -> records.Compiled:
     """The record of a compilation that was made before."""
-    made = executable.compilation
-    return describe_executable(made.executable, made.device, made.number, function, made.began, made.seconds)
+    kept, made = traced.program.derived, executable.compilation
+    key = ("record", made.module)
+    if key not in kept:
+        kept[key] = describe_executable(
+            made.executable, made.device, traced.number, traced.program.name, made.began, made.seconds
+        )
+    return kept[key]  # type: ignore[no-any-return]

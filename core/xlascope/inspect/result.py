@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import records
+from ..records.store import VERSION
 
 MimeBundle = tuple[dict[str, Any], dict[str, Any]]
 
@@ -14,8 +15,8 @@ MimeBundle = tuple[dict[str, Any], dict[str, Any]]
 class Inspection:
     """The answer to a question about a call: ``records``, and the text that tells them.
 
-    ``question`` is the function that was asked (``explore``, ``fusions``, ``timings``, ``jaxpr``). In a notebook it shows
-    itself through the registered renderer; everywhere else as text.
+    ``question`` is the function that was asked (``explore``, ``fusions``, ``timings``, ``jaxpr``). In a notebook it
+    shows itself through the registered renderer; everywhere else as text.
 
     >>> from xlascope.records import Started
     >>> answer = Inspection("explore", [Started(1, "f", "trace", 0.5)], "{ lambda ; . let in () }")
@@ -32,7 +33,7 @@ class Inspection:
 
     def to_json(self) -> dict[str, Any]:
         """The records as a dict that JSON can hold, with their version; what :meth:`save` writes."""
-        return {"xlascope_records": records.VERSION, "records": [records.to_json(each) for each in self.records]}
+        return {"xlascope_records": VERSION, "records": [records.to_json(each) for each in self.records]}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the records to a file, for :func:`xlascope.records.load`."""

@@ -6,58 +6,18 @@ While a program is traced its equations are plain tuples; they become :class:`Eq
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from .atoms import Atom, Literal, Origin, Var
 from .avals import ShapedArray
 from .operation import Operation, Primitive
+from .printer import jaxpr_text
+
+__all__ = ["Atom", "ClosedJaxpr", "Equation", "Jaxpr", "Literal", "Origin", "RawEquation", "Var"]
 
 
-class Var:
-    """A variable: its type, and while its program is being traced the trace that it belongs to. Compared by identity."""
-
-    __slots__ = ("_trace", "aval")
-
-    aval: ShapedArray
-
-    def __init__(self, aval: ShapedArray, trace: Any = None) -> None:
-        self.aval = aval
-        self._trace = trace
-
-    def __repr__(self) -> str:
-        return f"Var({self.aval.str_short()})"
-
-
-class Literal:
-    """A scalar constant written in the program itself."""
-
-    __slots__ = ("aval", "val")
-
-    def __init__(self, val: Any, aval: ShapedArray) -> None:
-        self.val = val
-        self.aval = aval
-
-    @property
-    def dtype(self) -> Any:
-        """The type of the value."""
-        return self.aval.dtype
-
-    def __repr__(self) -> str:
-        return f"{self.val}:{self.aval.str_short()}"
-
-
-Atom = Var | Literal
-
-
-class Origin(NamedTuple):
-    """Where a derived equation comes from: the pass that made it, and the forward value whose derivative it computes."""
-
-    role: str
-    forward: Any
-    code: Any
-    lasti: int
-
-
-#: What a trace records per equation: operation, operands, results, code object and instruction of the user's line, origin.
+#: What a trace records per equation: operation, operands, results, code object and instruction of the user's line,
+#: origin.
 RawEquation = tuple[Operation, Sequence[Any], Sequence[Var], Any, int, Origin | None]
 
 
@@ -127,6 +87,9 @@ class Jaxpr:
     def __iter__(self) -> Iterator[Equation]:
         return iter(self.eqns)
 
+    def __repr__(self) -> str:
+        return jaxpr_text(self)
+
 
 class ClosedJaxpr:
     """A jaxpr with the values of its constants.
@@ -165,3 +128,6 @@ class ClosedJaxpr:
     def name(self) -> str:
         """The name of the function that was traced."""
         return self.jaxpr.name
+
+    def __repr__(self) -> str:
+        return jaxpr_text(self)

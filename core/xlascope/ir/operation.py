@@ -7,6 +7,7 @@ compare by value, those that hold programs, callables or arrays by identity.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, dataclass_transform
 
@@ -50,7 +51,7 @@ class Operation:
         missing = [rule for rule in REQUIRED if getattr(cls, rule) is getattr(Operation, rule)]
         if missing:
             raise TypeError(f"operation {name} lacks {', '.join(missing)}")
-        shadowed = [rule for rule in RULES if rule in cls.__dict__.get("__annotations__", {})]
+        shadowed = [rule for rule in RULES if rule in inspect.get_annotations(cls)]
         if shadowed:
             raise TypeError(f"operation {name} has a parameter named like a rule: {', '.join(shadowed)}")
         if name in _registry:
@@ -119,7 +120,7 @@ def _has_fields(cls: type) -> bool:
         not str(annotation).startswith("ClassVar")
         for base in cls.__mro__[:-1]
         if base is not Operation
-        for annotation in base.__dict__.get("__annotations__", {}).values()
+        for annotation in inspect.get_annotations(base).values()
     )
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-
-from .jaxpr import ClosedJaxpr, Equation, Jaxpr, Literal, Var
+from .atoms import Literal, Var
 from .operation import Operation
 
 _WIDTH = 100
 
 
 def letters(index: int) -> str:
-    """The name of the variable with that index: a … z, ba … bz, ca …
+    """The name of the variable with that index: a to z, then ba to bz, ca and so on.
 
     >>> [letters(i) for i in (0, 25, 26, 27)]
     ['a', 'z', 'ba', 'bb']
@@ -53,13 +52,13 @@ def literal_text(value: Any) -> str:
     return str(item)
 
 
-def jaxpr_text(program: ClosedJaxpr | Jaxpr, names: Names | None = None) -> str:
-    """A program in JAX's notation: ``{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }``."""
-    jaxpr = program.jaxpr if isinstance(program, ClosedJaxpr) else program
+def jaxpr_text(program: Any, names: Names | None = None) -> str:
+    """A program (Jaxpr or ClosedJaxpr) in JAX's notation: ``{ lambda ; a:f32[3]. let b:f32[3] = sin a in (b,) }``."""
+    jaxpr = getattr(program, "jaxpr", program)
     return "\n".join(_lines(jaxpr, names or Names()))
 
 
-def _lines(jaxpr: Jaxpr, names: Names) -> Iterator[str]:
+def _lines(jaxpr: Any, names: Names) -> Iterator[str]:
     consts = " ".join(names.typed(v) for v in jaxpr.constvars)
     arguments = " ".join(names.typed(v) for v in jaxpr.invars)
     head = f"{{ lambda {consts}; {arguments}." if consts else f"{{ lambda ; {arguments}."
@@ -72,11 +71,11 @@ def _lines(jaxpr: Jaxpr, names: Names) -> Iterator[str]:
     yield f"  in ({_results(jaxpr, names)}) }}"
 
 
-def _results(jaxpr: Jaxpr, names: Names) -> str:
+def _results(jaxpr: Any, names: Names) -> str:
     return ", ".join(names.of(x) for x in jaxpr.outvars) + ("," if len(jaxpr.outvars) == 1 else "")
 
 
-def _equation_lines(equation: Equation, names: Names) -> Iterator[str]:
+def _equation_lines(equation: Any, names: Names) -> Iterator[str]:
     operands = " ".join(names.of(x) for x in equation.invars)
     parameters = [_parameter_lines(key, value, names) for key, value in shown_parameters(equation.operation).items()]
     left = " ".join(names.typed(v) for v in equation.outvars)
@@ -98,7 +97,7 @@ def shown_parameters(operation: Operation) -> dict[str, Any]:
 
 
 def _parameter_lines(key: str, value: Any, names: Names) -> list[str]:
-    if isinstance(value, (ClosedJaxpr, Jaxpr)):
+    if hasattr(value, "jaxpr") or hasattr(value, "eqns"):
         first, *rest = jaxpr_text(value, names).split("\n")
         return [f"{key}={first}", *rest]
     return [f"{key}={parameter_text(value)}"]
@@ -107,17 +106,3 @@ def _parameter_lines(key: str, value: Any, names: Names) -> list[str]:
 def parameter_text(value: Any) -> str:
     """A static parameter as text: dtypes by name."""
     return value.name if hasattr(value, "itemsize") and hasattr(value, "name") else str(value)
-
-
-
-
-def _closed_repr(self: ClosedJaxpr) -> str:
-    return jaxpr_text(self)
-
-
-def _jaxpr_repr(self: Jaxpr) -> str:
-    return jaxpr_text(self)
-
-
-ClosedJaxpr.__repr__ = _closed_repr  # type: ignore[method-assign]
-Jaxpr.__repr__ = _jaxpr_repr  # type: ignore[method-assign]

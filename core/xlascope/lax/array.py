@@ -25,4 +25,6 @@ class Array(metaclass=_ArrayMeta):
     """
 
     def __init__(self) -> None:
-        raise TypeError("xlascope.Array is for isinstance and annotations; arrays are made by xlascope.numpy.array(...)")
+        raise TypeError(
+            "xlascope.Array is for isinstance and annotations; arrays are made by xlascope.numpy.array(...)"
+        )

@@ -24,7 +24,13 @@ from .together import together
 
 
 def array(
-    object: Any, dtype: Any = None, copy: bool | None = True, order: str | None = None, ndmin: int = 0, *, device: Any = None
+    object: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: str | None = None,
+    ndmin: int = 0,
+    *,
+    device: Any = None,
 ) -> Any:
     """An array with the values of a number, an array, or nested lists of them; a copy unless ``copy`` is False.
 
@@ -41,7 +47,9 @@ def array(
     return shapes.expand_dims(made, tuple(range(missing))) if missing > 0 else made
 
 
-def asarray(a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None) -> Any:
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
+) -> Any:
     """Like :func:`array`, but an array of the right dtype is given back as it is."""
     return array(a, dtype, copy=bool(copy), order=order, device=device)
 
@@ -279,7 +287,9 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
     [[1. 0.]
      [0. 1.]]
     """
-    return _eye(rows=int(N), columns=int(N if M is None else M), k=k, dtype=canonical(float if dtype is None else dtype))
+    return _eye(
+        rows=int(N), columns=int(N if M is None else M), k=k, dtype=canonical(float if dtype is None else dtype)
+    )
 
 
 @together("rows", "columns", "k", "dtype")
@@ -301,7 +311,9 @@ def identity(n: int, dtype: Any = None) -> Any:
 @together("N", "M", "k", "dtype")
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones on and below diagonal ``k``, zeros above."""
-    return e.convert_element_type(a.ge(*_row_and_column(N, N if M is None else M, k)), float if dtype is None else dtype)
+    return e.convert_element_type(
+        a.ge(*_row_and_column(N, N if M is None else M, k)), float if dtype is None else dtype
+    )
 
 
 @together("k")

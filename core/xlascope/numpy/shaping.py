@@ -376,8 +376,10 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
         return _repeat(a, times=int(counts.reshape(())), axis=axis)
     rows = np.repeat(np.arange(shape_of(a)[axis]), counts)
     if total_repeat_length is not None:
-        rows = np.resize(rows, total_repeat_length) if len(rows) >= total_repeat_length else np.pad(
-            rows, (0, total_repeat_length - len(rows)), mode="edge"
+        rows = (
+            np.resize(rows, total_repeat_length)
+            if len(rows) >= total_repeat_length
+            else np.pad(rows, (0, total_repeat_length - len(rows)), mode="edge")
         )
     pieces = [shapes.slice_in_dim(a, int(i), int(i) + 1, axis) for i in rows]
     return shapes.concatenate(pieces, axis)

@@ -691,4 +691,3 @@ def where(condition: Any, x: Any, y: Any) -> Any:
 @together()
 def _where(condition: Any, x: Any, y: Any) -> Any:
     return a.select(truth(condition), x, y)
-

@@ -166,7 +166,9 @@ class Min(_Extreme, name="min"):
 
 def _share(x: Any, other: Any, z: Any) -> Any:
     dtype = aval(z).dtype
-    return select(eq(x, z), select(eq(other, z), typed_scalar(0.5, dtype), typed_scalar(1, dtype)), typed_scalar(0, dtype))
+    return select(
+        eq(x, z), select(eq(other, z), typed_scalar(0.5, dtype), typed_scalar(1, dtype)), typed_scalar(0, dtype)
+    )
 
 
 class _Comparison(Binary):
@@ -366,22 +368,22 @@ _SHIFT_LEFT, _SHIFT_RIGHT_LOGICAL, _SHIFT_RIGHT_ARITHMETIC = ShiftLeft(), ShiftR
 
 
 def add(x: Any, y: Any) -> Any:
-    """x + y, elementwise."""
+    """X + y, elementwise."""
     return bind1(_ADD, *match(x, y))
 
 
 def sub(x: Any, y: Any) -> Any:
-    """x - y, elementwise."""
+    """X - y, elementwise."""
     return bind1(_SUB, *match(x, y))
 
 
 def mul(x: Any, y: Any) -> Any:
-    """x times y, elementwise."""
+    """X times y, elementwise."""
     return bind1(_MUL, *match(x, y))
 
 
 def div(x: Any, y: Any) -> Any:
-    """x divided by y, elementwise; the quotient of integers is cut off towards zero."""
+    """X divided by y, elementwise; the quotient of integers is cut off towards zero."""
     return bind1(_DIV, *match(x, y))
 
 
@@ -391,7 +393,7 @@ def rem(x: Any, y: Any) -> Any:
 
 
 def pow(x: Any, y: Any) -> Any:
-    """x to the power y, elementwise."""
+    """X to the power y, elementwise."""
     return bind1(_POW, *match(x, y))
 
 
@@ -411,32 +413,32 @@ def min(x: Any, y: Any) -> Any:
 
 
 def eq(x: Any, y: Any) -> Any:
-    """x == y, elementwise."""
+    """X == y, elementwise."""
     return bind1(_EQ, *match(x, y))
 
 
 def ne(x: Any, y: Any) -> Any:
-    """x != y, elementwise."""
+    """X != y, elementwise."""
     return bind1(_NE, *match(x, y))
 
 
 def lt(x: Any, y: Any) -> Any:
-    """x < y, elementwise."""
+    """X < y, elementwise."""
     return bind1(_LT, *match(x, y))
 
 
 def le(x: Any, y: Any) -> Any:
-    """x <= y, elementwise."""
+    """X <= y, elementwise."""
     return bind1(_LE, *match(x, y))
 
 
 def gt(x: Any, y: Any) -> Any:
-    """x > y, elementwise."""
+    """X > y, elementwise."""
     return bind1(_GT, *match(x, y))
 
 
 def ge(x: Any, y: Any) -> Any:
-    """x >= y, elementwise."""
+    """X >= y, elementwise."""
     return bind1(_GE, *match(x, y))
 
 
@@ -456,17 +458,17 @@ def bitwise_xor(x: Any, y: Any) -> Any:
 
 
 def shift_left(x: Any, y: Any) -> Any:
-    """x with its bits moved up by y."""
+    """X with its bits moved up by y."""
     return bind1(_SHIFT_LEFT, *match(x, y))
 
 
 def shift_right_logical(x: Any, y: Any) -> Any:
-    """x with its bits moved down by y, zeros coming in."""
+    """X with its bits moved down by y, zeros coming in."""
     return bind1(_SHIFT_RIGHT_LOGICAL, *match(x, y))
 
 
 def shift_right_arithmetic(x: Any, y: Any) -> Any:
-    """x with its bits moved down by y, the sign coming in."""
+    """X with its bits moved down by y, the sign coming in."""
     return bind1(_SHIFT_RIGHT_ARITHMETIC, *match(x, y))
 
 
@@ -482,7 +484,7 @@ def select_n(which: Any, *cases: Any) -> Any:
 
 
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """x limited to the range from ``min`` to ``max``."""
+    """X limited to the range from ``min`` to ``max``."""
     low, _ = match(min, x)
     high, _ = match(max, x)
     return bind1(_CLAMP, low, x, high)

@@ -14,7 +14,8 @@ from ..ir.markers import ZERO
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import arithmetic as a
-from .families import Flat, Linear, Unary, require_kind
+from .families import Flat, Linear, Unary, require_kind, sum_tangents
+from .values import aval as aval_of_operand
 
 
 class Neg(Linear, name="neg"):
@@ -120,7 +121,7 @@ class Tanh(Unary, name="tanh"):
     hlo = "stablehlo.tanh"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return a.mul(a.sum_tangents([t, a.mul(t, y)]), a.sub(1.0, y))
+        return a.mul(sum_tangents([t, a.mul(t, y)]), a.sub(1.0, y))
 
 
 class Logistic(Unary, name="logistic"):
@@ -431,7 +432,7 @@ def neg(x: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """e to the power x, elementwise."""
+    """E to the power x, elementwise."""
     return bind1(_EXP, x)
 
 
@@ -441,7 +442,7 @@ def exp2(x: Any) -> Any:
 
 
 def expm1(x: Any) -> Any:
-    """e to the power x, minus one, elementwise."""
+    """E to the power x, minus one, elementwise."""
     return bind1(_EXPM1, x)
 
 
@@ -496,12 +497,12 @@ def cbrt(x: Any) -> Any:
 
 
 def square(x: Any) -> Any:
-    """x times x, elementwise."""
+    """X times x, elementwise."""
     return bind1(_SQUARE, x)
 
 
 def integer_pow(x: Any, y: int) -> Any:
-    """x to the whole power y, elementwise."""
+    """X to the whole power y, elementwise."""
     return x if y == 1 else square(x) if y == 2 else bind1(IntegerPow(y), x)
 
 
@@ -598,7 +599,7 @@ def stop_gradient(x: Any) -> Any:
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
     """The elements of ``operand`` as ``new_dtype`` (64-bit types become 32-bit unless enable_x64 is set)."""
     dtype = canonical(new_dtype)
-    aval = a.aval(operand)
+    aval = aval_of_operand(operand)
     if aval.dtype == dtype and aval.weak_type == weak_type and hasattr(operand, "aval"):
         return operand
     return bind1(ConvertElementType(dtype, weak_type), operand)

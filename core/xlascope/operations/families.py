@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dtypes import is_floating, scalar_type
+from ..dtypes import is_floating
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO, LinearInput
 from ..ir.operation import Operation
@@ -22,7 +22,9 @@ def require_kind(name: str, dtype: np.dtype[Any], kinds: str) -> None:
     """Raise TypeError unless the dtype's kind (b, i, f, c) is one of ``kinds``."""
     kind = "f" if is_floating(dtype) else "i" if dtype.kind in "iu" else dtype.kind
     if kind not in kinds:
-        wanted = " or ".join(_KINDS[t] for k, t in (("b", bool), ("i", int), ("f", float), ("c", complex)) if k in kinds)
+        wanted = " or ".join(
+            _KINDS[t] for k, t in (("b", bool), ("i", int), ("f", float), ("c", complex)) if k in kinds
+        )
         raise TypeError(f"{name} takes operands of {wanted} type, got {dtype.name}; convert with astype")
 
 

@@ -16,7 +16,7 @@ from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import arithmetic as a
-from . import shapes
+from . import reductions, shapes
 from .families import is_linear, sum_tangents, type_of
 from .values import aval, shape_of
 
@@ -29,7 +29,9 @@ class DynamicSlice(Operation, name="dynamic_slice"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, *starts = operands
         if len(starts) != x.ndim or any(size > have for size, have in zip(self.slice_sizes, x.shape, strict=True)):
-            raise TypeError(f"cannot take a block of size {self.slice_sizes} at {len(starts)} indices from shape {x.shape}")
+            raise TypeError(
+                f"cannot take a block of size {self.slice_sizes} at {len(starts)} indices from shape {x.shape}"
+            )
         return [shaped(self.slice_sizes, x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -56,7 +58,9 @@ class DynamicSlice(Operation, name="dynamic_slice"):
 
 
 def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
-    """A block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``, moved inside where it would leave it."""
+    """A block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``, moved inside where it would
+    leave it.
+    """
     return bind1(DynamicSlice(tuple(map(int, slice_sizes))), operand, *_index_scalars(start_indices))
 
 
@@ -104,13 +108,9 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
             return [bind1(self, x, update, zero, *starts)], [0]
         rank = len(shape_of(x)) - 1
         block = shape_of(update)[1:]
-        clamped = [
-            a.clamp(0, s, have - want) for s, have, want in zip(starts, shape_of(x)[1:], block, strict=True)
-        ]
+        clamped = [a.clamp(0, s, have - want) for s, have, want in zip(starts, shape_of(x)[1:], block, strict=True)]
         indices = _stacked(clamped, start_axes, size)
-        numbers = ScatterDimensionNumbers(
-            tuple(range(1, rank + 1)), (), tuple(range(1, rank + 1)), (0,), (0,)
-        )
+        numbers = ScatterDimensionNumbers(tuple(range(1, rank + 1)), (), tuple(range(1, rank + 1)), (0,), (0,))
         return [bind1(Scatter(numbers, "clip"), x, indices, update)], [0]
 
 
@@ -178,7 +178,11 @@ class Gather(Operation, name="gather"):
         (ct,), (x, indices) = cotangents, operands
         n = self.dimension_numbers
         scatter = ScatterDimensionNumbers(
-            n.offset_dims, n.collapsed_slice_dims, n.start_index_map, n.operand_batching_dims, n.start_indices_batching_dims
+            n.offset_dims,
+            n.collapsed_slice_dims,
+            n.start_index_map,
+            n.operand_batching_dims,
+            n.start_indices_batching_dims,
         )
         # gather clamps: the same clamping has to say where each cotangent goes
         return [bind1(ScatterAdd(scatter, "clip"), shapes.zeros_of(x.aval), indices, ct), None]
@@ -212,7 +216,9 @@ class Gather(Operation, name="gather"):
         return [bind1(Gather(numbers, (1, *self.slice_sizes)), shapes.moveaxis(x, axis, 0), indices)], [0]
 
 
-def gather(operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int]) -> Any:
+def gather(
+    operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int]
+) -> Any:
     """Blocks of ``operand`` of size ``slice_sizes`` at ``start_indices``, whose last axis holds the coordinates."""
     return bind1(Gather(dimension_numbers, tuple(map(int, slice_sizes))), operand, start_indices)
 
@@ -279,7 +285,7 @@ class _Scatter(Operation):
         return [bind1(type(self)(numbers, self.mode), x, indices, updates)], [0]
 
     def _gathered(self, x: Any, indices: Any, updates: ShapedArray) -> Any:
-        """What stands in the operand where the updates go."""
+        """What stands in the operand where the updates go; zero where an update is dropped."""
         n = self.dimension_numbers
         dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
         window = iter([updates.shape[axis] for axis in n.update_window_dims])
@@ -291,7 +297,15 @@ class _Scatter(Operation):
             n.operand_batching_dims,
             n.scatter_indices_batching_dims,
         )
-        return bind1(Gather(numbers, sizes), x, indices)
+        found = bind1(Gather(numbers, sizes), x, indices)
+        if self.mode == "clip":
+            return found
+        room = [shape_of(x)[axis] - sizes[axis] for axis in n.scatter_dims_to_operand_dims]
+        last = np.array(room, aval(indices).dtype).reshape((1,) * (len(shape_of(indices)) - 1) + (-1,))
+        inside = a.bitwise_and(a.ge(indices, 0), a.le(indices, last))
+        inside = reductions.reduce_and(inside, (len(shape_of(indices)) - 1,))
+        places = [axis for axis in range(updates.ndim) if axis not in n.update_window_dims]
+        return a.select(shapes.broadcast_in_dim(inside, updates.shape, places), found, 0)
 
 
 class ScatterAdd(_Scatter, name="scatter_add"):

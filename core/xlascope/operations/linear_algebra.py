@@ -14,6 +14,7 @@ from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import shapes
+from .elementwise import convert_element_type
 from .families import is_linear, require_kind, sum_tangents, type_of
 from .values import aval
 
@@ -79,17 +80,20 @@ class DotGeneral(Operation, name="dot_general"):
         rank_x, rank_y = len(type_of(x).shape), len(type_of(y).shape)
         free_x, free_y = free_axes(rank_x, contract_x, batch_x), free_axes(rank_y, contract_y, batch_y)
         count, batch = len(batch_x), tuple(range(len(batch_x)))
+        dtype = aval(ct).dtype  # wider than the operands' when preferred_element_type is
         ct_x = ct_y = None
         if is_linear(x):
             over = tuple(range(count + len(free_x), count + len(free_x) + len(free_y)))
-            product = dot_general(ct, y, ((over, free_y), (batch, batch_y)), self.precision, x.aval.dtype)
+            known = convert_element_type(y, dtype)
+            product = dot_general(ct, known, ((over, free_y), (batch, batch_y)), self.precision, dtype)
             ordered = [i for _, i in sorted(zip(contract_y, contract_x, strict=True))]
-            ct_x = _put_back(product, (*batch_x, *free_x, *ordered))
+            ct_x = convert_element_type(_put_back(product, (*batch_x, *free_x, *ordered)), x.aval.dtype)
         if is_linear(y):
             over = tuple(range(count, count + len(free_x)))
-            product = dot_general(ct, x, ((over, free_x), (batch, batch_x)), self.precision, y.aval.dtype)
+            known = convert_element_type(x, dtype)
+            product = dot_general(ct, known, ((over, free_x), (batch, batch_x)), self.precision, dtype)
             ordered = [j for _, j in sorted(zip(contract_x, contract_y, strict=True))]
-            ct_y = _put_back(product, (*batch_y, *free_y, *ordered))
+            ct_y = convert_element_type(_put_back(product, (*batch_y, *free_y, *ordered)), y.aval.dtype)
         return [ct_x, ct_y]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:

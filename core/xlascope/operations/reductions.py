@@ -14,8 +14,9 @@ from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import arithmetic as a
+from . import elementwise as e
 from . import shapes
-from .families import Linear, require_kind
+from .families import Linear, require_kind, sum_tangents
 from .values import aval, shape_of, typed_scalar
 
 
@@ -65,7 +66,7 @@ class _Extreme(_Reduction):
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
-        chosen = a.e.convert_element_type(a.eq(x, self.spread(y, x)), aval(x).dtype)
+        chosen = e.convert_element_type(a.eq(x, self.spread(y, x)), aval(x).dtype)
         count = shapes.reduce_sum(chosen, self.axes)
         return [y], [a.div(shapes.reduce_sum(a.mul(t, chosen), self.axes), count)]
 
@@ -179,7 +180,10 @@ class _ArgExtreme(Operation):
         (x,), (aval_x,), (out,) = operands, builder.in_avals, builder.out_avals
         scalar, index = shaped((), aval_x.dtype), shaped((), self.index_dtype)
         positions = builder.emit1(
-            "stablehlo.iota", [], shaped(aval_x.shape, self.index_dtype), {"iota_dimension": attribute(f"{self.axes[0]} : i64")}
+            "stablehlo.iota",
+            [],
+            shaped(aval_x.shape, self.index_dtype),
+            {"iota_dimension": attribute(f"{self.axes[0]} : i64")},
         )
         made = builder.operation(
             "stablehlo.reduce",
@@ -203,10 +207,11 @@ class _ArgExtreme(Operation):
         def both(name: str, left: Any, right: Any) -> Any:
             return builder.emit1(f"stablehlo.{name}", [left, right], truth)
 
-        better = both("or", compare(self.direction, x, y), compare("NE", x, x))
-        tie = both("and", both("or", compare("EQ", x, y), both("and", compare("NE", x, x), compare("NE", y, y))), compare("LT", i, j))
-        nan_later = both("and", both("and", compare("NE", x, x), compare("NE", y, y)), compare("GT", i, j))
-        keep = both("and", both("or", better, tie), builder.emit1("stablehlo.not", [nan_later], truth))
+        # (x, i) is kept when x is more extreme, or a NaN beside a number, or as extreme and earlier.
+        x_nan, y_nan, earlier = compare("NE", x, x), compare("NE", y, y), compare("LT", i, j)
+        equal = both("or", compare("EQ", x, y), both("and", x_nan, y_nan))
+        beats = both("or", compare(self.direction, x, y), both("and", x_nan, compare("EQ", y, y)))
+        keep = both("or", beats, both("and", equal, earlier))
         return [
             builder.emit1("stablehlo.select", [keep, x, y], scalar),
             builder.emit1("stablehlo.select", [keep, i, j], index),
@@ -303,7 +308,8 @@ class CumProd(_Cumulative, name="cumprod"):
     initial = 1
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # The running product of the dual numbers x + εt, in which no division meets a zero: after the step of length s, y and dy
+        # The running product of the dual numbers x + εt, in which no division meets a zero: after the step of length
+        # s, y and dy
         # hold the product of the last 2s elements and its tangent, (y + ε dy)(y' + ε dy') = y y' + ε (dy y' + y dy').
         (x,), (t,) = primals, tangents
         if t is ZERO:
@@ -312,7 +318,7 @@ class CumProd(_Cumulative, name="cumprod"):
         y, dy, step = x, t, 1
         while step < shape_of(x)[self.axis]:
             before, moved_before = self._shifted(y, step, one), self._shifted(dy, step, zero)
-            dy = a.sum_tangents([a.mul(dy, before), a.mul(y, moved_before)])
+            dy = sum_tangents([a.mul(dy, before), a.mul(y, moved_before)])
             y = a.mul(y, before)
             step *= 2
         return [bind1(self, x)], [dy]

@@ -13,7 +13,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind, bind1
 from ..xla.builder import attribute, integers
-from . import families
+from . import arithmetic, elementwise, families
 from .values import aval
 
 
@@ -40,9 +40,8 @@ class AddAny(Operation, name="add_any"):
         return [ct if families.is_linear(x) else None for x in operands]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        x, y = families.align(operands, axes)
-        size = max(aval(x).shape[0], aval(y).shape[0])
-        return [bind1(self, *(stretch_axis(z, 0, size) for z in (x, y)))], [0]
+        size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
+        return [bind1(self, *(mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)))], [0]
 
 
 ADD_ANY = AddAny()
@@ -367,7 +366,9 @@ def slice_in_dim(operand: Any, start_index: int, limit_index: int, axis: int = 0
 
 
 class Pad(Operation, name="pad"):
-    """Put a value before, behind and between the elements: (low, high, interior) for each axis; negative low and high crop."""
+    """Put a value before, behind and between the elements: (low, high, interior) for each axis; negative low and high
+    crop.
+    """
 
     padding_config: tuple[tuple[int, int, int], ...]
 
@@ -408,14 +409,21 @@ class Pad(Operation, name="pad"):
         if families.is_linear(value):
             axes = tuple(range(len(shape)))
             everything, inside = reduce_sum(ct, axes), reduce_sum(ct_x, axes)
-            ct_value = bind1(ADD_ANY, everything, -inside)
+            ct_value = bind1(ADD_ANY, everything, elementwise.neg(inside))
         return [ct_x if families.is_linear(x) else None, ct_value]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x, value), (axis, value_axis) = operands, axes
-        if value_axis is not NOT_MAPPED:
-            raise NotImplementedError("vmap of pad over the padding value")
-        return [bind1(Pad(((0, 0, 0), *self.padding_config)), moveaxis(x, axis, 0), value)], [0]
+        batched = Pad(((0, 0, 0), *self.padding_config))
+        if value_axis is NOT_MAPPED:
+            return [bind1(batched, moveaxis(x, axis, 0), value)], [0]
+        # Each example has its own value: pad with zeros, and choose the value where no element is.
+        size = aval(value).shape[0]
+        x = mapped_in_front(x, axis, size)
+        outside = bind1(batched, full(aval(x).shape, np.False_), np.True_)
+        padded = bind1(batched, x, np.zeros((), aval(x).dtype)[()])
+        values = broadcast_in_dim(value, aval(padded).shape, (0,))
+        return [arithmetic.select(outside, values, padded)], [0]
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:

@@ -52,11 +52,12 @@ class Lowered:
 class Kernel:
     """One top-level instruction of the optimized HLO: what runs as a unit.
 
-    ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot or convolution
-    that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation alone.
+    ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot or
+    convolution that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation alone.
     ``equations`` are the paths of the equations whose HLO ended up inside; ``instructions`` counts the HLO
-    instructions inside (parameters and constants excluded) and ``unknown`` those of them that no equation is known for.
-    ``bytes_saved`` counts the intermediate results inside it that were neither written nor read back (our count).
+    instructions inside (parameters and constants excluded) and ``unknown`` those of them that no equation is known
+    for. ``bytes_saved`` counts the intermediate results inside it that were neither written nor read back (our
+    count).
     """
 
     name: str
@@ -83,7 +84,7 @@ class MemoryUse:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """StableHLO became an executable. ``flops`` and ``bytes_accessed`` are XLA's estimates (None when it gives none)."""
+    """StableHLO became an executable. ``flops`` and ``bytes_accessed`` are XLA's estimates, None without one."""
 
     program: int
     function: str
@@ -136,8 +137,8 @@ class DeviceTime:
 class Executed:
     """A program ran while somebody measured.
 
-    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock); ``observed_calls`` and ``window``
-    say how many calls and seconds the profiler saw; ``step`` is the median duration of an observed call.
+    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock); ``observed_calls`` and
+    ``window`` say how many calls and seconds the profiler saw; ``step`` is the median duration of an observed call.
     """
 
     program: int

@@ -31,14 +31,17 @@ class Subscription:
     def __enter__(self) -> Subscription:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
         self.close()
 
 
 def watch(callback: Callable[[Record], None]) -> Subscription:
     """Call ``callback(record)`` for every record from now on, on the thread that makes it.
 
-    Returns a :class:`Subscription`. An exception in a callback is logged and does not reach the program that is watched.
+    Returns a :class:`Subscription`. An exception in a callback is logged and does not reach the program that is
+    watched.
 
     >>> seen = []
     >>> with watch(seen.append):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from jaxlib import utils, weakref_lru_cache  # noqa: F401  (the import order is the point)
-from jaxlib import _jax
+from jaxlib import _jax, utils, weakref_lru_cache  # noqa: F401  (the import order is the point)
 
 __all__ = [
     "Configuration",

@@ -97,7 +97,9 @@ class JaxprTrace:
         return outputs
 
     def lift(self, x: Any) -> Any:
-        """The operand that stands for ``x``: a literal for a scalar, a constant variable for an array or an outer tracer."""
+        """The operand that stands for ``x``: a literal for a scalar, a constant variable for an array or an outer
+        tracer.
+        """
         if isinstance(x, np.generic):
             return _literal(x)
         if x.__class__ is Literal or (x.__class__ is JaxprTracer and x._trace is self):

@@ -10,21 +10,88 @@ from ..ir.jaxpr import Var
 from ..xla.backend import ArrayImpl
 from .tracer import Tracer
 
-OPERATORS = (
-    "__abs__ __add__ __and__ __divmod__ __eq__ __floordiv__ __ge__ __getitem__ __gt__ __invert__ __iter__ __le__ __lshift__ "
-    "__lt__ __matmul__ __mod__ __mul__ __ne__ __neg__ __or__ __pos__ __pow__ __radd__ __rand__ __rdivmod__ __rfloordiv__ "
-    "__rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __round__ __rpow__ __rrshift__ __rshift__ __rsub__ __rtruediv__ "
-    "__rxor__ __sub__ __truediv__ __xor__"
-).split()
-METHODS = (
-    "all any argmax argmin astype clip conj conjugate copy cumprod cumsum diagonal dot flatten max mean min prod ravel repeat "
-    "reshape round squeeze std sum swapaxes take trace transpose var"
-).split()
-PROPERTIES = "T at imag mT nbytes itemsize real".split()
+OPERATORS = [
+    "__abs__",
+    "__add__",
+    "__and__",
+    "__divmod__",
+    "__eq__",
+    "__floordiv__",
+    "__ge__",
+    "__getitem__",
+    "__gt__",
+    "__invert__",
+    "__iter__",
+    "__le__",
+    "__lshift__",
+    "__lt__",
+    "__matmul__",
+    "__mod__",
+    "__mul__",
+    "__ne__",
+    "__neg__",
+    "__or__",
+    "__pos__",
+    "__pow__",
+    "__radd__",
+    "__rand__",
+    "__rdivmod__",
+    "__rfloordiv__",
+    "__rlshift__",
+    "__rmatmul__",
+    "__rmod__",
+    "__rmul__",
+    "__ror__",
+    "__round__",
+    "__rpow__",
+    "__rrshift__",
+    "__rshift__",
+    "__rsub__",
+    "__rtruediv__",
+    "__rxor__",
+    "__sub__",
+    "__truediv__",
+    "__xor__",
+]
+METHODS = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "astype",
+    "clip",
+    "conj",
+    "conjugate",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "flatten",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ravel",
+    "repeat",
+    "reshape",
+    "round",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "transpose",
+    "var",
+]
+PROPERTIES = ["T", "at", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
 def install(table: Mapping[str, Any]) -> None:
-    """Give arrays and tracers the operators, methods and properties of ``table``; raises KeyError naming what is missing."""
+    """Give arrays and tracers the operators, methods and properties of ``table``; raises KeyError naming what is
+    missing.
+    """
     missing = [name for name in (*OPERATORS, *METHODS, *PROPERTIES) if name not in table]
     if missing:
         raise KeyError(f"the method table lacks {', '.join(missing)}")

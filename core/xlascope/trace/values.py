@@ -50,9 +50,13 @@ def not_an_array(x: Any, what: str = "a value") -> TypeError:
     kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
     text = repr(x)
     shown = text if len(text) <= 60 else text[:57] + "..."
-    fix = "Convert lists with xlascope.numpy.array(...)." if isinstance(x, (list, tuple)) else (
-        "Arrays, NumPy arrays and Python numbers are. Pass other values as static arguments "
-        "(jit(f, static_argnums=...)) or close over them."
+    fix = (
+        "Convert lists with xlascope.numpy.array(...)."
+        if isinstance(x, (list, tuple))
+        else (
+            "Arrays, NumPy arrays and Python numbers are. Pass other values as static arguments "
+            "(jit(f, static_argnums=...)) or close over them."
+        )
     )
     return TypeError(f"{what} of type {kind} is not a valid array{where_text(user_line())}: {shown}. {fix}")
 

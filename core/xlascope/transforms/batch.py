@@ -41,7 +41,9 @@ class BatchTrace:
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """The results of an operation, mapped where an operand is."""
-        values, axes, mapped = [], [], False
+        values: list[Any] = []
+        axes: list[Any] = []
+        mapped = False
         for x in operands:
             if x.__class__ is BatchTracer and x._trace is self:
                 values.append(x.value)
@@ -108,4 +110,4 @@ def batch_program(program: ClosedJaxpr, axes: tuple[Any, ...], size: int) -> tup
             for aval, axis in zip(program.in_avals, axes, strict=True)
         ]
         found = program.derived[key] = (stage(batched, avals, program.name), tuple(out_axes))
-    return found  # type: ignore[no-any-return]
+    return found

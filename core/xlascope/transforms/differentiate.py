@@ -1,8 +1,8 @@
 """Forward differentiation: values with tangents beside them.
 
-One interpreter serves both uses. With no recorder a tangent is computed beside its value (jvp). With a recorder the rules run
-under it: what touches a tangent is recorded as a linear program, the rest runs in the trace outside (linearize). A tangent is
-linear by where it lives, so no rule has to say which of its steps are.
+One interpreter serves both uses. With no recorder a tangent is computed beside its value (jvp). With a recorder the
+rules run under it: what touches a tangent is recorded as a linear program, the rest runs in the trace outside
+(linearize). A tangent is linear by where it lives, so no rule has to say which of its steps are.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import is_differentiable
+from ..ir.avals import ShapedArray, strengthened
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..operations.shapes import zeros_of
+from ..trace.jaxpr_trace import stage
 from ..trace.source import user_frame
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.dispatch import run
-from ..ir.avals import ShapedArray, strengthened
-from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
-from ..trace.jaxpr_trace import stage
 from .evaluate import evaluate
 
 
@@ -72,7 +72,7 @@ class LinearTrace:
         types = tuple([x.aval if x.__class__ is LinearTracer else aval_of(x) for x in operands])
         outputs = [LinearTracer(aval, self) for aval in operation.result_types(types)]
         origin = STATE.origin or Origin("forward", None, *user_frame(2))
-        self.equations.append((operation, operands, outputs, origin.code, origin.lasti, origin))  # type: ignore[arg-type]
+        self.equations.append((operation, operands, outputs, origin.code, origin.lasti, origin))
         return outputs
 
     def forward_of(self) -> list[Any]:
@@ -134,7 +134,9 @@ class JVPTrace:
         return results, moved
 
 
-def jvp(function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def jvp(
+    function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
     """The flat results of a flat function and their tangents (ZERO where nothing moves)."""
     trace = JVPTrace(STATE.trace)
     return _run(trace, function, primals, tangents)
@@ -228,20 +230,24 @@ def jvp_program(program: ClosedJaxpr, moving: tuple[bool, ...]) -> tuple[ClosedJ
             return [*results, *(t for t in moved if t is not ZERO)]
 
         avals = program.in_avals
-        made = stage(derivative, [*avals, *(strengthened(a) for a, m in zip(avals, moving, strict=True) if m)], program.name)
+        made = stage(
+            derivative, [*avals, *(strengthened(a) for a, m in zip(avals, moving, strict=True) if m)], program.name
+        )
         found = program.derived[key] = (made, tuple(out_moving))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 class SplitProgram:
-    """A program split for reverse mode: ``forward`` gives results and residuals, ``linear`` turns tangents into tangents.
+    """A program split for reverse mode: ``forward`` gives results and residuals, ``linear`` takes tangents on.
 
     ``residuals`` says where each residual of ``linear`` is found: operand i as i, extra result j as -1 - j.
     """
 
     __slots__ = ("forward", "linear", "out_moving", "residuals")
 
-    def __init__(self, forward: ClosedJaxpr, linear: ClosedJaxpr, residuals: Sequence[int], out_moving: Sequence[bool]) -> None:
+    def __init__(
+        self, forward: ClosedJaxpr, linear: ClosedJaxpr, residuals: Sequence[int], out_moving: Sequence[bool]
+    ) -> None:
         self.forward = forward
         self.linear = linear
         self.residuals = tuple(residuals)
@@ -254,7 +260,7 @@ def linearize_program(program: ClosedJaxpr, moving: tuple[bool, ...]) -> SplitPr
     found = program.derived.get(key)
     if found is None:
         found = program.derived[key] = _split(program, moving)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _split(program: ClosedJaxpr, moving: tuple[bool, ...]) -> SplitProgram:

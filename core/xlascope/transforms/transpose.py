@@ -15,7 +15,9 @@ from .differentiate import LinearTrace, LinearTracer
 from .evaluate import evaluate
 
 
-def backward(recorder: LinearTrace, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+def backward(
+    recorder: LinearTrace, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
     """Cotangents of ``inputs`` (ZERO where none arrives) for cotangents of ``outputs`` of a recording."""
     arrived: dict[int, Any] = {}
     for tracer, cotangent in zip(outputs, cotangents, strict=True):
@@ -50,7 +52,9 @@ def _accumulate(arrived: dict[int, Any], tracer: Any, cotangent: Any) -> None:
 def transpose_program(
     program: ClosedJaxpr, linear: tuple[bool, ...], arriving: tuple[bool, ...]
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """A program of (operands that are not linear, arriving cotangents) to cotangents of the linear operands; and which get one."""
+    """A program of (operands that are not linear, arriving cotangents) to cotangents of the linear operands; and
+    which get one.
+    """
     key = ("transpose", linear, arriving)
     found = program.derived.get(key)
     if found is None:
@@ -61,7 +65,8 @@ def transpose_program(
             recorder = LinearTrace(STATE.trace)
             avals = program.in_avals
             operands = [
-                LinearTracer(aval, recorder) if is_linear else next(rest) for aval, is_linear in zip(avals, linear, strict=True)
+                LinearTracer(aval, recorder) if is_linear else next(rest)
+                for aval, is_linear in zip(avals, linear, strict=True)
             ]
             previous = STATE.trace
             try:
@@ -80,4 +85,4 @@ def transpose_program(
         avals = [aval for aval, is_linear in zip(program.in_avals, linear, strict=True) if not is_linear]
         avals += [aval for aval, there in zip(program.out_avals, arriving, strict=True) if there]
         found = program.derived[key] = (stage(transposed, avals, program.name), tuple(moved))
-    return found  # type: ignore[no-any-return]
+    return found

@@ -1,4 +1,6 @@
-"""What an array tells of itself: jaxlib's array class is given its Python face here. Arithmetic comes from numpy/methods.py."""
+"""What an array tells of itself: jaxlib's array class is given its Python face here. Arithmetic comes from
+numpy/methods.py.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ def _value(self: Any) -> np.ndarray[Any, Any]:
         held, _ = self._single_device_array_to_np_array_did_copy()
         held.flags.writeable = False
         self._npy_value = held
-    return held  # type: ignore[no-any-return]
+    return held
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -39,9 +41,7 @@ def _one(self: Any, what: str) -> np.ndarray[Any, Any]:
 
 def _truth(self: Any) -> bool:
     if self.aval.size != 1:
-        raise ValueError(
-            f"the truth value of an array of shape {self.aval.shape} is ambiguous; use x.any() or x.all()"
-        )
+        raise ValueError(f"the truth value of an array of shape {self.aval.shape} is ambiguous; use x.any() or x.all()")
     return bool(_value(self))
 
 
@@ -95,7 +95,9 @@ _FACE = {
     "__index__": _index,
     "__repr__": _representation,
     "__str__": lambda self: str(_value(self)),
-    "__format__": lambda self, spec: format(_value(self)[()], spec) if self.aval.shape == () else format(str(self), spec),
+    "__format__": lambda self, spec: (
+        format(_value(self)[()], spec) if self.aval.shape == () else format(str(self), spec)
+    ),
     "__setitem__": _setitem,
     "__reduce__": _reduce,
     "__hash__": None,

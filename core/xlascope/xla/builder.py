@@ -176,7 +176,9 @@ class Builder:
         return found
 
     def fill_regions(self, operation: Any, arguments: Sequence[ShapedArray], write: Callable[..., list[Any]]) -> None:
-        """Give an operation's first region one block with those arguments, ended by what ``write(*arguments)`` returns."""
+        """Give an operation's first region one block with those arguments, ended by what ``write(*arguments)``
+        returns.
+        """
         types = [tensor_type(aval) for aval in arguments]
         block = operation.regions[0].blocks.append(*types, arg_locs=[self.location] * len(types))
         with ir.InsertionPoint(block):

@@ -22,7 +22,9 @@ _modules = itertools.count(1)
 
 
 def module_name(function: str) -> str:
-    """A name for a new module, unique in the process: profiles name modules, and several programs may share a function's name."""
+    """A name for a new module, unique in the process: profiles name modules, and several programs may share a
+    function's name.
+    """
     return f"jit_{re.sub(r'[^A-Za-z0-9_]', '_', function)}.{next(_modules)}"
 
 

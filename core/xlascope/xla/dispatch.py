@@ -38,7 +38,7 @@ class FastpathData(NamedTuple):
 
 
 def put(x: Any, aval: ShapedArray, device: Any = None, *, copy: bool = True) -> Any:
-    """An array of type ``aval`` with the value of ``x`` on a device; with ``copy=False`` it may share NumPy's memory."""
+    """An array of type ``aval`` with the value of ``x``; with ``copy=False`` it may share NumPy's memory."""
     target = device or default_device()
     if isinstance(x, ArrayImpl):
         if x._sharding == sharding_of(target):
@@ -65,7 +65,9 @@ def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
 
 
 class Executable:
-    """A compiled program ready to run: on operands (:meth:`__call__`), or through jaxlib's fast path (:meth:`fastpath`)."""
+    """A compiled program ready to run: on operands (:meth:`__call__`), or through jaxlib's fast path
+    (:meth:`fastpath`).
+    """
 
     __slots__ = ("committed", "compilation", "consts", "handlers", "out_avals", "sharding")
 
@@ -87,9 +89,7 @@ class Executable:
         kept = self.compilation.kept
         device = self.compilation.device
         arguments = [c for c, keep in zip(self.consts, kept, strict=False) if keep]
-        arguments += [
-            put(x, aval, device) for x, aval, keep in zip(operands, avals, kept[count:], strict=True) if keep
-        ]
+        arguments += [put(x, aval, device) for x, aval, keep in zip(operands, avals, kept[count:], strict=True) if keep]
         results = self.compilation.executable.execute_sharded(arguments)
         return list(results.consume_with_handlers(self.handlers))
 
@@ -122,19 +122,26 @@ class Place(NamedTuple):
 
 
 def executable_of(
-    program: ClosedJaxpr, place: Place, *, donated: tuple[bool, ...] = (), keep_unused: bool = False, number: int | None = None
+    program: ClosedJaxpr,
+    place: Place,
+    *,
+    donated: tuple[bool, ...] = (),
+    keep_unused: bool = False,
+    number: int | None = None,
 ) -> Executable:
     """The executable of a program for a device, compiled at the first call and kept with the program."""
     key = ("executable", place, donated, keep_unused)
     found = program.derived.get(key)
     if found is None:
         other = program.derived.get(("executable", Place(place.device, not place.committed), donated, keep_unused))
-        compilation = other.compilation if other is not None else compile_program(
-            program, place.device, donated=donated, keep_unused=keep_unused, number=number
+        compilation = (
+            other.compilation
+            if other is not None
+            else compile_program(program, place.device, donated=donated, keep_unused=keep_unused, number=number)
         )
         found = Executable(compilation, program.consts, program.out_avals, place.committed)
         program.derived[key] = found
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def place_of(operands: Sequence[Any]) -> Place:
@@ -217,7 +224,14 @@ def make_pjit(
 ) -> Any:
     """A function with jaxlib's call cache in front: it asks ``cache_miss`` for calls it has not seen."""
     return _jax.pjit(
-        name, function, cache_miss, list(static_argnums), list(static_argnames), key, default_registry, shard_arg_fallback
+        name,
+        function,
+        cache_miss,
+        list(static_argnums),
+        list(static_argnames),
+        key,
+        default_registry,
+        shard_arg_fallback,
     )
 
 
@@ -227,7 +241,7 @@ set_tracer_class = _jax.set_tracer_class
 
 def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
     if operation.holder is not None:
-        return operation.holder  # type: ignore[no-any-return]
+        return operation.holder
     invars = [Var(aval) for aval in avals]
     outvars = [Var(aval) for aval in operation.abstract_eval(avals)]
     raw = [(operation, invars, outvars, None, -1, None)]
@@ -242,9 +256,9 @@ def clear() -> None:
 __all__ = [
     "Executable",
     "FastpathData",
+    "Place",
     "clear",
     "enable_x64",
-    "Place",
     "executable_of",
     "place_of",
     "put",

@@ -1,8 +1,8 @@
 """From a jaxpr to a StableHLO module in which every operation carries its equation's path and line.
 
-A body is lowered once, as a private function whose operations have names relative to it (``e4/dot_general``); XLA puts the
-name of the call (``jit(f)/e12/jit(loss)``) in front when it inlines. It does not when the two begin alike, so a call's segment holds
-the function's symbol, which is unique in the module.
+A body is lowered once, as a private function whose operations have names relative to it (``e4/dot_general``); XLA
+puts the name of the call (``jit(f)/e12/jit(loss)``) in front when it inlines. It does not when the two begin alike,
+so a call's segment holds the function's symbol, which is unique in the module.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
-from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.sources import locate
 from .builder import Builder, attribute, context, tensor_type
@@ -36,7 +35,8 @@ def lower(
 ) -> Lowered:
     """The StableHLO module of a program, with its constants as leading arguments.
 
-    Operands that no equation uses are dropped unless ``keep_unused``; ``donated`` marks operands whose memory may be reused.
+    Operands that no equation uses are dropped unless ``keep_unused``; ``donated`` marks operands whose memory may be
+    reused.
     """
     jaxpr = program.jaxpr
     variables = [*jaxpr.constvars, *jaxpr.invars]

@@ -446,7 +446,7 @@ def _rows() -> Iterator[Row]:
             a.SelectN(), lambda w, x, y: np.where(w, y, x), truth(*which), real(*first), real(*second),
             linear=((1, 2), (1,), (2,)), dtypes=NUMBERS + TRUTH if alike else FLOAT, note=f"{_sizes(which)}·{_sizes(first)}·{_sizes(second)}",
         )  # fmt: skip
-    yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(-0.5), apart(2, 3), exactly(0.75), note="scalars")
+    yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(-0.7), apart(2, 3), exactly(0.7), note="scalars")
     yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), real(2, 3, low=-1, high=-0.6), apart(2, 3), real(2, 3, low=0.6, high=0.9))
     yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(3), real(5, high=9), exactly(6), dtypes=INTEGER, note="integers")
 

@@ -62,10 +62,10 @@ function drawNode(program, node, heat) {
     el("title", {}, equation ? describe(program, node.path).join("\n") : nodeLabel(program, node)),
     el("rect", { class: "xs-body", x: r1(left), y: r1(top), width: r1(node.w), height: node.h, rx: 6 }),
     el("rect", { class: "xs-side", x: r1(left), y: r1(top), width: 4, height: node.h, rx: 2 }),
-    el("text", { class: "xs-title", x: r1(node.x), y: r1(node.y - 2.5), "text-anchor": "middle" },
+    el("text", { class: "xs-title", x: r1(node.x), y: r1(node.y - 2.5) },
       node.title, equation?.bodies && el("tspan", { class: "xs-toggle" }, " ⊞")),
     equation?.bodies && el("rect", { class: "xs-toggle hit", x: r1(left + node.w - 34), y: r1(top), width: 34, height: 18 }),
-    el("text", { class: "xs-sub", x: r1(node.x), y: r1(node.y + 10), "text-anchor": "middle" }, shorten(node.sub, Math.floor((node.w - 14) / 5.7))),
+    el("text", { class: "xs-sub", x: r1(node.x), y: r1(node.y + 10) }, shorten(node.sub, Math.floor((node.w - 14) / 5.7))),
     edgeLabel(program, node));
 }
 

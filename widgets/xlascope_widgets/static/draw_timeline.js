@@ -27,6 +27,7 @@ export function drawTimeline(program, width) {
 export function timelineWords(program) {
   const run = program.light.executed;
   if (!run) return program.light.compiled == null ? "not compiled yet" : "not measured yet";
+  if (!run.observed) return `ran ${plural(run.calls, "time")}; the profiler has not seen a call yet`;
   const coverage = program.coverage();
   const parts = [`one step, ${seconds(run.step)} (measured, median of ${plural(run.observed, "call")})`];
   if (coverage != null) parts.push(`${percent(coverage)} of device time has an equation`);

@@ -19,7 +19,10 @@ export const PALETTE = {
   mono: "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace", ui: "system-ui, -apple-system, 'Segoe UI', sans-serif",
 };
 
-/** @param {any} heavy @param {any} light @param {{css: string, open: string[], most: number}} options @returns {string} SVG */
+/** `most` equations of one level are drawn; `lean` leaves out what an image in a page cannot show or say (tooltips, roles).
+ * @typedef {{css: string, open: string[], most: number, lean: boolean}} PictureOptions */
+
+/** @param {any} heavy @param {any} light @param {PictureOptions} options @returns {string} SVG */
 export function drawPicture(heavy, light, options) {
   const program = new Program(heavy, light);
   const graph = graphPart(program, options);
@@ -42,7 +45,16 @@ export function drawPicture(heavy, light, options) {
     el("style", {}, withoutVariables(options.css)),
     el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }),
     parts);
-  return toMarkup(svg);
+  return toMarkup(options.lean ? { ...svg, children: svg.children.map(leaner) } : svg);
+}
+
+/** @param {import("./element.js").Tree|string} tree @returns {import("./element.js").Tree|string} */
+function leaner(tree) {
+  if (typeof tree === "string" || typeof tree === "number") return tree;
+  const kept = Object.entries(tree.attributes).filter(([name]) => !/^(aria|data|role|tabindex)/.test(name));
+  const attributes = Object.fromEntries(kept.map(([name, value]) => [name, leanValue(name, value)]));
+  const children = tree.children.filter((child) => typeof child !== "object" || child.tag !== "title").map(leaner);
+  return { tag: tree.tag, attributes, children };
 }
 
 /** @param {string} css */
@@ -56,7 +68,13 @@ function shifted(x, y, tree) {
   return el("g", { transform: `translate(${r1(x)},${r1(y)})` }, tree);
 }
 
-/** @param {any} program @param {{open: string[], most: number}} options */
+/** Whole pixels, and only the classes that have a style. @param {string} name @param {string|number} value */
+function leanValue(name, value) {
+  if (name === "class") return String(value).replace(/ (equation|input|output|holds|near|pass-given)\b/g, "");
+  return name === "style" || name === "fill" ? value : String(value).replace(/(\d)\.\d+/g, "$1");
+}
+
+/** @param {any} program @param {PictureOptions} options */
 function graphPart(program, options) {
   if (!program.heavy.jaxpr) return { width: 0, height: 0 };
   const drawn = program.heavy.jaxpr.equations.length;

@@ -32,10 +32,17 @@ function drawStage(stage, running) {
 /** What goes on right now; the time is advanced by the browser's own clock. @param {Store} store */
 function activeStages(store) {
   const active = store.live.programs.filter((/** @type {any} */ light) => light.stage && !light.failure);
+  if (store.live.finished) return active.filter((/** @type {any} */ light) => light.stage !== "run").map(stoppedStage);
   return active.slice(0, 2).map((/** @type {any} */ light) =>
     el("span", { class: "xs-stage" }, el("i", { class: "xs-dot run live" }),
       el("span", {}, RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage), el("b", {}, shorten(light.function, 24)),
       el("span", { class: "xs-muted", "data-since": light.since }, seconds(Math.max(0, store.now - light.since)))));
+}
+
+/** The cell ended, by an interrupt say, before the stage did. @param {any} light */
+function stoppedStage(light) {
+  const words = `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 24)}`;
+  return drawStage({ kind: "bad", name: "stopped while", strong: "", pieces: [{ text: words }] }, false);
 }
 
 /** @param {Program|undefined} program */

@@ -1,0 +1,86 @@
+"""Measuring one program: calls inside profiler windows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import records, tree
+from ..records.profiles import read_profile
+from ..xla.dispatch import Executable, put
+from ..xla.profile import ProfilerInUseError, Window
+from .programs import Call
+from .tally import Tally
+
+#: Calls before the clock starts: the first ones touch memory for the first time.
+WARM_UP = 3
+#: The measured calls take about this many seconds, in this many windows; a window holds at least one call.
+SECONDS, WINDOWS = 0.1, 4
+MOST_CALLS = 200
+#: Kernel runs in one window: reading it costs about 20 µs each.
+MOST_KERNEL_RUNS = 2000
+#: How long to wait for a live view's window to close.
+PATIENCE = 2.0
+
+
+def measure(call: Call, compiled: records.Compiled) -> records.Executed:
+    """Run a call often and say what the profiler saw of its program, which ``compiled`` describes."""
+    run = _runner(call, call.executable())
+    step = _warm_up(run)
+    calls = max(1, min(MOST_CALLS, int(SECONDS / WINDOWS / step), MOST_KERNEL_RUNS // max(len(compiled.kernels), 1)))
+    tally = Tally(call.traced.number, compiled.function, time.time())
+    for _ in range(WINDOWS):
+        data, seconds = _patient_window(run, calls)
+        tally.add_calls(calls, seconds)
+        tally.add_window([each for each in read_profile(data) if each.module == compiled.module], seconds)
+    return tally.record()
+
+
+def _warm_up(run: Callable[[], None]) -> float:
+    """Seconds of the last of a few calls."""
+    seconds = 0.0
+    for _ in range(WARM_UP):
+        began = time.perf_counter()
+        run()
+        seconds = time.perf_counter() - began
+    return max(seconds, 1e-6)
+
+
+def _patient_window(run: Callable[[], None], calls: int) -> tuple[bytes, float]:
+    """What the profiler saw of so many calls, and how long they took; waits while a live view's window is open."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return _window(run, calls)
+        except ProfilerInUseError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+
+
+def _window(run: Callable[[], None], calls: int) -> tuple[bytes, float]:
+    with Window() as opened:
+        began = time.perf_counter()
+        for _ in range(calls):
+            run()
+        seconds = time.perf_counter() - began
+    return opened.data, seconds
+
+
+def _runner(call: Call, executable: Executable) -> Callable[[], None]:
+    """A function that makes the call once and waits for its results; the arguments lie on the device already."""
+    device = call.place.device
+    operands = [put(x, aval, device) for x, aval in zip(call.arguments.operands, call.avals, strict=True)]
+    donated = call.donated or (False,) * len(operands)
+
+    def run() -> None:
+        given = [
+            put(np.asarray(x), aval, device) if reused else x
+            for x, aval, reused in zip(operands, call.avals, donated, strict=True)
+        ]
+        for result in tree.leaves(executable(given, call.avals)):
+            result.block_until_ready()
+
+    return run

@@ -1,0 +1,78 @@
+"""What has been measured of one program so far, added up over profiler windows, as an :class:`Executed` record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .. import records
+from ..records.profiles import ModuleProfile
+
+
+@dataclass
+class Tally:
+    """Calls and host seconds of one program, and the sums of all windows in which it was seen."""
+
+    program: int
+    function: str
+    began: float
+    calls: int = 0
+    seconds: float = 0.0
+    window: float = 0.0
+    observed: int = 0
+    steps: list[tuple[float, int]] = field(default_factory=list)
+    devices: dict[str, records.DeviceTime] = field(default_factory=dict)
+
+    def add_calls(self, calls: int, seconds: float) -> None:
+        """So many calls more, during so many seconds of the host's clock."""
+        self.calls += calls
+        self.seconds += seconds
+
+    def add_window(self, profiles: Iterable[ModuleProfile], seconds: float) -> None:
+        """What one window of so many seconds saw of this program."""
+        seen = tuple(profiles)
+        self.window += seconds if seen else 0.0
+        for profile in seen:
+            self.observed += profile.observed_calls
+            self.steps.append((profile.step, profile.observed_calls))
+            for device in profile.devices:
+                self.devices[device.device] = _merged(self.devices.get(device.device), device)
+
+    @property
+    def step(self) -> float:
+        """The median of the windows' medians, each counting as often as it saw calls; 0 when none was seen."""
+        half, passed = sum(calls for _, calls in self.steps) / 2, 0
+        for step, calls in sorted(self.steps):
+            passed += calls
+            if passed >= half:
+                return step
+        return 0.0
+
+    def record(self) -> records.Executed:
+        """The record of all that."""
+        return records.Executed(
+            program=self.program,
+            function=self.function,
+            time=self.began,
+            calls=self.calls,
+            seconds=self.seconds,
+            window=self.window,
+            observed_calls=self.observed,
+            step=self.step,
+            devices=tuple(self.devices.values()),
+        )
+
+
+def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> records.DeviceTime:
+    """Sums of both; the step shown is the later one."""
+    if before is None:
+        return now
+    sums = {each.kernel: each for each in before.kernels}
+    for each in now.kernels:
+        known = sums.get(each.kernel)
+        sums[each.kernel] = (
+            each
+            if known is None
+            else records.KernelTime(each.kernel, known.calls + each.calls, known.seconds + each.seconds)
+        )
+    return records.DeviceTime(now.device, before.busy + now.busy, tuple(sums.values()), now.spans or before.spans)

@@ -1,0 +1,166 @@
+"""Inspections as text: tables for people, with the unit and the source of each number."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from ..records import Compiled, Equation, Executed, Kernel, KernelTime, Record, Traced
+
+R = TypeVar("R", Traced, Compiled, Executed)
+
+#: Operations named in a kernel's row, and source lines in a timing's.
+MOST_NAMES = 8
+
+
+def fusions(found: Sequence[Record]) -> str:
+    """The kernels of a program, each with the equations that XLA put into it."""
+    compiled = _one(Compiled, found)
+    equations = _equations(_one(Traced, found))
+    rows = [("kernel", "kind", "equations", "saved", "operations")]
+    for kernel in compiled.kernels:
+        known = [equations[path] for path in kernel.equations if path in equations]
+        rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), _operations(known)))
+    return "\n".join([_compiled_line(compiled, equations), *_table(rows, right=(2,)), *_notes(compiled, equations)])
+
+
+def timings(found: Sequence[Record]) -> str:
+    """The kernels of a program with their measured times, and the same time by source line."""
+    compiled, run = _one(Compiled, found), _one(Executed, found)
+    equations = _equations(_one(Traced, found))
+    titles = {each.file: each.title for each in _one(Traced, found).sources}
+    parts = [_compiled_line(compiled, equations), _run_line(run)]
+    for device in run.devices:
+        parts += _device_table(device.device, device.kernels, compiled, equations, titles, run)
+    return "\n".join(parts)
+
+
+def _one(kind: type[R], found: Iterable[Record]) -> R:
+    return next(each for each in found if isinstance(each, kind))
+
+
+def _equations(traced: Traced) -> dict[str, Equation]:
+    return {each.path: each for each in traced.jaxpr.walk()}
+
+
+def _compiled_line(compiled: Compiled, equations: dict[str, Equation]) -> str:
+    many, kernels = _count(len(equations), "equation"), _count(len(compiled.kernels), "kernel")
+    return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {compiled.platform}"
+
+
+def _notes(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
+    """What the table leaves open: equations without a kernel of their own, and XLA's own estimate."""
+    inside = {path for kernel in compiled.kernels for path in kernel.equations}
+    missing = sum(1 for path, each in equations.items() if path not in inside and not each.bodies)
+    notes = []
+    if missing:
+        notes.append(f"{_count(missing, 'equation')} in no kernel: folded into others, or only names for data")
+    if compiled.flops is not None:
+        notes.append(f"{compiled.flops:,.0f} floating-point operations (XLA's estimate)")
+    return notes
+
+
+def _run_line(run: Executed) -> str:
+    if not run.observed_calls:
+        return f"{_count(run.calls, 'call')} in {seconds(run.seconds)} (host clock); the profiler saw none of them"
+    return (
+        f"{seconds(run.step)} per call on the devices (profiler, median of {run.observed_calls:,} calls), "
+        f"{seconds(run.seconds / run.calls)} per call until the results are there (host clock, mean of {run.calls:,})"
+    )
+
+
+def _device_table(
+    device: str,
+    times: Sequence[KernelTime],
+    compiled: Compiled,
+    equations: dict[str, Equation],
+    titles: dict[str, str],
+    run: Executed,
+) -> list[str]:
+    inside = {kernel.name: [equations[p] for p in kernel.equations if p in equations] for kernel in compiled.kernels}
+    total = sum(each.seconds for each in times) or 1.0
+    known = sum(each.seconds for each in times if inside.get(each.kernel))
+    rows = [(f"kernel on {device}", "per call", "share", "equations", "operations", "lines")]
+    for each in sorted(times, key=lambda time: -time.seconds):
+        told = inside.get(each.kernel, [])
+        per_call = seconds(each.seconds / max(run.observed_calls, 1))
+        share = f"{100 * each.seconds / total:.0f} %"
+        rows.append((each.kernel, per_call, share, str(len(told)), _operations(told), _lines(told, titles)))
+    heading = f"{100 * known / total:.0f} % of the kernel time on {device} has an equation (profiler)"
+    return ["", *_table(rows, right=(1, 2, 3)), heading, *_by_line(times, inside, titles, run)]
+
+
+def _by_line(
+    times: Sequence[KernelTime], inside: dict[str, list[Equation]], titles: dict[str, str], run: Executed
+) -> list[str]:
+    """Time per source line; a kernel's time is split evenly over its equations, since nothing measures them apart."""
+    sums: dict[tuple[str, int], float] = defaultdict(float)
+    for each in times:
+        told = inside.get(each.kernel, [])
+        for equation in told:
+            if equation.source is not None:
+                place = titles.get(equation.source.file, equation.source.file), equation.source.line
+                sums[place] += each.seconds / len(told) / max(run.observed_calls, 1)
+    if not sums:
+        return []
+    rows = [("source line", "per call")]
+    rows += [(f"{title}:{line}", seconds(time)) for (title, line), time in sorted(sums.items(), key=lambda x: -x[1])]
+    return ["", *_table(rows, right=(1,)), "(each kernel's time split evenly over its equations)"]
+
+
+def _operations(equations: Sequence[Equation]) -> str:
+    names = [each.operation for each in equations]
+    more = f" +{len(names) - MOST_NAMES}" if len(names) > MOST_NAMES else ""
+    return " ".join(names[:MOST_NAMES]) + more if names else "no equation known"
+
+
+def _lines(equations: Sequence[Equation], titles: dict[str, str]) -> str:
+    """Titles and lines, as in ``In[3]:8,9 model.py:4``."""
+    places: dict[str, set[int]] = defaultdict(set)
+    for each in equations:
+        if each.source is not None:
+            places[titles.get(each.source.file, each.source.file)].add(each.source.line)
+    return " ".join(f"{title}:{','.join(map(str, sorted(lines)[:MOST_NAMES]))}" for title, lines in places.items())
+
+
+def _saved(kernel: Kernel) -> str:
+    return size(kernel.bytes_saved) if kernel.bytes_saved else ""
+
+
+def _table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(_padded(row, widths, right)).rstrip() for row in rows]
+
+
+def _padded(row: tuple[str, ...], widths: Sequence[int], right: Sequence[int]) -> Iterable[str]:
+    for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+        yield cell.rjust(width) if column in right else cell.ljust(width)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" + ("" if number == 1 else "s")
+
+
+def seconds(value: float) -> str:
+    """A duration with its unit.
+
+    >>> seconds(0.00182), seconds(4.2e-6)
+    ('1.82 ms', '4.2 µs')
+    """
+    for one, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if value >= one * 0.9995:
+            return f"{value / one:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def size(value: int) -> str:
+    """A number of bytes with its unit.
+
+    >>> size(524288)
+    '524 kB'
+    """
+    for one, unit in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if value >= one:
+            return f"{value / one:.3g} {unit}"
+    return f"{value} B"

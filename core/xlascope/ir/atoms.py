@@ -1,0 +1,52 @@
+"""What equations are made of: variables, literals, and where a derived equation comes from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .avals import ShapedArray
+
+
+class Var:
+    """A variable: its type, and while its program is traced the trace that it belongs to. Compared by identity."""
+
+    __slots__ = ("_trace", "aval")
+
+    aval: ShapedArray
+
+    def __init__(self, aval: ShapedArray, trace: Any = None) -> None:
+        self.aval = aval
+        self._trace = trace
+
+    def __repr__(self) -> str:
+        return f"Var({self.aval.str_short()})"
+
+
+class Literal:
+    """A scalar constant written in the program itself."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: ShapedArray) -> None:
+        self.val = val
+        self.aval = aval
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the value."""
+        return self.aval.dtype
+
+    def __repr__(self) -> str:
+        return f"{self.val}:{self.aval.str_short()}"
+
+
+Atom = Var | Literal
+
+
+class Origin(NamedTuple):
+    """Where a derived equation comes from: the pass that made it, and the value whose derivative it computes."""
+
+    role: str
+    forward: Any
+    code: Any
+    lasti: int

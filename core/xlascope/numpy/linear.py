@@ -1,0 +1,138 @@
+"""Products of arrays: dot, matmul and their relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical
+from ..operations import elementwise as e
+from ..operations import linear_algebra
+from ..operations import shapes
+from ..trace.values import aval_of
+from .promotion import to_common_dtype
+from .reductions import sum
+from .shaping import axes_of, broadcast_to, diagonal, moveaxis, ravel, shape_of
+from .together import together
+
+
+def _operands(x: Any, y: Any) -> tuple[Any, Any]:
+    first, second = to_common_dtype((x, y))
+    return first, second
+
+
+def _product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, dtype: Any) -> Any:
+    wanted = aval_of(x).dtype if dtype is None else canonical(dtype)
+    return linear_algebra.dot_general(x, y, (contract, batch), precision, wanted)
+
+
+@together("precision", "preferred_element_type")
+def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product over the last axis of ``a`` and the last but one of ``b`` (its only one, for a vector).
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.dot(jnp.arange(3), jnp.arange(3)))
+    5
+    """
+    x, y = _operands(a, b)
+    rank_x, rank_y = len(shape_of(x)), len(shape_of(y))
+    if rank_x == 0 or rank_y == 0:
+        return e.convert_element_type(x * y, preferred_element_type or aval_of(x).dtype)
+    contract = (rank_x - 1,), (0 if rank_y == 1 else rank_y - 2,)
+    return _product(x, y, contract, ((), ()), precision, preferred_element_type)
+
+
+@together("precision", "preferred_element_type")
+def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The matrix product; leading axes are broadcast, a vector counts as a row on the left and a column on the right.
+
+    >>> import xlascope.numpy as jnp
+    >>> jnp.matmul(jnp.ones((5, 2, 3)), jnp.ones((3, 4))).shape
+    (5, 2, 4)
+    """
+    x, y = _operands(a, b)
+    shape_x, shape_y = shape_of(x), shape_of(y)
+    if not shape_x or not shape_y:
+        raise ValueError(f"matmul takes operands with at least one axis, got shapes {shape_x} and {shape_y}; use multiply")
+    inner_y = 0 if len(shape_y) == 1 else len(shape_y) - 2
+    if shape_x[-1] != shape_y[inner_y]:
+        raise TypeError(
+            f"matmul: the last axis of shape {shape_x} ({shape_x[-1]}) does not fit axis {inner_y} of {shape_y} "
+            f"({shape_y[inner_y]})"
+        )
+    lead_x, lead_y = shape_x[:-2], shape_y[:-2]
+    if not lead_y:  # the axes of x stay where they are
+        contract = (len(shape_x) - 1,), (inner_y,)
+        return _product(x, y, contract, ((), ()), precision, preferred_element_type)
+    lead = np.broadcast_shapes(lead_x, lead_y)
+    return _batched(x, y, lead, precision, preferred_element_type)
+
+
+def _batched(x: Any, y: Any, lead: tuple[int, ...], precision: Any, dtype: Any) -> Any:
+    """The matrix product with leading axes of ``y``, and maybe of ``x``."""
+    shape_x, shape_y = shape_of(x), shape_of(y)
+    if not shape_x[:-2]:  # y's leading axes come out behind x's rows: move these behind
+        made = _product(x, y, ((len(shape_x) - 1,), (len(shape_y) - 2,)), ((), ()), precision, dtype)
+        return moveaxis(made, 0, -2) if len(shape_x) == 2 else made
+    x, y = broadcast_to(x, (*lead, *shape_x[-2:])), broadcast_to(y, (*lead, *shape_y[-2:]))
+    axes = tuple(range(len(lead)))
+    return _product(x, y, ((len(lead) + 1,), (len(lead),)), (axes, axes), precision, dtype)
+
+
+@together("precision", "preferred_element_type")
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product of two arrays as flat vectors."""
+    return dot(ravel(a), ravel(b), precision=precision, preferred_element_type=preferred_element_type)
+
+
+@together("axis", "precision", "preferred_element_type")
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product of vectors along an axis, the others being broadcast."""
+    x, y = _operands(x1, x2)
+    x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
+    shape = np.broadcast_shapes(shape_of(x), shape_of(y))
+    x, y = broadcast_to(x, shape), broadcast_to(y, shape)
+    last, lead = len(shape) - 1, tuple(range(len(shape) - 1))
+    return _product(x, y, ((last,), (last,)), (lead, lead), precision, preferred_element_type)
+
+
+@together("precision", "preferred_element_type")
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product over the last axes of both."""
+    x, y = _operands(a, b)
+    if not shape_of(x) or not shape_of(y):
+        return x * y
+    contract = (len(shape_of(x)) - 1,), (len(shape_of(y)) - 1,)
+    return _product(x, y, contract, ((), ()), precision, preferred_element_type)
+
+
+@together()
+def outer(a: Any, b: Any) -> Any:
+    """The products of every element of ``a`` with every element of ``b``."""
+    x, y = _operands(a, b)
+    return shapes.expand_dims(ravel(x), (1,)) * shapes.expand_dims(ravel(y), (0,))
+
+
+def tensordot(
+    a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """The product over pairs of axes: the last and first so many, or those named by two lists."""
+    rank_x, rank_y = len(shape_of(a)), len(shape_of(b))
+    if isinstance(axes, int):
+        contract = tuple(range(rank_x - axes, rank_x)), tuple(range(axes))
+    else:
+        contract = axes_of(axes[0], rank_x), axes_of(axes[1], rank_y)
+    return _tensordot(a, b, contract=contract, precision=precision, preferred_element_type=preferred_element_type)
+
+
+@together("contract", "precision", "preferred_element_type")
+def _tensordot(a: Any, b: Any, contract: Any, precision: Any, preferred_element_type: Any) -> Any:
+    x, y = _operands(a, b)
+    return _product(x, y, contract, ((), ()), precision, preferred_element_type)
+
+
+@together("offset", "axis1", "axis2", "dtype")
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
+    """The sum of the diagonal."""
+    return sum(diagonal(a, offset, axis1, axis2), -1, dtype)

@@ -1,0 +1,418 @@
+"""Functions that combine the elements along axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical, is_floating
+from ..operations import arithmetic as a
+from ..operations import elementwise as e
+from ..operations import reductions as r
+from ..operations import shapes
+from ..trace.values import aval_of
+from . import ufuncs
+from .promotion import as_dtype, inexact, to_common_dtype, to_inexact
+from .shaping import axes_of, axis_of, broadcast_to, ravel, shape_of
+from .together import as_tuple, together
+
+Axis = int | Sequence[int] | None
+
+
+def _all_axes(x: Any, axis: Axis) -> tuple[int, ...]:
+    rank = len(shape_of(x))
+    return tuple(range(rank)) if axis is None else axes_of(axis, rank)
+
+
+def _kept(y: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return shapes.expand_dims(y, axes) if keepdims and axes else y
+
+
+def _combined(
+    reduce: Callable[[Any, Sequence[int]], Any], x: Any, axis: Axis, keepdims: bool, initial: Any, join: Any, where: Any, neutral: Any
+) -> Any:
+    """A reduction over ``axis``, of the elements where ``where`` holds, together with ``initial``."""
+    axes = _all_axes(x, axis)
+    if where is not None:
+        x = ufuncs.where(where, x, as_dtype(neutral, aval_of(x).dtype))
+    y = _kept(reduce(x, axes) if axes else x, axes, keepdims)
+    return y if initial is None else join(y, initial)
+
+
+def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of a sum: truth values and narrow integers are counted in the default integer type."""
+    wide = canonical(int)
+    if dtype.kind in "bi":
+        return wide if dtype.itemsize < wide.itemsize else dtype
+    if dtype.kind == "u":
+        unsigned = np.dtype(f"uint{8 * wide.itemsize}")
+        return unsigned if dtype.itemsize < unsigned.itemsize else dtype
+    return dtype
+
+
+def _summand(x: Any, dtype: Any) -> Any:
+    aval = aval_of(x)
+    wanted = _sum_dtype(aval.dtype) if dtype is None else canonical(dtype)
+    return x if wanted == aval.dtype and hasattr(x, "aval") else as_dtype(x, wanted, aval.weak_type)
+
+
+def sum(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The sum along an axis, several, or all (None); truth values and small integers are counted in int32.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.sum(jnp.ones((2, 3)), axis=0))
+    [2. 2. 2.]
+    """
+    return _sum(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+@together("axis", "dtype", "keepdims")
+def _sum(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    return _combined(shapes.reduce_sum, _summand(a, dtype), axis, keepdims, initial, ufuncs.add, where, 0)
+
+
+def prod(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The product along an axis, several, or all (None)."""
+    return _prod(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+@together("axis", "dtype", "keepdims")
+def _prod(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    return _combined(r.reduce_prod, _summand(a, dtype), axis, keepdims, initial, ufuncs.multiply, where, 1)
+
+
+def max(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The largest element along an axis, several, or all (None); NaN if there is one.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.max(jnp.array([[1, 5], [7, 2]]), axis=1))
+    [5 7]
+    """
+    _some(a, axis, initial, "max")
+    return _max(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=where)
+
+
+def min(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The smallest element along an axis, several, or all (None); NaN if there is one."""
+    _some(a, axis, initial, "min")
+    return _min(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=where)
+
+
+@together("axis", "keepdims")
+def _max(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    lowest = None if where is None else r.lowest(aval_of(a).dtype)
+    return _combined(r.reduce_max, a, axis, keepdims, initial, ufuncs.maximum, where, lowest)
+
+
+@together("axis", "keepdims")
+def _min(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
+    highest = None if where is None else r.highest(aval_of(a).dtype)
+    return _combined(r.reduce_min, a, axis, keepdims, initial, ufuncs.minimum, where, highest)
+
+
+def _some(x: Any, axis: Axis, initial: Any, name: str) -> None:
+    shape = shape_of(x)
+    if initial is None and 0 in shape and any(shape[i] == 0 for i in _all_axes(x, axis)):
+        raise ValueError(f"{name} of no elements (shape {shape}, axis {axis}) has no value; give initial=...")
+
+
+amax, amin = max, min
+
+
+def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Whether all elements along an axis, several, or all (None) are not zero."""
+    return _all(a, axis=as_tuple(axis), keepdims=keepdims, where=where)
+
+
+def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
+    """Whether any element along an axis, several, or all (None) is not zero."""
+    return _any(a, axis=as_tuple(axis), keepdims=keepdims, where=where)
+
+
+@together("axis", "keepdims")
+def _all(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    return _combined(r.reduce_and, ufuncs.truth(a), axis, keepdims, None, None, where, True)
+
+
+@together("axis", "keepdims")
+def _any(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
+    return _combined(r.reduce_or, ufuncs.truth(a), axis, keepdims, None, None, where, False)
+
+
+@together("axis", "keepdims")
+def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
+    axes = _all_axes(a, axis)
+    return _kept(shapes.reduce_sum(as_dtype(ufuncs.truth(a), canonical(int)), axes), axes, keepdims)
+
+
+def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    """How many elements are not zero."""
+    return _count_nonzero(a, axis=as_tuple(axis), keepdims=keepdims)
+
+
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """The largest less the smallest element."""
+    return _ptp(a, axis=as_tuple(axis), keepdims=keepdims)
+
+
+@together("axis", "keepdims")
+def _ptp(a: Any, axis: Any, keepdims: bool) -> Any:
+    return ufuncs.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
+
+
+# Averages -----------------------------------------------------------------------------------------------------------
+
+
+def mean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
+) -> Any:
+    """The arithmetic mean along an axis, several, or all (None); of integers a float.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.mean(jnp.arange(4)))
+    1.5
+    """
+    return _mean(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, where=where)
+
+
+def _count(x: Any, axes: tuple[int, ...]) -> int:
+    shape = shape_of(x)
+    return math.prod(shape[i] for i in axes)
+
+
+@together("axis", "dtype", "keepdims")
+def _mean(a_: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+    x = inexact(a_) if dtype is None else as_dtype(a_, canonical(dtype))
+    own = aval_of(x).dtype
+    axes = _all_axes(x, axis)
+    wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
+    if where is None:
+        average = a.div(shapes.reduce_sum(wide, axes), float(_count(x, axes)))
+    else:
+        chosen = broadcast_to(where, shape_of(x))
+        total = shapes.reduce_sum(ufuncs.where(chosen, wide, 0), axes)
+        average = a.div(total, shapes.reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes))
+    return _kept(as_dtype(average, own), axes, keepdims)
+
+
+def var(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+    *, where: Any = None, correction: float | None = None,
+) -> Any:  # fmt: skip
+    """The mean squared distance from the mean; ``ddof`` is taken from the count."""
+    less = ddof if correction is None else correction
+    return _var(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where)
+
+
+@together("axis", "dtype", "ddof", "keepdims")
+def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any) -> Any:
+    x = inexact(a_) if dtype is None else as_dtype(a_, to_inexact(dtype))
+    own = aval_of(x).dtype
+    axes = _all_axes(x, axis)
+    wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
+    squares = e.square(a.sub(wide, mean(wide, axes, keepdims=True, where=where) if axes else wide))
+    count: Any = float(_count(x, axes))
+    if where is not None:
+        chosen = broadcast_to(where, shape_of(x))
+        squares = ufuncs.where(chosen, squares, 0)
+        count = shapes.reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes)
+    total = shapes.reduce_sum(squares, axes)
+    if where is None and count - ddof <= 0:
+        found = a.mul(total, math.nan)
+    else:
+        found = a.div(total, count - ddof if where is None else a.sub(count, float(ddof)))
+    return _kept(as_dtype(found, own), axes, keepdims)
+
+
+def std(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
+    *, where: Any = None, correction: float | None = None,
+) -> Any:  # fmt: skip
+    """The square root of the variance; see :func:`var`."""
+    less = ddof if correction is None else correction
+    return _std(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where)
+
+
+@together("axis", "dtype", "ddof", "keepdims")
+def _std(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any) -> Any:
+    return e.sqrt(_var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where))
+
+
+def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+    """The mean with weights; with ``returned``, also the sum of the weights."""
+    found, total = _average(a, weights, axis=as_tuple(axis), keepdims=keepdims)
+    return (found, total) if returned else found
+
+
+@together("axis", "keepdims")
+def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+    axes = _all_axes(a_, axis)
+    if weights is None:
+        found = mean(a_, axes, keepdims=keepdims)
+        return found, shapes.full(shape_of(found), as_dtype(float(_count(a_, axes)), aval_of(found).dtype))
+    x, w = (inexact(v) for v in to_common_dtype((a_, weights)))
+    if shape_of(w) != shape_of(x):
+        if len(shape_of(w)) != 1 or len(axes) != 1:
+            raise ValueError(f"average: weights of shape {shape_of(w)} do not fit shape {shape_of(x)} and axis {axis}")
+        w = broadcast_to(shapes.reshape(w, [n if i == axes[0] else 1 for i, n in enumerate(shape_of(x))]), shape_of(x))
+    total = _kept(shapes.reduce_sum(w, axes), axes, keepdims)
+    return a.div(_kept(shapes.reduce_sum(a.mul(x, w), axes), axes, keepdims), total), total
+
+
+# Positions and running sums -----------------------------------------------------------------------------------------
+
+
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """The position of the first largest element along an axis, or in the flattened array (None).
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.argmax(jnp.array([[1, 5], [7, 2]]), axis=1))
+    [1 0]
+    """
+    return _argument(r.argmax, a, axis, bool(keepdims), "argmax")
+
+
+def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
+    """The position of the first smallest element along an axis, or in the flattened array (None)."""
+    return _argument(r.argmin, a, axis, bool(keepdims), "argmin")
+
+
+def _argument(find: Any, x: Any, axis: int | None, keepdims: bool, name: str) -> Any:
+    rank = len(shape_of(x))
+    if aval_of(x).size == 0:
+        raise ValueError(f"{name} of an array without elements (shape {shape_of(x)})")
+    if axis is None or rank == 0:
+        found = find(ravel(x), 0, canonical(int))
+        return shapes.reshape(found, (1,) * rank) if keepdims else found
+    axis = axis_of(axis, rank)
+    return _kept(find(x, axis, canonical(int)), (axis,), keepdims)
+
+
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The running sum along an axis, or of the flattened array (None).
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.cumsum(jnp.arange(4)))
+    [0 1 3 6]
+    """
+    return _cumulative(r.cumsum, a, axis, dtype)
+
+
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+    """The running product along an axis, or of the flattened array (None)."""
+    return _cumulative(r.cumprod, a, axis, dtype)
+
+
+def _cumulative(run: Any, x: Any, axis: int | None, dtype: Any) -> Any:
+    if axis is None or not shape_of(x):
+        x, axis = ravel(x), 0
+    axis = axis_of(axis, len(shape_of(x)))
+    own = aval_of(x).dtype
+    wanted = canonical(dtype) if dtype is not None else canonical(int) if own.kind == "b" else own
+    return run(as_dtype(x, wanted, aval_of(x).weak_type), axis)
+
+
+@together("axis")
+def _nan_replaced(x: Any, value: Any, axis: Any = None) -> Any:
+    return ufuncs.where(ufuncs.isnan(x), value, x)
+
+
+def nansum(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
+    """The sum of the elements that are numbers."""
+    return sum(a, axis, dtype, keepdims=keepdims, where=~ufuncs.isnan(a))
+
+
+def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
+    """The mean of the elements that are numbers."""
+    return mean(a, axis, dtype, keepdims=keepdims, where=~ufuncs.isnan(a))
+
+
+def nanmax(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """The largest of the elements that are numbers."""
+    return max(a, axis, keepdims=keepdims, where=~ufuncs.isnan(a))
+
+
+def nanmin(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """The smallest of the elements that are numbers."""
+    return min(a, axis, keepdims=keepdims, where=~ufuncs.isnan(a))
+
+
+# Functions near reductions ------------------------------------------------------------------------------------------
+
+
+def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
+    """Limited to the range from ``min`` to ``max``, either of which may be None.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.clip(jnp.arange(5), 1, 3))
+    [1 1 2 3 3]
+    """
+    return _clip(arr, min, max)
+
+
+@together()
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    if low is not None:
+        x = ufuncs.maximum(low, x)
+    return x if high is None else ufuncs.minimum(high, x)
+
+
+@together()
+def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """NaN replaced by ``nan``, infinities by ``posinf`` and ``neginf`` (None: the largest and smallest finite values)."""
+    aval = aval_of(x)
+    if not is_floating(aval.dtype):
+        return x
+    limits = np.finfo(aval.dtype) if aval.dtype.kind == "f" else None
+    high = (limits.max if limits else 3.3895314e38) if posinf is None else posinf
+    low = (limits.min if limits else -3.3895314e38) if neginf is None else neginf
+    x = ufuncs.where(ufuncs.isnan(x), as_dtype(nan, aval.dtype), x)
+    x = ufuncs.where(ufuncs.equal(x, math.inf), as_dtype(high, aval.dtype), x)
+    return ufuncs.where(ufuncs.equal(x, -math.inf), as_dtype(low, aval.dtype), x)
+
+
+@together("equal_nan")
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether elements differ by no more than atol + rtol |b|."""
+    x, y = ufuncs.pair(a, b)
+    if not is_floating(aval_of(x).dtype):
+        x, y = ufuncs.inexact_pair(x, y)
+    near = ufuncs.less_equal(ufuncs.abs(ufuncs.subtract(x, y)), atol + ufuncs.multiply(rtol, ufuncs.abs(y)))
+    finite = ufuncs.bitwise_and(ufuncs.isfinite(x), ufuncs.isfinite(y))
+    close = ufuncs.bitwise_or(ufuncs.bitwise_and(near, finite), ufuncs.equal(x, y))
+    return ufuncs.bitwise_or(close, ufuncs.bitwise_and(ufuncs.isnan(x), ufuncs.isnan(y))) if equal_nan else close
+
+
+@together("equal_nan")
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether all elements are close; see :func:`isclose`."""
+    return all(isclose(a, b, rtol, atol, equal_nan=equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have the same shape and elements."""
+    if shape_of(a1) != shape_of(a2):
+        return as_array(False)
+    return _array_equal(a1, a2, equal_nan=equal_nan)
+
+
+@together("equal_nan")
+def _array_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
+    same = ufuncs.equal(a1, a2)
+    return all(ufuncs.bitwise_or(same, ufuncs.bitwise_and(ufuncs.isnan(a1), ufuncs.isnan(a2))) if equal_nan else same)
+
+
+def as_array(value: Any) -> Any:
+    """A scalar as an array."""
+    return ufuncs.positive(as_dtype(value, aval_of(value).dtype))
