@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -58,7 +58,14 @@ def _strings(value: Names) -> tuple[str, ...]:
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
 
 
-def jit(
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@overload
+def jit(fun: Function, **options: Any) -> Function: ...
+@overload
+def jit(fun: None = None, **options: Any) -> Callable[[Function], Function]: ...
+def jit(  # type: ignore[misc]
     fun: Callable[..., Any] | None = None,
     *,
     static_argnums: Numbers = None,

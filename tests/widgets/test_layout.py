@@ -146,3 +146,24 @@ def test_an_optimizer_starts_level_with_its_gradient_and_takes_its_state_along(s
     assert nodes["3"]["y"] < nodes["4"]["y"] < nodes["5"]["y"]
     assert abs(nodes["4"]["y"] - nodes["2"]["y"]) <= 62
     assert nodes["0"]["x"] < nodes["2"]["x"] < nodes["4"]["x"]
+
+
+def test_a_shared_body_transposes_the_one_in_its_own_call(script, scene):
+    """Both calls of g share one body, so both transposed bodies say that they transpose equation 0/0."""
+
+    def body(path, operation, role="forward", of=None):
+        inner = (Equation(f"{path}/0", operation, "", ("b",), ("c",), role, None, of),)
+        variables = {name: Variable(name, (), "float32", False) for name in "bc"}
+        return (Jaxpr("g", (), ("b",), ("c",), variables, inner),)
+
+    equations = (
+        Equation("0", "jit", "", ("x",), ("y",), bodies=body("0", "sin")),
+        Equation("1", "jit", "", ("y",), ("z",), bodies=body("1", "sin")),
+        Equation("2", "jit", "", ("z",), ("p",), "backward", None, "1", 0, body("2", "mul", "backward", "0/0")),
+        Equation("3", "jit", "", ("p",), ("q",), "backward", None, "0", 0, body("3", "mul", "backward", "0/0")),
+    )
+    variables = {name: Variable(name, (), "float32", False) for name in "xyzpq"}
+    jaxpr = Jaxpr("f", (), ("x",), ("q",), variables, equations)
+    program = Ledger.of([Traced(1, "f", 0.0, 0.1, jaxpr, "", "")]).main
+    origins = script("[...new Program(a).origins]", wire.heavy(program))
+    assert dict(origins) == {"2": "1", "2/0": "1/0", "3": "0", "3/0": "0/0"}

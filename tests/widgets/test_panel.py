@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from xlascope.records import Failure
+from xlascope.records import Equation, Failure, Jaxpr, Variable
 from xlascope_widgets import Panel, assets
 
 ALLOWED = {"p", "img", "details", "summary", "pre"}
@@ -96,6 +96,16 @@ def test_a_panel_of_complete_records(samples):
     panel = Panel.of(samples.training_records())
     assert panel.opened and panel.live["finished"]
     assert panel.live["programs"][0]["executed"]["calls"] == 3214
+
+
+def test_a_large_graph_is_left_out_of_the_saved_picture(samples):
+    variables = {f"v{i}": Variable(f"v{i}", (), "float32", False) for i in range(501)}
+    equations = tuple(Equation(str(i), "sin", "", (f"v{i}",), (f"v{i + 1}",)) for i in range(500))
+    jaxpr = Jaxpr("f", (), ("v0",), ("v500",), variables, equations)
+    data, _ = Panel.of([samples.traced(jaxpr=jaxpr), samples.compiled(), samples.executed()]).bundle()
+    assert len(json.dumps(data)) < 200_000
+    picture = base64.b64decode(re.search(r'base64,([^"]+)"', data["text/html"])[1]).decode()
+    assert "500 equations: too many for a picture" in picture and "dot.7" in picture
 
 
 def test_an_empty_panel_shows_that_nothing_happened():

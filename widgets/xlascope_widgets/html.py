@@ -9,7 +9,7 @@ from .ledger import Ledger
 from .picture import draw
 from .text import ledger_text
 
-#: A picture above this many characters is left out: a graph adds less than 200 kB to a notebook.
+#: In a picture above this many characters the graph is left out: a notebook grows by less than 200 kB.
 MOST_CHARACTERS = 140_000
 
 
@@ -25,6 +25,6 @@ def _image(ledger: Ledger, alternative: str) -> str:
         return ""
     svg = draw(ledger.main, lean=True)
     if len(svg) > MOST_CHARACTERS:
-        return ""
+        svg = draw(ledger.main, lean=True, most=0)
     data = b64encode(svg.encode()).decode()
     return f'<img alt="{alternative}" src="data:image/svg+xml;base64,{data}">'

@@ -34,12 +34,12 @@ def picture(records: Iterable[Record], *, program: int | None = None, open: Coll
     return draw(shown, open)
 
 
-def draw(program: Program, open: Collection[str] = (), *, lean: bool = False) -> str:
+def draw(program: Program, open: Collection[str] = (), *, lean: bool = False, most: int = MOST_EQUATIONS) -> str:
     """The SVG of one program; ``lean`` leaves out tooltips and roles, which an image in a page cannot show."""
     # A context may be used only by the thread that made it; making one takes a few milliseconds.
     context = quickjs.Context()
     context.eval(assets.drawing_script())
-    options = {"css": assets.picture_style(), "open": sorted(open), "most": MOST_EQUATIONS, "lean": lean}
+    options = {"css": assets.picture_style(), "open": sorted(open), "most": most, "lean": lean}
     values = (wire.heavy(program), wire.light(program), options)
     arguments = ", ".join(f"JSON.parse({json.dumps(json.dumps(value))})" for value in values)
     # join() makes one flat string of it: the binding cannot convert QuickJS's concatenated ones.

@@ -229,10 +229,8 @@ def _weak(aval: ShapedArray) -> str:
 def _distance(old: Signature, new: Signature) -> int:
     if old.structure != new.structure:
         return 1_000_000
-    differing = sum(a != b for a, b in zip(old.avals, new.avals, strict=True))
-    return (
-        int(differing) + (old.positional != new.positional) + (old.named != new.named) + (old.settings != new.settings)
-    )
+    types = sum(a is not b for a, b in zip(old.avals, new.avals, strict=True))
+    return types + sum(bool(a != b) for a, b in zip(old[2:], new[2:], strict=True))
 
 
 def _innermost_user_line(error: BaseException) -> records.SourceRange | None:

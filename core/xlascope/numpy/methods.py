@@ -1,1 +1,155 @@
-"""placeholder: being written"""
+"""What arrays and tracers can do: the method table of ``trace/methods.py``, filled here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..trace.methods import install
+from ..trace.values import not_an_array
+from ..xla.backend import ArrayImpl
+from ..trace.tracer import Tracer
+from . import creation, indexing, linear, reductions, shaping, take as taking, ufuncs, updates
+
+_OPERANDS = (ArrayImpl, Tracer, np.ndarray, np.generic, bool, int, float, complex)
+
+
+def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """A binary operator that leaves operands it does not know to their own class."""
+
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _OPERANDS):
+            return function(self, other)
+        return _unknown(other)
+
+    return operator
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def operator(self: Any, other: Any) -> Any:
+        if isinstance(other, _OPERANDS):
+            return function(other, self)
+        return _unknown(other)
+
+    return operator
+
+
+def _unknown(other: Any) -> Any:
+    if isinstance(other, (list, tuple)):
+        raise not_an_array(other, "an operand")
+    return NotImplemented
+
+
+def _power(x: Any, y: Any, mod: Any = None) -> Any:
+    if mod is not None:
+        raise NotImplementedError("the three-argument pow of arrays")
+    return ufuncs.power(x, y)
+
+
+def _iterate(self: Any) -> Iterator[Any]:
+    if not self.shape:
+        raise TypeError("an array without axes cannot be iterated over")
+    return iter([self[i] for i in range(self.shape[0])])
+
+
+def _round(self: Any, decimals: int | None = None) -> Any:
+    return ufuncs.round(self).astype(int) if decimals is None else ufuncs.round(self, decimals)
+
+
+def _reshape(self: Any, *shape: Any, order: str = "C") -> Any:
+    return shaping.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+
+
+def _transpose(self: Any, *axes: Any) -> Any:
+    chosen = axes[0] if len(axes) == 1 else axes or None
+    return shaping.transpose(self, chosen if chosen is None or not isinstance(chosen, int) else (chosen,))
+
+
+def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    return creation.astype(self, dtype)
+
+
+def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
+    return reductions.clip(self, min, max)
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    return linear.matmul(x, y)
+
+
+_BINARY = {
+    "add": ufuncs.add,
+    "sub": ufuncs.subtract,
+    "mul": ufuncs.multiply,
+    "truediv": ufuncs.true_divide,
+    "floordiv": ufuncs.floor_divide,
+    "mod": ufuncs.remainder,
+    "divmod": ufuncs.divmod,
+    "pow": _power,
+    "matmul": _matmul,
+    "and": ufuncs.bitwise_and,
+    "or": ufuncs.bitwise_or,
+    "xor": ufuncs.bitwise_xor,
+    "lshift": ufuncs.left_shift,
+    "rshift": ufuncs.right_shift,
+}
+_COMPARISONS = {
+    "eq": ufuncs.equal,
+    "ne": ufuncs.not_equal,
+    "lt": ufuncs.less,
+    "le": ufuncs.less_equal,
+    "gt": ufuncs.greater,
+    "ge": ufuncs.greater_equal,
+}
+
+TABLE: dict[str, Any] = {
+    **{f"__{name}__": _operator(function) for name, function in (_BINARY | _COMPARISONS).items()},
+    **{f"__r{name}__": _reflected(function) for name, function in _BINARY.items()},
+    "__abs__": ufuncs.abs,
+    "__neg__": ufuncs.negative,
+    "__pos__": ufuncs.positive,
+    "__invert__": ufuncs.bitwise_not,
+    "__round__": _round,
+    "__iter__": _iterate,
+    "__getitem__": indexing.getitem,
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "astype": _astype,
+    "clip": _clip,
+    "conj": ufuncs.conjugate,
+    "conjugate": ufuncs.conjugate,
+    "copy": creation.copy,
+    "cumprod": reductions.cumprod,
+    "cumsum": reductions.cumsum,
+    "diagonal": shaping.diagonal,
+    "dot": linear.dot,
+    "flatten": shaping.ravel,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "prod": reductions.prod,
+    "ravel": shaping.ravel,
+    "repeat": shaping.repeat,
+    "reshape": _reshape,
+    "round": ufuncs.round,
+    "squeeze": shaping.squeeze,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "swapaxes": shaping.swapaxes,
+    "take": taking.take,
+    "trace": linear.trace,
+    "transpose": _transpose,
+    "var": reductions.var,
+    "T": property(shaping.transpose),
+    "at": property(updates.IndexUpdate),
+    "imag": property(ufuncs.imag),
+    "mT": property(shaping.matrix_transpose),
+    "nbytes": property(lambda self: self.size * self.dtype.itemsize),
+    "itemsize": property(lambda self: self.dtype.itemsize),
+    "real": property(ufuncs.real),
+}
+install(TABLE)

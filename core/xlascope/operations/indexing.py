@@ -362,7 +362,8 @@ def _plus(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def _size_of(operands: Sequence[Any], axes: Sequence[Any]) -> int:
-    return next(shape_of(x)[axis] for x, axis in zip(operands, axes, strict=True) if axis is not NOT_MAPPED)
+    sizes = (shape_of(x)[axis] for x, axis in zip(operands, axes, strict=True) if axis is not NOT_MAPPED)
+    return int(next(sizes))
 
 
 def _stacked(starts: Sequence[Any], axes: Sequence[Any], size: int) -> Any:

@@ -13,8 +13,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute
-from . import shapes
-from .elementwise import convert_element_type
+from . import elementwise, shapes
 from .families import is_linear, require_kind, sum_tangents, type_of
 from .values import aval
 
@@ -84,16 +83,16 @@ class DotGeneral(Operation, name="dot_general"):
         ct_x = ct_y = None
         if is_linear(x):
             over = tuple(range(count + len(free_x), count + len(free_x) + len(free_y)))
-            known = convert_element_type(y, dtype)
+            known = _of_type(y, dtype)
             product = dot_general(ct, known, ((over, free_y), (batch, batch_y)), self.precision, dtype)
             ordered = [i for _, i in sorted(zip(contract_y, contract_x, strict=True))]
-            ct_x = convert_element_type(_put_back(product, (*batch_x, *free_x, *ordered)), x.aval.dtype)
+            ct_x = _of_type(_put_back(product, (*batch_x, *free_x, *ordered)), x.aval.dtype)
         if is_linear(y):
             over = tuple(range(count, count + len(free_x)))
-            known = convert_element_type(x, dtype)
+            known = _of_type(x, dtype)
             product = dot_general(ct, known, ((over, free_x), (batch, batch_x)), self.precision, dtype)
             ordered = [j for _, j in sorted(zip(contract_x, contract_y, strict=True))]
-            ct_y = convert_element_type(_put_back(product, (*batch_y, *free_y, *ordered)), y.aval.dtype)
+            ct_y = _of_type(_put_back(product, (*batch_y, *free_y, *ordered)), y.aval.dtype)
         return [ct_x, ct_y]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -123,6 +122,10 @@ def free_axes(rank: int, contract: Sequence[int], batch: Sequence[int]) -> tuple
 
 def _shifted(axes: Sequence[int], inserted: int) -> tuple[int, ...]:
     return tuple(axis + (axis >= inserted) for axis in axes)
+
+
+def _of_type(x: Any, dtype: np.dtype[Any]) -> Any:
+    return x if aval(x).dtype == dtype else elementwise.convert_element_type(x, dtype)
 
 
 def _put_back(product: Any, where: Sequence[int]) -> Any:

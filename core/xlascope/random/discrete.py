@@ -101,14 +101,15 @@ def randint_values(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, d
     Two words make one number below ``span``, so that the remainder favours none noticeably:
     (high 2^w + low) mod span, with 2^w mod span from the square of 2^(w/2) mod span.
     """
-    width = 8 * dtype.itemsize
+    width = max(32, 8 * dtype.itemsize)
     unsigned, limits = UNSIGNED[width], np.iinfo(dtype)
     above = _above(maxval, int(limits.max))
     low, high = (fitted(_clipped(x, limits), shape, dtype, "randint") for x in (minval, maxval))
     first, second = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
     upper, lower = (random_bits(halves(k), width, shape) for k in (first, second))
     empty = a.le(high, low)
-    span = a.select(empty, np.ones((), unsigned)[()], e.convert_element_type(a.sub(high, low), unsigned))
+    distance = a.sub(e.convert_element_type(high, unsigned), e.convert_element_type(low, unsigned))
+    span = a.select(empty, np.ones((), unsigned)[()], distance)
     if above is not None:  # maxval itself does not fit the dtype, so the largest number counts too
         span = a.select(a.bitwise_and(above, e.bitwise_not(empty)), a.add(span, 1), span)
     factor = a.rem(np.array(2 ** (width // 2), unsigned)[()], span)

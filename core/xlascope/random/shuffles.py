@@ -13,7 +13,7 @@ from ..operations import arithmetic as a
 from ..operations import elementwise as e
 from ..operations import reductions, sorting
 from ..operations.indexing import GatherDimensionNumbers, gather
-from ..operations.shapes import broadcasted_iota, expand_dims, reshape, slice_in_dim, squeeze
+from ..operations.shapes import broadcasted_iota, expand_dims, reduce_sum, reshape, slice_in_dim, squeeze
 from ..trace.values import aval_of
 from .continuous import Shape, gumbel_values, uniform_values
 from .discrete import randint_values
@@ -111,7 +111,7 @@ def _choice_indices(key: Any, p: Any, count: int, shape: tuple[int, ...], replac
     total = squeeze(slice_in_dim(summed, count - 1, count), (0,))
     drawn = a.mul(total, a.sub(1.0, uniform_values(key, shape, dtype, 0.0, 1.0)))
     below = a.lt(expand_dims(summed, tuple(range(len(shape)))), expand_dims(drawn, (len(shape),)))
-    return reductions.reduce_sum(e.convert_element_type(below, integer), (len(shape),))
+    return reduce_sum(e.convert_element_type(below, integer), (len(shape),))
 
 
 # Slices -------------------------------------------------------------------------------------------------------------

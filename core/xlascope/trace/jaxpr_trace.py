@@ -123,13 +123,16 @@ class JaxprTrace:
     def end(self) -> None:
         """Turn the tracers into plain variables, so that nothing can be computed with them any more."""
         self.alive = False
-        for variable in self.constvars:
-            variable.__class__ = Var  # type: ignore[assignment]
-            variable._trace = None
+        close(self.constvars)
         for _, _, outputs, _, _, _ in self.equations:
-            for variable in outputs:
-                variable.__class__ = Var  # type: ignore[assignment]
-                variable._trace = None
+            close(outputs)
+
+
+def close(variables: Sequence[Any]) -> None:
+    """Turn tracers into plain variables."""
+    for variable in variables:
+        variable.__class__ = Var
+        variable._trace = None
 
 
 def stage(
@@ -152,6 +155,4 @@ def stage(
         STATE.trace, STATE.origin = previous, previous_origin
         in_trace.set_local(was_in_trace)
         trace.end()
-        for variable in invars:
-            variable.__class__ = Var  # type: ignore[assignment]
-            variable._trace = None
+        close(invars)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxlib import _jax, xla_client
 
 from .. import records
+from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
 from ..records.hlo import read_kernels
 from ..records.watch import watchers
@@ -75,9 +76,11 @@ def compile_program(
     number: int | None = None,
 ) -> Compilation:
     """Lower and compile a program for one device. Raises jaxlib's error when XLA refuses it."""
+    name = program.name or "main"
     if number is None:
         number = records.next_program()
-    name = program.name or "main"
+        if watchers:  # nobody traced it on the way here: a single operation, or the half of a jitted function
+            records.publish(traced_record(program, number, time.time(), 0.0, "run outside of jit", None))
     module = module_name(name)
     lowered = _lower(program, module, number, name, donated, keep_unused, device.platform)
     return _compile(lowered, device, module, number, name)

@@ -25,6 +25,7 @@ from xlascope.operations import indexing as i
 from xlascope.operations import linear_algebra, random_bits
 from xlascope.operations import reductions as r
 from xlascope.operations import shapes as s
+from xlascope.operations import sorting
 from xlascope.trace.jaxpr_trace import stage
 
 FLOAT, HALF, INTEGER, TRUTH = ("float32",), ("float32", "float16", "bfloat16"), ("int32",), ("bool",)
@@ -484,6 +485,14 @@ def _rows() -> Iterator[Row]:
         yield Row(r.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), WITH_ZEROS, note=f"{note}, zeros")
     yield Row(r.CumSum(0, False), lambda x: x, real(0, 2), linear=((0,),), note="nothing")
     yield Row(r.CumProd(0, False), lambda x: x, real(0, 2), note="nothing")
+
+    yield Row(sorting.Sort(1, True, 1), lambda x: np.sort(x, 1), apart(2, 4), dtypes=(*HALF, "int32"))
+    yield Row(sorting.Sort(0, True, 1), lambda x: np.sort(x, 0), NAN_AND_INFINITY, smooth=False, note="nan last")
+    yield Row(sorting.Sort(0, True, 1), lambda x: np.sort(x, 0), real(3, 2, high=250), dtypes=("uint8", "bool"), note="unsigned and truth")
+    yield Row(sorting.Sort(0, True, 1), lambda x: x, real(0, 2), note="nothing")
+    yield Row(sorting.Sort(0, True, 1), lambda k, v: (np.sort(k), v[np.argsort(k, kind="stable")]), apart(5), real(5), note="one key")
+    yield Row(sorting.Sort(0, True, 1), lambda k, v: (np.sort(k), v[np.argsort(k, kind="stable")]), exactly([1.0, 0.0, 1.0, -0.0]), exactly([3.0, 4.0, 1.0, 2.0]), smooth=False, note="equals stay in order")
+    yield Row(sorting.Sort(0, True, 2), lambda k, v: (k[np.lexsort((v, k))], v[np.lexsort((v, k))]), exactly([2.0, 1.0, 2.0, 1.0]), apart(4), smooth=False, note="two keys")
 
     # indexing
     for at in ((0, 1), (7, -5)):

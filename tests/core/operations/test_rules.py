@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xlascope as xs
 from xlascope import settings
-from xlascope.dtypes import is_differentiable
+from xlascope.dtypes import float0, is_differentiable
 from xlascope.ir.jaxpr import ClosedJaxpr
 from xlascope.ir.markers import ZERO, LinearInput
 from xlascope.ir.operation import Operation, registered
@@ -150,7 +150,7 @@ def derivative_case(row: Any, dtype: str) -> tuple[Callable[..., list[Any]], lis
     random = np.random.default_rng(3)
     tangents = [direction(random, x) for x in primals]
     cotangents = [
-        direction(random, y) if is_differentiable(y.dtype) else np.zeros(y.shape, xs.dtypes.float0)
+        direction(random, y) if is_differentiable(y.dtype) else np.zeros(y.shape, float0)
         for y in map(np.asarray, function(*primals))
     ]
     return function, scalars(primals), tangents, cotangents

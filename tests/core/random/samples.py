@@ -45,8 +45,8 @@ def uniforms(lib, random, wide):
         yield f"uniform {shape}", random.uniform(key, shape)
     yield "uniform()", random.uniform(key)
     for dtype in ("float16", "bfloat16", "float32", *(["float64"] if wide else [])):
-        yield f"uniform {dtype}", random.uniform(key, (33,), dtype).astype("float32")
-        yield f"uniform {dtype} range", random.uniform(key, (33,), dtype, -2.5, 7.0).astype("float32")
+        yield f"uniform {dtype}", random.uniform(key, (33,), dtype)
+        yield f"uniform {dtype} range", random.uniform(key, (33,), dtype, -2.5, 7.0)
     yield "uniform with limits as arrays", random.uniform(key, (2, 3), minval=np.zeros(3), maxval=np.array([[1.0], [5.0]]))
     yield "uniform with integer limits", random.uniform(key, (5,), minval=-3, maxval=4)
     yield "gumbel", random.gumbel(key, (100,))
@@ -59,7 +59,7 @@ def normals(lib, random, wide):
     for shape in SHAPES:
         yield f"normal {shape}", random.normal(key, shape)
     for dtype in ("float16", "bfloat16", "float32", *(["float64"] if wide else [])):
-        yield f"normal {dtype}", random.normal(key, (333,), dtype).astype("float32")
+        yield f"normal {dtype}", random.normal(key, (333,), dtype)
     yield "normal, many", random.normal(key, (100_000,))
     yield "truncated_normal", random.truncated_normal(key, -2.0, 2.0, (1000,))
     yield "truncated_normal, arrays", random.truncated_normal(key, np.array([-1.0, 0.0, 3.0]), np.array([1.0, 0.5, 9.0]))
@@ -129,6 +129,6 @@ def transformed(lib, random, wide):
     yield "vmap over keys, categorical", lib.vmap(lambda k: random.categorical(k, np.zeros(9, "float32")))(keys)
     yield "vmap over keys, split", lib.vmap(random.split)(keys)
     yield "vmap over data", lib.vmap(random.fold_in, in_axes=(None, 0))(key, np.arange(4))
-    yield "jit(vmap(grad))", lib.jit(lib.vmap(lib.grad(lambda s, k: random.normal(k, ()) * s * s, 0), (None, 0)))(3.0, keys)
+    yield "jit(vmap(grad))", lib.jit(lib.vmap(lib.grad(lambda s, k: random.uniform(k, (), maxval=s), 0), (None, 0)))(3.0, keys)
     yield "grad of limits", lib.grad(lambda low: random.uniform(key, (), minval=low, maxval=2.0))(0.5)
     yield "grad of limits, vector", lib.jacrev(lambda high: random.uniform(key, (4,), maxval=high))(3.0)

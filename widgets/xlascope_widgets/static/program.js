@@ -51,7 +51,8 @@ export class Program {
     /** @type {Map<string, string>} */ this.parents = new Map();
     /** @type {Map<string, string>} */ this.passes = new Map();
     /** @type {Map<string, string[]>} */ this.lines = new Map();
-    /** @type {Map<string, string[]>} */ this.transposed = new Map();
+    /** The forward equation that each one transposes. @type {Map<string, string>} */ this.origins = new Map();
+    /** And the other way round. @type {Map<string, string[]>} */ this.transposed = new Map();
     /** @type {Map<string, Kernel[]>} */ this.kernelsOf = new Map();
     /** @type {Map<string, Kernel>} */ this.kernels = new Map();
     /** Seconds per call of each kernel, the mean over the devices that ran it. @type {Map<string, number>} */
@@ -74,11 +75,25 @@ export class Program {
       if (parent) this.parents.set(path, parent);
       this.passes.set(path, pass === "update" ? pass : own === "update" && parent ? "forward" : own);
       if (equation.src) push(this.lines, `${equation.src[0]}:${equation.src[1]}`, path);
-      if (equation.of) push(this.transposed, equation.of, path);
+      const of = this.originOf(equation, parent);
+      if (of) push(this.transposed, of, path);
       const start = this.order.push(path) - 1;
       for (const body of equation.bodies ?? []) this.indexLevel(body, path, this.passes.get(path) ?? "forward");
       this.extents.set(path, [start, this.order.length]);
     });
+  }
+
+  /** The forward equation that one transposes. A body that several calls share names the one in the first call: here it is
+   * the one in the call that this call transposes. @param {Equation} equation @param {string} parent @returns {string|undefined} */
+  originOf(equation, parent) {
+    const outer = this.origins.get(parent);
+    let of = equation.of;
+    if (of && outer && !Program.within(of, outer)) {
+      const own = [outer, ...of.split("/").slice(outer.split("/").length)].join("/");
+      if (this.equations.get(own)?.op === this.equations.get(of)?.op) of = own;
+    }
+    if (of) this.origins.set(equation.path, of);
+    return of;
   }
 
   /** @param {Kernel} kernel */

@@ -31,7 +31,7 @@ function lineKey(program, path) {
 
 /** The forward equation that this one transposes, and the backward ones that transpose this one. @param {any} program @param {string} path */
 function relatedTo(program, path) {
-  const of = program.equations.get(path)?.of;
+  const of = program.origins.get(path);
   return new Set([...(of ? [of] : []), ...(program.transposed.get(path) ?? [])]);
 }
 

@@ -25,9 +25,10 @@ export function literalText(text) {
 /** @param {any} program @param {any} equation */
 export function equationSub(program, equation) {
   const time = program.ownTime(equation.path);
+  const of = program.origins.get(equation.path);
   const parts = [];
-  if (equation.of && time != null) return `${seconds(time)} · of ${program.lineOf(equation.of) ?? "an unknown line"}`;
-  if (equation.of) parts.push(transposedWords(program, equation.of));
+  if (of && time != null) return `${seconds(time)} · of ${program.lineOf(of) ?? "an unknown line"}`;
+  if (of) parts.push(transposedWords(program, of));
   else if (equation.bodies) parts.push(plural(program.inside(equation.path).length - 1, "equation"));
   else if (time == null) parts.push(program.lineOf(equation.path) ?? "no source known");
   if (time != null) parts.push(seconds(time));
@@ -81,7 +82,8 @@ function timeWords(program, path, kernels) {
 function passWords(program, equation) {
   const role = equation.role ?? "forward";
   const word = role === "forward" && program.passes.get(equation.path) === "update" ? "update" : role;
-  return equation.of ? `${word}, ${transposedWords(program, equation.of)}` : word;
+  const of = program.origins.get(equation.path);
+  return of ? `${word}, ${transposedWords(program, of)}` : word;
 }
 
 /** The equation as the jaxpr prints it. @param {any} program @param {any} equation */

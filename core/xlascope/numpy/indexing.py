@@ -1,0 +1,366 @@
+"""``x[index]``: integers, slices, None, Ellipsis, integer arrays and known masks.
+
+An index is taken apart into a *form*, which says for each axis what happens and is static, and *operands*, the index values that
+may differ from call to call. Outside of any trace, start positions are operands, so that one compiled program serves ``x[0]``,
+``x[1]``, ``x[2]``…; inside a trace what is static stays static, and shows as ``slice`` and ``squeeze``. Indices beyond the end are
+clamped, as JAX does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..control.jit import Options, jit_function
+from ..errors import ConcretizationTypeError
+from ..operations import arithmetic as a
+from ..operations import elementwise as e
+from ..operations import indexing as ix
+from ..operations import shapes
+from ..trace.state import STATE
+from ..trace.tracer import Tracer
+from ..trace.values import aval_of
+from ..xla.backend import ArrayImpl
+from .together import together
+
+
+class NonConcreteBooleanIndexError(ConcretizationTypeError, IndexError):
+    """A mask that is only known when the program runs was used as an index: the size of the result would depend on it."""
+
+
+class Keep(NamedTuple):
+    """``count`` elements of an axis from ``start`` in steps of ``step``."""
+
+    start: int
+    count: int
+    step: int
+
+
+class At(NamedTuple):
+    """One element of an axis, at a static place (maybe beyond the ends); the axis goes."""
+
+    place: int
+
+
+class Block(NamedTuple):
+    """``count`` elements of an axis from a place that is an operand."""
+
+    count: int
+
+
+class Scalar(NamedTuple):
+    """One element of an axis, at a place that is an operand; the axis goes."""
+
+
+class Rows(NamedTuple):
+    """Elements at the places in an operand with axes of its own."""
+
+
+class New(NamedTuple):
+    """A new axis of size 1."""
+
+
+Item = Keep | At | Block | Scalar | Rows | New
+Form = tuple[Item, ...]
+
+
+# Taking an index apart ----------------------------------------------------------------------------------------------
+
+
+def parse(shape: tuple[int, ...], index: Any, *, eager: bool) -> tuple[Form, list[Any]]:
+    """The form and the operands of an index into an array of that shape."""
+    parts = _completed(shape, _parts(index))
+    # an index array needs its neighbours static
+    eager = eager and not any(getattr(part, "ndim", 0) for part in parts)
+    form: list[Item] = []
+    operands: list[Any] = []
+    sizes = iter(shape)
+    for part in parts:
+        if part is None:
+            form.append(New())
+            continue
+        item, operand = _item(part, next(sizes), eager)
+        form.append(item)
+        operands.extend(operand)
+    return tuple(form), operands
+
+
+def _parts(index: Any) -> list[Any]:
+    if isinstance(index, list):
+        raise TypeError(
+            "a list is no index; write x[jnp.array(indices)] for the elements at indices, or x[tuple(indices)] "
+            "for one index per axis"
+        )
+    parts: list[Any] = []
+    for part in index if isinstance(index, tuple) else (index,):
+        parts.extend(_mask(part) if _is_mask(part) else (part,))
+    return parts
+
+
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, (bool, np.bool_)) or getattr(part, "dtype", None) == np.bool_
+
+
+def _mask(part: Any) -> Sequence[Any]:
+    """A mask as index arrays, which needs its values."""
+    if isinstance(part, Tracer):
+        value = part.concrete()
+        if value is None:
+            raise NonConcreteBooleanIndexError(
+                f"a mask has to be known when it is an index, but {part!r} is traced: the shape of the result would depend on "
+                "its values. Use jnp.where(mask, x, 0) or jnp.where with three arguments, or x.at[...] with where."
+            )
+        part = value
+    mask = np.asarray(part)
+    if mask.ndim == 0:
+        raise NotImplementedError("indexing with a single truth value; use jnp.where(condition, x, y)")
+    return [places.astype(np.int32) for places in np.nonzero(mask)]
+
+
+def _completed(shape: tuple[int, ...], parts: list[Any]) -> list[Any]:
+    """The parts with Ellipsis written out: one part for each axis, besides the new ones."""
+    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index holds at most one Ellipsis")
+    used = sum(1 for part in parts if part is not None and part is not Ellipsis)
+    if used > len(shape):
+        raise IndexError(f"too many indices: the array has {len(shape)} axes, the index {used}")
+    rest = [slice(None)] * (len(shape) - used)
+    at = dots[0] if dots else len(parts)
+    return [*parts[:at], *rest, *parts[at + 1 :]]
+
+
+def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
+    if isinstance(part, slice):
+        return _slice_item(part, size, eager)
+    if isinstance(part, (int, np.integer)):
+        place = int(part)
+        if eager:
+            return Scalar(), [place]
+        return At(place + size if place < 0 else place), []
+    if isinstance(part, (Tracer, ArrayImpl, np.ndarray)):
+        dtype = part.dtype
+        if dtype.kind not in "iu":
+            raise TypeError(f"an index is made of integers, got an array of dtype {dtype.name}; convert it with astype(int)")
+        return (Rows() if len(part.shape) else Scalar()), [part]
+    if hasattr(part, "__index__"):
+        return _item(part.__index__(), size, eager)
+    fix = "; write jnp.array(...)" if isinstance(part, (list, tuple)) else ""
+    raise TypeError(f"an index is made of integers, slices, None, Ellipsis and integer arrays, got {part!r}{fix}")
+
+
+def _slice_item(part: slice, size: int, eager: bool) -> tuple[Item, list[Any]]:
+    try:
+        start, stop, step = part.indices(size)
+    except TypeError as error:
+        if not any(isinstance(bound, Tracer) for bound in (part.start, part.stop, part.step)):
+            raise
+        raise IndexError(
+            "the bounds of a slice have to be known when the program is traced, as they determine a shape. "
+            f"Use lax.dynamic_slice (a static size at a traced start). {error}"
+        ) from None
+    count = len(range(start, stop, step))
+    if count == 0:
+        return Keep(0, 0, 1), []
+    if eager and step == 1 and count < size:
+        return Block(count), [start]
+    return Keep(start, count, step), []
+
+
+# Applying it --------------------------------------------------------------------------------------------------------
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """``x[index]``.
+
+    >>> import xlascope.numpy as jnp
+    >>> x = jnp.arange(12).reshape(3, 4)
+    >>> print(x[1, ::-1], x[-1, 0], x[jnp.array([2, 0]), 1:3], sep="\\n")
+    [7 6 5 4]
+    8
+    [[ 9 10]
+     [ 1  2]]
+    """
+    if STATE.trace is None and index.__class__ is int and x.shape:
+        return _row(x, index)
+    return _general(x, index)
+
+
+def _general(x: Any, index: Any) -> Any:
+    eager = STATE.trace is None
+    form, operands = parse(x.shape, index, eager=eager)
+    if not operands and is_everything(form, x.shape):
+        return x
+    return _taken(x, operands, form=form) if eager else taken(x, operands, form)
+
+
+def is_everything(form: Form, shape: tuple[int, ...]) -> bool:
+    """Whether a form without operands keeps all elements in their order and adds no axis."""
+    return form == tuple(Keep(0, size, 1) for size in shape)
+
+
+def _one_row(x: Any, i: Any) -> Any:
+    return taken(x, [i], (Scalar(), *(Keep(0, size, 1) for size in x.shape[1:])))
+
+
+_one_row.__name__ = "row"
+_row = jit_function(_one_row, Options())
+
+
+def taken(x: Any, operands: Sequence[Any], form: Form) -> Any:
+    """The elements that a form and its operands say."""
+    x = sliced(x, form)
+    if any(isinstance(item, Rows) for item in form):
+        x = shapes.expand_dims(x, new_axes(form))
+        indices, axes, place = index_rows(x, operands, form)
+        return gathered(x, indices, axes, place)
+    if operands:
+        x = _blocks(x, operands, form)
+    kept = [item for item in form if not isinstance(item, New)]
+    x = shapes.squeeze(x, tuple(i for i, item in enumerate(kept) if isinstance(item, (At, Scalar))))
+    result = [item for item in form if not isinstance(item, (At, Scalar))]
+    return shapes.expand_dims(x, tuple(i for i, item in enumerate(result) if isinstance(item, New)))
+
+
+_taken = together("form")(taken)
+
+
+def new_axes(form: Form) -> tuple[int, ...]:
+    """Where a form has new axes, counted with all others."""
+    return tuple(i for i, item in enumerate(form) if isinstance(item, New))
+
+
+def sliced(x: Any, form: Form) -> Any:
+    """The static part of a form: slices, and elements at static places with their axes left in."""
+    shape = aval_of(x).shape
+    items = [item for item in form if not isinstance(item, New)]
+    bounds = [bounds_of(item, size) for item, size in zip(items, shape, strict=True)]
+    if any(bound != (0, size, 1) for bound, size in zip(bounds, shape, strict=True)):
+        starts, limits, steps = zip(*bounds, strict=True)
+        x = shapes.slice_(x, starts, limits, steps)
+    back = backwards(form)
+    return shapes.rev(x, back) if back else x
+
+
+def backwards(form: Form) -> tuple[int, ...]:
+    """The operand's axes that a form reverses."""
+    items = [item for item in form if not isinstance(item, New)]
+    return tuple(i for i, item in enumerate(items) if isinstance(item, Keep) and item.step < 0)
+
+
+def bounds_of(item: Item, size: int) -> tuple[int, int, int]:
+    """First, limit and stride of a static item, first being the lower end of a slice that goes backwards."""
+    if isinstance(item, At):
+        if size == 0:
+            raise IndexError("an axis without elements has no element to index")
+        place = min(max(item.place, 0), size - 1)
+        return place, place + 1, 1
+    if not isinstance(item, Keep):
+        return 0, size, 1
+    if item.count == 0:
+        return 0, 0, 1
+    last = item.start + (item.count - 1) * item.step
+    low, high = min(item.start, last), max(item.start, last)
+    return low, high + 1, 1 if item.count == 1 else max(item.step, -item.step)
+
+
+def _blocks(x: Any, operands: Sequence[Any], form: Form) -> Any:
+    shape = aval_of(x).shape
+    given = iter(operands)
+    starts: list[Any] = []
+    sizes: list[int] = []
+    for item, size in zip((item for item in form if not isinstance(item, New)), shape, strict=True):
+        if isinstance(item, Scalar):
+            if size == 0:
+                raise IndexError("an axis without elements has no element to index")
+            starts.append(from_behind(next(given), size))
+            sizes.append(1)
+        elif isinstance(item, Block):
+            starts.append(as_index(next(given)))
+            sizes.append(item.count)
+        else:
+            starts.append(0)
+            sizes.append(size)
+    return ix.dynamic_slice(x, _one_dtype(starts), sizes)
+
+
+def _one_dtype(starts: list[Any]) -> list[Any]:
+    """The starts of a block in one integer dtype."""
+    given = {aval_of(s).dtype for s in starts if s.__class__ is not int}
+    dtype = given.pop() if len(given) == 1 else np.dtype("int32")
+    return [dtype.type(s) if s.__class__ is int else e.convert_element_type(s, dtype) for s in starts]
+
+
+def as_index(i: Any) -> Any:
+    """An integer operand in a dtype that XLA takes for an index."""
+    aval = aval_of(i)
+    if isinstance(i, (int, np.integer)):
+        return np.int32(i)
+    if isinstance(i, np.ndarray):
+        return i.astype(np.int32)
+    return e.convert_element_type(i, np.int32) if aval.dtype.itemsize < 4 or aval.weak_type else i
+
+
+def from_behind(i: Any, size: int) -> Any:
+    """Negative indices counted from the end."""
+    i = as_index(i)
+    if isinstance(i, (np.ndarray, np.generic)):
+        return np.where(i < 0, i + np.int32(size), i).astype(np.int32)
+    if aval_of(i).dtype.kind == "u":
+        return i
+    return a.select(a.lt(i, 0), a.add(i, size), i)
+
+
+# Index arrays -------------------------------------------------------------------------------------------------------
+
+
+def index_rows(x: Any, operands: Sequence[Any], form: Form) -> tuple[Any, tuple[int, ...], int]:
+    """The coordinates for a gather or scatter, the axes of ``x`` they stand for, and where their axes go in the result.
+
+    The form's new axes are in ``x`` already, and its static slices are taken; elements at static places are coordinates, too.
+    """
+    shape = aval_of(x).shape
+    given = iter(operands)
+    columns: list[Any] = []
+    axes: list[int] = []
+    for axis, item in enumerate(form):
+        if isinstance(item, (Rows, Scalar)):
+            columns.append(from_behind(next(given), shape[axis]))
+            axes.append(axis)
+        elif isinstance(item, At):
+            columns.append(np.int32(0))
+            axes.append(axis)
+    together_ = axes == list(range(axes[0], axes[-1] + 1))
+    return coordinates(columns), tuple(axes), axes[0] if together_ else 0
+
+
+def coordinates(columns: Sequence[Any]) -> Any:
+    """Index arrays, broadcast together, as the coordinates of a gather: along a last axis."""
+    shape = np.broadcast_shapes(*(aval_of(c).shape for c in columns))
+    dtype = np.dtype("int32")
+    spread = []
+    for c in columns:
+        own = aval_of(c).shape
+        c = c.astype(dtype) if isinstance(c, (np.ndarray, np.generic)) else e.convert_element_type(c, dtype)
+        lead = len(shape) - len(own)
+        spread.append(shapes.broadcast_in_dim(c, (*shape, 1), range(lead, len(shape))))
+    return shapes.concatenate(spread, len(shape))
+
+
+def window_axes(rank: int, indices: Any, axes: tuple[int, ...], place: int) -> tuple[int, ...]:
+    """The axes of a gather's result that come from the operand and not from the indices."""
+    count = len(aval_of(indices).shape) - 1
+    total = rank - len(axes) + count
+    return tuple(axis for axis in range(total) if not place <= axis < place + count)
+
+
+def gathered(x: Any, indices: Any, axes: tuple[int, ...], place: int) -> Any:
+    """The elements of ``x`` at coordinates that stand for ``axes``; the indices' axes begin at ``place`` of the result."""
+    shape = aval_of(x).shape
+    sizes = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+    numbers = ix.GatherDimensionNumbers(window_axes(len(shape), indices, axes, place), axes, axes)
+    if any(shape[axis] == 0 for axis in axes) and aval_of(indices).size:
+        raise IndexError("an axis without elements has no element to index")
+    return ix.gather(x, indices, numbers, sizes)

@@ -1,0 +1,103 @@
+"""Elements at the places in an index array, along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..operations import indexing as ix
+from ..operations import shapes
+from ..trace.values import aval_of
+from . import ufuncs
+from .indexing import as_index, coordinates, from_behind, gathered
+from .promotion import as_dtype
+from .shaping import axis_of, broadcast_to, ravel, shape_of
+from .together import together
+from .updates import default_fill
+
+
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str | None = None,
+    unique_indices: bool = False, indices_are_sorted: bool = False, fill_value: Any = None,
+) -> Any:  # fmt: skip
+    """The elements at ``indices`` along an axis, or of the flattened array (None).
+
+    Beyond the ends: NaN (``mode="fill"``, the default), the last element (``"clip"``), or counted on from the
+    front (``"wrap"``).
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.take(jnp.array([1.0, 2.0, 3.0]), jnp.array([2, -1, 5])))
+    [ 3.  3. nan]
+    """
+    return _take(a, indices, fill_value, axis=axis, mode=mode or "fill")
+
+
+@together("axis", "mode")
+def _take(a: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) -> Any:
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = axis_of(axis, len(shape_of(a)))
+    size = shape_of(a)[axis]
+    places = _placed(indices, size, mode)
+    found = gathered(a, coordinates([places]), (axis,), axis)
+    if mode != "fill":
+        return found
+    inside = _inside(indices, size)
+    rest = len(shape_of(a)) - axis - 1
+    spread = shapes.expand_dims(inside, tuple(range(len(shape_of(inside)), len(shape_of(inside)) + rest)))
+    return _filled(found, spread, fill_value)
+
+
+def _placed(indices: Any, size: int, mode: str) -> Any:
+    if mode == "wrap":
+        return ufuncs.remainder(as_index(indices), size)
+    if mode == "clip":
+        return as_index(indices)
+    return from_behind(indices, size)
+
+
+def _inside(indices: Any, size: int) -> Any:
+    i = as_index(indices)
+    return ufuncs.bitwise_and(ufuncs.greater_equal(i, -size), ufuncs.less(i, size))
+
+
+def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
+    dtype = aval_of(found).dtype
+    value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    return ufuncs.where(broadcast_to(inside, shape_of(found)), found, value)
+
+
+def take_along_axis(
+    arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None, fill_value: Any = None
+) -> Any:
+    """For each place of ``indices`` the element of ``arr`` at that index along ``axis`` and at the place's own other coordinates.
+
+    >>> import xlascope.numpy as jnp
+    >>> x = jnp.array([[10, 20], [30, 40]])
+    >>> print(jnp.take_along_axis(x, jnp.array([[1], [0]]), axis=1))
+    [[20]
+     [30]]
+    """
+    return _take_along_axis(arr, indices, fill_value, axis=axis, mode=mode or "fill")
+
+
+@together("axis", "mode")
+def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) -> Any:
+    if axis is None:
+        arr, indices, axis = ravel(arr), ravel(indices), 0
+    shape, own = shape_of(arr), shape_of(indices)
+    if len(shape) != len(own):
+        raise ValueError(f"take_along_axis takes an array and indices of one rank, got shapes {shape} and {own}")
+    if aval_of(indices).dtype.kind not in "iu":
+        raise TypeError(f"take_along_axis takes integer indices, got {aval_of(indices).dtype.name}")
+    axis = axis_of(axis, len(shape))
+    lead = np.broadcast_shapes(*((s[:axis] + (1,) + s[axis + 1 :]) for s in (shape, own)))
+    arr = broadcast_to(arr, (*lead[:axis], shape[axis], *lead[axis + 1 :]))
+    indices = broadcast_to(indices, (*lead[:axis], own[axis], *lead[axis + 1 :]))
+    # the other axes are batch axes of the gather: no coordinates have to be made for them
+    batch = tuple(i for i in range(len(shape)) if i != axis)
+    numbers = ix.GatherDimensionNumbers((), (axis,), (axis,), batch, batch)
+    places = shapes.expand_dims(as_index(_placed(indices, shape[axis], mode)), (len(shape),))
+    found = ix.gather(arr, places, numbers, (1,) * len(shape))
+    return _filled(found, _inside(indices, shape[axis]), fill_value) if mode == "fill" else found

@@ -1,0 +1,310 @@
+"""``x.at[index].set(y)`` and its relatives: an array like ``x`` with some elements changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import is_floating
+from ..operations import indexing as ix
+from ..operations import shapes
+from ..trace.bind import bind1
+from ..trace.state import STATE
+from ..trace.values import aval_of
+from . import ufuncs
+from .indexing import (
+    At,
+    Form,
+    New,
+    Rows,
+    Scalar,
+    backwards,
+    bounds_of,
+    coordinates,
+    gathered,
+    index_rows,
+    new_axes,
+    parse,
+    sliced,
+    taken,
+    window_axes,
+)
+from .promotion import as_dtype
+from .shaping import broadcast_to
+from .together import together
+
+
+class IndexUpdate:
+    """What ``x.at`` gives: index it, then say what to do there."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> IndexUpdateAt:
+        return IndexUpdateAt(self._array, index)
+
+    def __repr__(self) -> str:
+        return f"{self._array!r}.at"
+
+
+class IndexUpdateAt:
+    """An array and an index; the methods give new arrays, the given one stays as it is.
+
+    Indices beyond the end change nothing. Where an index array names an element several times, ``add`` adds all its values,
+    and ``set`` keeps one of them.
+    """
+
+    __slots__ = ("_array", "_index")
+
+    def __init__(self, array: Any, index: Any) -> None:
+        self._array = array
+        self._index = index
+
+    def get(self, *, mode: str | None = None, fill_value: Any = None, **hints: Any) -> Any:
+        """The elements; beyond the end, with ``mode="fill"``, ``fill_value`` (NaN), else the last one."""
+        if mode in ("fill", "drop"):
+            return get_filled(self._array, self._index, fill_value)
+        return self._array[self._index]
+
+    def set(self, values: Any, **hints: Any) -> Any:
+        """The array with ``values`` at the index.
+
+        >>> import xlascope.numpy as jnp
+        >>> print(jnp.zeros(3).at[1].set(5.0))
+        [0. 5. 0.]
+        """
+        return self._changed("set", values)
+
+    def add(self, values: Any, **hints: Any) -> Any:
+        """The array with ``values`` added at the index.
+
+        >>> import xlascope.numpy as jnp
+        >>> print(jnp.zeros(3).at[jnp.array([0, 0])].add(1.0))
+        [2. 0. 0.]
+        """
+        return self._changed("add", values)
+
+    def subtract(self, values: Any, **hints: Any) -> Any:
+        """The array with ``values`` subtracted at the index."""
+        return self._changed("add", ufuncs.negative(values))
+
+    def multiply(self, values: Any, **hints: Any) -> Any:
+        """The array with the elements at the index multiplied by ``values``."""
+        return self._changed("multiply", values)
+
+    mul = multiply
+
+    def divide(self, values: Any, **hints: Any) -> Any:
+        """The array with the elements at the index divided by ``values``."""
+        return self._changed("divide", values)
+
+    def power(self, values: Any, **hints: Any) -> Any:
+        """The array with the elements at the index raised to the power ``values``."""
+        return self._changed("power", values)
+
+    def min(self, values: Any, **hints: Any) -> Any:
+        """The array with the smaller of element and value at the index."""
+        return self._changed("min", values)
+
+    def max(self, values: Any, **hints: Any) -> Any:
+        """The array with the larger of element and value at the index."""
+        return self._changed("max", values)
+
+    def apply(self, ufunc: Callable[[Any], Any], **hints: Any) -> Any:
+        """The array with ``ufunc`` applied to the elements at the index."""
+        return self.set(ufunc(self._array[self._index]))
+
+    def _changed(self, how: str, values: Any) -> Any:
+        x = self._array
+        eager = STATE.trace is None
+        form, operands = parse(x.shape, self._index, eager=False)
+        if not eager:
+            return changed(x, operands, values, form, how)
+        return _changed(x, *_moved_out(form, operands), values, how)
+
+
+#: An index that is beyond the end of every axis.
+_NOWHERE = 2**31 - 1
+
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "set": lambda old, new: new,
+    "add": ufuncs.add,
+    "multiply": ufuncs.multiply,
+    "divide": ufuncs.true_divide,
+    "power": ufuncs.power,
+    "min": ufuncs.minimum,
+    "max": ufuncs.maximum,
+}
+
+
+def _moved_out(form: Form, operands: Sequence[Any]) -> tuple[list[Any], Form]:
+    """Static places as operands, so that one compiled program serves all of them."""
+    given = iter(operands)
+    out: list[Any] = []
+    items = []
+    for item in form:
+        if isinstance(item, At):
+            out.append(item.place if item.place >= 0 else _NOWHERE)
+            items.append(Scalar())
+        else:
+            items.append(item)
+            out.extend([next(given)] if isinstance(item, (Rows, Scalar)) else [])
+    return out, tuple(items)
+
+
+def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str) -> Any:
+    """``x`` with the elements at an index combined with ``values``."""
+    shape = x.shape
+    items = [item for item in form if not isinstance(item, New)]
+    if any(isinstance(i, At) and not 0 <= i.place < size for i, size in zip(items, shape, strict=True)):
+        return x
+    if not operands:
+        old = None if how == "set" else taken(x, (), form)
+        wanted = _result_shape(form, shape)
+        return _put_back(x, form, _new_values(how, old, values, wanted, x.dtype), whole=False)
+    part = shapes.expand_dims(sliced(x, form), new_axes(form))
+    indices, axes, place = index_rows(part, operands, form)
+    made = _scattered(part, indices, axes, place, values, how)
+    return _put_back(x, form, shapes.squeeze(made, new_axes(form)), whole=True)
+
+
+_changed_together = together("how", "form")(changed)
+
+
+def _changed(x: Any, operands: list[Any], form: Form, values: Any, how: str) -> Any:
+    return _changed_together(x, operands, values, form=form, how=how)
+
+
+def _new_values(how: str, old: Any, values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    new = as_dtype(_COMBINE[how](old, values), dtype)
+    if aval_of(new).size == 1 and len(aval_of(new).shape) > len(shape):
+        new = shapes.reshape(new, ())
+    return broadcast_to(new, shape)
+
+
+def _result_shape(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of ``x[index]`` for a form without operands."""
+    sizes = iter(shape)
+    result = []
+    for item in form:
+        if isinstance(item, New):
+            result.append(1)
+            continue
+        size = next(sizes)
+        if not isinstance(item, At):
+            first, limit, step = bounds_of(item, size)
+            result.append(-(-(limit - first) // step))
+    return tuple(result)
+
+
+def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: Any, how: str) -> Any:
+    aval = aval_of(x)
+    window = window_axes(aval.ndim, indices, axes, place)
+    numbers = ix.ScatterDimensionNumbers(window, axes, axes)
+    kept = iter([size for axis, size in enumerate(aval.shape) if axis not in axes])
+    lead = iter(aval_of(indices).shape[:-1])
+    total = len(window) + len(aval_of(indices).shape) - 1
+    wanted = tuple(next(kept) if axis in window else next(lead) for axis in range(total))
+    if how == "add":
+        updates = _new_values("set", None, values, wanted, aval.dtype)
+        return bind1(ix.ScatterAdd(numbers, "drop"), x, indices, updates)
+    old = None if how == "set" else gathered(x, indices, axes, place)
+    return bind1(ix.Scatter(numbers, "drop"), x, indices, _new_values(how, old, values, wanted, aval.dtype))
+
+
+def _put_back(x: Any, form: Form, part: Any, *, whole: bool) -> Any:
+    """``x`` with the static part of a form replaced; ``whole`` when ``part`` has all of ``x``'s axes and no new ones."""
+    shape = x.shape
+    items = [item for item in form if not isinstance(item, New)]
+    if not whole:
+        part = shapes.squeeze(part, tuple(i for i, item in enumerate(_with_axes(form)) if isinstance(item, New)))
+        part = shapes.expand_dims(part, tuple(i for i, item in enumerate(items) if isinstance(item, At)))
+    back = backwards(form)
+    part = shapes.rev(part, back) if back else part
+    bounds = [bounds_of(item, size) for item, size in zip(items, shape, strict=True)]
+    if aval_of(part).shape == shape:
+        return part
+    if not aval_of(part).size:
+        return x
+    if all(step == 1 for _, _, step in bounds):
+        return ix.dynamic_update_slice(x, part, [first for first, _, _ in bounds])
+    return _put_spread(x, part, bounds)
+
+
+def _with_axes(form: Form) -> Form:
+    """The items that leave an axis in the result."""
+    return tuple(item for item in form if not isinstance(item, At))
+
+
+def _put_spread(x: Any, part: Any, bounds: Sequence[tuple[int, int, int]]) -> Any:
+    """``x`` with ``part`` at places that lie apart: a scatter with one index column per axis that is not kept whole."""
+    shape = x.shape
+    axes = tuple(i for i, (bound, size) in enumerate(zip(bounds, shape, strict=True)) if bound != (0, size, 1))
+    columns = [
+        np.arange(*bounds[axis], dtype=np.int32).reshape([-1 if i == j else 1 for j in range(len(axes))])
+        for i, axis in enumerate(axes)
+    ]
+    indices = coordinates(columns)
+    rest = tuple(i for i in range(len(shape)) if i not in axes)
+    numbers = ix.ScatterDimensionNumbers(window_axes(len(shape), indices, axes, 0), axes, axes)
+    return bind1(ix.Scatter(numbers, "drop"), x, indices, shapes.transpose(part, (*axes, *rest)))
+
+
+# Out of bounds ------------------------------------------------------------------------------------------------------
+
+
+def get_filled(x: Any, index: Any, fill_value: Any = None) -> Any:
+    """``x[index]`` with ``fill_value`` where an index is beyond the end."""
+    form, operands = parse(x.shape, index, eager=False)
+    out, form = _moved_out(form, operands)
+    return _get_filled(x, out, fill_value, form=form)
+
+
+@together("form")
+def _get_filled(x: Any, operands: list[Any], fill_value: Any, form: Form) -> Any:
+    found = taken(x, operands, form)
+    if not operands:
+        return found
+    inside = np.ones((), bool)
+    probe = _changed_inside(x, operands, form)
+    value = default_fill(aval_of(x).dtype) if fill_value is None else as_dtype(fill_value, aval_of(x).dtype)
+    del inside
+    return ufuncs.where(probe, found, value)
+
+
+def _changed_inside(x: Any, operands: list[Any], form: Form) -> Any:
+    """Whether each element of ``x[index]`` is inside the array."""
+    sizes = iter(x.shape)
+    given = iter(operands)
+    tests = []
+    for item in form:
+        if isinstance(item, New):
+            continue
+        size = next(sizes)
+        if isinstance(item, (Rows, Scalar)):
+            i = next(given)
+            tests.append(ufuncs.bitwise_and(ufuncs.greater_equal(i, -size), ufuncs.less(i, size)))
+    inside = tests[0]
+    for test in tests[1:]:
+        inside = ufuncs.bitwise_and(inside, test)
+    count = len(aval_of(inside).shape)
+    places = [i for i, item in enumerate(form) if isinstance(item, (Rows, Scalar))]
+    place = places[0] if places == list(range(places[0], places[-1] + 1)) else 0
+    after = sum(1 for i, item in enumerate(form) if not isinstance(item, (Rows, Scalar, At)) and (place == 0 or i > place))
+    if place == 0:
+        after = sum(1 for item in form if not isinstance(item, (Rows, Scalar, At)))
+    return shapes.expand_dims(inside, tuple(range(count, count + after)))
+
+
+def default_fill(dtype: np.dtype[Any]) -> Any:
+    """What stands for no value: NaN, the smallest of the signed integers, the largest of the unsigned ones, true."""
+    if is_floating(dtype):
+        return np.asarray(np.nan).astype(dtype)[()]
+    if dtype.kind == "b":
+        return np.True_
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.max if dtype.kind == "u" else limits.min)
