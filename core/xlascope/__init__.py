@@ -48,11 +48,24 @@ _HOMES = {
         "xla.backend",
     ),
     **dict.fromkeys(["config", "disable_jit", "enable_x64"], "settings"),
+    **dict.fromkeys(
+        [
+            "tree_all",
+            "tree_flatten",
+            "tree_leaves",
+            "tree_map",
+            "tree_multimap",
+            "tree_reduce",
+            "tree_structure",
+            "tree_transpose",
+            "tree_unflatten",
+        ],
+        "tree_util",
+    ),
     "Array": "lax.array",
 }
 _MODULES = frozenset(
     [
-        "config_module",
         "dtypes",
         "errors",
         "inspect",
@@ -69,7 +82,7 @@ _MODULES = frozenset(
     ]
 )
 #: Modules that need no arrays: loading them does not load the method table (and does not boot anything but pytrees).
-_APART = frozenset(["dtypes", "errors", "records", "tree"])
+_APART = frozenset(["dtypes", "errors", "records", "tree", "tree_util"])
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import collections
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -16,6 +18,8 @@ __all__ = [
     "Partial",
     "PyTreeDef",
     "SequenceKey",
+    "all",
+    "broadcast",
     "flatten",
     "flatten_with_path",
     "keystr",
@@ -24,16 +28,20 @@ __all__ = [
     "map",
     "map_with_path",
     "reduce",
+    "reduce_associative",
     "register_dataclass",
     "register_pytree_node",
     "register_pytree_node_class",
     "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
     "structure",
     "transpose",
     "unflatten",
 ]
 
 IsLeaf = Callable[[Any], bool] | None
+_NOTHING: Any = object()
 
 
 def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
@@ -83,6 +91,45 @@ def reduce(function: Callable[[Any, Any], Any], tree: Any, *initializer: Any, is
     return functools.reduce(function, leaves(tree, is_leaf), *initializer)
 
 
+def reduce_associative(
+    operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _NOTHING, is_leaf: IsLeaf = None
+) -> Any:
+    """Fold the leaves of a tree in pairs, then the pairs' results; ``identity`` is the result without leaves.
+
+    >>> reduce_associative(lambda x, y: x + y, ["a", ("b", "c"), "d"])
+    'abcd'
+    """
+    values = leaves(tree, is_leaf)
+    if not values:
+        if identity is _NOTHING:
+            raise TypeError("reduce_associative of a tree without leaves needs an identity")
+        return identity
+    while len(values) > 1:
+        pairs = [operation(x, y) for x, y in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[len(pairs) * 2 :]
+    return values[0]
+
+
+def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
+    """Whether all leaves of a tree are true.
+
+    >>> all({"a": True, "b": [1, 2]})
+    True
+    """
+    return builtins.all(leaves(tree, is_leaf))
+
+
+def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
+    """A tree like ``full_tree`` in which each leaf of ``prefix_tree`` stands for the whole part below it.
+
+    >>> broadcast({"a": 1, "b": 2}, {"a": [0, 0], "b": 0})
+    {'a': [1, 1], 'b': 2}
+    """
+    given, treedef = flatten(prefix_tree, is_leaf)
+    parts = treedef.flatten_up_to(full_tree)
+    return treedef.unflatten([map(lambda _, x=x: x, part) for x, part in zip(given, parts, strict=True)])
+
+
 def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
     """Turn a tree of trees inside out: from ``outer[inner[leaf]]`` to ``inner[outer[leaf]]``."""
     flat, found = flatten(pytree_to_transpose)
@@ -111,13 +158,21 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
     return treedef.unflatten([f(path, leaf, *parts) for (path, leaf), *parts in zip(pairs, *others, strict=True)])
 
 
-def keystr(keys: Iterable[Any]) -> str:
-    """The text of a path of keys, as in ``['w'][0].bias``.
+def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
+    """The text of a path of keys, as in ``['w'][0].bias``; ``simple`` leaves brackets, quotes and dots out.
 
-    >>> keystr(leaves_with_path({"w": [1]})[0][0])
-    "['w'][0]"
+    >>> path = leaves_with_path({"w": [1]})[0][0]
+    >>> keystr(path), keystr(path, simple=True, separator="/")
+    ("['w'][0]", 'w/0')
     """
-    return "".join(str(key) for key in keys)
+    return separator.join(_simple(key) if simple else str(key) for key in keys)
+
+
+def _simple(key: Any) -> str:
+    for attribute in ("key", "idx", "name"):
+        if hasattr(key, attribute):
+            return str(getattr(key, attribute))
+    return str(key)
 
 
 def register_pytree_node(
@@ -151,9 +206,43 @@ def register_pytree_node_class(cls: type) -> type:
     return cls
 
 
-def register_dataclass(nodetype: type, data_fields: Iterable[str], meta_fields: Iterable[str] = ()) -> type:
-    """Make a dataclass a container of its ``data_fields``; its ``meta_fields`` belong to the structure."""
-    default_registry.register_dataclass_node(nodetype, list(data_fields), list(meta_fields))
+def register_pytree_with_keys_class(cls: type) -> type:
+    """Class decorator: like :func:`register_pytree_node_class`, for a class that has ``tree_flatten_with_keys`` too."""
+    flatten_func = (lambda node: node.tree_flatten()) if hasattr(cls, "tree_flatten") else None
+    register_pytree_with_keys(cls, lambda node: node.tree_flatten_with_keys(), cls.tree_unflatten, flatten_func)  # type: ignore[attr-defined]
+    return cls
+
+
+def register_static(cls: type) -> type:
+    """Class decorator: objects of the class have no leaves, they belong to the structure (and need a hash)."""
+    register_pytree_node(cls, lambda node: ((), node), lambda node, _: node)
+    return cls
+
+
+def register_dataclass(
+    nodetype: type,
+    data_fields: Iterable[str] | None = None,
+    meta_fields: Iterable[str] | None = None,
+    drop_fields: Iterable[str] = (),
+) -> type:
+    """Make a dataclass a container of its ``data_fields``; its ``meta_fields`` belong to the structure.
+
+    Without them, fields with ``metadata={"static": True}`` are meta, and the others data. Works as a decorator.
+    Raises ValueError when the two do not name just the fields that ``__init__`` takes.
+    """
+    fields = [f for f in dataclasses.fields(nodetype) if f.init] if dataclasses.is_dataclass(nodetype) else None
+    if data_fields is None or meta_fields is None:
+        if fields is None:
+            raise TypeError(f"{nodetype.__name__} is no dataclass: say which are its data_fields and meta_fields")
+        meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
+        data_fields = [f.name for f in fields if f.name not in meta_fields]
+    data, meta = list(data_fields), list(meta_fields)
+    if fields is not None and {f.name for f in fields} - set(drop_fields) != {*data, *meta}:
+        names = sorted({f.name for f in fields} - set(drop_fields))
+        raise ValueError(
+            f"{nodetype.__name__}: data_fields and meta_fields have to name {names}, got {data} and {meta}"
+        )
+    default_registry.register_dataclass_node(nodetype, data, meta)
     return nodetype
 
 

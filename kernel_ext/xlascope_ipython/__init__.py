@@ -1,1 +1,24 @@
-"""The notebook side of xlascope: magics, cell hooks and the live session behind `%load_ext xlascope`."""
+"""The notebook side of xlascope: magics, cell hooks and the live session behind ``%load_ext xlascope``."""
+
+from __future__ import annotations
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from .extension import Extension
+
+__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+
+_loaded: dict[int, Extension] = {}
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Watch the cells of this shell, and give it the magics; loading twice is harmless."""
+    if id(shell) not in _loaded:
+        _loaded[id(shell)] = Extension(shell)
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Leave the shell and the engine as they were before loading."""
+    extension = _loaded.pop(id(shell), None)
+    if extension is not None:
+        extension.unload()

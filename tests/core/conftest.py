@@ -40,13 +40,17 @@ def programs() -> Callable[[Path], ModuleType]:
 
 @pytest.fixture(scope="session")
 def jax_says(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
-    """``jax_says(path, "function", enable_x64="1")``: what a program gives with jax as the library (pickled NumPy values)."""
+    """What a program gives with jax as the library: ``jax_says(path, "function", enable_x64="1")``."""
     folder = tmp_path_factory.mktemp("oracle")
 
     def run(path: Path, function: str, **settings: str) -> Any:
         environment = {**os.environ, "JAX_PLATFORMS": "cpu", **{f"JAX_{k.upper()}": v for k, v in settings.items()}}
         done = subprocess.run(
-            [sys.executable, "-c", _RUN, str(path), function], cwd=folder, capture_output=True, env=environment, timeout=280
+            [sys.executable, "-c", _RUN, str(path), function],
+            cwd=folder,
+            capture_output=True,
+            env=environment,
+            timeout=280,
         )
         assert done.returncode == 0, done.stderr.decode()
         return pickle.loads(done.stdout)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
 from ..runtime.boot import post_hook
 from .quiet import inspecting
+
+_log = logging.getLogger(__name__)
 
 Hook = Callable[[Any, Any, Any, Any], None]
 Count = Callable[[], dict[Any, int]]
@@ -43,6 +46,14 @@ class CallCounter:
         return self._read()
 
 
+def _guarded(first: Callable[[Any], None], function: Any) -> None:
+    """An exception here would come out of the user's call: it is logged instead."""
+    try:
+        first(function)
+    except Exception:
+        _log.exception("telling of a first call failed")
+
+
 def _counting(first: Callable[[Any], None]) -> tuple[Hook, Count]:
     """The hook, and what reads it.
 
@@ -70,7 +81,7 @@ def _counting(first: Callable[[Any], None]) -> tuple[Hook, Count]:
             counts[before] = counts.get(before, 0) + passed
         if function not in counts:
             counts[function] = 0
-            first(function)
+            _guarded(first, function)
 
     def read() -> dict[Any, int]:
         found = dict(counts)

@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import records
 from ..records.profiles import read_profile
-from ..xla.profile import SHORTEST, ProfilerInUseError, Window, next_pause, next_window
+from ..xla.profile import ProfilerInUseError, Window, first_window, next_pause, next_window
 from .calls import CallCounter
 from .programs import jitted_of, known_records
 from .quiet import inspecting
@@ -23,9 +23,9 @@ from .running import Running
 _log = logging.getLogger(__name__)
 
 #: Seconds between two looks at the counts, and before the first.
-TICK, FIRST_TICK = 0.2, 0.03
-#: The first window, in seconds: long enough for a step of a small model.
-FIRST_WINDOW = 4 * SHORTEST
+TICK, FIRST_TICK = 0.5, 0.03
+#: Windows become rarer the more has been seen, until the pauses are so many times as long.
+SELDOM = 4
 #: How long `stop` waits for a window to close.
 PATIENCE = 0.1
 
@@ -58,8 +58,9 @@ class Sampler:
         self._thread: threading.Thread | None = None
         self._subscription: records.Subscription | None = None
         self._looked = time.perf_counter()
-        self._window = FIRST_WINDOW
+        self._window = 0.0
         self._not_before = 0.0
+        self._looks = 0
         self._busy = self._over = False
 
     def start(self) -> None:
@@ -94,9 +95,8 @@ class Sampler:
                 self._first(function)
 
     def _receive(self, record: records.Record) -> None:
-        if isinstance(record, records.Compiled):
-            with self._lock:
-                self._running.compiled(record)
+        with self._lock:
+            self._running.know(record)
         if inspecting():
             return
         match record:
@@ -133,14 +133,18 @@ class Sampler:
             elapsed, self._looked = now - self._looked, now
             self._running.count(self._counter.counts(), elapsed)
             found = self._running.news()
-            unknown = [traced for number, traced in self._running.met.items() if number not in self._told]
-            self._told.update(self._running.met)
-        self._tell([*(record for traced in unknown for record in known_records(traced)), *found])
+            unknown = [traced for traced in self._running.called_programs() if traced.number not in self._told]
+            self._told.update(traced.number for traced in unknown)
+        known = [record for traced in unknown for record in known_records(traced)]
+        for record in known:
+            self._running.know(record)
+        self._tell([*known, *found])
         return bool(found)
 
     def _look(self) -> None:
         """Open a window, and tell what it saw."""
-        began = time.perf_counter()
+        began = time.thread_time()
+        self._window = self._window or first_window(*self._running.pace())
         try:
             with Window() as opened:
                 watching = time.perf_counter()
@@ -155,8 +159,10 @@ class Sampler:
             found = self._running.news()
         self._window = next_window(self._window, profiles)
         self._busy = bool(profiles)
-        now = time.perf_counter()
-        self._not_before = now + next_pause(now - began - watched)
+        if profiles:  # an empty window was cheap, and the next one is twice as long
+            self._looks += 1
+            pause = next_pause(time.thread_time() - began) * min(self._looks, SELDOM)
+            self._not_before = time.perf_counter() + pause
         self._tell(found)
 
     def _blocked(self, error: ProfilerInUseError) -> None:

@@ -33,7 +33,7 @@ def measure(call: Call, compiled: records.Compiled) -> records.Executed:
     tally = Tally(call.traced.number, compiled.function, time.time())
     for _ in range(WINDOWS):
         data, seconds = _patient_window(run, calls)
-        tally.add_calls(calls, seconds)
+        tally.add_calls(calls, seconds, seconds)
         tally.add_window([each for each in read_profile(data) if each.module == compiled.module], seconds)
     return tally.record()
 

@@ -46,8 +46,9 @@ def fusions(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.inspect.fusions(lambda x: jnp.sin(x) * 2.0, jnp.arange(4.0)))
     <lambda>: 2 equations, compiled in ... to 1 kernel for cpu
-    kernel ... kind  equations  saved    operations
-    ...        loop          2  32 B     sin mul
+    kernel                     kind  equations  saved  operations
+    broadcast_multiply_fusion  loop          2  32 B   sin mul
+    4 floating-point operations (XLA's estimate)
     """
     with inspection():
         _, *found = _compiled(fun, args, kwargs)

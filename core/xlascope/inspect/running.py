@@ -18,23 +18,25 @@ class Running:
 
     def __init__(self) -> None:
         self.tallies: dict[int, Tally] = {}
-        #: Programs that were met through a function that was called.
-        self.met: dict[int, TracedCall] = {}
+        self._met: dict[int, TracedCall] = {}
         self._news: set[int] = set()
         self._modules: dict[str, int] = {}
+        self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
         self._latest: dict[int, int] = {}
         self._starts = 0
 
-    def compiled(self, record: records.Compiled) -> None:
-        """Remember which program a module is."""
-        self._modules[record.module] = record.program
+    def know(self, record: records.Record) -> None:
+        """Remember which program a compiled module is; other records say nothing of that."""
+        if isinstance(record, records.Compiled):
+            self._modules[record.module] = record.program
+            self._kernels[record.program] = len(record.kernels)
 
     def called(self, record: records.Started) -> None:
         """One call that jaxlib handed to Python, so that its program is known."""
         self._starts += 1
         self._latest[record.program] = self._starts
-        self._tally(record.program, record.function).add_calls(1, 0.0)
+        self._tally(record.program, record.function).add_calls(1, 0.0, 0.0)
         self._news.add(record.program)
 
     def count(self, counts: dict[Any, int], elapsed: float) -> None:
@@ -49,7 +51,7 @@ class Running:
         weights = {number: calls * (self.tallies[number].step or 1e-4) for number, calls in moved.items()}
         whole = sum(weights.values())
         for number, calls in moved.items():
-            self.tallies[number].add_calls(calls, elapsed * weights[number] / whole)
+            self.tallies[number].add_calls(calls, elapsed * weights[number] / whole, elapsed)
         self._news.update(moved)
 
     def saw(self, profiles: Sequence[ModuleProfile], seconds: float) -> None:
@@ -60,13 +62,25 @@ class Running:
             if number in self.tallies:
                 found.setdefault(number, []).append(profile)
         for number, mine in found.items():
-            self.tallies[number].add_window(mine, seconds)
+            tally = self.tallies[number]
+            tally.add_window(mine, seconds, whole=tally.elapsed <= seconds * tally.calls)
         self._news.update(found)
+
+    def pace(self) -> tuple[float, int]:
+        """How often the program with most time is called (seconds from call to call), and how many kernels it has."""
+        main = max(self.tallies.values(), key=lambda tally: tally.seconds, default=None)
+        if main is None or not main.calls:
+            return 0.0, 1
+        return main.elapsed / main.calls, self._kernels.get(main.program, 1)
 
     def news(self) -> list[records.Executed]:
         """The records of the programs that have changed since this was asked last."""
         changed, self._news = self._news, set()
-        return [self.tallies[number].record() for number in sorted(changed)]
+        return [self.tallies[number].record() for number in sorted(changed) if self.tallies[number].calls]
+
+    def called_programs(self) -> list[TracedCall]:
+        """The programs that were called, of those that a counted function led to."""
+        return [traced for number, traced in self._met.items() if self.tallies[number].calls]
 
     def _divided(self, traces: Sequence[TracedCall], calls: int) -> Iterator[tuple[int, int]]:
         """A function's new calls by program.
@@ -78,7 +92,8 @@ class Running:
             self._meet(traced)
         seen = [self.tallies[each.number].observed for each in traces]
         if not sum(seen):
-            latest = max(traces, key=lambda each: self._latest.get(each.number, 0), default=None)
+            newest_first = tuple(reversed(traces))
+            latest = max(newest_first, key=lambda each: self._latest.get(each.number, 0), default=None)
             if latest is not None:
                 yield latest.number, calls
             return
@@ -90,9 +105,9 @@ class Running:
                 yield traced.number, share
 
     def _meet(self, traced: TracedCall) -> None:
-        if traced.number in self.met:
+        if traced.number in self._met:
             return
-        self.met[traced.number] = traced
+        self._met[traced.number] = traced
         self._tally(traced.number, traced.program.name)
         for executable in executables_of(traced.program):
             self._modules[executable.compilation.executable.hlo_modules()[0].name] = traced.number

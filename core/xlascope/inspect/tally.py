@@ -11,30 +11,37 @@ from ..records.profiles import ModuleProfile
 
 @dataclass
 class Tally:
-    """Calls and host seconds of one program, and the sums of all windows in which it was seen."""
+    """Calls and host seconds of one program, and the sums of all windows in which it was seen.
+
+    ``elapsed`` is the time in which the calls were made; ``seconds`` is the program's part of it, where several
+    shared it.
+    """
 
     program: int
     function: str
     began: float
     calls: int = 0
     seconds: float = 0.0
-    window: float = 0.0
+    elapsed: float = 0.0
+    cut: float = 0.0
     observed: int = 0
     steps: list[tuple[float, int]] = field(default_factory=list)
     devices: dict[str, records.DeviceTime] = field(default_factory=dict)
 
-    def add_calls(self, calls: int, seconds: float) -> None:
+    def add_calls(self, calls: int, seconds: float, elapsed: float) -> None:
         """So many calls more, during so many seconds of the host's clock."""
         self.calls += calls
         self.seconds += seconds
+        self.elapsed += elapsed
 
-    def add_window(self, profiles: Iterable[ModuleProfile], seconds: float) -> None:
-        """What one window of so many seconds saw of this program."""
+    def add_window(self, profiles: Iterable[ModuleProfile], seconds: float, *, whole: bool = True) -> None:
+        """What one window of so many seconds saw of this program; with ``whole=False`` only parts of calls."""
         seen = tuple(profiles)
-        self.window += seconds if seen else 0.0
+        self.cut += seconds if seen and not whole else 0.0
         for profile in seen:
-            self.observed += profile.observed_calls
-            self.steps.append((profile.step, profile.observed_calls))
+            if whole:
+                self.observed += profile.observed_calls
+                self.steps.append((profile.step, profile.observed_calls))
             for device in profile.devices:
                 self.devices[device.device] = _merged(self.devices.get(device.device), device)
 
@@ -47,6 +54,16 @@ class Tally:
             if passed >= half:
                 return step
         return 0.0
+
+    @property
+    def window(self) -> float:
+        """The seconds that the calls seen stand for: as many as such calls take on the host's clock.
+
+        Opening a window holds up the program for about a millisecond. Divided by the window's own few milliseconds the
+        devices would seem idle; of windows shorter than a call nothing better is known than their length.
+        """
+        stands_for = self.observed * self.elapsed / self.calls if self.calls else 0.0
+        return max(self.cut + stands_for, *(each.busy for each in self.devices.values()), 0.0)
 
     def record(self) -> records.Executed:
         """The record of all that."""

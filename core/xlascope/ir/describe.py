@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import records
@@ -54,16 +54,17 @@ class _Describer:
 
     def __init__(self, names: Names) -> None:
         self.names = names
-        self.made_at: dict[int, str] = {}
+        #: The paths at which each value is made: several for one in a body that is called several times.
+        self.made_at: dict[int, list[str]] = {}
 
-    def jaxpr(self, jaxpr: Jaxpr, prefix: str) -> records.Jaxpr:
+    def jaxpr(self, jaxpr: Jaxpr, prefix: str, forward_call: str | None = None) -> records.Jaxpr:
         variables: dict[str, records.Variable] = {}
         labels = [*[""] * len(jaxpr.constvars), *jaxpr.argument_names]
         for index, v in enumerate((*jaxpr.constvars, *jaxpr.invars)):
             self._variable(variables, v, labels[index] if index < len(labels) else "")
         equations = []
         for index, raw in enumerate(jaxpr.raw):
-            equations.append(self._equation(raw, f"{prefix}{index}", variables))
+            equations.append(self._equation(raw, f"{prefix}{index}", variables, forward_call))
         return records.Jaxpr(
             name=jaxpr.name,
             constants=tuple(self.names.of(v) for v in jaxpr.constvars),
@@ -78,15 +79,21 @@ class _Describer:
         aval = v.aval
         variables[name] = records.Variable(name, aval.shape, aval.dtype.name, aval.weak_type, label)
 
-    def _equation(self, raw: RawEquation, path: str, variables: dict[str, records.Variable]) -> records.Equation:
+    def _made(self, value: Any, forward_call: str | None) -> str | None:
+        """Where a forward value is made: within the forward call that the enclosing call transposes, if there."""
+        paths = self.made_at.get(id(value), ())
+        within = (path for path in paths if forward_call is not None and path.startswith(f"{forward_call}/"))
+        return next(within, paths[0] if paths else None)
+
+    def _equation(
+        self, raw: RawEquation, path: str, variables: dict[str, records.Variable], forward_call: str | None
+    ) -> records.Equation:
         operation, inputs, outputs, code, lasti, origin = raw
-        bodies = tuple(self.jaxpr(body.jaxpr, f"{path}/") for body in operation.bodies())
+        forward = None if origin is None else self._made(origin.forward, forward_call)
+        bodies = tuple(self.jaxpr(body.jaxpr, f"{path}/", forward) for body in operation.bodies())
         for v in outputs:
             self._variable(variables, v)
-            self.made_at.setdefault(id(v), path)
-        forward = None
-        if origin is not None and origin.forward is not None:
-            forward = self.made_at.get(id(origin.forward))
+            self.made_at.setdefault(id(v), []).append(path)
         parameters = {k: v for k, v in shown_parameters(operation).items() if not isinstance(v, (ClosedJaxpr, Jaxpr))}
         return records.Equation(
             path=path,
@@ -96,7 +103,7 @@ class _Describer:
             outputs=tuple(self.names.of(v) for v in outputs),
             role=origin.role if origin is not None else "forward",  # type: ignore[arg-type]
             source=locate(code, lasti),
-            transposes=forward if forward != path else None,
+            transposes=forward,
             flops=operation.flops(_types(inputs), _types(outputs)) if not bodies else _total(bodies),
             bodies=bodies,
         )
@@ -116,9 +123,14 @@ def source_texts(program: records.Jaxpr) -> tuple[records.SourceText, ...]:
     return tuple(text for file in files if (text := source_text(file)) is not None)
 
 
+#: Who may know a better title for a file than its name: the notebook side knows which cell it is.
+titles: list[Callable[[str], str | None]] = []
+
+
 def source_text(file: str) -> records.SourceText | None:
     """The text of a file or notebook cell, None where it is not to be had."""
     lines = linecache.getlines(file)
     if not lines:
         return None
-    return records.SourceText(file, os.path.basename(file), 1, "".join(lines))
+    known = (title for title_of in titles if (title := title_of(file)))
+    return records.SourceText(file, next(known, os.path.basename(file)), 1, "".join(lines))

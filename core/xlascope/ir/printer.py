@@ -48,8 +48,7 @@ class Names:
 
 def literal_text(value: Any) -> str:
     """A scalar as a person would write it."""
-    item = value.item() if hasattr(value, "item") else value
-    return str(item)
+    return str(value)  # of a NumPy scalar: as many digits as tell it apart in its own type
 
 
 def jaxpr_text(program: Any, names: Names | None = None) -> str:

@@ -1,5 +1,6 @@
 """Functions that neural networks are made of."""
 
+from ..numpy import methods  # noqa: F401  (gives arrays their operators)
 from . import initializers
 from .functions import (
     elu,

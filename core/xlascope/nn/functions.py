@@ -1,4 +1,4 @@
-"""Activation functions and what goes with them. Each is one named call in a jaxpr, and stable for arguments of any size."""
+"""Activation functions and what goes with them: each one named call in a jaxpr, stable for arguments of any size."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def softplus(x: Any) -> Any:
 
 @jit
 def silu(x: Any) -> Any:
-    """x · sigmoid(x), also called swish."""
+    """X · sigmoid(x), also called swish."""
     x = _real(x)
     return a.mul(x, e.logistic(x))
 
@@ -76,7 +76,7 @@ swish = silu
 
 @jit
 def soft_sign(x: Any) -> Any:
-    """x / (1 + |x|)."""
+    """X / (1 + |x|)."""
     x = _real(x)
     return a.div(x, a.add(e.abs(x), 1))
 
@@ -95,7 +95,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 
 @jit
 def selu(x: Any) -> Any:
-    """The elu with a slope and an alpha that keep mean and variance: Klambauer et al., "Self-normalizing neural networks", 2017."""
+    """The elu with a slope and an alpha that keep mean and variance (Klambauer et al., 2017)."""
     return a.mul(_elu(_real(x), 1.6732632423543772), 1.0507009873554805)
 
 
@@ -108,7 +108,7 @@ def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
 
 @jit(static_argnames="approximate")
 def gelu(x: Any, approximate: bool = True) -> Any:
-    """x · Φ(x) for the normal distribution function Φ; approximately, by a tanh, unless ``approximate`` is False."""
+    """X · Φ(x) for the normal distribution function Φ; approximately, by a tanh, unless ``approximate`` is False."""
     x = _real(x)
     if approximate:
         inner = a.mul(a.add(x, a.mul(e.integer_pow(x, 3), 0.044715)), math.sqrt(2 / math.pi))
@@ -130,7 +130,7 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     x = _real(x)
     axes = _axes(x, axis)
     weights = _kept(where, e.exp(a.sub(x, _maximum(x, axes, where))), 0)
-    return a.div(weights, _sum(weights, axes))
+    return _kept(where, a.div(weights, _sum(weights, axes)), 0)
 
 
 @jit(static_argnames="axis")
@@ -161,7 +161,7 @@ def logsumexp(
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.logsumexp(jnp.array([1000.0, 1000.0])))
-    1000.6931
+    1000.6932
     """
     return _logsumexp(_real(a), axis, b, keepdims, return_sign, where)
 
@@ -181,7 +181,7 @@ def _logsumexp(x: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: boo
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = float, axis: int = -1) -> Any:
-    """For each integer i of ``x`` a vector along ``axis`` with a 1 at place i and 0 elsewhere; all 0 when i is no class.
+    """For each integer i of ``x`` a vector along ``axis`` with a 1 at place i; all 0 when i is no class.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.one_hot(jnp.array([0, 2]), 3))

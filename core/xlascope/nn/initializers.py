@@ -11,8 +11,8 @@ from ..dtypes import canonical
 from ..operations import arithmetic as a
 from ..operations.shapes import full
 from ..operations.values import typed_scalar
-from ..xla.dispatch import put
 from ..trace.values import aval_of
+from ..xla.dispatch import put
 
 Initializer = Callable[..., Any]
 
@@ -67,7 +67,9 @@ def variance_scaling(scale: float, mode: str, distribution: str, in_axis: int = 
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
         if len(shape) < 2:
-            raise ValueError(f"this initializer needs a shape with an axis of inputs and one of outputs, got {tuple(shape)}")
+            raise ValueError(
+                f"this initializer needs a shape with an axis of inputs and one of outputs, got {tuple(shape)}"
+            )
         window = math.prod(shape) / (shape[in_axis] * shape[out_axis])
         fans = {"fan_in": shape[in_axis] * window, "fan_out": shape[out_axis] * window}
         fans["fan_avg"] = (fans["fan_in"] + fans["fan_out"]) / 2

@@ -13,13 +13,13 @@ from ..ir.avals import shaped
 from ..operations import arithmetic as a
 from ..operations import elementwise as e
 from ..operations import shapes
-from ..trace.state import STATE
+from ..operations.values import typed_scalar
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, is_value, not_an_array
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import put
 from . import shaping
-from .promotion import as_dtype, common_dtype, to_common_dtype, to_inexact
+from .promotion import as_dtype, common_dtype, inexact, to_common_dtype, to_inexact
 from .together import together
 
 
@@ -85,7 +85,7 @@ def _from_list(x: Sequence[Any], dtype: np.dtype[Any] | None) -> Any:
     if not any(isinstance(leaf, Tracer) for leaf in leaves):
         return _from_values(x, leaves, dtype)
     rows = [_converted(part, None, copy=False) for part in x]
-    return _as(stack(rows), dtype)
+    return _as(shaping.stack(rows), dtype)
 
 
 def _from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any] | None) -> Any:
@@ -112,11 +112,6 @@ def _to_numpy(x: Any) -> Any:
 
 def _as(x: Any, dtype: np.dtype[Any] | None) -> Any:
     return x if dtype is None else e.convert_element_type(x, dtype)
-
-
-def stack(arrays: Any, axis: int = 0, dtype: Any = None) -> Any:
-    """Join arrays of one shape along a new axis."""
-    return shaping.stack(arrays, axis, dtype)
 
 
 def copy(a: Any, order: str | None = None) -> Any:
@@ -151,9 +146,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def _filled(shape: Any, value: float, dtype: Any) -> Any:
-    sizes, dtype = _shape(shape), canonical(float if dtype is None else dtype)
-    scalar = np.asarray(value).astype(dtype)[()]
-    return shapes.broadcast_in_dim(scalar, sizes, ())
+    scalar = typed_scalar(value, canonical(float if dtype is None else dtype))
+    return shapes.broadcast_in_dim(scalar, _shape(shape), ())
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
@@ -222,12 +216,14 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
             raise _size_error(name, x)
     if stop is None:
         start, stop = 0, start
-    given = [np.asarray(x)[()] if hasattr(x, "aval") else x for x in (start, stop, 1 if step is None else step)]
+    given: list[Any] = [
+        np.asarray(x)[()] if hasattr(x, "aval") else x for x in (start, stop, 1 if step is None else step)
+    ]
     wanted = common_dtype([aval_of(x) for x in given])[0] if dtype is None else canonical(dtype)
     if given[0] == 0 and given[2] == 1 and wanted.kind in "iuf":
         size = max(0, math.ceil(given[1]))
         return shapes.broadcasted_iota(wanted, (size,), 0)
-    values = np.arange(*given)
+    values = np.arange(given[0], given[1], given[2])
     return put(values, shaped(values.shape, wanted))
 
 
@@ -240,8 +236,8 @@ def _size_error(name: str, x: Tracer) -> Exception:
 
 
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
-    *, device: Any = None,
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
 ) -> Any:  # fmt: skip
     """``num`` evenly spaced values from start to stop.
 
@@ -276,6 +272,14 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     """``num`` values from base**start to base**stop whose logarithms are evenly spaced."""
     exponents = linspace(start, stop, num, endpoint)
     values = a.pow(as_dtype(base, exponents.dtype), exponents)
+    return values if dtype is None else astype(values, dtype)
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
+    """``num`` values from start to stop, each the same multiple of the one before; both positive."""
+    values = e.exp(
+        _linspace(e.log(inexact(start)), e.log(inexact(stop)), num=num, endpoint=endpoint, dtype=None, axis=0)[0]
+    )
     return values if dtype is None else astype(values, dtype)
 
 
@@ -332,7 +336,7 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     aval = aval_of(m)
     if aval.ndim < 2:
         raise ValueError(f"tril and triu take arrays of at least two axes, got shape {aval.shape}")
-    below = a.ge(*_row_and_column(*aval.shape[-2:], k))
+    below = a.ge(*_row_and_column(aval.shape[-2], aval.shape[-1], k))
     below = shaping.broadcast_to(below, aval.shape)
     zero = np.zeros((), aval.dtype)[()]
     return a.select(below, m, zero) if lower else a.select(below, zero, m)
@@ -387,6 +391,3 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
     """``function`` of the indices of all elements at once."""
     sizes = _shape(shape)
     return function(*(shapes.broadcasted_iota(canonical(dtype), sizes, i) for i in range(len(sizes))), **kwargs)
-
-
-_ = STATE

@@ -1,24 +1,25 @@
 """``x[index]``: integers, slices, None, Ellipsis, integer arrays and known masks.
 
-An index is taken apart into a *form*, which says for each axis what happens and is static, and *operands*, the index values that
-may differ from call to call. Outside of any trace, start positions are operands, so that one compiled program serves ``x[0]``,
-``x[1]``, ``x[2]``…; inside a trace what is static stays static, and shows as ``slice`` and ``squeeze``. Indices beyond the end are
-clamped, as JAX does.
+An index is taken apart into a *form*, which says for each axis what happens and is static, and *operands*, the index
+values that may differ from call to call. Outside of any trace, start positions are operands, so that one compiled
+program serves ``x[0]``, ``x[1]``, ``x[2]``…; inside a trace what is static stays static, and shows as ``slice`` and
+``squeeze``. Indices beyond the end are clamped, as JAX does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control.jit import Options, jit_function
-from ..errors import ConcretizationTypeError
+from ..errors import NonConcreteBooleanIndexError
 from ..operations import arithmetic as a
 from ..operations import elementwise as e
 from ..operations import indexing as ix
 from ..operations import shapes
+from ..trace.source import user_line, where_text
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
@@ -26,15 +27,11 @@ from ..xla.backend import ArrayImpl
 from .together import together
 
 
-class NonConcreteBooleanIndexError(ConcretizationTypeError, IndexError):
-    """A mask that is only known when the program runs was used as an index: the size of the result would depend on it."""
-
-
 class Keep(NamedTuple):
-    """``count`` elements of an axis from ``start`` in steps of ``step``."""
+    """``length`` elements of an axis from ``start`` in steps of ``step``."""
 
     start: int
-    count: int
+    length: int
     step: int
 
 
@@ -45,9 +42,9 @@ class At(NamedTuple):
 
 
 class Block(NamedTuple):
-    """``count`` elements of an axis from a place that is an operand."""
+    """``length`` elements of an axis from a place that is an operand."""
 
-    count: int
+    length: int
 
 
 class Scalar(NamedTuple):
@@ -95,7 +92,10 @@ def _parts(index: Any) -> list[Any]:
         )
     parts: list[Any] = []
     for part in index if isinstance(index, tuple) else (index,):
-        parts.extend(_mask(part) if _is_mask(part) else (part,))
+        if part is True:
+            parts.append(None)  # a mask without axes that holds: one example of the whole
+        else:
+            parts.extend(_mask(part) if _is_mask(part) else (part,))
     return parts
 
 
@@ -109,8 +109,8 @@ def _mask(part: Any) -> Sequence[Any]:
         value = part.concrete()
         if value is None:
             raise NonConcreteBooleanIndexError(
-                f"a mask has to be known when it is an index, but {part!r} is traced: the shape of the result would depend on "
-                "its values. Use jnp.where(mask, x, 0) or jnp.where with three arguments, or x.at[...] with where."
+                f"a mask has to be known when it is an index, but {part!r} is traced{where_text(user_line())}: "
+                "the shape of the result would depend on its values. Use jnp.where(mask, x, y), which keeps the shape."
             )
         part = value
     mask = np.asarray(part)
@@ -143,7 +143,7 @@ def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
     if isinstance(part, (Tracer, ArrayImpl, np.ndarray)):
         dtype = part.dtype
         if dtype.kind not in "iu":
-            raise TypeError(f"an index is made of integers, got an array of dtype {dtype.name}; convert it with astype(int)")
+            raise TypeError(f"an index is made of integers, got dtype {dtype.name}; convert it with astype(int)")
         return (Rows() if len(part.shape) else Scalar()), [part]
     if hasattr(part, "__index__"):
         return _item(part.__index__(), size, eager)
@@ -173,18 +173,21 @@ def _slice_item(part: slice, size: int, eager: bool) -> tuple[Item, list[Any]]:
 
 
 def getitem(x: Any, index: Any) -> Any:
-    """``x[index]``.
+    r"""``x[index]``.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.arange(12).reshape(3, 4)
-    >>> print(x[1, ::-1], x[-1, 0], x[jnp.array([2, 0]), 1:3], sep="\\n")
+    >>> print(x[1, ::-1], x[-1, 0], x[jnp.array([2, 0]), 1:3], sep="\n")
     [7 6 5 4]
     8
     [[ 9 10]
      [ 1  2]]
     """
-    if STATE.trace is None and index.__class__ is int and x.shape:
-        return _row(x, index)
+    if STATE.trace is None and x.shape:
+        if index.__class__ is int:
+            return _row(x, index)
+        if index.__class__ is slice:
+            return _slab(x, index)
     return _general(x, index)
 
 
@@ -207,6 +210,27 @@ def _one_row(x: Any, i: Any) -> Any:
 
 _one_row.__name__ = "row"
 _row = jit_function(_one_row, Options())
+_slabs: dict[int, Any] = {}
+
+
+def _slab(x: Any, index: slice) -> Any:
+    """``x[start:stop]`` outside of any trace: one program for all slices of one length."""
+    size = x.shape[0]
+    start, stop, step = index.indices(size)
+    length = stop - start
+    if step != 1 or not 0 < length < size:
+        return _general(x, index)
+    run = _slabs.get(length)
+    if run is None:
+        run = _slabs[length] = jit_function(_slab_of(length), Options())
+    return run(x, start)
+
+
+def _slab_of(length: int) -> Callable[[Any, Any], Any]:
+    def rows(x: Any, i: Any) -> Any:
+        return taken(x, [i], (Block(length), *(Keep(0, size, 1) for size in x.shape[1:])))
+
+    return rows
 
 
 def taken(x: Any, operands: Sequence[Any], form: Form) -> Any:
@@ -259,11 +283,11 @@ def bounds_of(item: Item, size: int) -> tuple[int, int, int]:
         return place, place + 1, 1
     if not isinstance(item, Keep):
         return 0, size, 1
-    if item.count == 0:
+    if item.length == 0:
         return 0, 0, 1
-    last = item.start + (item.count - 1) * item.step
+    last = item.start + (item.length - 1) * item.step
     low, high = min(item.start, last), max(item.start, last)
-    return low, high + 1, 1 if item.count == 1 else max(item.step, -item.step)
+    return low, high + 1, 1 if item.length == 1 else max(item.step, -item.step)
 
 
 def _blocks(x: Any, operands: Sequence[Any], form: Form) -> Any:
@@ -279,7 +303,7 @@ def _blocks(x: Any, operands: Sequence[Any], form: Form) -> Any:
             sizes.append(1)
         elif isinstance(item, Block):
             starts.append(as_index(next(given)))
-            sizes.append(item.count)
+            sizes.append(item.length)
         else:
             starts.append(0)
             sizes.append(size)
@@ -307,7 +331,8 @@ def from_behind(i: Any, size: int) -> Any:
     """Negative indices counted from the end."""
     i = as_index(i)
     if isinstance(i, (np.ndarray, np.generic)):
-        return np.where(i < 0, i + np.int32(size), i).astype(np.int32)
+        known = np.asarray(i)
+        return np.where(known < 0, known + size, known).astype(np.int32)
     if aval_of(i).dtype.kind == "u":
         return i
     return a.select(a.lt(i, 0), a.add(i, size), i)
@@ -317,9 +342,10 @@ def from_behind(i: Any, size: int) -> Any:
 
 
 def index_rows(x: Any, operands: Sequence[Any], form: Form) -> tuple[Any, tuple[int, ...], int]:
-    """The coordinates for a gather or scatter, the axes of ``x`` they stand for, and where their axes go in the result.
+    """The coordinates for a gather or scatter, the axes of ``x`` they stand for, and where they go in the result.
 
-    The form's new axes are in ``x`` already, and its static slices are taken; elements at static places are coordinates, too.
+    The form's new axes are in ``x`` already, and its static slices are taken; elements at static places are
+    coordinates, too.
     """
     shape = aval_of(x).shape
     given = iter(operands)
@@ -357,7 +383,7 @@ def window_axes(rank: int, indices: Any, axes: tuple[int, ...], place: int) -> t
 
 
 def gathered(x: Any, indices: Any, axes: tuple[int, ...], place: int) -> Any:
-    """The elements of ``x`` at coordinates that stand for ``axes``; the indices' axes begin at ``place`` of the result."""
+    """The elements of ``x`` at coordinates for ``axes``; the indices' axes begin at ``place`` of the result."""
     shape = aval_of(x).shape
     sizes = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     numbers = ix.GatherDimensionNumbers(window_axes(len(shape), indices, axes, place), axes, axes)

@@ -8,12 +8,11 @@ import numpy as np
 
 from ..dtypes import canonical
 from ..operations import elementwise as e
-from ..operations import linear_algebra
-from ..operations import shapes
+from ..operations import linear_algebra, shapes
 from ..trace.values import aval_of
 from .promotion import to_common_dtype
 from .reductions import sum
-from .shaping import axes_of, broadcast_to, diagonal, moveaxis, ravel, shape_of
+from .shaping import axes_of, broadcast_to, diagonal, expand_dims, moveaxis, ravel, shape_of, squeeze, stack
 from .together import together
 
 
@@ -38,7 +37,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     x, y = _operands(a, b)
     rank_x, rank_y = len(shape_of(x)), len(shape_of(y))
     if rank_x == 0 or rank_y == 0:
-        return e.convert_element_type(x * y, preferred_element_type or aval_of(x).dtype)
+        return x * y if preferred_element_type is None else e.convert_element_type(x * y, preferred_element_type)
     contract = (rank_x - 1,), (0 if rank_y == 1 else rank_y - 2,)
     return _product(x, y, contract, ((), ()), precision, preferred_element_type)
 
@@ -54,7 +53,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     x, y = _operands(a, b)
     shape_x, shape_y = shape_of(x), shape_of(y)
     if not shape_x or not shape_y:
-        raise ValueError(f"matmul takes operands with at least one axis, got shapes {shape_x} and {shape_y}; use multiply")
+        raise ValueError(f"matmul takes operands with axes, got shapes {shape_x} and {shape_y}; use multiply")
     inner_y = 0 if len(shape_y) == 1 else len(shape_y) - 2
     if shape_x[-1] != shape_y[inner_y]:
         raise TypeError(
@@ -114,9 +113,7 @@ def outer(a: Any, b: Any) -> Any:
     return shapes.expand_dims(ravel(x), (1,)) * shapes.expand_dims(ravel(y), (0,))
 
 
-def tensordot(
-    a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None
-) -> Any:
+def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product over pairs of axes: the last and first so many, or those named by two lists."""
     rank_x, rank_y = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):
@@ -136,3 +133,55 @@ def _tensordot(a: Any, b: Any, contract: Any, precision: Any, preferred_element_
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """The sum of the diagonal."""
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """The products of matrices with vectors, leading axes broadcast."""
+    return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """The products of vectors with matrices, leading axes broadcast."""
+    return squeeze(matmul(expand_dims(x1, -2), x2), -2)
+
+
+@together()
+def kron(a: Any, b: Any) -> Any:
+    """Every element of ``a`` times the whole of ``b``, as blocks.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.kron(jnp.eye(2), jnp.ones((1, 2))))
+    [[1. 1. 0. 0.]
+     [0. 0. 1. 1.]]
+    """
+    x, y = _operands(a, b)
+    rank = max(len(shape_of(x)), len(shape_of(y)))
+    x, y = (shapes.reshape(v, (1,) * (rank - len(shape_of(v))) + shape_of(v)) for v in (x, y))
+    sizes = [m * n for m, n in zip(shape_of(x), shape_of(y), strict=True)]
+    x = shapes.expand_dims(x, tuple(range(1, 2 * rank, 2)))
+    y = shapes.expand_dims(y, tuple(range(0, 2 * rank, 2)))
+    return shapes.reshape(x * y, sizes)
+
+
+@together("axisa", "axisb", "axisc", "axis")
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The cross product of vectors of three elements (of two: the one element of it that is not zero).
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0])))
+    [0 0 1]
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = _operands(moveaxis(a, axisa, 0), moveaxis(b, axisb, 0))
+    if shape_of(x)[0] not in (2, 3) or shape_of(y)[0] not in (2, 3):
+        raise ValueError(f"cross takes vectors of two or three elements, got shapes {shape_of(a)} and {shape_of(b)}")
+    if shape_of(x)[0] == shape_of(y)[0] == 2:
+        return x[0] * y[1] - x[1] * y[0]
+    (x0, x1, x2), (y0, y1, y2) = (_three(v) for v in (x, y))
+    parts = [x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0]
+    return moveaxis(stack(parts), 0, axisc)
+
+
+def _three(x: Any) -> list[Any]:
+    return [x[0], x[1], x[2] if shape_of(x)[0] == 3 else 0 * x[0]]

@@ -7,31 +7,51 @@ from typing import Any
 
 import numpy as np
 
+from ..ir.operation import Operation
+from ..operations import arithmetic
+from ..trace.bind import bind1
 from ..trace.methods import install
+from ..trace.tracer import Tracer
 from ..trace.values import not_an_array
 from ..xla.backend import ArrayImpl
-from ..trace.tracer import Tracer
-from . import creation, indexing, linear, reductions, shaping, take as taking, ufuncs, updates
+from . import creation, indexing, linear, reductions, shaping, ufuncs, updates
+from . import take as taking
+from .promotion import BOOL, HOLDERS, scalar_beside
 
 _OPERANDS = (ArrayImpl, Tracer, np.ndarray, np.generic, bool, int, float, complex)
 
 
-def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A binary operator that leaves operands it does not know to their own class."""
+def _operator(function: Callable[[Any, Any], Any], operation: Operation | None = None) -> Callable[[Any, Any], Any]:
+    """A binary operator that leaves operands it does not know to their own class.
+
+    ``operation`` is what ``function`` comes to when nothing has to be promoted: operands of one type, and Python
+    scalars that give way, go to it at once. (Truth values are left to ``function``.)
+    """
 
     def operator(self: Any, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return function(self, other)
-        return _unknown(other)
+        if operation is not None:
+            aval, kind = self.aval, other.__class__
+            if kind in HOLDERS:
+                dtype = aval.dtype
+                if dtype is not BOOL and dtype.kind in HOLDERS[kind]:
+                    return bind1(operation, self, scalar_beside(other, dtype))
+            elif kind is self.__class__ and other.aval is aval and aval.dtype is not BOOL:
+                return bind1(operation, self, other)
+        return function(self, other) if isinstance(other, _OPERANDS) else _unknown(other)
 
     return operator
 
 
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _reflected(function: Callable[[Any, Any], Any], operation: Operation | None = None) -> Callable[[Any, Any], Any]:
+    """Like :func:`_operator`, with the operands exchanged."""
+
     def operator(self: Any, other: Any) -> Any:
-        if isinstance(other, _OPERANDS):
-            return function(other, self)
-        return _unknown(other)
+        kind = other.__class__
+        if operation is not None and kind in HOLDERS:
+            dtype = self.aval.dtype
+            if dtype is not BOOL and dtype.kind in HOLDERS[kind]:
+                return bind1(operation, scalar_beside(other, dtype), self)
+        return function(other, self) if isinstance(other, _OPERANDS) else _unknown(other)
 
     return operator
 
@@ -79,10 +99,12 @@ def _matmul(x: Any, y: Any) -> Any:
     return linear.matmul(x, y)
 
 
-_BINARY = {
-    "add": ufuncs.add,
-    "sub": ufuncs.subtract,
-    "mul": ufuncs.multiply,
+_DIRECT: dict[str, tuple[Callable[[Any, Any], Any], Operation]] = {
+    "add": (ufuncs.add, arithmetic.Add()),
+    "sub": (ufuncs.subtract, arithmetic.Sub()),
+    "mul": (ufuncs.multiply, arithmetic.Mul()),
+}
+_BINARY: dict[str, Callable[..., Any]] = {
     "truediv": ufuncs.true_divide,
     "floordiv": ufuncs.floor_divide,
     "mod": ufuncs.remainder,
@@ -95,17 +117,22 @@ _BINARY = {
     "lshift": ufuncs.left_shift,
     "rshift": ufuncs.right_shift,
 }
-_COMPARISONS = {
-    "eq": ufuncs.equal,
-    "ne": ufuncs.not_equal,
-    "lt": ufuncs.less,
-    "le": ufuncs.less_equal,
-    "gt": ufuncs.greater,
-    "ge": ufuncs.greater_equal,
+_COMPARISONS: dict[str, tuple[Callable[[Any, Any], Any], Operation]] = {
+    "eq": (ufuncs.equal, arithmetic.Eq()),
+    "ne": (ufuncs.not_equal, arithmetic.Ne()),
+    "lt": (ufuncs.less, arithmetic.Lt()),
+    "le": (ufuncs.less_equal, arithmetic.Le()),
+    "gt": (ufuncs.greater, arithmetic.Gt()),
+    "ge": (ufuncs.greater_equal, arithmetic.Ge()),
 }
 
 TABLE: dict[str, Any] = {
-    **{f"__{name}__": _operator(function) for name, function in (_BINARY | _COMPARISONS).items()},
+    **{
+        f"__{name}__": _operator(function, operation)
+        for name, (function, operation) in (_DIRECT | _COMPARISONS).items()
+    },
+    **{f"__r{name}__": _reflected(function, operation) for name, (function, operation) in _DIRECT.items()},
+    **{f"__{name}__": _operator(function) for name, function in _BINARY.items()},
     **{f"__r{name}__": _reflected(function) for name, function in _BINARY.items()},
     "__abs__": ufuncs.abs,
     "__neg__": ufuncs.negative,

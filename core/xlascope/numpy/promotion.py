@@ -1,7 +1,7 @@
 """Operands that meet: one dtype (Python scalars give way), and ranks that fit.
 
-The paths that every operator takes come first and do no work: equal types, and a Python scalar beside an array whose kind
-holds it. The lattice itself is :func:`xlascope.dtypes.promote`.
+The paths that every operator takes come first and do no work: equal types, and a Python scalar beside an array whose
+kind holds it. The lattice itself is :func:`xlascope.dtypes.promote`.
 """
 
 from __future__ import annotations
@@ -17,15 +17,19 @@ from ..ir.jaxpr import Literal
 from ..operations import shapes
 from ..operations.elementwise import convert_element_type
 from ..operations.values import typed_scalar
+from ..runtime import boot
 from ..trace.jaxpr_trace import JaxprTrace
+from ..trace.source import user_line, where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
 
 #: For each Python scalar type, the kinds of dtypes that hold its values.
-_HOLDERS = {bool: "biufcV", int: "iufcV", float: "fcV", complex: "c"}
-_RANGE = 4096
+HOLDERS = {bool: "biufcV", int: "iufcV", float: "fcV", complex: "c"}
+BOOL = np.dtype("bool")
+_MOST_LITERALS = 4096
 
 _literals: dict[tuple[Any, type, np.dtype[Any]], Literal] = {}
+_weak_kinds: dict[tuple[np.dtype[Any], bool], type | None] = {}
 
 
 def pair(x: Any, y: Any) -> tuple[Any, Any]:
@@ -35,15 +39,17 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
     (Array(1., dtype=float32, weak_type=True), 2.5)
     """
     try:
-        if y.__class__ in _HOLDERS:
-            if x.dtype.kind in _HOLDERS[y.__class__]:
-                return x, scalar_beside(y, x.dtype)
-        elif x.__class__ in _HOLDERS:
-            if y.dtype.kind in _HOLDERS[x.__class__]:
-                return scalar_beside(x, y.dtype), y
+        if y.__class__ in HOLDERS:
+            dtype = x.aval.dtype
+            if dtype.kind in HOLDERS[y.__class__]:
+                return x, scalar_beside(y, dtype)
+        elif x.__class__ in HOLDERS:
+            dtype = y.aval.dtype
+            if dtype.kind in HOLDERS[x.__class__]:
+                return scalar_beside(x, dtype), y
         elif x.aval is y.aval:
             return x, y
-    except AttributeError:  # a Python scalar, a NumPy array, or no array at all
+    except AttributeError:  # two Python scalars, a NumPy array, or no array at all
         pass
     first, second = fitted((x, y))
     return first, second
@@ -51,31 +57,36 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
 
 def scalar_beside(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python scalar as an operand beside one of that dtype, which holds its kind; in a jaxpr, a literal."""
-    if STATE.trace.__class__ is JaxprTrace and value != 0:  # 0.0 and -0.0 are equal keys and different values
-        key = (value, value.__class__, dtype)
-        found = _literals.get(key)
-        if found is None:
-            if len(_literals) > _RANGE:
-                _literals.clear()
-            found = _literals[key] = _literal(value, dtype)
-        return found
-    if STATE.trace.__class__ is JaxprTrace:
-        return _literal(value, dtype)
-    return _typed(value, dtype)
+    if STATE.trace.__class__ is not JaxprTrace:
+        return _beside_concrete(value, dtype)
+    key = (value or repr(value), value.__class__, dtype)  # 0.0 and -0.0 would be equal keys
+    found = _literals.get(key)
+    if found is None:
+        if len(_literals) >= _MOST_LITERALS:
+            _literals.clear()
+        found = _literals[key] = Literal(
+            _checked(value, dtype), shaped((), dtype, _weak_kind(dtype) not in (None, bool))
+        )
+    return found
 
 
-def _literal(value: Any, dtype: np.dtype[Any]) -> Literal:
-    dtype = canonical(dtype)
-    return Literal(_checked(value, dtype), shaped((), dtype, dtype.kind != "b"))
-
-
-def _typed(value: Any, dtype: np.dtype[Any]) -> Any:
+def _beside_concrete(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python scalar whose own type is ``dtype`` stays one (and weak); others become NumPy scalars of it."""
-    dtype = canonical(dtype)
-    kind = dtypes.scalar_type(dtype)
-    if canonical(kind) != dtype:
+    kind = _weak_kind(dtype)
+    if kind is None:
         return _checked(value, dtype)
-    return kind(value) if value.__class__ is not int or dtype.kind not in "iu" else _within(value, dtype)
+    if value.__class__ is kind and kind is not int:
+        return value
+    return _within(value, dtype) if kind is int and value.__class__ is int else kind(value)
+
+
+def _weak_kind(dtype: np.dtype[Any]) -> type | None:
+    """The Python scalar type whose values have ``dtype``, if there is one."""
+    key = (dtype, boot.enable_x64.value)
+    if key not in _weak_kinds:
+        kind = dtypes.scalar_type(dtype)
+        _weak_kinds[key] = kind if canonical(kind) == dtype else None
+    return _weak_kinds[key]
 
 
 def _checked(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -86,7 +97,7 @@ def _checked(value: Any, dtype: np.dtype[Any]) -> Any:
 
 def _within(value: int, dtype: np.dtype[Any]) -> int:
     """Values as wide as the default integers wrap around in narrower ones; wider values raise OverflowError."""
-    if value.bit_length() >= 8 * canonical(int).itemsize:
+    if value.bit_length() > 31 and value.bit_length() >= 8 * canonical(int).itemsize:
         np.array(value, dtype)
     return value
 
@@ -110,8 +121,8 @@ def to_common_dtype(operands: tuple[Any, ...] | list[Any], avals: list[ShapedArr
 
 
 def as_dtype(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
-    """An operand converted to a dtype; it stays weak when it was and ``weak`` says so. Scalars are converted at once."""
-    if x.__class__ in _HOLDERS:
+    """An operand converted to a dtype, weak if it was and ``weak`` says so. Scalars are converted at once."""
+    if x.__class__ in HOLDERS:
         kind = dtypes.scalar_type(dtype)
         if kind is not complex and x.__class__ is complex:
             return typed_scalar(x.real, dtype)
@@ -119,37 +130,70 @@ def as_dtype(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     aval = aval_of(x)
     if aval.dtype == dtype:
         return x if aval.weak_type <= weak or not hasattr(x, "aval") else convert_element_type(x, dtype)
-    if isinstance(x, np.generic):
-        return convert_element_type(x, dtype, True) if weak else x.astype(dtype)
+    if isinstance(x, np.generic) and not weak:
+        return x.astype(dtype)
+    if x.__class__ is Literal:
+        return Literal(np.asarray(x.val).astype(dtype)[()], shaped((), dtype, weak and aval.weak_type))
     return convert_element_type(x, dtype, weak)
 
 
 def fit_ranks(operands: list[Any], avals: list[ShapedArray]) -> list[Any]:
-    """Operands with leading axes of size 1 where their rank is lower than the highest but not zero."""
+    """Operands with leading axes of size 1 where their rank is lower than the highest but not zero.
+
+    Raises ValueError when the shapes do not fit.
+    """
     ranks = [len(a.shape) for a in avals]
     highest = max(ranks)
+    if highest:
+        broadcast_shape(*(a.shape for a in avals))
     return [
         x if rank in (0, highest) else shapes.expand_dims(x, tuple(range(highest - rank)))
         for x, rank in zip(operands, ranks, strict=True)
     ]
 
 
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape in which arrays of those shapes meet; raises ValueError naming them when they do not fit."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        named = " and ".join(map(str, shapes))
+        kind = TypeError if len(set(map(len, shapes))) == 1 else ValueError  # as JAX has it
+        raise kind(
+            f"Incompatible shapes for broadcasting: {named}{where_text(user_line())}. "
+            "Axes are compared from the last one on; sizes have to be equal, or one of them 1."
+        ) from None
+
+
 def inexact(x: Any) -> Any:
     """An operand with a floating-point or complex dtype: integers and truth values become floats."""
-    if x.__class__ in _HOLDERS:
-        return x if x.__class__ in (float, complex) else float(x)
+    try:
+        if x.aval.dtype.kind in "fcV":
+            return x
+    except AttributeError:
+        if isinstance(x, (float, complex)):
+            return x if x.__class__ in HOLDERS else as_dtype(x, aval_of(x).dtype)
+        if isinstance(x, int):
+            return float(x)
     aval = aval_of(x)
-    return x if _is_inexact(aval.dtype) else as_dtype(x, canonical(float), aval.weak_type)
+    return x if _is_inexact(aval.dtype) else as_dtype(x, to_inexact(aval.dtype), aval.weak_type)
 
 
 def inexact_pair(x: Any, y: Any) -> tuple[Any, Any]:
     """Like :func:`pair`, with integers and truth values made floats."""
     if y.__class__ in (int, bool):
-        return pair(inexact(x), float(y))
+        return pair(_float_beside(x, y), float(y))
     if x.__class__ in (int, bool):
-        return pair(float(x), inexact(y))
+        return pair(float(x), _float_beside(y, x))
     x, y = pair(x, y)
     return inexact(x), inexact(y)
+
+
+def _float_beside(x: Any, scalar: Any) -> Any:
+    """An operand made a float beside a Python integer or truth value; beside an integer truth values get weak."""
+    if scalar.__class__ is int and aval_of(x).dtype == BOOL:
+        return as_dtype(x, canonical(float), True)
+    return inexact(x)
 
 
 def _is_inexact(dtype: np.dtype[Any]) -> bool:
@@ -157,6 +201,8 @@ def _is_inexact(dtype: np.dtype[Any]) -> bool:
 
 
 def to_inexact(dtype: Any) -> np.dtype[Any]:
-    """The floating-point or complex dtype for results computed from a dtype."""
+    """The floating-point or complex dtype for results computed from a dtype: of integers, float32 up to 32 bits."""
     dtype = canonical(dtype)
-    return dtype if _is_inexact(dtype) else canonical(float)
+    if _is_inexact(dtype):
+        return dtype
+    return canonical(float) if dtype.itemsize > 4 else np.dtype("float32")

@@ -15,7 +15,8 @@ from ..operations import reductions as r
 from ..operations import shapes
 from ..trace.values import aval_of
 from . import ufuncs
-from .promotion import as_dtype, inexact, to_common_dtype, to_inexact
+from .creation import array
+from .promotion import as_dtype, inexact, inexact_pair, pair, to_common_dtype, to_inexact
 from .shaping import axes_of, axis_of, broadcast_to, ravel, shape_of
 from .together import as_tuple, together
 
@@ -32,7 +33,14 @@ def _kept(y: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 
 def _combined(
-    reduce: Callable[[Any, Sequence[int]], Any], x: Any, axis: Axis, keepdims: bool, initial: Any, join: Any, where: Any, neutral: Any
+    reduce: Callable[[Any, Sequence[int]], Any],
+    x: Any,
+    axis: Axis,
+    keepdims: bool,
+    initial: Any,
+    join: Any,
+    where: Any,
+    neutral: Any,
 ) -> Any:
     """A reduction over ``axis``, of the elements where ``where`` holds, together with ``initial``."""
     axes = _all_axes(x, axis)
@@ -60,7 +68,13 @@ def _summand(x: Any, dtype: Any) -> Any:
 
 
 def sum(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Any:
     """The sum along an axis, several, or all (None); truth values and small integers are counted in int32.
 
@@ -77,7 +91,13 @@ def _sum(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any
 
 
 def prod(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
 ) -> Any:
     """The product along an axis, several, or all (None)."""
     return _prod(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
@@ -122,9 +142,8 @@ def _min(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
 
 
 def _some(x: Any, axis: Axis, initial: Any, name: str) -> None:
-    shape = shape_of(x)
-    if initial is None and 0 in shape and any(shape[i] == 0 for i in _all_axes(x, axis)):
-        raise ValueError(f"{name} of no elements (shape {shape}, axis {axis}) has no value; give initial=...")
+    if initial is None and _count(x, _all_axes(x, axis)) == 0:
+        raise ValueError(f"{name} of no elements (shape {shape_of(x)}, axis {axis}) has no value; give initial=...")
 
 
 amax, amin = max, min
@@ -370,7 +389,7 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
 
 @together()
 def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """NaN replaced by ``nan``, infinities by ``posinf`` and ``neginf`` (None: the largest and smallest finite values)."""
+    """NaN replaced by ``nan``, infinities by ``posinf`` and ``neginf`` (None: the extreme finite values)."""
     aval = aval_of(x)
     if not is_floating(aval.dtype):
         return x
@@ -385,9 +404,9 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
 @together("equal_nan")
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether elements differ by no more than atol + rtol |b|."""
-    x, y = ufuncs.pair(a, b)
+    x, y = pair(a, b)
     if not is_floating(aval_of(x).dtype):
-        x, y = ufuncs.inexact_pair(x, y)
+        x, y = inexact_pair(x, y)
     near = ufuncs.less_equal(ufuncs.abs(ufuncs.subtract(x, y)), atol + ufuncs.multiply(rtol, ufuncs.abs(y)))
     finite = ufuncs.bitwise_and(ufuncs.isfinite(x), ufuncs.isfinite(y))
     close = ufuncs.bitwise_or(ufuncs.bitwise_and(near, finite), ufuncs.equal(x, y))
@@ -403,7 +422,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether two arrays have the same shape and elements."""
     if shape_of(a1) != shape_of(a2):
-        return as_array(False)
+        return array(False)
     return _array_equal(a1, a2, equal_nan=equal_nan)
 
 
@@ -411,8 +430,3 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 def _array_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
     same = ufuncs.equal(a1, a2)
     return all(ufuncs.bitwise_or(same, ufuncs.bitwise_and(ufuncs.isnan(a1), ufuncs.isnan(a2))) if equal_nan else same)
-
-
-def as_array(value: Any) -> Any:
-    """A scalar as an array."""
-    return ufuncs.positive(as_dtype(value, aval_of(value).dtype))

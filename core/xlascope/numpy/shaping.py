@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
-from ..operations import elementwise as e
 from ..operations import shapes
 from ..trace.values import aval_of, not_an_array
 from .promotion import as_dtype, to_common_dtype
-from .together import as_tuple, together
+from .together import together
 
 
 def axis_of(axis: int, rank: int) -> int:
@@ -79,15 +79,15 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 def resolved(a: Any, shape: Any) -> tuple[int, ...]:
     """A shape with its -1 replaced; raises TypeError when the sizes do not fit."""
     aval = aval_of(a)
-    if isinstance(shape, (int, np.integer)):
-        sizes = [int(shape)]
-    else:
-        sizes = [size.__index__() for size in shape]
+    given = (shape,) if isinstance(shape, (int, np.integer)) else shape
+    sizes = [size.__index__() for size in given]
     if -1 in sizes:
         rest = math.prod(size for size in sizes if size != -1)
         if sizes.count(-1) > 1:
-            raise ValueError(f"reshape: only one size may be -1, got {tuple(sizes)}")
-        sizes[sizes.index(-1)] = aval.size // rest if rest else 0
+            raise TypeError(f"reshape: only one size may be -1, got {tuple(sizes)}")
+        if rest == 0:
+            raise ValueError(f"reshape: the size at -1 in {tuple(sizes)} could be any, as there are no elements")
+        sizes[sizes.index(-1)] = aval.size // rest
     if math.prod(sizes) != aval.size:
         raise TypeError(f"cannot reshape an array of shape {aval.shape} (size {aval.size}) to {shape}")
     return tuple(sizes)
@@ -95,7 +95,7 @@ def resolved(a: Any, shape: Any) -> tuple[int, ...]:
 
 def ravel(a: Any, order: str = "C") -> Any:
     """All elements along one axis."""
-    return reshape(a, (-1,), order) if aval_of(a).size else shapes.reshape(a, (0,))
+    return reshape(a, (aval_of(a).size,), order)
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
@@ -106,7 +106,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
     (2, 4, 3)
     """
     rank = len(shape_of(a))
-    order = tuple(range(rank))[::-1] if axes is None else axes_of(axes, rank)
+    order = range(rank)[::-1] if axes is None else [axis_of(axis, rank) for axis in axes]
     return shapes.transpose(a, order)
 
 
@@ -318,7 +318,7 @@ def _split(ary: Any, where: Any, axis: int, equal: bool) -> list[Any]:
     else:
         cuts = [slice(int(i)).indices(size)[1] for i in where]
     bounds = [0, *cuts, size]
-    pairs = zip(bounds[:-1], bounds[1:], strict=True)
+    pairs = itertools.pairwise(bounds)
     return [shapes.slice_in_dim(ary, start, max(start, stop), axis) for start, stop in pairs]
 
 
@@ -512,8 +512,6 @@ def _pad_from(array: Any, pairs: tuple[tuple[int, int], ...], mode: str) -> Any:
     for axis, pair in enumerate(pairs):
         size = shape_of(array)[axis]
         places = np.pad(np.arange(size), pair, mode=mode)  # type: ignore[call-overload]
-        for start, stop, step in reversed(_runs(places)):
-            del start, stop, step
         array = shapes.concatenate([_run(array, axis, run) for run in _runs(places)], axis)
     return array
 
@@ -548,6 +546,3 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     axis = axis_of(axis, len(shape_of(arr)))
     kept = np.delete(np.arange(shape_of(arr)[axis]), np.asarray(obj) if not isinstance(obj, slice) else obj)
     return shapes.concatenate([_run(arr, axis, run) for run in _runs(kept)], axis)
-
-
-_ = (as_tuple, e)

@@ -71,7 +71,7 @@ def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
 def take_along_axis(
     arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None, fill_value: Any = None
 ) -> Any:
-    """For each place of ``indices`` the element of ``arr`` at that index along ``axis`` and at the place's own other coordinates.
+    """For each place of ``indices``, the element of ``arr`` at that index along ``axis`` and at the place otherwise.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.array([[10, 20], [30, 40]])
@@ -92,7 +92,7 @@ def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, 
     if aval_of(indices).dtype.kind not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, got {aval_of(indices).dtype.name}")
     axis = axis_of(axis, len(shape))
-    lead = np.broadcast_shapes(*((s[:axis] + (1,) + s[axis + 1 :]) for s in (shape, own)))
+    lead = np.broadcast_shapes(*((*s[:axis], 1, *s[axis + 1 :]) for s in (shape, own)))
     arr = broadcast_to(arr, (*lead[:axis], shape[axis], *lead[axis + 1 :]))
     indices = broadcast_to(indices, (*lead[:axis], own[axis], *lead[axis + 1 :]))
     # the other axes are batch axes of the gather: no coordinates have to be made for them

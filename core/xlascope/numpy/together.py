@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def together(*static: str) -> Callable[[F], F]:
-    """Decorator: outside of any trace run the function as one compiled call, inside one record its operations as they come.
+    """Decorator: outside of any trace run the function as one compiled call, inside one record its operations.
 
     ``static`` names the arguments that are no arrays; they have to be hashable (lists are made tuples).
     """

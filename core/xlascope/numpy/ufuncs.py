@@ -11,16 +11,17 @@ from ..dtypes import canonical, is_floating
 from ..operations import arithmetic as a
 from ..operations import elementwise as e
 from ..operations import shapes
+from ..operations.values import typed_scalar
 from ..trace.bind import bind1
 from ..trace.values import aval_of
-from .promotion import as_dtype, inexact, inexact_pair, pair
+from .promotion import as_dtype, fit_ranks, inexact, inexact_pair, pair
 from .together import together
 
 # Arithmetic ---------------------------------------------------------------------------------------------------------
 
 
 def add(x: Any, y: Any, /) -> Any:
-    """x + y; of truth values, whether either is true.
+    """X + y; of truth values, whether either is true.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.add(jnp.arange(3), 0.5))
@@ -32,19 +33,19 @@ def add(x: Any, y: Any, /) -> Any:
 
 
 def subtract(x: Any, y: Any, /) -> Any:
-    """x - y."""
+    """X - y."""
     return bind1(_SUB, *pair(x, y))
 
 
 def multiply(x: Any, y: Any, /) -> Any:
-    """x times y; of truth values, whether both are true."""
+    """X times y; of truth values, whether both are true."""
     x, y = pair(x, y)
     z = _bool_operation(_AND, x, y)
     return bind1(_MUL, x, y) if z is None else z
 
 
-_ADD, _SUB, _MUL, _DIV, _OR, _AND = a.Add(), a.Sub(), a.Mul(), a.Div(), a.Or(), a.And()
-_BOOL = np.dtype("bool")
+_ADD, _SUB, _MUL, _DIV, _OR, _AND, _MAX, _MIN = a.Add(), a.Sub(), a.Mul(), a.Div(), a.Or(), a.And(), a.Max(), a.Min()
+_BOOL, _INT = np.dtype("bool"), np.dtype("int32")
 
 
 def _bool_operation(operation: Any, x: Any, y: Any) -> Any:
@@ -56,7 +57,7 @@ def _bool_operation(operation: Any, x: Any, y: Any) -> Any:
 
 
 def true_divide(x: Any, y: Any, /) -> Any:
-    """x divided by y, a float also for integers.
+    """X divided by y, a float also for integers.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.true_divide(jnp.arange(3), 2))
@@ -70,18 +71,18 @@ divide = true_divide
 
 @together()
 def floor_divide(x: Any, y: Any, /) -> Any:
-    """x divided by y, rounded down.
+    """X divided by y, rounded down.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.floor_divide(jnp.array([7, -7]), 2))
     [ 3 -4]
     """
-    x, y = pair(x, y)
+    x, y = _no_truth(*pair(x, y))
     dtype = _dtype(x)
     if dtype.kind == "c":
         raise TypeError("floor_divide takes real operands, got complex ones")
     quotient = a.div(x, y)
-    if dtype.kind in "ub":
+    if dtype.kind == "u":
         return quotient
     if dtype.kind == "i":
         inexact_below = a.bitwise_and(a.ne(e.sign(x), e.sign(y)), a.ne(a.rem(x, y), 0))
@@ -97,7 +98,7 @@ def remainder(x: Any, y: Any, /) -> Any:
     >>> print(jnp.remainder(jnp.array([7, -7]), 3))
     [1 2]
     """
-    x, y = pair(x, y)
+    x, y = _no_truth(*pair(x, y))
     left = a.rem(x, y)
     other_sign = a.ne(a.lt(left, 0), a.lt(y, 0))
     return a.select(a.bitwise_and(other_sign, a.ne(left, 0)), a.add(left, y), left)
@@ -112,12 +113,19 @@ def fmod(x: Any, y: Any, /) -> Any:
 
 
 @together()
-def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:  # noqa: A001
+def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
     """The quotient rounded down, and the remainder."""
     x, y = pair(x, y)
     if is_floating(_dtype(x)):
         return _float_divmod(x, y)
     return floor_divide(x, y), remainder(x, y)
+
+
+def _no_truth(x: Any, y: Any) -> tuple[Any, Any]:
+    """Truth values as integers, to calculate with."""
+    if _dtype(x).kind == "b":
+        return as_dtype(x, _INT), as_dtype(y, _INT)
+    return x, y
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -127,11 +135,11 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     adjust = a.bitwise_and(a.ne(left, 0), a.ne(e.sign(y), e.sign(left)))
     left = a.select(adjust, a.add(left, y), left)
     quotient = a.select(adjust, a.sub(quotient, 1), quotient)
-    return e.round(quotient), left
+    return a.select(a.eq(y, 0), a.div(x, y), e.round(quotient)), left
 
 
 def power(x: Any, y: Any, /) -> Any:
-    """x to the power y; a whole Python number as y is a product of x's.
+    """X to the power y; a whole Python number as y is a product of x's.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.power(jnp.arange(4), 2))
@@ -140,29 +148,28 @@ def power(x: Any, y: Any, /) -> Any:
     if y.__class__ is int:
         x = x if hasattr(x, "aval") else as_dtype(x, aval_of(x).dtype)
         return _whole_power(x, y)
+    if x.__class__ is float and _dtype(y).kind in "iu":
+        x = typed_scalar(x, canonical(float))
     x, y = pair(x, y)
-    dtype = _dtype(x)
-    if dtype.kind in "fcV":
-        return a.pow(x, y)
-    return _integer_power(x, y)
+    return a.pow(x, y) if _dtype(x).kind in "fcV" else _integer_power(x, y)
 
 
 def _whole_power(x: Any, y: int) -> Any:
     dtype = aval_of(x).dtype
     if dtype.kind in "iu" and y < 0:
         raise TypeError(
-            f"integers cannot be raised to negative powers, got {dtype.name} to the power {y}; convert with astype(float)"
+            f"integers cannot be raised to negative powers, got {dtype.name} to the power {y}; "
+            "convert with astype(float)"
         )
     if dtype.kind == "b":
-        x = as_dtype(x, canonical(int))
+        x = as_dtype(x, _INT)
     return e.integer_pow(x, y)
 
 
 @together()
 def _integer_power(x: Any, y: Any) -> Any:
     """Repeated squaring, as far as the bits of ``y`` go."""
-    if _dtype(x).kind == "b":
-        return a.bitwise_or(x, e.bitwise_not(y))
+    x, y = _no_truth(x, y)
     result = as_dtype(1, _dtype(x))
     for bit in range(8 * _dtype(y).itemsize - (_dtype(y).kind == "i")):
         chosen = a.ne(a.bitwise_and(y, 1 << bit), 0)
@@ -171,7 +178,9 @@ def _integer_power(x: Any, y: Any) -> Any:
     return result
 
 
-float_power = power
+def float_power(x: Any, y: Any, /) -> Any:
+    """X to the power y, a float also for integers."""
+    return a.pow(*inexact_pair(x, y))
 
 
 def negative(x: Any, /) -> Any:
@@ -180,13 +189,13 @@ def negative(x: Any, /) -> Any:
 
 
 def positive(x: Any, /) -> Any:
-    """x itself."""
+    """X itself."""
     return x if hasattr(x, "aval") else as_dtype(x, aval_of(x).dtype)
 
 
 def reciprocal(x: Any, /) -> Any:
     """One divided by x."""
-    return true_divide(1.0, x)
+    return a.div(1.0, inexact(x))
 
 
 def abs(x: Any, /) -> Any:
@@ -208,8 +217,8 @@ def fabs(x: Any, /) -> Any:
 
 
 def square(x: Any, /) -> Any:
-    """x times x."""
-    return e.square(as_dtype(x, canonical(int)) if aval_of(x).dtype.kind == "b" else x)
+    """X times x."""
+    return e.square(as_dtype(x, _INT) if aval_of(x).dtype.kind == "b" else x)
 
 
 def sign(x: Any, /) -> Any:
@@ -224,12 +233,12 @@ def maximum(x: Any, y: Any, /) -> Any:
     >>> print(jnp.maximum(jnp.array([1.0, 3.0]), 2))
     [2. 3.]
     """
-    return a.max(*pair(x, y))
+    return bind1(_MAX, *pair(x, y))
 
 
 def minimum(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; NaN where either is."""
-    return a.min(*pair(x, y))
+    return bind1(_MIN, *pair(x, y))
 
 
 @together()
@@ -254,7 +263,7 @@ def _dtype(x: Any) -> np.dtype[Any]:
 
 
 def exp(x: Any, /) -> Any:
-    """e to the power x."""
+    """E to the power x."""
     return e.exp(inexact(x))
 
 
@@ -264,7 +273,7 @@ def exp2(x: Any, /) -> Any:
 
 
 def expm1(x: Any, /) -> Any:
-    """e to the power x, minus one, exact near zero."""
+    """E to the power x, minus one, exact near zero."""
     return e.expm1(inexact(x))
 
 
@@ -310,10 +319,11 @@ def logaddexp(x: Any, y: Any, /) -> Any:
     """log(exp(x) + exp(y)), without overflow.
 
     >>> import xlascope.numpy as jnp
-    >>> print(jnp.logaddexp(1000.0, 1000.0))
-    1000.6931
+    >>> print(jnp.logaddexp(1000.0, 900.0))
+    1000.0
     """
-    # with the larger taken out, log(1 + exp(-|x - y|)) is left; the difference of equal infinities is NaN: their sum is right
+    # With the larger taken out, log(1 + exp(-|x - y|)) is left.
+    # The difference of equal infinities is NaN: there their sum is right.
     x, y = inexact_pair(x, y)
     difference = a.sub(x, y)
     usual = a.add(a.max(x, y), e.log1p(e.exp(e.neg(e.abs(difference)))))
@@ -449,7 +459,7 @@ def ceil(x: Any, /) -> Any:
 
 @together()
 def trunc(x: Any, /) -> Any:
-    """x without its fraction."""
+    """X without its fraction."""
     if not is_floating(aval_of(x).dtype):
         return positive(x)
     return a.select(a.lt(x, 0), e.ceil(x), e.floor(x))
@@ -482,36 +492,62 @@ def round(a: Any, decimals: int = 0) -> Any:
     return true_divide(e.round(multiply(a, factor), 1), factor)
 
 
+around = round
+
+
+@together()
+def modf(x: Any, /) -> tuple[Any, Any]:
+    """The fraction and the whole part, both with the sign of x."""
+    x = inexact(x)
+    whole = trunc(x)
+    return a.select(a.eq(e.abs(x), math.inf), 0.0, a.sub(x, whole)), whole
+
+
+@together()
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x1 times 2 to the power x2."""
+    x = inexact(x1)
+    return multiply(x, e.exp2(as_dtype(x2, _dtype(x))))
+
+
+@together()
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """0 where x1 is negative, 1 where it is positive, x2 where it is zero."""
+    x, y = inexact_pair(x1, x2)
+    step = a.select(a.lt(x, 0), as_dtype(0.0, _dtype(x)), as_dtype(1.0, _dtype(x)))
+    return a.select(a.ne(x, x), x, a.select(a.eq(x, 0), y, step))
+
+
 # Comparison and logic -----------------------------------------------------------------------------------------------
 
 
 def equal(x: Any, y: Any, /) -> Any:
-    """x == y."""
+    """X == y."""
     return bind1(_EQ, *pair(x, y))
 
 
 def not_equal(x: Any, y: Any, /) -> Any:
-    """x != y."""
+    """X != y."""
     return bind1(_NE, *pair(x, y))
 
 
 def less(x: Any, y: Any, /) -> Any:
-    """x < y."""
+    """X < y."""
     return bind1(_LT, *pair(x, y))
 
 
 def less_equal(x: Any, y: Any, /) -> Any:
-    """x <= y."""
+    """X <= y."""
     return bind1(_LE, *pair(x, y))
 
 
 def greater(x: Any, y: Any, /) -> Any:
-    """x > y."""
+    """X > y."""
     return bind1(_GT, *pair(x, y))
 
 
 def greater_equal(x: Any, y: Any, /) -> Any:
-    """x >= y."""
+    """X >= y."""
     return bind1(_GE, *pair(x, y))
 
 
@@ -542,12 +578,12 @@ invert = bitwise_invert = bitwise_not
 
 
 def left_shift(x: Any, y: Any, /) -> Any:
-    """x with its bits moved up by y."""
+    """X with its bits moved up by y."""
     return a.shift_left(*pair(x, y))
 
 
 def right_shift(x: Any, y: Any, /) -> Any:
-    """x with its bits moved down by y."""
+    """X with its bits moved down by y."""
     x, y = pair(x, y)
     return a.shift_right_logical(x, y) if _dtype(x).kind == "u" else a.shift_right_arithmetic(x, y)
 
@@ -678,16 +714,10 @@ def isrealobj(x: Any) -> bool:
 # Choice -------------------------------------------------------------------------------------------------------------
 
 
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """``x`` where the condition holds, ``y`` elsewhere.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.where(jnp.arange(3) > 1, 10.0, jnp.arange(3)))
-    [ 0.  1. 10.]
-    """
-    return _where(condition, x, y)
-
-
 @together()
-def _where(condition: Any, x: Any, y: Any) -> Any:
-    return a.select(truth(condition), x, y)
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """``x`` where the condition holds, ``y`` elsewhere."""
+    condition = truth(condition)
+    x, y = pair(x, y)
+    condition, x, y = fit_ranks([condition, x, y], [aval_of(v) for v in (condition, x, y)])
+    return a.select(condition, x, y)

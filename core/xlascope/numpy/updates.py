@@ -17,6 +17,7 @@ from . import ufuncs
 from .indexing import (
     At,
     Form,
+    Item,
     New,
     Rows,
     Scalar,
@@ -54,8 +55,8 @@ class IndexUpdate:
 class IndexUpdateAt:
     """An array and an index; the methods give new arrays, the given one stays as it is.
 
-    Indices beyond the end change nothing. Where an index array names an element several times, ``add`` adds all its values,
-    and ``set`` keeps one of them.
+    Indices beyond the end change nothing. Where an index array names an element several times, ``add`` adds all its
+    values, and ``set`` keeps one of them.
     """
 
     __slots__ = ("_array", "_index")
@@ -145,7 +146,7 @@ def _moved_out(form: Form, operands: Sequence[Any]) -> tuple[list[Any], Form]:
     """Static places as operands, so that one compiled program serves all of them."""
     given = iter(operands)
     out: list[Any] = []
-    items = []
+    items: list[Item] = []
     for item in form:
         if isinstance(item, At):
             out.append(item.place if item.place >= 0 else _NOWHERE)
@@ -217,7 +218,7 @@ def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: 
 
 
 def _put_back(x: Any, form: Form, part: Any, *, whole: bool) -> Any:
-    """``x`` with the static part of a form replaced; ``whole`` when ``part`` has all of ``x``'s axes and no new ones."""
+    """``x`` with the static part of a form replaced; ``whole``: ``part`` has all of ``x``'s axes and no new ones."""
     shape = x.shape
     items = [item for item in form if not isinstance(item, New)]
     if not whole:
@@ -269,35 +270,30 @@ def _get_filled(x: Any, operands: list[Any], fill_value: Any, form: Form) -> Any
     found = taken(x, operands, form)
     if not operands:
         return found
-    inside = np.ones((), bool)
-    probe = _changed_inside(x, operands, form)
-    value = default_fill(aval_of(x).dtype) if fill_value is None else as_dtype(fill_value, aval_of(x).dtype)
-    del inside
-    return ufuncs.where(probe, found, value)
+    dtype = aval_of(x).dtype
+    value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    return ufuncs.where(_inside(x, operands, form), found, value)
 
 
-def _changed_inside(x: Any, operands: list[Any], form: Form) -> Any:
-    """Whether each element of ``x[index]`` is inside the array."""
+def _inside(x: Any, operands: list[Any], form: Form) -> Any:
+    """Whether each element of ``x[index]`` is inside the array; slices behind the indices have axes of size 1."""
     sizes = iter(x.shape)
     given = iter(operands)
-    tests = []
-    for item in form:
-        if isinstance(item, New):
-            continue
-        size = next(sizes)
+    inside: Any = True
+    places, kept = [], []
+    for position, item in enumerate(form):
+        size = 1 if isinstance(item, New) else next(sizes)
         if isinstance(item, (Rows, Scalar)):
             i = next(given)
-            tests.append(ufuncs.bitwise_and(ufuncs.greater_equal(i, -size), ufuncs.less(i, size)))
-    inside = tests[0]
-    for test in tests[1:]:
-        inside = ufuncs.bitwise_and(inside, test)
-    count = len(aval_of(inside).shape)
-    places = [i for i, item in enumerate(form) if isinstance(item, (Rows, Scalar))]
-    place = places[0] if places == list(range(places[0], places[-1] + 1)) else 0
-    after = sum(1 for i, item in enumerate(form) if not isinstance(item, (Rows, Scalar, At)) and (place == 0 or i > place))
-    if place == 0:
-        after = sum(1 for item in form if not isinstance(item, (Rows, Scalar, At)))
-    return shapes.expand_dims(inside, tuple(range(count, count + after)))
+            places.append(position)
+            here = ufuncs.bitwise_and(ufuncs.greater_equal(i, -size), ufuncs.less(i, size))
+            inside = here if inside is True else ufuncs.bitwise_and(inside, here)
+        else:
+            kept.append(position)
+    neighbours = places == list(range(places[0], places[-1] + 1))
+    behind = [position for position in kept if not neighbours or position > places[0]]
+    rank = len(aval_of(inside).shape)
+    return shapes.expand_dims(inside, tuple(range(rank, rank + len(behind))))
 
 
 def default_fill(dtype: np.dtype[Any]) -> Any:

@@ -14,7 +14,7 @@ from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import elementwise as e
 from . import shapes
-from .families import Binary, align, is_linear, stretch_values, stretched, sum_tangents, unstretch
+from .families import Binary, align, is_linear, require_kind, stretch_values, stretched, sum_tangents, unstretch
 from .values import aval, match, shape_of, typed_scalar
 
 
@@ -308,7 +308,7 @@ class SelectN(Operation, name="select_n"):
         return results[0].size
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        which, *cases = primals
+        which = primals[0]
         z = bind1(self, *primals)
         if all(t is ZERO for t in tangents[1:]):
             return [z], [ZERO]
@@ -333,6 +333,10 @@ class Clamp(Operation, name="clamp"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         low, x, high = operands
+        if not low.dtype == x.dtype == high.dtype:
+            names = f"{low.dtype.name}, {x.dtype.name} and {high.dtype.name}"
+            raise TypeError(f"clamp takes operands of one dtype, got {names}")
+        require_kind(self.name, x.dtype, "bif")
         shape = stretched(self.name, stretched(self.name, x.shape, low.shape), high.shape)
         return [shaped(shape, x.dtype, x.weak_type)]
 

@@ -16,6 +16,7 @@ from ..xla.builder import attribute
 from . import arithmetic as a
 from .families import Flat, Linear, Unary, require_kind, sum_tangents
 from .values import aval as aval_of_operand
+from .values import typed_scalar
 
 
 class Neg(Linear, name="neg"):
@@ -152,12 +153,12 @@ class Rsqrt(Unary, name="rsqrt"):
 
 
 class Cbrt(Unary, name="cbrt"):
-    """The cube root; its derivative is y / (3 x)."""
+    """The cube root; its derivative is 1 / (3 y²)."""
 
     hlo = "stablehlo.cbrt"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return a.mul(t, a.mul(1 / 3, a.div(y, x)))
+        return a.mul(t, a.mul(1 / 3, integer_pow(y, -2)))
 
 
 class Square(Unary, name="square"):
@@ -198,11 +199,11 @@ class IntegerPow(Unary, name="integer_pow"):
         return [result] if self.y >= 0 else [builder.emit1("stablehlo.divide", [one, result], aval)]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return a.mul(t, a.mul(float(self.y), integer_pow(x, self.y - 1)))
+        return a.mul(t, a.mul(float(self.y), integer_pow(x, self.y - 1))) if self.y else ZERO
 
 
 class Abs(Unary, name="abs"):
-    """The absolute value; its derivative is the sign."""
+    """The absolute value; its derivative is the sign, and one at zero."""
 
     hlo = "stablehlo.abs"
     kinds = "ifc"
@@ -214,7 +215,7 @@ class Abs(Unary, name="abs"):
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         if x.dtype.kind == "c":
             raise NotImplementedError("the derivative of abs of a complex value")
-        return a.mul(t, sign(x))
+        return a.mul(t, a.select(a.ge(x, 0), typed_scalar(1, x.dtype), typed_scalar(-1, x.dtype)))
 
 
 class Erf(Unary, name="erf"):

@@ -28,6 +28,20 @@ def require_kind(name: str, dtype: np.dtype[Any], kinds: str) -> None:
         raise TypeError(f"{name} takes operands of {wanted} type, got {dtype.name}; convert with astype")
 
 
+def require_axes(name: str, axes: Sequence[int], shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless all ``axes`` are axes of ``shape``."""
+    for axis in axes:
+        if not 0 <= axis < len(shape):
+            raise ValueError(f"{name} along axis {axis} of shape {shape}, which has {len(shape)} axes")
+
+
+def require_indices(name: str, indices: Sequence[ShapedArray]) -> None:
+    """Raise TypeError unless all ``indices`` are of integer type."""
+    for aval in indices:
+        if aval.dtype.kind not in "iu":
+            raise TypeError(f"{name} takes indices of integer type, got {aval.dtype.name}; convert with astype")
+
+
 class Unary(Operation):
     """Elementwise on one operand; the result has the operand's type."""
 

@@ -5,6 +5,7 @@ Gather and scatter follow the StableHLO specification's dimension numbers, the b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -17,8 +18,8 @@ from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import arithmetic as a
 from . import reductions, shapes
-from .families import is_linear, sum_tangents, type_of
-from .values import aval, shape_of
+from .families import is_linear, require_indices, sum_tangents, type_of
+from .values import aval, shape_of, typed_scalar
 
 
 class DynamicSlice(Operation, name="dynamic_slice"):
@@ -28,6 +29,7 @@ class DynamicSlice(Operation, name="dynamic_slice"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, *starts = operands
+        require_indices(self.name, starts)
         if len(starts) != x.ndim or any(size > have for size, have in zip(self.slice_sizes, x.shape, strict=True)):
             raise TypeError(
                 f"cannot take a block of size {self.slice_sizes} at {len(starts)} indices from shape {x.shape}"
@@ -73,6 +75,7 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, update, *starts = operands
+        require_indices(self.name, starts)
         fits = len(starts) == x.ndim == update.ndim and x.dtype == update.dtype
         if not fits or any(size > have for size, have in zip(update.shape, x.shape, strict=True)):
             raise TypeError(f"cannot put {update} at {len(starts)} indices into {x}")
@@ -147,6 +150,7 @@ class Gather(Operation, name="gather"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, indices = operands
+        require_indices(self.name, [indices])
         numbers = self.dimension_numbers
         dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
         window = iter([size for axis, size in enumerate(self.slice_sizes) if axis not in dropped])
@@ -230,7 +234,8 @@ class _Scatter(Operation):
     mode: str
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        x, _, updates = operands
+        x, indices, updates = operands
+        require_indices(self.name, [indices])
         if x.dtype != updates.dtype:
             raise TypeError(f"{self.name} takes an operand and updates of one dtype, got {x} and {updates}")
         return [shaped(x.shape, x.dtype)]
@@ -339,7 +344,7 @@ class Scatter(_Scatter, name="scatter"):
         return new
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # The operand's tangent survives where nothing was put. (Exact where no two updates share an element.)
+        # The operand's tangent survives where nothing was put; of updates on one element, that of the one put there.
         x, indices, updates = primals
         tx, _, tu = tangents
         parts = []
@@ -348,13 +353,24 @@ class Scatter(_Scatter, name="scatter"):
             parts.append(bind1(self, tx, indices, zeros))
         if tu is not ZERO:
             add = ScatterAdd(self.dimension_numbers, self.mode)
-            parts.append(bind1(add, shapes.zeros_of(aval(x)), indices, tu))
+            parts.append(bind1(add, shapes.zeros_of(aval(x)), indices, self._put_only(x, indices, updates, tu)))
         return [bind1(self, x, indices, updates)], [sum_tangents(parts)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # Linear in the operand, the updates being zeros: its cotangent has zeros where something was put.
         (ct,), (_, indices, updates) = cotangents, operands
         return [bind1(self, ct, indices, shapes.zeros_of(aval(updates))), None, None]
+
+    def _put_only(self, x: Any, indices: Any, updates: Any, tangents: Any) -> Any:
+        """The tangents of the updates, zero where another update was put over one: numbers put likewise tell which."""
+        if math.prod(shape_of(indices)[:-1]) <= 1:
+            return tangents
+        shape = shape_of(updates)
+        counted = shapes.broadcasted_iota(np.int32, (math.prod(shape),), 0)
+        numbers = shapes.reshape(a.add(counted, 1), shape)
+        put = bind1(self, shapes.full(shape_of(x), np.int32(0)), indices, numbers)
+        there = a.eq(self._gathered(put, indices, aval(updates)), numbers)
+        return a.select(there, tangents, typed_scalar(0, aval(tangents).dtype))
 
 
 def _plus(axes: Sequence[int]) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from ..xla.builder import attribute, integers
 from . import arithmetic as a
 from . import elementwise as e
 from . import shapes
-from .families import Linear, require_kind, sum_tangents
+from .families import Linear, require_axes, require_kind, sum_tangents
 from .values import aval, shape_of, typed_scalar
 
 
@@ -31,6 +31,7 @@ class _Reduction(Operation):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_kind(self.name, x.dtype, self.kinds)
+        require_axes(self.name, self.axes, x.shape)
         shape = tuple(size for axis, size in enumerate(x.shape) if axis not in self.axes)
         return [shaped(shape, x.dtype, x.weak_type)]
 
@@ -167,6 +168,7 @@ class _ArgExtreme(Operation):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         (axis,) = self.axes
+        require_axes(self.name, self.axes, x.shape)
         if x.shape[axis] == 0:
             raise ValueError(f"{self.name} along axis {axis} of shape {x.shape}, which has no elements")
         require_kind(self.name, x.dtype, "bif")
@@ -255,6 +257,7 @@ class _Cumulative(Operation):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         require_kind(self.name, operands[0].dtype, "ifc")
+        require_axes(self.name, (self.axis,), operands[0].shape)
         return list(operands)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:

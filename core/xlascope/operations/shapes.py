@@ -55,8 +55,10 @@ class BroadcastInDim(families.Linear, name="broadcast_in_dim"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
-        fits = len(self.broadcast_dimensions) == x.ndim and all(
-            size in (1, self.shape[axis]) for size, axis in zip(x.shape, self.broadcast_dimensions, strict=True)
+        dimensions = self.broadcast_dimensions
+        fits = len(dimensions) == x.ndim == len(set(dimensions)) and all(
+            0 <= axis < len(self.shape) and size in (1, self.shape[axis])
+            for size, axis in zip(x.shape, dimensions, strict=True)
         )
         if not fits:
             raise TypeError(f"cannot broadcast shape {x.shape} to {self.shape} along {self.broadcast_dimensions}")
@@ -148,6 +150,7 @@ class Squeeze(families.Linear, name="squeeze"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
+        families.require_axes(self.name, self.dimensions, x.shape)
         bad = [d for d in self.dimensions if x.shape[d] != 1]
         if bad:
             raise ValueError(f"cannot squeeze axis {bad[0]} of shape {x.shape}: its size is not 1")
@@ -200,7 +203,7 @@ class Transpose(families.Linear, name="transpose"):
 def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     """Permute axes: axis i of the result is axis ``permutation[i]`` of ``operand``."""
     order = tuple(map(int, permutation))
-    return operand if order == tuple(range(len(order))) else bind1(Transpose(order), operand)
+    return operand if order == tuple(range(len(aval(operand).shape))) else bind1(Transpose(order), operand)
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
@@ -227,6 +230,7 @@ class ReduceSum(families.Linear, name="reduce_sum"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         families.require_kind(self.name, x.dtype, "ifc")
+        families.require_axes(self.name, self.axes, x.shape)
         return [shaped(_without(x.shape, self.axes), x.dtype, x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -266,6 +270,7 @@ class Concatenate(Operation, name="concatenate"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         first = operands[0]
+        families.require_axes(self.name, (self.dimension,), first.shape)
         for other in operands[1:]:
             same = len(other.shape) == len(first.shape) and all(
                 a == b for i, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if i != self.dimension
@@ -316,8 +321,9 @@ class Slice(families.Linear, name="slice"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         strides = self.strides or (1,) * x.ndim
-        bounds = list(zip(self.start_indices, self.limit_indices, x.shape, strict=True))
-        if any(not 0 <= start <= limit <= size for start, limit, size in bounds):
+        bounds = list(zip(self.start_indices, self.limit_indices, x.shape, strict=False))
+        complete = len(self.start_indices) == len(self.limit_indices) == len(strides) == x.ndim
+        if not complete or any(not 0 <= start <= limit <= size for start, limit, size in bounds):
             raise TypeError(f"slice from {self.start_indices} to {self.limit_indices} leaves shape {x.shape}")
         shape = tuple(-(-(limit - start) // s) for (start, limit, _), s in zip(bounds, strides, strict=True))
         return [shaped(shape, x.dtype, x.weak_type)]
@@ -380,6 +386,8 @@ class Pad(Operation, name="pad"):
             low + high + size + max(size - 1, 0) * interior
             for size, (low, high, interior) in zip(x.shape, self.padding_config, strict=True)
         )
+        if any(size < 0 for size in shape):
+            raise ValueError(f"pad by {self.padding_config} takes more from shape {x.shape} than there is")
         return [shaped(shape, x.dtype, x.weak_type and value.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -440,6 +448,7 @@ class Rev(families.Linear, name="rev"):
     dimensions: tuple[int, ...]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        families.require_axes(self.name, self.dimensions, operands[0].shape)
         return list(operands)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:

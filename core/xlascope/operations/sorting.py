@@ -101,6 +101,8 @@ def _comparable(builder: Any, x: Any, scalar: ShapedArray) -> Any:
 def _along(x: Any, order: Any, axis: int) -> Any:
     """The elements of ``x`` at the positions ``order`` along an axis, the other axes staying."""
     shape = aval(x).shape
+    if 0 in shape:
+        return x
     rest = tuple(d for d in range(len(shape)) if d != axis)
     numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), rest, rest)
     indices = shapes.expand_dims(order, (len(shape),))

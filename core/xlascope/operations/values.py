@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import canonical, scalar_type
 from ..ir.avals import ShapedArray
 from ..trace.values import aval_of
 
@@ -28,11 +29,30 @@ def match(x: Any, y: Any) -> tuple[Any, Any]:
     """Two operands, a Python scalar among them converted to the other's dtype."""
     if x.__class__ in PYTHON_SCALARS:
         if y.__class__ in PYTHON_SCALARS:
-            return x, y
-        return typed_scalar(x, y.dtype), y
+            kind = max(x.__class__, y.__class__, key=PYTHON_SCALARS.index)
+            return kind(x), kind(y)
+        return _beside(x, y), y
     if y.__class__ in PYTHON_SCALARS:
-        return x, typed_scalar(y, x.dtype)
+        return x, _beside(y, x)
     return x, y
+
+
+def _beside(value: Any, other: Any) -> Any:
+    """A Python scalar in the other operand's dtype, and weak as that is."""
+    dtype = _dtype(other)
+    try:
+        weak = other.aval.weak_type
+    except AttributeError:
+        weak = False
+    kind = scalar_type(dtype) if weak else None
+    return kind(value) if kind and canonical(kind) == dtype else typed_scalar(value, dtype)
+
+
+def _dtype(x: Any) -> np.dtype[Any]:
+    try:
+        return x.dtype  # type: ignore[no-any-return]
+    except AttributeError:
+        return aval_of(x).dtype  # raises for what is no operand, a tracer that left its function among them
 
 
 def aval(x: Any) -> ShapedArray:

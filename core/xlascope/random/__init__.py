@@ -5,6 +5,7 @@
 >>> x = xs.random.normal(data_key, (3,))
 """
 
+from ..numpy import methods  # noqa: F401  (gives arrays their operators)
 from .continuous import exponential, gumbel, laplace, normal, truncated_normal, uniform
 from .discrete import bernoulli, bits, categorical, randint
 from .keys import PRNGKey, fold_in, key, key_data, split, wrap_key_data

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+from ml_dtypes import finfo
 
 from ..api import jit
 from ..dtypes import canonical, is_floating
@@ -19,6 +19,7 @@ from .generator import UNSIGNED, random_bits
 from .keys import checked, halves, shape_of
 
 Shape = Sequence[int]
+_finfo: Callable[[Any], Any] = finfo
 
 
 def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
@@ -93,7 +94,7 @@ def uniform_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minva
 
 def _unit_interval(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     # Random bits for the mantissa of a number in [1, 2), less 1.
-    mantissa, width = ml_dtypes.finfo(dtype).nmant, 8 * dtype.itemsize
+    mantissa, width = _finfo(dtype).nmant, 8 * dtype.itemsize
     drawn = 8 if mantissa < 8 else width
     bits = a.shift_right_logical(random_bits(halves(key), drawn, shape), drawn - mantissa)
     one = np.ones((), dtype).view(UNSIGNED[width])[()]
@@ -151,13 +152,13 @@ def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 def gumbel_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """The numbers of :func:`gumbel`, for use inside other samplers."""
-    tiny = ml_dtypes.finfo(dtype).tiny
+    tiny = _finfo(dtype).tiny
     return e.neg(e.log(e.neg(e.log(uniform_values(key, shape, dtype, tiny, 1.0)))))
 
 
 @jit(static_argnums=(1, 2))
 def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    least = np.array(-1 + ml_dtypes.finfo(dtype).epsneg, dtype)[()]
+    least = np.array(-1 + _finfo(dtype).epsneg, dtype)[()]
     u = uniform_values(key, shape, dtype, least, 1.0)
     return a.mul(e.sign(u), e.log1p(e.neg(e.abs(u))))
 

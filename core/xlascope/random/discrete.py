@@ -32,7 +32,7 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
 
 
 def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) -> Any:
-    """Integers spread evenly over minval, …, maxval - 1, which broadcast to ``shape``; minval where maxval is not above it.
+    """Integers spread evenly over minval, …, maxval - 1; minval where maxval is not above it.
 
     >>> import xlascope as xs
     >>> x = xs.random.randint(xs.random.PRNGKey(0), (3,), 0, 10)
@@ -43,8 +43,8 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) 
     for name, limit in (("minval", minval), ("maxval", maxval)):
         if not is_integer(_integer_aval(limit).dtype):
             raise TypeError(f"random.randint takes integers as its limits, but {name} is {aval_of(limit).str_short()}")
-    limits = [_representable(x) for x in (minval, maxval)]
-    return _randint(checked(key, "randint"), shape_of(shape, "randint"), *limits, found)
+    low, high = _representable(minval), _representable(maxval)
+    return _randint(checked(key, "randint"), shape_of(shape, "randint"), low, high, found)
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
@@ -76,8 +76,8 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Shape | None = Non
     sizes = batch if shape is None else shape_of(shape, "categorical")
     if sizes[len(sizes) - len(batch) :] != batch:
         raise ValueError(
-            f"random.categorical: the shape of the result has to end with {batch}, the shape of the logits without axis "
-            f"{axis}; got {sizes}"
+            f"random.categorical: the result's shape has to end with {batch}, that of the logits without axis {axis}; "
+            f"got {sizes}"
         )
     return _categorical(checked(key, "categorical"), logits, place, sizes[: len(sizes) - len(batch)])
 

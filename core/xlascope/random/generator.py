@@ -1,6 +1,6 @@
 """From a key's words and counters to random words: how the counters are laid out decides which numbers come out.
 
-The default layout gives element i of a result the counter i, whatever the result's size, so that a result can be made in
+The default layout gives element i of a result the counter i, whatever the result's size, so that it can be made in
 pieces. The older layout (setting ``threefry_partitionable`` off) runs all counters in two halves through the generator.
 """
 

@@ -1,4 +1,4 @@
-"""Keys: where random numbers come from. A key is an array of two 32-bit words; whoever has it can make its numbers again."""
+"""Keys, where random numbers come from: arrays of two 32-bit words. Whoever has one can make its numbers again."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _WORD = np.dtype("uint32")
 def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
     """The key for an integer seed.
 
-    Bits of the seed above 32 count only with ``enable_x64``; a Python integer may have up to 64. Raises TypeError for a seed
-    that is no integer, ValueError for an ``impl`` other than "threefry2x32".
+    Bits of the seed above 32 count only with ``enable_x64``; a Python integer may have up to 64. Raises TypeError for a
+    seed that is no integer, ValueError for an ``impl`` other than "threefry2x32".
 
     >>> import xlascope as xs
     >>> print(xs.random.PRNGKey(42))
@@ -37,8 +37,8 @@ def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
     aval = aval_of(seed)
     if aval.shape or not is_integer(aval.dtype):
         raise TypeError(
-            f"PRNGKey takes one integer as its seed, got {aval.str_short()}. For a key per element of an array of seeds "
-            "use vmap(PRNGKey)(seeds)."
+            f"PRNGKey takes one integer as its seed, got {aval.str_short()}. For a key per element of an array of "
+            "seeds use vmap(PRNGKey)(seeds)."
         )
     return _threefry_seed(seed)
 
@@ -70,7 +70,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     """New keys from a key, ``num`` of them (or an array of that shape), along the first axes.
 
-    The new keys' numbers are independent of each other and of the old key's, which should not be used any more.
+    The new keys' numbers are independent of each other and of the old key's, which should not be used again.
 
     >>> import xlascope as xs
     >>> key, noise_key = xs.random.split(xs.random.PRNGKey(0))

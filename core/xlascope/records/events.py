@@ -137,8 +137,9 @@ class DeviceTime:
 class Executed:
     """A program ran while somebody measured.
 
-    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock); ``observed_calls`` and
-    ``window`` say how many calls and seconds the profiler saw; ``step`` is the median duration of an observed call.
+    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock); ``observed_calls`` says
+    how many calls the profiler saw, and ``window`` how many seconds they stand for; ``step`` is the median duration
+    of an observed call.
     """
 
     program: int

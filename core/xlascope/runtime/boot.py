@@ -56,6 +56,8 @@ _jax.jax_jit.set_disable_jit_state(disable_jit)
 _jax.jax_jit.set_post_hook_state(post_hook)
 
 default_registry = _jax.pytree.default_registry()
+#: By these names a pickled structure finds the registry again.
+default_registry.__module__, default_registry.__name__ = __name__, "default_registry"
 PyTreeDef = _jax.pytree.PyTreeDef
 SequenceKey = _jax.pytree.SequenceKey
 DictKey = _jax.pytree.DictKey

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ir.avals import ShapedArray
 from ..ir.operation import Operation
 from ..xla import arrays  # noqa: F401  (gives arrays their face)
 from ..xla.dispatch import run, run1, set_tracer_class, use_avals
 from .state import STATE
-from .tracer import Tracer
+from .tracer import Tracer, leaked_error
 from .values import aval_of
 
-use_avals(aval_of)
+
+def _concrete_aval(x: Any) -> ShapedArray:
+    """The type of an operand of an operation that runs at once: a tracer there has left its function."""
+    if isinstance(x, Tracer):
+        raise leaked_error(x)
+    return aval_of(x)
+
+
+use_avals(_concrete_aval)
 set_tracer_class(Tracer)
 
 

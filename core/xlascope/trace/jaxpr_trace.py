@@ -14,9 +14,8 @@ from ..ir.operation import Operation
 from ..ir.sources import is_library
 from ..runtime.boot import in_trace
 from ..xla.backend import ArrayImpl
-from .methods import leaked_error
 from .state import STATE
-from .tracer import Tracer
+from .tracer import Tracer, leaked_error
 from .values import aval_of, scalar_literal
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import UnexpectedTracerError
 from ..ir.jaxpr import Var
 from ..xla.backend import ArrayImpl
-from .tracer import Tracer
+from .tracer import Tracer, leaked_error
 
 OPERATORS = [
     "__abs__",
@@ -109,12 +108,3 @@ def _leaked(name: str) -> Callable[..., Any]:
 
     raise_leaked.__name__ = name
     return raise_leaked
-
-
-def leaked_error(value: Any) -> UnexpectedTracerError:
-    """The error for a tracer whose trace has ended."""
-    return UnexpectedTracerError(
-        f"a traced value of type {value.aval.str_short()} was used after the function it belongs to had been traced. "
-        "It was probably stored in a global, an attribute or a list by a function under jit, grad or vmap. "
-        "Return the value from the function instead of storing it."
-    )

@@ -14,6 +14,7 @@ from ..errors import (
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
+    UnexpectedTracerError,
 )
 from ..ir.avals import ShapedArray
 from .source import user_line, where_text
@@ -100,6 +101,8 @@ class Tracer:
         return self._value(ConcretizationTypeError, "the numbers in", _NUMBER_HELP).tolist()
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        if not self._trace.alive:
+            raise leaked_error(self)
         raise TracerArrayConversionError(_message("a NumPy array of", self, _ARRAY_HELP))
 
     def _value(self, error: type[Exception], what: str, fix: str) -> Any:
@@ -129,4 +132,13 @@ def _message(what: str, tracer: Tracer, fix: str) -> str:
     return (
         f"Abstract value passed where a concrete value is required: {what} {tracer!r} is not known while the function "
         f"is traced{where_text(user_line())}.\n{fix}"
+    )
+
+
+def leaked_error(value: Any) -> UnexpectedTracerError:
+    """The error for a tracer whose trace has ended."""
+    return UnexpectedTracerError(
+        f"a traced value of type {value.aval.str_short()} was used after the function it belongs to had been traced. "
+        "It was probably stored in a global, an attribute or a list by a function under jit, grad or vmap. "
+        "Return the value from the function instead of storing it."
     )

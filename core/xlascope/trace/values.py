@@ -10,9 +10,8 @@ from ..dtypes import canonical
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal, Var
 from ..xla.backend import ArrayImpl
-from .methods import leaked_error
 from .source import user_line, where_text
-from .tracer import Tracer
+from .tracer import Tracer, leaked_error
 
 _PYTHON_SCALARS = (bool, int, float, complex)
 

@@ -4,6 +4,7 @@ numpy/methods.py.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,24 @@ def _value(self: Any) -> np.ndarray[Any, Any]:
     """The elements as a NumPy array that shares memory where it can and cannot be written to."""
     held = self._npy_value
     if held is None:
-        held, _ = self._single_device_array_to_np_array_did_copy()
+        held = _on_host(self)
         held.flags.writeable = False
         self._npy_value = held
     return held
+
+
+def _on_host(self: Any) -> np.ndarray[Any, Any]:
+    # jaxlib looks for jax at every copy. Where jax is installed the first copy would import it, and it would take over
+    # jaxlib's process-wide states (64-bit types among them); where it is not, the search costs 50 µs each time.
+    modules = sys.modules
+    if "jax" in modules:
+        return self._single_device_array_to_np_array_did_copy()[0]
+    modules["jax"] = None  # type: ignore[assignment]  # "import jax" fails, at once
+    try:
+        return self._single_device_array_to_np_array_did_copy()[0]
+    finally:
+        if modules.get("jax") is None:
+            modules.pop("jax", None)
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -153,8 +153,8 @@ class Builder:
 
     def _dense(self, array: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
         element = tensor_type(shaped((), aval.dtype)).element_type
-        if array.dtype == np.bool_:  # MLIR keeps truth values one bit each, a splat as a whole byte
-            array = np.packbits(array, bitorder="little") if array.ndim else array.astype(np.uint8) * np.uint8(255)
+        if array.dtype == np.bool_:  # MLIR keeps truth values as bytes, and XLA counts on true being 1
+            array = array.astype(np.uint8)
         elif array.dtype.kind == "V":
             array = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)
         return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(aval.shape))

@@ -54,6 +54,7 @@ def put(x: Any, aval: ShapedArray, device: Any = None, *, copy: bool = True) -> 
         [target],
         committed=device is not None,
         host_buffer_semantics=_COPY if copy else _ZERO_COPY,
+        enable_x64=True,  # the value has its dtype already; left to itself jaxlib may narrow it
     )
 
 

@@ -12,13 +12,13 @@ from jaxlib import _profiler
 from ..records.profiles import ModuleProfile
 
 #: Windows are never shorter or longer than this (seconds).
-SHORTEST, LONGEST = 0.002, 0.25
+SHORTEST, LONGEST = 0.001, 0.25
 #: Watching may take this share of the time, and looks at most once in so many seconds.
-_SHARE, _PERIOD = 0.008, 1.0
+_SHARE, _PERIOD = 0.003, 1.0
 #: A window should see this many calls of the slowest program, unless that means more kernel runs than `_KERNEL_RUNS`:
-#: closing and reading a window costs about 20 µs per kernel run.
+#: closing and reading a window costs 20 to 50 µs per kernel run.
 _CALLS = 10
-_KERNEL_RUNS = 600
+_KERNEL_RUNS = 150
 
 _one_at_a_time = threading.Lock()
 
@@ -89,10 +89,20 @@ def next_window(seconds: float, seen: Iterable[ModuleProfile]) -> float:
     return min(max(min(wanted, affordable), SHORTEST), LONGEST)
 
 
-def next_pause(spent: float) -> float:
-    """How long to leave the process alone after a window that took ``spent`` seconds to open, close and read.
+def first_window(step: float, kernels: int) -> float:
+    """How long the first window should be for a program of so many kernels that is called every ``step`` seconds.
 
-    >>> next_pause(0.005), next_pause(0.016)
+    >>> first_window(0.004, 15), first_window(0.004, 75)
+    (0.04, 0.008)
+    """
+    calls = min(_CALLS, max(_KERNEL_RUNS / max(kernels, 1), 1.0))
+    return min(max(calls * step, SHORTEST), LONGEST)
+
+
+def next_pause(spent: float) -> float:
+    """How long to leave the process alone after a window on which a thread spent so many seconds (opening to reading).
+
+    >>> next_pause(0.003), next_pause(0.006)
     (1.0, 2.0)
     """
     return max(spent / _SHARE, _PERIOD)

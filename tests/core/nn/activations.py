@@ -2,14 +2,32 @@
 
 import numpy as np
 
-LINE = np.array([-np.inf, -1e30, -1000.0, -88.0, -6.0, -1.5, -1e-20, -0.0, 0.0, 1e-20, 0.3, 6.0, 7.0, 88.0, 1000.0, 1e30, np.inf])
-ELEMENTWISE = "relu relu6 sigmoid softplus log_sigmoid silu swish soft_sign tanh elu selu leaky_relu gelu".split()
+LINE = np.array(
+    [-np.inf, -1e30, -1000.0, -88.0, -6.0, -1.5, -1e-20, -0.0, 0.0, 1e-20, 0.3, 6.0, 7.0, 88.0, 1000.0, 1e30, np.inf]
+)
+ELEMENTWISE = [
+    "relu",
+    "relu6",
+    "sigmoid",
+    "softplus",
+    "log_sigmoid",
+    "silu",
+    "swish",
+    "soft_sign",
+    "tanh",
+    "elu",
+    "selu",
+    "leaky_relu",
+    "gelu",
+]
 ROWS = np.array([[1.0, 2.0, 3.0], [1000.0, -1000.0, 1000.0], [0.0, -np.inf, 1.0], [-1e30, 0.0, 1e30]], "float32")
 
 
 def values(lib):
     """Name to array."""
-    return {name: np.asarray(value) for part in (elementwise, along, classes, begin) for name, value in part(lib, lib.nn)}
+    return {
+        name: np.asarray(value) for part in (elementwise, along, classes, begin) for name, value in part(lib, lib.nn)
+    }
 
 
 def elementwise(lib, nn):
@@ -66,7 +84,7 @@ def classes(lib, nn):
 
 def begin(lib, nn):
     key = lib.random.PRNGKey(0)
-    for name in "glorot_uniform glorot_normal he_uniform he_normal lecun_uniform lecun_normal".split():
+    for name in ["glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "lecun_normal"]:
         yield name, getattr(nn.initializers, name)()(key, (3, 4))
         yield f"{name} of a window", getattr(nn.initializers, name)()(key, (2, 2, 3, 4))
     yield "initializers.normal", nn.initializers.normal(0.1)(key, (5,))

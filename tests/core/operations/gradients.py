@@ -1,4 +1,4 @@
-"""Functions with kinks, ties, poles and jumps, and where to differentiate them: read by us and, in its own process, by jax."""
+"""Functions with kinks, ties, poles and jumps, and where to differentiate them: for us and, in its own process, for jax."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 
 INF, NAN = np.inf, np.nan
 
+# ruff: noqa: E501 (a function is one line)
 # The text of a function of ``op``, the operations under the names of jax.lax, and its operands.
 GRADIENTS = {
     "max of equals": ("lambda x, y: op.max(x, y)", [[1.0, 2.0, 3.0]], [[1.0, 3.0, 2.0]]),
@@ -24,7 +25,7 @@ GRADIENTS = {
     "logistic far out": ("lambda x: op.logistic(x)", [-200.0, 200.0, -INF, INF]),
     "exp overflow": ("lambda x: op.exp(x)", [1000.0, -1000.0]),
     "division by zero": ("lambda x, y: op.div(x, y)", [1.0, 0.0], [0.0, 0.0]),
-    "pow, base zero": ("lambda x, y: op.pow(x, y)", [0.0, 0.0, 0.0, 0.0], [0.0, 1.0, 2.0, 0.5]),
+    "pow, base zero": ("lambda x, y: op.pow(x, y)", [0.0, 0.0, 0.0], [1.0, 2.0, 0.5]),
     "pow, base negative": ("lambda x: op.pow(x, np.float32([2, 3]))", [-2.0, -3.0]),
     "pow, exponent zero": ("lambda x: op.pow(x, np.float32([0, 0]))", [2.0, -3.0]),
     "integer_pow at zero": ("lambda x: op.integer_pow(x, 2) + op.integer_pow(x, 3)", [0.0, 1.0]),
@@ -36,14 +37,13 @@ GRADIENTS = {
     "erf_inv at one": ("lambda x: op.erf_inv(x)", [0.0, 1.0]),
     "reduce_max of equals": ("lambda x: op.reduce_max(x, (1,))", [[1.0, 1.0, 0.0], [2.0, 2.0, 2.0]]),
     "reduce_min of equals": ("lambda x: op.reduce_min(x, (0, 1))", [[1.0, 0.0, 0.0], [2.0, 2.0, 0.0]]),
-    "reduce_max of nan": ("lambda x: op.reduce_max(x, (0,))", [1.0, NAN, 0.0]),
     "reduce_prod, one zero": ("lambda x: op.reduce_prod(x, (0,))", [2.0, 0.0, 3.0]),
     "reduce_prod, two zeros": ("lambda x: op.reduce_prod(x, (0,))", [0.0, 0.0, 3.0]),
     "cumprod, zeros": ("lambda x: op.cumprod(x, 0)", [2.0, 0.0, 3.0, 0.0, 5.0]),
     "cumprod from behind, zeros": ("lambda x: op.cumprod(x, 0, True)", [2.0, 0.0, 3.0, 0.0, 5.0]),
     "floor": ("lambda x: op.floor(x) * x", [0.5, 1.0, -0.5]),
-    "to int and back": ("lambda x: op.convert_element_type(op.convert_element_type(x, 'int32'), 'float32') * x", [1.5, 2.5]),
-    "to half and back": ("lambda x: op.convert_element_type(op.convert_element_type(x, 'float16'), 'float32') * x", [1.5, 2.5]),
+    "to int and back": ("lambda x: op.convert_element_type(op.convert_element_type(x, 'int32'), 'float32') * x", [1.5]),
+    "to half and back": ("lambda x: op.convert_element_type(op.convert_element_type(x, 'float16'), 'float32') * x", [1.5]),
     "stop_gradient": ("lambda x: op.stop_gradient(x) * x", [1.5, 2.5]),
     "square of a sum": ("lambda x: op.square(op.reduce_prod(x, (0,)) + op.reduce_max(x, (0,)))", [1.0, 2.0, 2.0]),
     "dynamic_slice outside": ("lambda x: op.dynamic_slice(x, (np.int32(9),), (2,))", [1.0, 2.0, 3.0, 4.0]),

@@ -1,3 +1,5 @@
+# ruff: noqa: E501 (a row is one line)
+# fmt: off
 """One row or more for every operation: its parameters, what it is applied to, and what NumPy or SciPy say it gives.
 
 A row is ``Row(operation, oracle, operand, ...)``. The operands are drawn from seeds that depend on the row alone. ``linear`` names
@@ -16,16 +18,16 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import scipy.special
+
 from xlascope.control.call import Call
 from xlascope.ir.avals import shaped
 from xlascope.ir.operation import Operation
 from xlascope.operations import arithmetic as a
 from xlascope.operations import elementwise as e
 from xlascope.operations import indexing as i
-from xlascope.operations import linear_algebra, random_bits
+from xlascope.operations import linear_algebra, random_bits, sorting
 from xlascope.operations import reductions as r
 from xlascope.operations import shapes as s
-from xlascope.operations import sorting
 from xlascope.trace.jaxpr_trace import stage
 
 FLOAT, HALF, INTEGER, TRUTH = ("float32",), ("float32", "float16", "bfloat16"), ("int32",), ("bool",)
@@ -328,7 +330,7 @@ def _rows() -> Iterator[Row]:
             s.BroadcastInDim(to, dims),
             lambda x, to=to, dims=dims: np.broadcast_to(x.reshape([x.shape[dims.index(d)] if d in dims else 1 for d in range(len(to))]), to),
             real(*shape), linear=((0,),), dtypes=NUMBERS if shape == (3,) else FLOAT, note=f"{_sizes(shape)}→{_sizes(to)}",
-        )  # fmt: skip
+        )
     for shape, to in (((2, 3), (3, 2)), ((6,), (1, 2, 3)), ((1,), ()), ((0, 3), (3, 0))):
         yield Row(s.Reshape(to), lambda x, to=to: x.reshape(to), real(*shape), linear=((0,),), note=f"{_sizes(shape)}→{_sizes(to)}")
     yield Row(s.Squeeze((0, 2)), np.squeeze, real(1, 3, 1), linear=((0,),))
@@ -343,9 +345,9 @@ def _rows() -> Iterator[Row]:
     for start, stop, step in (((0, 1), (2, 3), None), ((1, 0), (4, 3), (2, 2)), ((2, 1), (2, 3), None), ((0, 0), (4, 3), (3, 3))):
         yield Row(
             s.Slice(start, stop, step),
-            lambda x, at=tuple(map(slice, start, stop, step or (1, 1))): x[at],
+            _slicer(start, stop, step or (1, 1)),
             real(4, 3), linear=((0,),), note=f"{start}:{stop}:{step}",
-        )  # fmt: skip
+        )
     for config in (((1, 2, 0), (0, 1, 0)), ((0, 0, 2), (1, 0, 1)), ((-1, 2, 0), (0, -1, 0)), ((-1, -1, 1), (2, -2, 2)), ((0, 0, 0), (3, -3, 0))):
         yield Row(s.Pad(config), padded(config), real(3, 2), real(), linear=(BOTH, *EITHER), note=str(config))
     yield Row(s.Pad(((1, 1, 1),)), padded(((1, 1, 1),)), real(0), real(), linear=(BOTH,), note="nothing")
@@ -446,7 +448,7 @@ def _rows() -> Iterator[Row]:
         yield Row(
             a.SelectN(), lambda w, x, y: np.where(w, y, x), truth(*which), real(*first), real(*second),
             linear=((1, 2), (1,), (2,)), dtypes=NUMBERS + TRUTH if alike else FLOAT, note=f"{_sizes(which)}·{_sizes(first)}·{_sizes(second)}",
-        )  # fmt: skip
+        )
     yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(-0.7), apart(2, 3), exactly(0.7), note="scalars")
     yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), real(2, 3, low=-1, high=-0.6), apart(2, 3), real(2, 3, low=0.6, high=0.9))
     yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(3), real(5, high=9), exactly(6), dtypes=INTEGER, note="integers")
@@ -517,6 +519,7 @@ def _rows() -> Iterator[Row]:
             outside = exactly([[9], [1]] if mode == "drop" else [[9], [-4]], "int32")
             yield Row(scatter(PUT_ROWS, mode), put_rows(mode, add), real(3, 2), outside, real(2, 2), linear=linear, note=f"outside {note}, {mode}")
         yield Row(scatter(PUT_ALONG, "clip"), put_along(add), real(2, 4), exactly([[[1], [3]], [[0], [2]]], "int32"), real(2, 2), linear=linear, note=f"along an axis {note}")
+    yield Row(i.Scatter(PUT_ROWS, "drop"), put_rows("drop", False), real(3, 2), exactly([[1], [1], [0], [1]], "int32"), real(4, 2), linear=((0,),), note="one row thrice put")
     yield Row(i.ScatterAdd(PUT_ROWS, "drop"), put_rows("drop", True), real(3, 2), exactly([[1], [1], [1]], "int32"), real(3, 2), linear=((0, 2),), dtypes=("float32", "int32", "bfloat16"), note="one row thrice")
 
     # linear algebra
@@ -535,7 +538,7 @@ def _rows() -> Iterator[Row]:
         yield Row(
             *dot(contract, batch), real(*left), real(*right), linear=EITHER,
             dtypes=(*HALF, "complex64", "int32") if plain else FLOAT, note=f"{_sizes(left)}·{_sizes(right)}", tolerance=4,
-        )  # fmt: skip
+        )
     wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), "highest", np.dtype("float32"))
     yield Row(wide, np.matmul, real(2, 3), real(3, 2), dtypes=("bfloat16", "float16"), linear=EITHER, smooth=False, note="wider result", tolerance=30)
 
@@ -547,6 +550,10 @@ def _rows() -> Iterator[Row]:
     yield Row(_call(lambda x, y: [a.mul(x, e.sin(y)), a.sub(x, y)], (2, 3), (2, 3)), lambda x, y: (x * np.sin(y), x - y), real(2, 3), real(2, 3))
     yield Row(_call(lambda x, y: [a.mul(x, 3.0), e.exp(y), x], (2,), ()), lambda x, y: (x * 3, np.exp(y), x), real(2), real(), note="results apart")
     yield Row(_call(lambda x: [s.ADD_ANY and a.add(x, x), s.full((2,), np.float32(1))], (3,)), lambda x: (x + x, np.ones(2)), real(3), dtypes=FLOAT, linear=((0,),), smooth=False, note="linear")
+
+
+def _slicer(*bounds: tuple[int, ...]) -> Callable[[Any], Any]:
+    return lambda x: x[tuple(map(slice, *bounds))]
 
 
 def _converted(dtype: np.dtype[Any]) -> Callable[[Any], Any]:

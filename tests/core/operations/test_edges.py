@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 import xlascope as xs
 from xlascope.control.call import Call
 from xlascope.dtypes import float0
@@ -25,6 +26,7 @@ _SPEC = importlib.util.spec_from_file_location("gradients", PROGRAMS)
 _MODULE = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(_MODULE)
 GRADIENTS = _MODULE.GRADIENTS
+
 
 class _Operations:
     """Our operations under the names of jax.lax."""
@@ -48,7 +50,9 @@ def test_gradient_is_the_one_jax_gives(name, gradients_of_jax):
         y = function(*values)
         return s.reduce_sum(y, tuple(range(len(y.shape))))
 
-    for ours, theirs in zip(xs.jit(xs.grad(total, tuple(range(len(operands)))))(*operands), gradients_of_jax[name], strict=True):
+    for ours, theirs in zip(
+        xs.jit(xs.grad(total, tuple(range(len(operands)))))(*operands), gradients_of_jax[name], strict=True
+    ):
         np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-6)
 
 
@@ -65,7 +69,9 @@ def test_scatter_puts_one_of_the_updates_and_differentiates_what_it_put():
 
 
 def test_nothing_moves_through_integers():
-    value, moved = xs.jvp(lambda x, k: a.mul(x, e.convert_element_type(k, "float32")), (2.0, 3), (1.0, np.zeros((), float0)))
+    value, moved = xs.jvp(
+        lambda x, k: a.mul(x, e.convert_element_type(k, "float32")), (2.0, 3), (1.0, np.zeros((), float0))
+    )
     assert (float(value), float(moved)) == (6.0, 3.0)
     _, pullback = xs.vjp(lambda k: a.add(k, 1), np.int32(3))
     (cotangent,) = pullback(np.zeros((), float0))
@@ -99,6 +105,11 @@ def n(*shape):
     return shaped(shape, np.dtype("int32"))
 
 
+MATVEC = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), None, None)
+DOT = linear_algebra.DotGeneral((((0,), (0,)), ((), ())), None, None)
+GATHER = i.Gather(i.GatherDimensionNumbers((1,), (0,), (0,)), (1, 2))
+SCATTER = i.Scatter(i.ScatterDimensionNumbers((1,), (0,), (0,)), "drop")
+
 ERRORS = {
     "add of shapes": (a.Add(), [f(2), f(3)], r"add .*\(2,\) and \(3,\)"),
     "add of ranks": (a.Add(), [f(2, 3), f(3)], r"add .*\(2, 3\) and \(3,\)"),
@@ -128,15 +139,13 @@ ERRORS = {
     "pad": (s.Pad(((1, 1, 0),)), [f(3), f(1)], "pad"),
     "pad to less than nothing": (s.Pad(((-2, -2, 0),)), [f(3), f()], r"pad.*\(3,\)"),
     "rev of an axis that is not there": (s.Rev((1,)), [f(2)], r"rev.*1.*\(2,\)"),
-    "dot_general of sizes": (
-        linear_algebra.DotGeneral((((1,), (0,)), ((), ())), None, None), [f(2, 3), f(4, 2)], "axis 1 .* axis 0 .* 3 and 4"
-    ),
-    "dot_general of dtypes": (linear_algebra.DotGeneral((((0,), (0,)), ((), ())), None, None), [f(2), n(2)], "float32 and int32"),
+    "dot_general of sizes": (MATVEC, [f(2, 3), f(4, 2)], "axis 1 .* axis 0 .* 3 and 4"),
+    "dot_general of dtypes": (DOT, [f(2), n(2)], "float32 and int32"),
     "dynamic_slice": (i.DynamicSlice((4,)), [f(3), n()], r"\(4,\).*\(3,\)"),
     "dynamic_slice at floats": (i.DynamicSlice((2,)), [f(3), f()], "integer"),
     "dynamic_update_slice": (i.DynamicUpdateSlice(), [f(3), f(4), n()], r"float32\[4\].*float32\[3\]"),
-    "gather by floats": (i.Gather(i.GatherDimensionNumbers((1,), (0,), (0,)), (1, 2)), [f(3, 2), f(4, 1)], "gather.*float32"),
-    "scatter of dtypes": (i.Scatter(i.ScatterDimensionNumbers((1,), (0,), (0,)), "drop"), [f(3, 2), n(4, 1), n(4, 2)], "scatter.*int32"),
+    "gather by floats": (GATHER, [f(3, 2), f(4, 1)], "gather.*float32"),
+    "scatter of dtypes": (SCATTER, [f(3, 2), n(4, 1), n(4, 2)], "scatter.*int32"),
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 import xlascope as xs
 from xlascope import settings
 from xlascope.dtypes import float0, is_differentiable
@@ -122,7 +123,9 @@ def instantiated(tangents: Sequence[Any], results: Sequence[Any]) -> list[Any]:
     return [np.zeros(np.shape(y)) if t is ZERO else t for t, y in zip(tangents, results, strict=True)]
 
 
-def push(function: Callable[..., list[Any]], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def push(
+    function: Callable[..., list[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
     """Results and tangents by the jvp rule."""
     results, moved = differentiate.jvp(function, primals, tangents)
     return results, instantiated(moved, results)
@@ -156,28 +159,33 @@ def derivative_case(row: Any, dtype: str) -> tuple[Callable[..., list[Any]], lis
     return function, scalars(primals), tangents, cotangents
 
 
+def doubles(row: Any) -> list[str]:
+    """The wide dtypes in which a row's derivatives are compared with difference quotients."""
+    return [DOUBLE[dtype] for dtype in row.dtypes if dtype in DOUBLE]
+
+
 @pytest.mark.rows("smooth")
 def test_derivative(row):
-    for dtype in row.dtypes:
-        if dtype not in DOUBLE:
-            continue
-        with x64(DOUBLE[dtype]):
-            function, primals, tangents, cotangents = derivative_case(row, DOUBLE[dtype])
-            if not primals:
-                return
-            floating = [np.asarray(ct).dtype.kind in "fc" for ct in cotangents]
-            both = xs.jit(lambda xs_, ts, cts, f=function: (*push(f, xs_, ts), pull(f, xs_, cts)))
-            whole = [ct if real else np.zeros(np.shape(ct)) for ct, real in zip(cotangents, floating, strict=True)]
-            results, moved, received = both(primals, tangents, whole)
-            for y, eager in zip(results, function(*primals), strict=True):
-                close(y, eager, 1e-12)
-            wanted = [np.where(real, q, 0) for q, real in zip(quotient(function, primals, tangents), floating, strict=True)]
-            for t, q in zip(moved, wanted, strict=True):
-                assert np.shape(t) == q.shape
-                close(t, q, 1e-8)
-            for ct, x in zip(received, primals, strict=True):
-                assert (ct.shape, ct.dtype) == (x.shape, x.dtype)
-            close(dot(whole, moved), dot(received, tangents), 1e-9)
+    for dtype in doubles(row):
+        with x64(dtype):
+            check_derivative(*derivative_case(row, dtype))
+
+
+def check_derivative(function: Any, primals: list[Any], tangents: list[Any], cotangents: list[Any]) -> None:
+    if not primals:
+        return
+    floating = [np.asarray(ct).dtype.kind in "fc" for ct in cotangents]
+    whole = [ct if real else np.zeros(np.shape(ct)) for ct, real in zip(cotangents, floating, strict=True)]
+    both = xs.jit(lambda xs_, ts, cts: (*push(function, xs_, ts), pull(function, xs_, cts)))
+    results, moved, received = both(primals, tangents, whole)
+    for y, eager in zip(results, function(*primals), strict=True):
+        close(y, eager, 1e-12)
+    for t, q, real in zip(moved, quotient(function, primals, tangents), floating, strict=True):
+        assert np.shape(t) == q.shape
+        close(t, q if real else 0 * q, 1e-8)
+    for ct, x in zip(received, primals, strict=True):
+        assert (ct.shape, ct.dtype) == (x.shape, x.dtype)
+    close(dot(whole, moved), dot(received, tangents), 1e-9)
 
 
 @pytest.mark.rows("smooth")
@@ -190,7 +198,11 @@ def test_derivative_without_jit_in_single_precision(row):
         pytest.skip("no operand moves")
     _, moved = push(function, primals, tangents)
     received = pull(function, primals, cotangents)
-    for t, q in zip(moved, quotient(lambda *z: row.expected(_rebuilt(row, dtype, z)), _double(primals), _double(tangents)), strict=True):
+    for t, q in zip(
+        moved,
+        quotient(lambda *z: row.expected(_rebuilt(row, dtype, z)), _double(primals), _double(tangents)),
+        strict=True,
+    ):
         close(t, q if np.asarray(t).dtype.kind in "fc" else 0 * q, 2e-4)
     for ct, x in zip(received, primals, strict=True):
         assert (ct.shape, ct.dtype) == (x.shape, x.dtype)
@@ -210,22 +222,23 @@ def _rebuilt(row: Any, dtype: str, moving: Sequence[Any]) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.rows("smooth")
 def test_second_derivative(row):
-    for dtype in row.dtypes:
-        if dtype not in DOUBLE:
-            continue
-        with x64(DOUBLE[dtype]):
-            function, primals, tangents, cotangents = derivative_case(row, DOUBLE[dtype])
-            if not primals or any(np.asarray(ct).dtype.kind not in "fc" for ct in cotangents):
-                return
-            pushed = xs.jit(lambda *values: push(function, values, tangents)[1])
-            pulled = xs.jit(lambda *values: pull(function, values, cotangents))
-            for first in (pushed, pulled):
-                moved = xs.jit(lambda *values, f=first: push(f, values, tangents)[1])(*primals)
-                for t, q in zip(moved, quotient(first, primals, tangents), strict=True):
-                    close(t, q, 1e-7)
-            ones = [np.ones(x.shape, x.dtype)[()] for x in primals]
-            received = xs.jit(lambda *values: pull(pulled, values, ones))(*primals)
-            close(dot(received, tangents), dot(ones, push(pulled, primals, tangents)[1]), 1e-8)
+    for dtype in doubles(row):
+        with x64(dtype):
+            check_second_derivative(*derivative_case(row, dtype))
+
+
+def check_second_derivative(function: Any, primals: list[Any], tangents: list[Any], cotangents: list[Any]) -> None:
+    if not primals or any(np.asarray(ct).dtype.kind not in "fc" for ct in cotangents):
+        return
+    pushed = xs.jit(lambda *values: push(function, values, tangents)[1])
+    pulled = xs.jit(lambda *values: pull(function, values, cotangents))
+    for first in (pushed, pulled):
+        moved = xs.jit(lambda *values, f=first: push(f, values, tangents)[1])(*primals)
+        for t, q in zip(moved, quotient(first, primals, tangents), strict=True):
+            close(t, q, 1e-7)
+    ones = [np.ones(x.shape, x.dtype)[()] for x in primals]
+    received = xs.jit(lambda *values: pull(pulled, values, ones))(*primals)
+    close(dot(received, tangents), dot(ones, push(pulled, primals, tangents)[1]), 1e-8)
 
 
 # Transposes ---------------------------------------------------------------------------------------------------------
@@ -239,7 +252,10 @@ def test_transpose(row):
     zeros = [np.zeros_like(x)[()] for x in operands]
     for chosen in row.linear:
         moves = [k in chosen for k in range(len(operands))]
-        at = [bind(operation, *(x if not m else z for x, z, m in zip(operands, base, moves, strict=True))) for base in (operands, zeros)]
+        at = [
+            bind(operation, *(x if not m else z for x, z, m in zip(operands, base, moves, strict=True)))
+            for base in (operands, zeros)
+        ]
         change = [np.asarray(y) - np.asarray(y0) for y, y0 in zip(*at, strict=True)]
         if row.name == "scatter":  # linear in the operand when the updates are zeros, as its derivative makes them
             assert chosen == (0,)
@@ -255,7 +271,9 @@ def test_transpose(row):
         pairs = [(ct, x) for ct, x, m in zip(received, operands, moves, strict=True) if m and ct is not ZERO]
         tolerance = 2e-2 if "16" in dtype or any("16" in np.asarray(y).dtype.name for y in change) else 2e-5
         left, right = dot(cotangents, change), dot(*zip(*pairs, strict=True)) if pairs else 0.0
-        if {x.dtype.kind for x in operands} != {np.asarray(y).dtype.kind for y in change}:  # linear over the real numbers
+        if {x.dtype.kind for x in operands} != {
+            np.asarray(y).dtype.kind for y in change
+        }:  # linear over the real numbers
             left, right = np.real(left), np.real(right)
         close(left, right, tolerance)
 
@@ -279,7 +297,12 @@ def check_batching(row: Any, axes_of: Callable[[int], Sequence[int]], table: Any
         combinations = [c for c in combinations if c.count(None) in (0, count - 1)]
     if not combinations:
         return
-    stacked = {(k, axis): np.stack([ex[k] for ex in examples], axis) for k in range(count) for axis in choices[k] if axis is not None}
+    stacked = {
+        (k, axis): np.stack([ex[k] for ex in examples], axis)
+        for k in range(count)
+        for axis in choices[k]
+        if axis is not None
+    }
 
     def everything(single: list[Any], batches: dict[Any, Any]) -> list[Any]:
         results = []

@@ -3,16 +3,22 @@
 import numpy as np
 
 SHAPES = [(), (1,), (3,), (4,), (7,), (3, 5), (2, 3, 4), (0,), (2, 0), (1025,)]
+FEW = [(), (7,), (2, 3, 4), (0,)]
 
 
 def every(lib):
     """Name to array, for the settings that are in force."""
+    return _values(lib, (keys, bits, uniforms, normals, integers, categories, orders, transformed))
+
+
+def words(lib):
+    """Like every, but only what the settings change: the words of keys and bits, and the ways to them."""
+    return _values(lib, (keys, bits, transformed))
+
+
+def _values(lib, parts):
     wide = bool(lib.config.jax_enable_x64)
-    return {
-        name: np.asarray(value)
-        for part in (keys, bits, uniforms, normals, integers, categories, orders, transformed)
-        for name, value in part(lib, lib.random, wide)
-    }
+    return {name: np.asarray(value) for part in parts for name, value in part(lib, lib.random, wide)}
 
 
 def keys(lib, random, wide):
@@ -41,13 +47,16 @@ def bits(lib, random, wide):
 
 def uniforms(lib, random, wide):
     key = random.PRNGKey(11)
-    for shape in SHAPES:
+    for shape in FEW:
         yield f"uniform {shape}", random.uniform(key, shape)
     yield "uniform()", random.uniform(key)
     for dtype in ("float16", "bfloat16", "float32", *(["float64"] if wide else [])):
         yield f"uniform {dtype}", random.uniform(key, (33,), dtype)
         yield f"uniform {dtype} range", random.uniform(key, (33,), dtype, -2.5, 7.0)
-    yield "uniform with limits as arrays", random.uniform(key, (2, 3), minval=np.zeros(3), maxval=np.array([[1.0], [5.0]]))
+    yield (
+        "uniform with limits as arrays",
+        random.uniform(key, (2, 3), minval=np.zeros(3), maxval=np.array([[1.0], [5.0]])),
+    )
     yield "uniform with integer limits", random.uniform(key, (5,), minval=-3, maxval=4)
     yield "gumbel", random.gumbel(key, (100,))
     yield "exponential", random.exponential(key, (100,))
@@ -56,18 +65,21 @@ def uniforms(lib, random, wide):
 
 def normals(lib, random, wide):
     key = random.PRNGKey(5)
-    for shape in SHAPES:
+    for shape in FEW:
         yield f"normal {shape}", random.normal(key, shape)
     for dtype in ("float16", "bfloat16", "float32", *(["float64"] if wide else [])):
         yield f"normal {dtype}", random.normal(key, (333,), dtype)
     yield "normal, many", random.normal(key, (100_000,))
     yield "truncated_normal", random.truncated_normal(key, -2.0, 2.0, (1000,))
-    yield "truncated_normal, arrays", random.truncated_normal(key, np.array([-1.0, 0.0, 3.0]), np.array([1.0, 0.5, 9.0]))
+    yield (
+        "truncated_normal, arrays",
+        random.truncated_normal(key, np.array([-1.0, 0.0, 3.0]), np.array([1.0, 0.5, 9.0])),
+    )
 
 
 def integers(lib, random, wide):
     key = random.PRNGKey(13)
-    for shape in SHAPES:
+    for shape in FEW:
         yield f"randint {shape}", random.randint(key, shape, 0, 10)
     ranges = [(0, 1), (0, 2), (-5, 5), (5, 5), (5, 3), (0, 2**31 - 1), (-(2**31), 2**31 - 1), (0, 1000003)]
     for low, high in ranges:
@@ -94,7 +106,10 @@ def categories(lib, random, wide):
     yield "categorical of a vector", random.categorical(key, logits[0])
     yield "categorical of a vector, many", random.categorical(key, logits[0], shape=(1000,))
     yield "categorical axis 0 shape", random.categorical(key, logits, axis=0, shape=(2, 7, 4))
-    yield "categorical with impossible", random.categorical(key, np.array([-np.inf, 0.0, -np.inf], "float32"), shape=(9,))
+    yield (
+        "categorical with impossible",
+        random.categorical(key, np.array([-np.inf, 0.0, -np.inf], "float32"), shape=(9,)),
+    )
 
 
 def orders(lib, random, wide):
@@ -129,6 +144,9 @@ def transformed(lib, random, wide):
     yield "vmap over keys, categorical", lib.vmap(lambda k: random.categorical(k, np.zeros(9, "float32")))(keys)
     yield "vmap over keys, split", lib.vmap(random.split)(keys)
     yield "vmap over data", lib.vmap(random.fold_in, in_axes=(None, 0))(key, np.arange(4))
-    yield "jit(vmap(grad))", lib.jit(lib.vmap(lib.grad(lambda s, k: random.uniform(k, (), maxval=s), 0), (None, 0)))(3.0, keys)
+    yield (
+        "jit(vmap(grad))",
+        lib.jit(lib.vmap(lib.grad(lambda s, k: random.uniform(k, (), maxval=s), 0), (None, 0)))(3.0, keys),
+    )
     yield "grad of limits", lib.grad(lambda low: random.uniform(key, (), minval=low, maxval=2.0))(0.5)
     yield "grad of limits, vector", lib.jacrev(lambda high: random.uniform(key, (4,), maxval=high))(3.0)

@@ -9,14 +9,21 @@ import xlascope as xs
 from xlascope.settings import setting
 
 SAMPLES = Path(__file__).with_name("samples.py")
-SETTINGS = [(False, True), (False, False), (True, True), (True, False)]
+SETTINGS = [(wide, partitionable) for wide in (False, True) for partitionable in (True, False)]
+SLOW = pytest.mark.slow
 
 
-@pytest.mark.parametrize(("wide", "partitionable"), SETTINGS)
-def test_every_number_is_the_one_that_jax_gives(wide, partitionable, jax_says, programs) -> None:
-    expected = jax_says(SAMPLES, "every", enable_x64=str(int(wide)), threefry_partitionable=str(int(partitionable)))
+@pytest.mark.parametrize(
+    ("wide", "partitionable", "which"),
+    [
+        *((*setting, "every" if setting == (False, True) else "words") for setting in SETTINGS),
+        *(pytest.param(*setting, "every", marks=SLOW) for setting in SETTINGS[1:]),
+    ],
+)
+def test_every_number_is_the_one_that_jax_gives(wide, partitionable, which, jax_says, programs) -> None:
+    expected = jax_says(SAMPLES, which, enable_x64=str(int(wide)), threefry_partitionable=str(int(partitionable)))
     with xs.enable_x64(wide), setting("threefry_partitionable", partitionable):
-        found = programs(SAMPLES).every(xs)
+        found = getattr(programs(SAMPLES), which)(xs)
     assert found.keys() == expected.keys()
     complaints = []
     for name, value in expected.items():
@@ -25,5 +32,7 @@ def test_every_number_is_the_one_that_jax_gives(wide, partitionable, jax_says, p
             complaints.append(f"{name}: {ours.dtype}{ours.shape}, expected {value.dtype}{value.shape}")
         elif ours.tobytes() != value.tobytes():
             differing = int(np.sum(ours != value))
-            complaints.append(f"{name}: {differing} of {ours.size} differ: {ours.ravel()[:6]}, expected {value.ravel()[:6]}")
+            complaints.append(
+                f"{name}: {differing} of {ours.size} differ: {ours.ravel()[:6]}, expected {value.ravel()[:6]}"
+            )
     assert not complaints, "\n".join(complaints)

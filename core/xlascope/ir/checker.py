@@ -1,0 +1,95 @@
+"""The type checker for jaxprs: what has to hold of every program, whoever made it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ..errors import JaxprTypeError
+from .avals import ShapedArray, strengthened
+from .jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, Var
+
+
+def check_jaxpr(program: ClosedJaxpr) -> None:
+    """Check a program and the programs inside it; raises JaxprTypeError naming the equation that is wrong.
+
+    Every variable is defined once, before it is used; literals are scalars of their type; each equation's results have
+    the types that its operation gives for its operands; constants have the shapes of their variables.
+    """
+    _check_constants(program)
+    _check_body(program.jaxpr, program.name)
+
+
+def _check_constants(program: ClosedJaxpr) -> None:
+    variables = program.jaxpr.constvars
+    if len(variables) != len(program.consts):
+        raise JaxprTypeError(f"{program.name}: {len(variables)} constant variables for {len(program.consts)} constants")
+    for variable, value in zip(variables, program.consts, strict=True):
+        if tuple(value.shape) != variable.aval.shape:
+            raise JaxprTypeError(f"{program.name}: a constant of shape {value.shape} for a variable {variable.aval}")
+
+
+def _check_body(jaxpr: Jaxpr, where: str) -> None:
+    defined: set[int] = set()
+    for variable in (*jaxpr.constvars, *jaxpr.invars):
+        _define(variable, defined, f"the arguments of {where}")
+    for index, equation in enumerate(jaxpr.eqns):
+        place = f"equation {index} ({equation.operation.name}) of {where or 'the program'}"
+        for x in equation.invars:
+            _check_atom(x, defined, place)
+        _check_types(equation.operation, equation.invars, equation.outvars, place)
+        for body in equation.operation.bodies():
+            _check_call(body, place)
+        for variable in equation.outvars:
+            _define(variable, defined, place)
+    for x in jaxpr.outvars:
+        _check_atom(x, defined, f"the results of {where or 'the program'}")
+
+
+def _define(variable: Var, defined: set[int], place: str) -> None:
+    if variable.__class__ is not Var:
+        _fail(place, f"{variable!r} is a {type(variable).__name__}, not a variable: its trace has not ended")
+    if id(variable) in defined:
+        _fail(place, f"{variable!r} is defined a second time")
+    defined.add(id(variable))
+
+
+def _check_atom(x: Atom, defined: set[int], place: str) -> None:
+    if x.__class__ is Literal:
+        _check_literal(x, place)
+    elif id(x) not in defined:
+        _fail(place, f"{x!r} is used before it is defined")
+
+
+def _check_literal(x: Any, place: str) -> None:
+    shape, dtype = getattr(x.val, "shape", ()), getattr(x.val, "dtype", None)
+    if shape != () or x.aval.shape != ():
+        _fail(place, f"the literal {x!r} is no scalar")
+    if dtype != x.aval.dtype:
+        _fail(place, f"the literal {x!r} holds a value of dtype {dtype}")
+
+
+def _check_types(operation: Any, inputs: Sequence[Atom], outputs: Sequence[Var], place: str) -> None:
+    operands = [x.aval for x in inputs]
+    try:
+        expected = operation.abstract_eval(operands)
+    except (TypeError, ValueError) as error:
+        _fail(place, f"the operands {_listed(operands)} do not fit: {error}")
+    found = [v.aval for v in outputs]
+    if [strengthened(a) for a in expected] != [strengthened(a) for a in found]:
+        _fail(place, f"the results have types {_listed(found)}, the operation gives {_listed(expected)}")
+
+
+def _check_call(body: ClosedJaxpr, place: str) -> None:
+    try:
+        check_jaxpr(body)
+    except JaxprTypeError as error:
+        _fail(place, f"inside it, {error}")
+
+
+def _listed(avals: Sequence[ShapedArray]) -> str:
+    return f"({', '.join(aval.str_short() for aval in avals)})"
+
+
+def _fail(place: str, complaint: str) -> NoReturn:
+    raise JaxprTypeError(f"{place}: {complaint}")

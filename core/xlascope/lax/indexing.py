@@ -1,0 +1,121 @@
+"""Slices at computed places, gather and scatter."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..operations import arithmetic as a
+from ..operations import indexing as ix
+from ..operations import shapes
+from ..trace.bind import bind1
+from ..trace.values import aval_of
+
+GatherDimensionNumbers = ix.GatherDimensionNumbers
+ScatterDimensionNumbers = ix.ScatterDimensionNumbers
+
+
+class GatherScatterMode(enum.Enum):
+    """What happens to indices beyond the ends: they are clamped, or what they name is left out."""
+
+    CLIP = "clip"
+    FILL_OR_DROP = "drop"
+    PROMISE_IN_BOUNDS = "promise_in_bounds"
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return aval_of(x).shape
+
+
+def _inside(index: Any, size: int) -> Any:
+    """An index along an axis of that size, a negative one counted from the end."""
+    if isinstance(index, (int, np.integer)):
+        return int(index) + size if index < 0 else int(index)
+    return a.select(a.lt(index, 0), a.add(index, size), index) if aval_of(index).dtype.kind == "i" else index
+
+
+def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Any:
+    """A block of static size at a computed place, moved inside where it would leave the operand.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.dynamic_slice(jnp.arange(5), (jnp.array(3),), (2,)))
+    [3 4]
+    """
+    return ix.dynamic_slice(operand, _starts(operand, start_indices), slice_sizes)
+
+
+def _starts(operand: Any, start_indices: Any) -> list[Any]:
+    if not isinstance(start_indices, (list, tuple)):
+        count = _shape(start_indices)[0]
+        rows = [shapes.slice_in_dim(start_indices, i, i + 1, 0) for i in range(count)]
+        start_indices = [shapes.squeeze(row, (0,)) for row in rows]
+    return [_inside(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
+
+
+def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
+    """``slice_size`` elements along one axis from a computed place."""
+    shape = _shape(operand)
+    axis = axis % len(shape)
+    sizes = tuple(slice_size if i == axis else size for i, size in enumerate(shape))
+    return dynamic_slice(operand, [start_index if i == axis else 0 for i in range(len(shape))], sizes)
+
+
+def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
+    """The elements at a computed place along one axis."""
+    one = dynamic_slice_in_dim(operand, index, 1, axis)
+    return one if keepdims else shapes.squeeze(one, (axis % len(_shape(operand)),))
+
+
+def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
+    """The operand with the block at a computed place replaced."""
+    return ix.dynamic_update_slice(operand, update, _starts(operand, start_indices))
+
+
+def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
+    """The operand with consecutive elements along one axis replaced, from a computed place on."""
+    rank = len(_shape(operand))
+    return dynamic_update_slice(operand, update, [start_index if i == axis % rank else 0 for i in range(rank)])
+
+
+def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Any:
+    """The operand with the elements at one computed place along an axis replaced."""
+    rank = len(_shape(operand))
+    if len(_shape(update)) < rank:
+        update = shapes.expand_dims(update, (axis % rank,))
+    return dynamic_update_slice_in_dim(operand, update, index, axis)
+
+
+def gather(
+    operand: Any, start_indices: Any, dimension_numbers: ix.GatherDimensionNumbers, slice_sizes: Sequence[int],
+    *, unique_indices: bool = False, indices_are_sorted: bool = False, mode: Any = None, fill_value: Any = None,
+) -> Any:  # fmt: skip
+    """Blocks of static size at the places that the last axis of the indices gives; those outside are moved inside."""
+    if _mode(mode) == "drop" and mode is not None:
+        raise NotImplementedError('gather with mode="fill"; use xlascope.numpy.take')
+    return ix.gather(operand, start_indices, dimension_numbers, slice_sizes)
+
+
+def scatter(
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+) -> Any:  # fmt: skip
+    """The operand with blocks replaced at the places that the last axis of the indices gives, outside ones left out."""
+    return bind1(ix.Scatter(dimension_numbers, _mode(mode)), operand, scatter_indices, updates)
+
+
+def scatter_add(
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+) -> Any:  # fmt: skip
+    """Like :func:`scatter`, with the blocks added."""
+    return bind1(ix.ScatterAdd(dimension_numbers, _mode(mode)), operand, scatter_indices, updates)
+
+
+def _mode(mode: Any) -> str:
+    name = str(getattr(mode, "value", "drop" if mode is None else mode)).lower()
+    if name not in ("clip", "drop", "fill", "promise_in_bounds"):
+        raise ValueError(f'a mode is "clip", "drop", "fill" or "promise_in_bounds", got {mode!r}')
+    return "clip" if name == "clip" else "drop"

@@ -1,0 +1,40 @@
+"""Products over axes."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from ..operations import linear_algebra
+from ..trace.values import aval_of
+
+dot_general = linear_algebra.dot_general
+
+
+class Precision(enum.Enum):
+    """How exact products are on hardware that offers a choice."""
+
+    DEFAULT = "default"
+    HIGH = "high"
+    HIGHEST = "highest"
+
+
+def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product of vectors and matrices: the last axis of ``lhs`` with the first of ``rhs``.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.dot(jnp.arange(3.0), jnp.arange(3.0)))
+    5.0
+    """
+    x, y = aval_of(lhs).shape, aval_of(rhs).shape
+    if not (1 <= len(x) <= 2 and 1 <= len(y) <= 2 and x[-1] == y[0]):
+        raise TypeError(f"Incompatible shapes for dot: got {x} and {y}.")
+    numbers = ((len(x) - 1,), (0,)), ((), ())
+    return dot_general(lhs, rhs, numbers, precision, preferred_element_type or aval_of(lhs).dtype)
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """The matrix products of two stacks of matrices with the same leading axes."""
+    rank = len(aval_of(lhs).shape)
+    lead = tuple(range(rank - 2))
+    return dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (lead, lead)), precision, aval_of(lhs).dtype)

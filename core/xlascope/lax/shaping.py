@@ -1,0 +1,126 @@
+"""Shapes: broadcasting, reshaping, slicing, padding, joining, with explicit axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical
+from ..operations import elementwise as e
+from ..operations import shapes
+from ..operations.values import typed_scalar
+from ..trace.values import aval_of
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return aval_of(x).shape
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+    """Repeat along new leading axes.
+
+    >>> from xlascope import lax
+    >>> lax.broadcast(1.0, (2, 3)).shape
+    (2, 3)
+    """
+    own = _shape(operand)
+    return shapes.broadcast_in_dim(operand, (*sizes, *own), range(len(sizes), len(sizes) + len(own)))
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape in which arrays of those shapes meet; raises ValueError when they do not fit."""
+    return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+
+
+def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
+    """The same elements in another shape, read in the order of ``dimensions``."""
+    if dimensions is not None:
+        operand = shapes.transpose(operand, tuple(dimensions))
+    return shapes.reshape(operand, tuple(new_sizes))
+
+
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """Several neighbouring axes made one."""
+    shape = _shape(operand)
+    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    return shapes.reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
+
+
+def squeeze(array: Any, dimensions: Sequence[int] | int) -> Any:
+    """Drop axes of size 1."""
+    return shapes.squeeze(array, (dimensions,) if isinstance(dimensions, int) else tuple(dimensions))
+
+
+def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
+    """The elements from ``start_index`` to ``limit_index`` along one axis; negative numbers count from the end."""
+    axis = axis % len(_shape(operand))
+    start, limit, _ = slice(start_index, limit_index).indices(_shape(operand)[axis])
+    return shapes.slice_in_dim(operand, start, max(start, limit), axis, stride)
+
+
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+    """The elements at one place along an axis."""
+    axis = axis % len(_shape(operand))
+    size = _shape(operand)[axis]
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} of size {size}")
+    one = shapes.slice_in_dim(operand, index % size, index % size + 1, axis)
+    return one if keepdims else shapes.squeeze(one, (axis,))
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+    """Arrays of one dtype joined along an axis."""
+    if not operands:
+        raise ValueError("concatenate takes at least one operand")
+    return shapes.concatenate(list(operands), dimension)
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """Consecutive parts of those sizes along an axis."""
+    if sum(sizes) != _shape(operand)[axis]:
+        raise ValueError(f"the sizes {tuple(sizes)} do not add up to {_shape(operand)[axis]}, the size of axis {axis}")
+    ends = np.cumsum(np.asarray(sizes, int)).tolist()
+    return [shapes.slice_in_dim(operand, end - size, end, axis) for end, size in zip(ends, sizes, strict=True)]
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+    """Put a value around and between the elements: (low, high, interior) for each axis."""
+    if padding_value.__class__ in (bool, int, float, complex):
+        padding_value = typed_scalar(padding_value, aval_of(operand).dtype)
+    return shapes.pad(operand, padding_value, padding_config)
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """0, 1, 2, … below ``size``.
+
+    >>> from xlascope import lax
+    >>> print(lax.iota("int32", 3))
+    [0 1 2]
+    """
+    return shapes.broadcasted_iota(canonical(dtype), (int(size),), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+    """0, 1, 2, … along one axis, repeated along the others."""
+    return shapes.broadcasted_iota(canonical(dtype), tuple(shape), dimension)
+
+
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
+    """An array with one value everywhere."""
+    if _shape(fill_value):
+        raise TypeError(f"full takes a value without axes, got shape {_shape(fill_value)}; use broadcast_in_dim")
+    wanted = aval_of(fill_value).dtype if dtype is None else canonical(dtype)
+    if hasattr(fill_value, "aval"):
+        value = e.convert_element_type(fill_value, wanted, dtype is None and fill_value.aval.weak_type)
+    else:
+        value = fill_value if dtype is None else np.asarray(fill_value).astype(wanted)[()]
+    return shapes.broadcast_in_dim(value, tuple(shape), ())
+
+
+def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> Any:
+    """An array like ``x`` with one value everywhere."""
+    aval = aval_of(x)
+    return full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)

@@ -1,0 +1,141 @@
+"""Differences, sums and interpolation along an axis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..operations import shapes
+from ..trace.values import aval_of
+from . import reductions, sorting, ufuncs
+from .creation import asarray
+from .promotion import inexact, to_common_dtype
+from .shaping import axis_of, concatenate, ravel, shape_of
+from .take import take
+from .together import together
+
+
+def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    first, last, _ = slice(start, stop).indices(shape_of(x)[axis])
+    return shapes.slice_in_dim(x, first, max(first, last), axis)
+
+
+@together("n", "axis")
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along an axis, taken ``n`` times.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.diff(jnp.array([1, 4, 9, 16])))
+    [3 5 7]
+    """
+    if n < 0:
+        raise ValueError(f"diff takes differences n times, n is not negative; got {n}")
+    axis = axis_of(axis, len(shape_of(a)))
+    one = [1 if i == axis else size for i, size in enumerate(shape_of(a))]
+    ends = [None if x is None else _spread(x, one) for x in (prepend, append)]
+    parts = [x for x in (ends[0], a, ends[1]) if x is not None]
+    x = concatenate(parts, axis) if len(parts) > 1 else a
+    combine = ufuncs.not_equal if aval_of(x).dtype == np.bool_ else ufuncs.subtract
+    for _ in range(n):
+        x = combine(_part(x, axis, 1, None), _part(x, axis, None, -1))
+    return x
+
+
+def _spread(x: Any, shape: list[int]) -> Any:
+    return x if shape_of(x) else shapes.broadcast_in_dim(x, shape, ())
+
+
+@together()
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours in the flattened array, with values put around them."""
+    x = ravel(ary)
+    parts = [to_begin, ufuncs.subtract(_part(x, 0, 1, None), _part(x, 0, None, -1)), to_end]
+    kept = [ravel(part).astype(aval_of(x).dtype) for part in map(_array, parts) if part is not None]
+    return concatenate(kept, 0)
+
+
+def _array(x: Any) -> Any:
+    return None if x is None else asarray(x)
+
+
+@together("axis")
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral along an axis by the trapezoidal rule, over places ``x`` or steps ``dx``.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.trapezoid(jnp.array([0.0, 1.0, 4.0]), dx=0.5))
+    1.5
+    """
+    y = inexact(y)
+    axis = axis_of(axis, len(shape_of(y)))
+    step = dx
+    if x is not None:
+        x = inexact(x)
+        own = axis if len(shape_of(x)) > 1 else 0
+        step = ufuncs.subtract(_part(x, own, 1, None), _part(x, own, None, -1))
+        if len(shape_of(x)) == 1:
+            step = shapes.expand_dims(step, tuple(range(1, len(shape_of(y)) - axis)))
+    middle = ufuncs.add(_part(y, axis, 1, None), _part(y, axis, None, -1))
+    return ufuncs.multiply(0.5, reductions.sum(ufuncs.multiply(step, middle), axis))
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+    """The slope by central differences, one-sided at the ends; along all axes, one result each, or along ``axis``."""
+    if edge_order not in (None, 1):
+        raise NotImplementedError("gradient with edge_order=2")
+    rank = len(shape_of(f))
+    axes = tuple(range(rank)) if axis is None else tuple(axis_of(i, rank) for i in np.atleast_1d(axis).tolist())
+    steps = varargs if len(varargs) > 1 else (varargs or (1.0,)) * len(axes)
+    if len(steps) != len(axes) or any(shape_of(step) for step in steps):
+        raise NotImplementedError("gradient takes one step for all axes, or one for each")
+    found = [_slope(f, step, axis=i) for step, i in zip(steps, axes, strict=True)]
+    return found[0] if len(found) == 1 else found
+
+
+@together("axis")
+def _slope(f: Any, step: Any, axis: int) -> Any:
+    f = inexact(f)
+    if shape_of(f)[axis] < 2:
+        raise ValueError(f"gradient takes at least two elements along an axis, got shape {shape_of(f)}")
+    inner = ufuncs.multiply(ufuncs.subtract(_part(f, axis, 2, None), _part(f, axis, None, -2)), 0.5)
+    first = ufuncs.subtract(_part(f, axis, 1, 2), _part(f, axis, 0, 1))
+    last = ufuncs.subtract(_part(f, axis, -1, None), _part(f, axis, -2, -1))
+    return ufuncs.true_divide(concatenate([first, inner, last], axis), step)
+
+
+@together("left", "right")
+def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | None = None) -> Any:
+    """The value at ``x`` of the line through the points (xp, fp), ``xp`` rising; beyond the ends the end values.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.interp(jnp.array([0.5, 9.0]), jnp.array([0.0, 1.0]), jnp.array([10.0, 20.0])))
+    [15. 20.]
+    """
+    x, xp, fp = (inexact(v) for v in to_common_dtype((x, xp, fp)))
+    count = shape_of(xp)[0]
+    behind = ufuncs.minimum(ufuncs.maximum(sorting.searchsorted(xp, x, side="right"), 1), count - 1)
+    x0, x1, y0, y1 = (take(v, i, 0, mode="clip") for v in (xp, fp) for i in (behind - 1, behind))
+    width = ufuncs.subtract(x1, x0)
+    part = ufuncs.true_divide(ufuncs.subtract(x, x0), ufuncs.where(ufuncs.equal(width, 0), 1, width))
+    found = ufuncs.add(y0, ufuncs.multiply(part, ufuncs.subtract(y1, y0)))
+    first, last = (shapes.squeeze(_part(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
+    found = ufuncs.where(ufuncs.less(x, take(xp, 0)), first if left is None else left, found)
+    return ufuncs.where(ufuncs.greater(x, take(xp, -1)), last if right is None else right, found)
+
+
+def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """The running sum along an axis; with ``include_initial``, 0 in front."""
+    return _running(reductions.cumsum(x, axis or 0, dtype), axis or 0, 0, include_initial)
+
+
+def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """The running product along an axis; with ``include_initial``, 1 in front."""
+    return _running(reductions.cumprod(x, axis or 0, dtype), axis or 0, 1, include_initial)
+
+
+def _running(x: Any, axis: int, start: int, include_initial: bool) -> Any:
+    if not include_initial:
+        return x
+    shape = [1 if i == axis % len(shape_of(x)) else size for i, size in enumerate(shape_of(x))]
+    return concatenate([shapes.broadcast_in_dim(np.asarray(start, x.dtype)[()], shape, ()), x], axis)

@@ -1,0 +1,21 @@
+"""Numbers with names, and the classes of NumPy's hierarchy of dtypes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+pi = math.pi
+e = math.e
+euler_gamma = 0.57721566490153286060651209008240243
+inf = math.inf
+nan = math.nan
+newaxis = None
+
+generic, number, inexact, integer = np.generic, np.number, np.inexact, np.integer
+signedinteger, unsignedinteger, floating, complexfloating = (
+    np.signedinteger, np.unsignedinteger, np.floating, np.complexfloating,
+)  # fmt: skip
+character, flexible, object_ = np.character, np.flexible, np.object_
+dtype = np.dtype

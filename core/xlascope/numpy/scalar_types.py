@@ -1,0 +1,70 @@
+"""``float32``, ``int32``, …: names of dtypes that also convert: ``jnp.float32(3)`` is an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..operations.elementwise import convert_element_type
+from ..trace.values import aval_of
+from .creation import array
+
+
+class ScalarType(type):
+    """The type of ``float32`` and its siblings: a class that stands for a dtype, and when called converts to it."""
+
+    dtype: np.dtype[Any]
+
+    def __call__(cls, x: Any = 0) -> Any:
+        if hasattr(x, "aval"):
+            return convert_element_type(x, cls.dtype)
+        if not isinstance(x, (list, tuple)):
+            aval_of(x)
+        return array(x, cls.dtype)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or (not isinstance(other, ScalarType) and _is_dtype(other, cls.dtype))
+
+    def __ne__(cls, other: object) -> bool:
+        return not cls == other
+
+    def __hash__(cls) -> int:
+        return hash(cls.dtype.type)
+
+    def __repr__(cls) -> str:
+        return f"<class 'xlascope.numpy.{cls.__name__}'>"
+
+
+def _is_dtype(other: Any, dtype: np.dtype[Any]) -> bool:
+    try:
+        return bool(np.dtype(other) == dtype)
+    except TypeError:
+        return False
+
+
+def _scalar_type(name: str, dtype: Any) -> Any:
+    text = f"The dtype {name}; ``{name}(x)`` converts to it."
+    return ScalarType(name, (), {"dtype": np.dtype(dtype), "__doc__": text})
+
+
+bool_ = _scalar_type("bool", np.bool_)
+int8 = _scalar_type("int8", np.int8)
+int16 = _scalar_type("int16", np.int16)
+int32 = _scalar_type("int32", np.int32)
+int64 = _scalar_type("int64", np.int64)
+uint8 = _scalar_type("uint8", np.uint8)
+uint16 = _scalar_type("uint16", np.uint16)
+uint32 = _scalar_type("uint32", np.uint32)
+uint64 = _scalar_type("uint64", np.uint64)
+float8_e4m3fn = _scalar_type("float8_e4m3fn", ml_dtypes.float8_e4m3fn)
+float8_e5m2 = _scalar_type("float8_e5m2", ml_dtypes.float8_e5m2)
+bfloat16 = _scalar_type("bfloat16", ml_dtypes.bfloat16)
+float16 = _scalar_type("float16", np.float16)
+float32 = _scalar_type("float32", np.float32)
+float64 = _scalar_type("float64", np.float64)
+complex64 = _scalar_type("complex64", np.complex64)
+complex128 = _scalar_type("complex128", np.complex128)
+single, double, csingle, cdouble = float32, float64, complex64, complex128
+int_, uint, float_, complex_ = int64, uint64, float64, complex128

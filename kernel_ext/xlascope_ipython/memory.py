@@ -1,0 +1,38 @@
+"""What was recorded in earlier cells, by program: a cell that only calls what is compiled shows it again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from xlascope.records import Compiled, Record, Started, Traced
+
+#: Programs remembered; those that have not been met for longest are forgotten first.
+MOST_PROGRAMS = 200
+
+
+class Memory:
+    """The ``Traced`` and ``Compiled`` records of the last programs that were traced."""
+
+    def __init__(self) -> None:
+        self._programs: OrderedDict[int, dict[type, Record]] = OrderedDict()
+
+    def keep(self, record: Record) -> None:
+        """Remember a record, if it is one of those; of programs without a trace (single operations) none is kept."""
+        if isinstance(record, Traced):
+            self._programs.setdefault(record.program, {}).setdefault(Traced, record)
+        elif isinstance(record, Compiled) and record.program in self._programs:
+            self._programs[record.program].setdefault(Compiled, record)
+        while len(self._programs) > MOST_PROGRAMS:
+            self._programs.popitem(last=False)
+
+    def first(self, record: Record) -> Record:
+        """The record of the same stage and program that was kept first, or else this one."""
+        if record.program is None or record.program not in self._programs:
+            return record
+        self._programs.move_to_end(record.program)
+        return self._programs[record.program].get(type(record), record)
+
+    def known(self, start: Started) -> list[Record]:
+        """What came before a stage that starts now: the program's trace, and before it runs its compilation."""
+        found = self._programs.get(start.program, {})
+        return [found[kind] for kind in (Traced, *((Compiled,) if start.stage == "run" else ())) if kind in found]

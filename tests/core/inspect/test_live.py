@@ -1,0 +1,154 @@
+"""The sampler on programs that run: exact counts, measured times, and nothing left behind."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+from jaxlib import _profiler
+
+import xlascope as xs
+from xlascope import inspect, records
+from xlascope.inspect.live import Sampler
+from xlascope.records.watch import watchers
+from xlascope.runtime.boot import post_hook
+
+
+def run(step: Any, seconds: float) -> int:
+    """Train for so long; returns the number of calls."""
+    params, calls, until = step.params, 0, time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        params = step.update(params, step.x, step.y)
+        calls += 1
+        if calls % 20 == 0:
+            xs.block_until_ready(params)
+    xs.block_until_ready(params)
+    return calls
+
+
+def executed(seen: list[Any]) -> list[Any]:
+    return [each for each in seen if isinstance(each, records.Executed)]
+
+
+def test_calls_are_counted_exactly_and_times_are_measured(step: Any) -> None:
+    step.update(*step.arguments)
+    seen: list[Any] = []
+    with records.watch(seen.append), Sampler():
+        calls = run(step, 1.0)
+    last = executed(seen)[-1]
+    assert last.function == "update" and last.calls == calls
+    assert 0.5 < last.seconds < 1.5
+    assert last.observed_calls > 0 and 0 < last.step < 1
+    compiled = next(each for each in seen if isinstance(each, records.Compiled))
+    assert compiled.program == last.program
+    assert {each.kernel for each in last.devices[0].kernels} <= {each.name for each in compiled.kernels}
+
+
+def test_counts_move_while_the_program_runs(step: Any) -> None:
+    step.update(*step.arguments)
+    seen: list[Any] = []
+    with records.watch(seen.append), Sampler(windows=False):
+        run(step, 1.8)
+        counts = [each.calls for each in executed(seen)]
+    assert len(counts) > 2 and counts == sorted(counts) and counts[0] < counts[-1]
+
+
+def test_a_program_made_before_is_introduced(step: Any) -> None:
+    step.update(*step.arguments)
+    seen: list[Any] = []
+    with Sampler(emit=seen.append):
+        step.update(*step.arguments)
+        step.update(*step.arguments)
+    assert [type(each).__name__ for each in seen] == ["Traced", "Compiled", "Executed"]
+    assert seen[-1].calls == 2 and len({each.program for each in seen}) == 1
+
+
+def test_two_programs_of_one_function_are_told_apart(step: Any) -> None:
+    seen: list[Any] = []
+    with Sampler(emit=seen.append):
+        step.update(*step.arguments)
+        step.update(step.params, step.x[:4], step.y[:4])
+    last = {each.program: each.calls for each in executed(seen)}
+    assert sorted(last.values()) == [1, 1]
+
+
+def test_of_several_programs_only_those_that_run_are_introduced(step: Any) -> None:
+    step.update(*step.arguments)
+    step.update(step.params, step.x[:4], step.y[:4])
+    seen: list[Any] = []
+    with Sampler(emit=seen.append):
+        step.update(step.params, step.x[:4], step.y[:4])
+    traced, compiled, ran = seen
+    assert "f32[4,16]" in traced.text and traced.program == compiled.program == ran.program and ran.calls == 1
+
+
+def test_the_first_call_is_told_on_the_thread_that_calls(step: Any) -> None:
+    step.update(*step.arguments)
+    first: list[Any] = []
+    with Sampler(emit=lambda record: None, first=lambda function: first.append((function, threading.get_ident()))):
+        run(step, 0.01)
+    assert first == [(step.update, threading.get_ident())]
+
+
+def test_an_error_while_telling_of_a_call_does_not_reach_it(step: Any, caplog: pytest.LogCaptureFixture) -> None:
+    def fail(function: Any) -> None:
+        raise RuntimeError("on purpose")
+
+    step.update(*step.arguments)
+    with Sampler(emit=lambda record: None, first=fail):
+        step.update(*step.arguments)
+    assert "on purpose" in caplog.text
+
+
+def test_calls_on_behalf_of_an_inspection_do_not_count(step: Any) -> None:
+    seen: list[Any] = []
+    with Sampler(emit=seen.append):
+        inspect.timings(step.update, *step.arguments)
+    assert executed(seen) == []
+
+
+def test_stopping_leaves_nothing_behind(step: Any) -> None:
+    def other(*_: Any) -> None:
+        pass
+
+    post_hook.set_global(other)
+    try:
+        before = post_hook.get_global(), list(watchers), threading.active_count()
+        with Sampler(emit=lambda record: None) as sampler:
+            run(step, 0.3)
+            began = time.perf_counter()
+        assert time.perf_counter() - began < 0.3  # a tenth of a second, and the last records
+        time.sleep(0.05)
+        assert (post_hook.get_global(), list(watchers), threading.active_count()) == before
+        sampler.stop()
+    finally:
+        post_hook.set_global(None)
+
+
+def test_nothing_is_profiled_while_nothing_runs(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    look = Sampler._look
+    monkeypatch.setattr(Sampler, "_look", lambda self: (looks.append(time.perf_counter()), look(self)))
+    monkeypatch.setattr("xlascope.inspect.live.next_pause", lambda spent: 0.0)
+    with Sampler(emit=lambda record: None):
+        run(step, 0.3)
+        ended = time.perf_counter()
+        time.sleep(1.2)
+    assert looks and max(looks) < ended + 0.7
+
+
+def test_somebody_elses_profiler_is_named_once_and_calls_are_still_counted(
+    step: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xlascope.inspect.live.next_pause", lambda spent: 0.0)
+    step.update(*step.arguments)
+    seen: list[Any] = []
+    session = _profiler.ProfilerSession()
+    try:
+        with Sampler(emit=seen.append):
+            calls = run(step, 0.8)
+    finally:
+        session.stop()
+    (failure,) = (each for each in seen if isinstance(each, records.Failure))
+    assert (failure.program, failure.stage, failure.error) == (None, "profile", "ProfilerInUseError")
+    assert executed(seen)[-1].calls == calls and executed(seen)[-1].observed_calls == 0

@@ -1,0 +1,53 @@
+"""The functions of nn against jax, on values that go wrong first, and as nodes of a jaxpr."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import xlascope as xs
+
+ACTIVATIONS = Path(__file__).with_name("activations.py")
+
+
+def test_every_value_and_derivative_is_the_one_that_jax_gives(jax_says, programs):
+    expected = jax_says(ACTIVATIONS, "values")
+    found = programs(ACTIVATIONS).values(xs)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert (found[name].shape, found[name].dtype) == (value.shape, value.dtype), name
+        np.testing.assert_allclose(found[name], value, rtol=2e-6, atol=1e-6, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: xs.nn.relu(x),
+        lambda x: xs.nn.softmax(x),
+        lambda x: xs.nn.log_softmax(x),
+        lambda x: xs.nn.logsumexp(x),
+        lambda x: xs.nn.gelu(x),
+        lambda x: xs.nn.one_hot(x, 3),
+    ],
+)
+def test_each_is_one_named_call_in_a_jaxpr(call):
+    (equation,) = xs.make_jaxpr(call)(np.ones(3, "float32")).eqns
+    assert equation.operation.name == "jit"
+    assert equation.params["name"].lstrip("_") in dir(xs.nn)
+
+
+def test_relu_is_flat_at_zero_and_lets_nan_through():
+    assert float(xs.grad(xs.nn.relu)(0.0)) == 0.0
+    assert np.isnan(float(xs.nn.relu(np.nan)))
+
+
+def test_a_loss_of_impossible_classes_has_a_gradient():
+    logits = np.array([[1e4, -1e4, 0.0], [-np.inf, 2.0, 1.0]], "float32")
+    targets = xs.nn.one_hot(np.array([0, 1]), 3)
+
+    def loss(logits):
+        chosen = xs.numpy.where(targets > 0, xs.nn.log_softmax(logits), 0.0)
+        return -xs.numpy.sum(chosen)
+
+    gradient = np.asarray(xs.grad(loss)(logits))
+    assert np.isfinite(gradient).all() and gradient[1, 0] == 0.0

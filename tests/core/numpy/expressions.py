@@ -1,0 +1,813 @@
+"""Expressions that xlascope.numpy and jax.numpy have to agree on: value, dtype, weakness, or the kind of error.
+
+Each is evaluated by itself and inside jit. This file imports neither library: `every(library)` is given one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+#: What the names in the expressions stand for.
+VALUES = {
+    "x": np.array([-1.5, 0.0, 2.5], np.float32),
+    "p": np.array([0.25, 1.0, 3.5], np.float32),
+    "q": np.array([0.1, -0.5, 0.9], np.float32),
+    "m": np.arange(12, dtype=np.float32).reshape(3, 4) - 5,
+    "t": np.arange(24, dtype=np.float32).reshape(2, 3, 4),
+    "i": np.array([2, 0, 1], np.int32),
+    "k": np.array([-7, 7, 3], np.int32),
+    "u": np.array([1, 200, 7], np.uint8),
+    "s": np.array([-8, 5, 2], np.int8),
+    "b": np.array([True, False, True]),
+    "h": np.array([1.5, -2.0, 0.5], np.float16),
+    "w": np.array([np.nan, np.inf, -np.inf, 1.0], np.float32),
+    "e": np.zeros((0, 3), np.float32),
+    "r": np.array([[2, 0], [1, 1]], np.int32),
+    "f": np.float32(2.5),
+    "n": np.int32(1),
+}
+
+_ONE = """
+abs absolute negative positive sign square exp exp2 expm1 log log1p log2 log10 sqrt cbrt sin cos tan arctan
+sinh cosh tanh arcsinh degrees radians deg2rad rad2deg floor ceil trunc rint round isnan isinf isfinite
+isposinf isneginf signbit logical_not reciprocal fabs sinc real nan_to_num ravel sum prod max min all any mean
+var std argmax argmin cumsum cumprod count_nonzero ptp zeros_like ones_like nansum nanmean nanmax nanmin conj
+"""
+_TWO = """
+add subtract multiply true_divide divide floor_divide remainder mod fmod power maximum minimum fmax fmin equal
+not_equal less less_equal greater greater_equal logical_and logical_or logical_xor logaddexp arctan2 hypot
+copysign isclose dot inner outer vdot float_power
+"""
+_BITS = "bitwise_and bitwise_or bitwise_xor left_shift right_shift"
+_ARITHMETIC = "+ - * / // %"
+_COMPARE = "< <= > >= == !="
+_LOGIC = "& | ^"
+
+
+def _table() -> list[str]:
+    rows = [f"jnp.{name}({x})" for name in _ONE.split() for x in ("x", "i", "h", "w")]
+    rows += [f"jnp.{name}({x})" for name in ("arcsin", "arccos", "arctanh") for x in ("q", "i")]
+    rows += ["jnp.arccosh(p)", "jnp.invert(i)", "jnp.invert(b)", "jnp.bitwise_not(u)", "jnp.logaddexp2(x, p)"]
+    pairs = ("x, p", "x, 2", "i, k", "k, 2", "i, p", "2.5, k", "u, s", "h, i", "x, f", "b, i", "h, 2")
+    rows += [f"jnp.{name}({two})" for name in _TWO.split() for two in pairs]
+    rows += [f"jnp.{name}({two})" for name in _BITS.split() for two in ("i, n", "u, 3", "s, 1", "u, s")]
+    rows += [f"x {op} p" for op in f"{_ARITHMETIC} ** {_COMPARE}".split()]
+    rows += [f"k {op} 3" for op in f"{_ARITHMETIC} ** {_COMPARE} {_LOGIC} << >>".split()]
+    rows += [f"3 {op} k" for op in f"{_ARITHMETIC} {_COMPARE} {_LOGIC}".split()]
+    rows += [f"2.5 {op} x" for op in f"{_ARITHMETIC} {_COMPARE}".split()]
+    return rows + [row for row in _MORE.splitlines() if row and not row.startswith("#")]
+
+
+_MORE = """
+# operators
+-x
++x
+~i
+~b
+abs(x)
+divmod(k, 2)
+divmod(x, 2)
+divmod(7, k)
+x ** 2
+x ** -1
+x ** 0
+i ** 2
+i ** -1
+2 ** i
+i ** i
+b ** 2
+h ** 3
+round(x)
+round(x, 1)
+m @ m.T
+x @ x
+m.T @ x
+m @ x
+x + [1, 2, 3]
+x & 1
+b + True
+b * True
+b - True
+b / True
+b // True
+u + 300
+u - 2
+x + m
+m + x[:, None]
+t + m
+t * x[:, None]
+x + x[:2]
+# where and choice
+jnp.where(x > 0, x, 0)
+jnp.where(x > 0, 1, 0)
+jnp.where(x > 0, 1.0, i)
+jnp.where(b, m.T, 0).shape
+jnp.where(i, x, p)
+jnp.where(x[:, None] > 0, m, f)
+jnp.clip(m, -1, 2)
+jnp.clip(i, 0, 1.5)
+jnp.clip(m, max=1)
+x.clip(min=0)
+jnp.nan_to_num(w, nan=1.0, posinf=2.0, neginf=3.0)
+jnp.isclose(w, w, equal_nan=True)
+jnp.allclose(x, x + 1e-7)
+jnp.array_equal(x, x)
+jnp.array_equal(x, p)
+jnp.array_equal(x, m)
+jnp.array_equal(w, w, equal_nan=True)
+# reductions
+jnp.sum(m, axis=0)
+jnp.sum(m, axis=(0, 1))
+jnp.sum(t, axis=(0, -1), keepdims=True)
+jnp.sum(b)
+jnp.sum(u)
+jnp.sum(s)
+jnp.sum(h)
+jnp.sum(x, initial=1)
+jnp.sum(x, where=b)
+jnp.sum(m, axis=3)
+jnp.sum(m, axis=(0, 0))
+jnp.sum(i, dtype=jnp.float32)
+jnp.sum([1, 2])
+jnp.sum(e)
+jnp.prod(m, axis=1)
+jnp.prod(u)
+jnp.max(m, axis=1)
+jnp.max(e)
+jnp.max(e, axis=1)
+jnp.max(i, initial=5)
+jnp.max(x, where=b, initial=-9.0)
+jnp.min(t, axis=(1, 2))
+jnp.min(t, axis=1, keepdims=True)
+jnp.mean(m, axis=0)
+jnp.mean(i)
+jnp.mean(h)
+jnp.mean(m, axis=1, keepdims=True)
+jnp.mean(x, where=b)
+jnp.var(m, axis=1)
+jnp.var(m, ddof=1)
+jnp.var(i)
+jnp.var(h)
+jnp.std(m, axis=0, keepdims=True)
+jnp.std(m, ddof=1, axis=1)
+jnp.average(m, axis=1)
+jnp.average(x, weights=p)
+jnp.average(m, axis=0, weights=p)
+jnp.all(m > -9, axis=0)
+jnp.any(m > 0, axis=1)
+jnp.any(x, where=b)
+jnp.argmax(m, axis=0)
+jnp.argmax(m, axis=1, keepdims=True)
+jnp.argmin(t, axis=-1)
+jnp.argmax(w)
+jnp.argmin(w)
+jnp.argmax(jnp.array([1, 3, 3]))
+jnp.cumsum(m, axis=1)
+jnp.cumsum(b)
+jnp.cumsum(u)
+jnp.cumsum(x, dtype=jnp.float16)
+jnp.cumprod(m, axis=0)
+jnp.cumsum(f)
+jnp.count_nonzero(m, axis=0)
+jnp.ptp(m, axis=1)
+m.sum()
+m.sum(0)
+m.sum(axis=1, keepdims=True)
+m.mean(0)
+m.std(0)
+m.var(1)
+m.max()
+m.min(1)
+m.prod()
+m.argmax(1)
+m.argmin()
+m.cumsum(1)
+m.cumprod(0)
+b.all()
+b.any()
+m.trace()
+m.diagonal()
+# creation
+jnp.array(1.0)
+jnp.array(1)
+jnp.array(True)
+jnp.array([1, 2.5])
+jnp.array([[1, 2], [3, 4]], dtype=jnp.float16)
+jnp.array([x, p])
+jnp.array([[f, 2], [n, 3]])
+jnp.array([])
+jnp.array([[1, 2], [3]])
+jnp.array(x, dtype=int)
+jnp.array(m, ndmin=3)
+jnp.array("a")
+jnp.asarray(x)
+jnp.asarray(3, dtype=jnp.uint8)
+jnp.asarray(300, dtype=jnp.uint8)
+jnp.float32(3)
+jnp.int32(x)
+jnp.bfloat16(1.5).astype(jnp.float32)
+jnp.zeros(3)
+jnp.zeros((2, 3), int)
+jnp.zeros((2,), bool)
+jnp.ones((2, 1), jnp.float16)
+jnp.full(3, 2.0)
+jnp.full((2, 2), 7)
+jnp.full((2, 3), x)
+jnp.full(3, 2, dtype=float)
+jnp.full_like(i, 2.5)
+jnp.full_like(x, 1)
+jnp.zeros_like(m, dtype=int)
+jnp.ones_like(x, shape=(2,))
+jnp.empty((2,))
+jnp.arange(3)
+jnp.arange(3.0)
+jnp.arange(2.5)
+jnp.arange(1, 4)
+jnp.arange(1, 10, 3)
+jnp.arange(10, 0, -3)
+jnp.arange(0, 1, 0.25)
+jnp.arange(5, dtype=float)
+jnp.arange(0)
+jnp.arange(-3)
+jnp.linspace(0, 1, 5)
+jnp.linspace(0, 5, 6, dtype=int)
+jnp.linspace(0, 1, 1)
+jnp.linspace(0, 1, 5, endpoint=False)
+jnp.linspace(0, 1, 3, retstep=True)
+jnp.linspace(x, p, 3)
+jnp.linspace(x, 1, 3, axis=1)
+jnp.logspace(0, 2, 3)
+jnp.eye(3)
+jnp.eye(2, 3, 1)
+jnp.eye(3, k=-1, dtype=int)
+jnp.identity(2, int)
+jnp.tri(3)
+jnp.tri(2, 4, 1)
+jnp.tril(m)
+jnp.triu(m, 1)
+jnp.tril(t, -1)
+jnp.tril(x)
+jnp.diag(x)
+jnp.diag(x, 1)
+jnp.diag(m)
+jnp.diag(m, -1)
+jnp.meshgrid(x, i)
+jnp.meshgrid(x, i, indexing="ij")
+jnp.meshgrid(x, i, sparse=True)
+jnp.indices((2, 3))
+jnp.fromfunction(lambda a, b: a + b, (2, 2), dtype=int)
+# shapes
+jnp.reshape(m, (4, 3))
+jnp.reshape(m, (2, -1))
+jnp.reshape(m, -1)
+jnp.reshape(m, (5, -1))
+jnp.reshape(m, (-1, -1))
+jnp.reshape(m, (4, 3), order="F")
+jnp.reshape(e, (0, -1))
+m.reshape(4, 3)
+m.reshape((2, 6))
+m.reshape(-1)
+m.ravel()
+m.flatten()
+m.T
+t.T
+t.mT
+x.mT
+m.transpose()
+t.transpose(1, 0, 2)
+t.transpose((2, 0, 1))
+t.swapaxes(0, 2)
+jnp.transpose(t, (1, 2, 0))
+jnp.transpose(t, (0, 0, 1))
+jnp.swapaxes(t, 0, -1)
+jnp.moveaxis(t, 0, -1)
+jnp.moveaxis(t, (0, 1), (-1, 0))
+jnp.rollaxis(t, 2)
+jnp.matrix_transpose(t)
+jnp.squeeze(m[None])
+jnp.squeeze(m[None, :, None], 0)
+jnp.squeeze(m, 0)
+jnp.expand_dims(m, 1)
+jnp.expand_dims(m, (0, -1))
+jnp.expand_dims(m, 5)
+jnp.atleast_1d(f)
+jnp.atleast_2d(x)
+jnp.atleast_3d(m)
+jnp.broadcast_to(x, (2, 3))
+jnp.broadcast_to(x[:, None], (3, 2))
+jnp.broadcast_to(x, (2, 2))
+jnp.broadcast_to(1, (2,))
+jnp.broadcast_arrays(x, m[:, :1])
+jnp.concatenate([x, p])
+jnp.concatenate([x, i])
+jnp.concatenate([m, m], axis=1)
+jnp.concatenate([m, m], axis=None)
+jnp.concatenate([1, 2])
+jnp.concatenate([x, m])
+jnp.concatenate([])
+jnp.concatenate([x, p], dtype=int)
+jnp.stack([x, p])
+jnp.stack([x, i], axis=1)
+jnp.stack([x, x[:2]])
+jnp.stack([1, 2.0])
+jnp.stack(m)
+jnp.vstack([x, p])
+jnp.hstack([x, p])
+jnp.hstack([m, m])
+jnp.dstack([x, p])
+jnp.column_stack([x, p])
+jnp.append(x, 1.0)
+jnp.append(m, m, axis=0)
+jnp.split(m, 3)
+jnp.split(m, [1, 3], axis=1)
+jnp.split(m, 2)
+jnp.array_split(m, 2)
+jnp.array_split(x, 2)
+jnp.vsplit(m, 3)
+jnp.hsplit(m, 2)
+jnp.unstack(m)
+jnp.tile(x, 2)
+jnp.tile(m, (2, 1, 2))
+jnp.tile(f, 3)
+jnp.repeat(x, 2)
+jnp.repeat(m, 2, axis=1)
+jnp.repeat(m, 3)
+x.repeat(2)
+jnp.flip(m)
+jnp.flip(m, 0)
+jnp.flip(m, (0, 1))
+jnp.flipud(m)
+jnp.fliplr(m)
+jnp.rot90(m)
+jnp.rot90(m, 2)
+jnp.rot90(m, -1)
+jnp.roll(x, 1)
+jnp.roll(m, 5)
+jnp.roll(m, 1, axis=0)
+jnp.roll(m, (1, -1), axis=(0, 1))
+jnp.roll(x, -4)
+jnp.diagonal(m, 1)
+jnp.diagonal(t, axis1=1, axis2=2)
+jnp.diagonal(t, -1, 2, 0)
+jnp.pad(x, 1)
+jnp.pad(m, (1, 2))
+jnp.pad(m, ((1, 0), (0, 2)), constant_values=5)
+jnp.pad(x, (1, 2), constant_values=(1, 2))
+jnp.pad(x, 2, mode="edge")
+jnp.pad(x, (2, 1), mode="reflect")
+jnp.pad(x, 2, mode="symmetric")
+jnp.pad(x, (1, 4), mode="wrap")
+jnp.pad(m, 1, mode="edge")
+jnp.delete(x, 1)
+# products
+jnp.dot(m, m.T)
+jnp.dot(t, x[:2])
+jnp.dot(m, t.transpose(0, 2, 1))
+jnp.dot(x, 2)
+jnp.dot(m, m)
+jnp.dot(h, x)
+jnp.dot(i, i)
+jnp.dot(b, b)
+jnp.matmul(m, m.T)
+jnp.matmul(t, t.mT)
+jnp.matmul(t, m.T)
+jnp.matmul(m.T, x)
+jnp.matmul(x, m)
+jnp.matmul(x, t)
+jnp.matmul(m.T[:2], t)
+jnp.matmul(m, m)
+jnp.matmul(x, 2)
+jnp.matmul(i, x)
+jnp.vdot(m, m)
+jnp.vecdot(m, m)
+jnp.inner(m, m)
+jnp.outer(x, p)
+jnp.outer(m, i)
+jnp.tensordot(t, m, 2)
+jnp.tensordot(t, t, ([0, 2], [0, 2]))
+jnp.tensordot(t, t, axes=((1,), (1,)))
+jnp.trace(m)
+jnp.trace(t, 1, 1, 2)
+jnp.linalg.norm(x)
+jnp.linalg.norm(m)
+jnp.linalg.norm(m, axis=0)
+jnp.linalg.norm(m, 1)
+jnp.linalg.norm(m, jnp.inf)
+jnp.linalg.norm(x, 1)
+jnp.linalg.norm(x, 3)
+jnp.linalg.norm(x, jnp.inf)
+jnp.linalg.norm(x, -jnp.inf)
+jnp.linalg.norm(i)
+jnp.linalg.norm(m, axis=1, keepdims=True)
+jnp.matvec(m.T, x)
+jnp.vecmat(x, m)
+jnp.kron(jnp.eye(2), m[:, :2])
+jnp.kron(x, i)
+jnp.cross(x, p)
+jnp.cross(m.T, x)
+jnp.cross(x[:2], p[:2])
+jnp.einsum("ij,jk->ik", m, m.T)
+jnp.einsum("ij,jk", m, m.T)
+jnp.einsum("ij->ji", m)
+jnp.einsum("ij->", m)
+jnp.einsum("ii->i", m[:, :3])
+jnp.einsum("ii", m[:, :3])
+jnp.einsum("i,j->ij", x, p)
+jnp.einsum("i,i,i->i", x, p, q)
+jnp.einsum("bij,bkj->bik", t, t)
+jnp.einsum("...ij,jk->...ik", t, m.T)
+jnp.einsum("...i,...i", m, m)
+jnp.einsum("ij,kj,lk->il", m, m, m[:, :3])
+jnp.einsum("abc,cd,e->dea", t, m.T, x)
+jnp.einsum(m, [0, 1], m, [2, 1], [0, 2])
+jnp.einsum("ij,i->j", m, i)
+jnp.einsum("ij,kl->ij", m, m)
+jnp.einsum("ij,jk->ik", m, m)
+jnp.einsum("ij->ik", m)
+jnp.einsum("ijk->ij", m)
+# along an axis
+jnp.diff(x)
+jnp.diff(m, axis=0)
+jnp.diff(m, 2)
+jnp.diff(b)
+jnp.diff(x, prepend=0.0, append=x[:1])
+jnp.ediff1d(m)
+jnp.ediff1d(x, to_begin=jnp.array([9.0]))
+jnp.trapezoid(x)
+jnp.trapezoid(m, dx=0.5, axis=0)
+jnp.trapezoid(m, x=p, axis=0)
+jnp.gradient(x)
+jnp.gradient(m)
+jnp.gradient(m, 2.0, axis=1)
+jnp.interp(x, p, q)
+jnp.interp(p, jnp.array([0.0, 1.0, 3.0]), x)
+jnp.interp(p, jnp.array([0.3, 1.0, 3.0]), x, left=-1.0, right=9.0)
+jnp.cumulative_sum(x)
+jnp.cumulative_sum(m, axis=1, include_initial=True)
+jnp.cumulative_prod(x, include_initial=True)
+# choice and statistics
+jnp.select([x < 0, x > 0], [x, 2 * x])
+jnp.select([x < 0, x > 0], [i, 2], 0.5)
+jnp.piecewise(x, [x < 0, x > 0], [lambda v: -v, 7.0])
+jnp.piecewise(x, [x < 0], [1.0, lambda v: v * 2])
+jnp.choose(jnp.array([0, 1, 0]), [x, p])
+jnp.choose(jnp.array([0, 7, -1]), [x, p], mode="clip")
+jnp.apply_along_axis(jnp.sum, 0, m)
+jnp.apply_along_axis(lambda v: v[:2], 1, m)
+jnp.vectorize(lambda a, b: a * b + 1)(x, 2)
+jnp.vectorize(lambda a, b: a if False else a + b)(m, m[0])
+jnp.array_equiv(x, x[None])
+jnp.array_equiv(x, m)
+jnp.isin(i, jnp.array([1, 2]))
+jnp.isin(m, x, invert=True)
+jnp.bincount(i, length=4)
+jnp.bincount(i, weights=p, length=3)
+jnp.cov(m)
+jnp.cov(m, rowvar=False)
+jnp.cov(x)
+jnp.cov(x, p)
+jnp.cov(m, bias=True)
+jnp.corrcoef(m * m)
+jnp.corrcoef(x, p)
+jnp.histogram(m, 4)
+jnp.histogram(x, jnp.array([-2.0, 0.0, 3.0]))
+jnp.histogram(m, 3, range=(-2, 2))
+jnp.histogram(m, 4, density=True)
+jnp.histogram(x, 2, weights=p)
+jnp.histogram_bin_edges(m, 4)
+jnp.nanprod(w)
+jnp.nanvar(w)
+jnp.nanstd(jnp.array([1.0, jnp.nan, 4.0]))
+jnp.nanargmax(w)
+jnp.nanargmin(m, axis=0)
+jnp.nancumsum(jnp.array([1.0, jnp.nan, 4.0]))
+jnp.nancumprod(jnp.array([2.0, jnp.nan, 4.0]))
+jnp.polyval(x, 2.0)
+jnp.polyval(i, p)
+jnp.polyadd(x, p[:2])
+jnp.polysub(x[:1], p)
+jnp.polyder(x)
+jnp.polyint(x)
+jnp.vander(x)
+jnp.vander(i, 2)
+jnp.vander(x, increasing=True)
+jnp.hanning(5)
+jnp.hamming(4)
+jnp.blackman(6)
+jnp.bartlett(5)
+jnp.hanning(1)
+jnp.modf(x)
+jnp.ldexp(x, i)
+jnp.heaviside(x, 0.5)
+jnp.around(x)
+jnp.geomspace(1, 8, 4)
+# order
+jnp.sort(x)
+jnp.sort(m, axis=0)
+jnp.sort(w)
+jnp.sort(m, axis=None)
+jnp.sort(i, descending=True)
+jnp.argsort(x)
+jnp.argsort(m, axis=0)
+jnp.argsort(jnp.array([1, 0, 1, 0]))
+jnp.argsort(jnp.array([1, 0, 1, 0]), descending=True)
+jnp.lexsort((x, i))
+jnp.median(x)
+jnp.median(m)
+jnp.median(m, axis=0)
+jnp.median(m, axis=1, keepdims=True)
+jnp.median(i)
+jnp.median(w)
+jnp.quantile(x, 0.3)
+jnp.quantile(m, jnp.array([0.1, 0.5, 0.9]), axis=1)
+jnp.quantile(x, 0.3, method="lower")
+jnp.quantile(x, 0.3, method="higher")
+jnp.quantile(x, 0.3, method="nearest")
+jnp.quantile(x, 0.3, method="midpoint")
+jnp.percentile(m, 30, axis=0)
+jnp.searchsorted(jnp.array([1, 3, 5]), jnp.array([0, 3, 9]))
+jnp.searchsorted(jnp.array([1, 3, 5]), 3, side="right")
+jnp.digitize(x, jnp.array([-1.0, 0.0, 1.0]))
+# taking and indexing
+x[0]
+x[-1]
+x[10]
+x[-10]
+x[n]
+x[jnp.int32(10)]
+x[True]
+x[1.0]
+x[0, 0]
+x[[0, 1]]
+x[1:]
+x[:-1]
+x[::2]
+x[::-1]
+x[2:0:-1]
+x[5:]
+x[3:1]
+x[None]
+x[..., None]
+x[...]
+x[()]
+m[1]
+m[1, 2]
+m[-1, -1]
+m[:, 0]
+m[0, :]
+m[1:, ::2]
+m[::-1, ::-1]
+m[..., 1]
+m[None, 1, None, 1:3]
+m[1:2, 3]
+m[3]
+t[0, ..., 1]
+t[:, 1]
+t[:, :, -1]
+t[1, :, ::-2]
+t[..., ..., 0]
+x[i]
+x[r]
+x[jnp.array([10, -1, -10])]
+m[i]
+m[:, i]
+m[i, i]
+m[i, 0]
+m[0, i]
+m[i, 1:3]
+m[1:, i]
+m[i[:, None], r[0]]
+m[n]
+m[:, n]
+m[n, 1]
+m[n, n]
+m[n, 1:3]
+m[i, None]
+t[i[:2] % 2, :, i[:2]]
+t[0, i]
+t[0, :, i]
+t[:, i, 1]
+t[:, i, i]
+t[..., i]
+t[n, :, i]
+t[r % 2]
+t[1:, r[0], ::-1]
+u[i]
+b[i]
+e[:, 0]
+e[0]
+jnp.take(x, i)
+jnp.take(x, jnp.array([10, -1, -10]))
+jnp.take(i, jnp.array([10, -1]))
+jnp.take(x, 1)
+jnp.take(m, i, axis=0)
+jnp.take(m, r, axis=1)
+jnp.take(m, 5)
+jnp.take(m, jnp.array([5, -5]), axis=1, mode="clip")
+jnp.take(m, jnp.array([5, -5]), axis=1, mode="wrap")
+jnp.take(m, jnp.array([5, 0]), axis=1, fill_value=7)
+x.take(i)
+jnp.take_along_axis(m, i[:, None], 1)
+jnp.take_along_axis(m, r, 1)
+jnp.take_along_axis(m, i[None, :1], 0)
+jnp.take_along_axis(x, i, 0)
+jnp.take_along_axis(m, jnp.array([[5], [-1], [-9]]), 1)
+jnp.take_along_axis(x, r, 0)
+jnp.take_along_axis(t, jnp.array([[[1], [0], [3]]]), 2)
+jnp.unravel_index(7, (3, 4))
+jnp.ravel_multi_index((n, n), (3, 4))
+jnp.ix_(i, i)
+m[jnp.ix_(i[:2], i)]
+jnp.tril_indices(3)
+jnp.triu_indices(2, 1)
+# updates
+x.at[0].set(1.0)
+x.at[-1].set(1)
+x.at[10].set(1.0)
+x.at[-10].set(1.0)
+x.at[n].set(1.0)
+x.at[1:].set(9)
+x.at[::2].set(jnp.array([7.0, 8.0]))
+x.at[::-1].set(x)
+x.at[...].set(0)
+x.at[:].add(1)
+x.at[0].add(1.5)
+x.at[i].add(1)
+x.at[i].set(p)
+x.at[jnp.array([0, 0])].add(1)
+x.at[jnp.array([0, 10])].add(1)
+x.at[0].multiply(3)
+x.at[i].multiply(p)
+x.at[0].divide(2)
+x.at[0].subtract(2)
+x.at[0].power(2)
+x.at[0].min(-5)
+x.at[0].max(5)
+x.at[i].max(0.5)
+x.at[0].apply(jnp.sin)
+x.at[10].get()
+x.at[10].get(mode="fill")
+x.at[i].get()
+x.at[1].get(mode="fill", fill_value=3)
+m.at[1].set(x[0])
+m.at[1, 2].set(9)
+m.at[1].set(jnp.arange(4))
+m.at[:, 0].set(x)
+m.at[1:, ::2].set(0)
+m.at[::2, ::-1].add(jnp.arange(4))
+m.at[i].set(1)
+m.at[i, i].set(x)
+m.at[:, i].add(x)
+m.at[i, 1:3].set(0)
+m.at[0, i].set(x)
+m.at[n, 1:].multiply(2)
+m.at[None, 1].set(3)
+t.at[:, i, 1].set(0)
+t.at[0, :, i].add(1)
+t.at[..., 0].set(m[:, 0])
+i.at[0].set(5)
+x.at[0].set(x)
+m.at[0].set(x)
+# dtypes and questions
+x.astype(int)
+k.astype(jnp.uint8)
+x.astype(bool)
+x.astype(jnp.float16)
+jnp.astype(x, int)
+jnp.result_type(i, 2.5)
+jnp.result_type(u, s)
+jnp.result_type("int8", 1)
+jnp.result_type(1, 2.0)
+jnp.promote_types("int8", "uint8")
+jnp.promote_types("float16", "bfloat16")
+jnp.promote_types("uint64", "int8")
+jnp.can_cast("int8", "int32")
+jnp.can_cast("float32", "int32")
+jnp.issubdtype(jnp.float32, jnp.floating)
+jnp.issubdtype(jnp.bfloat16, jnp.inexact)
+jnp.issubdtype("int32", jnp.integer)
+jnp.issubdtype(jnp.int32, jnp.floating)
+jnp.issubdtype(x.dtype, jnp.float32)
+jnp.isdtype(x.dtype, "real floating")
+jnp.isdtype(i.dtype, ("bool", "integral"))
+x.dtype == jnp.float32
+jnp.float32 == x.dtype
+x.dtype == jnp.int32
+jnp.dtype(jnp.int8)
+jnp.iinfo(jnp.int8).max
+jnp.finfo(jnp.float32).eps
+jnp.finfo(jnp.bfloat16).max
+jnp.shape(m)
+jnp.ndim(m)
+jnp.size(m)
+jnp.size(m, 1)
+jnp.isscalar(1)
+jnp.isscalar(x)
+jnp.isscalar("a")
+x.nbytes
+x.itemsize
+len(m)
+m.shape
+x.real
+x.imag
+x.conj()
+jnp.iscomplexobj(x)
+jnp.pi
+jnp.inf
+jnp.newaxis
+x == None
+"""
+
+#: Need values that are not known inside jit.
+EAGER = """
+jnp.where(x > 0)
+jnp.nonzero(m > 0)
+jnp.flatnonzero(b)
+jnp.argwhere(b)
+x[b]
+m[b]
+m[:, jnp.array([True, False, True, True])]
+m[m > 0]
+x.at[b].set(0.0)
+jnp.repeat(x, jnp.array([1, 2, 0]))
+list(x)
+list(m)[1]
+int(n)
+float(f)
+bool(b[0])
+f"{f:.2f}"
+x.tolist()
+jnp.arange(n)
+[*m][0]
+x.copy()
+jnp.copy(m)
+jnp.bincount(i)
+jnp.unique(jnp.array([3, 1, 3, 2]))
+jnp.unique(jnp.array([3, 1, 3, 2]), return_counts=True)
+"""
+
+ROWS = _table()
+EAGER_ROWS = [row for row in EAGER.splitlines() if row.strip()]
+
+
+def _plain(value: Any) -> Any:
+    """A result as NumPy arrays with their dtype and weakness, which can be pickled and compared."""
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    if hasattr(value, "weak_type"):
+        return np.asarray(value), bool(value.weak_type)
+    if value is None or isinstance(value, (bool, int, float, str, np.dtype)):
+        return value
+    return np.asarray(value)
+
+
+def _builtin(error: Exception) -> str:
+    return next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins")
+
+
+def is_error(result: Any) -> bool:
+    """Whether a row raised."""
+    return isinstance(result, tuple) and len(result) == 3
+
+
+def evaluate(library: Any, row: str, *, jit: bool) -> Any:
+    """What a row gives, or ("error", the builtin class of the error, its text)."""
+    jnp = library.numpy
+    arrays = {name: jnp.asarray(value) for name, value in VALUES.items()}
+    kept: list[Any] = []
+
+    def function(given: dict[str, Any]) -> Any:
+        value = eval(row, {"jnp": jnp, "library": library}, dict(given))
+        if hasattr(value, "weak_type") or (
+            isinstance(value, (list, tuple)) and value and hasattr(value[0], "weak_type")
+        ):
+            return value
+        kept.append(value)
+        return ()
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = library.jit(function)(arrays) if jit else function(arrays)
+            return _plain(kept[0] if kept else value)
+    except Exception as error:
+        return "error", _builtin(error), f"{type(error).__name__}: {error}"
+
+
+def together(library: Any, rows: list[str]) -> list[Any]:
+    """What rows that raise nothing give when one program computes them all."""
+    jnp = library.numpy
+    arrays = {name: jnp.asarray(value) for name, value in VALUES.items()}
+
+    def function(given: dict[str, Any]) -> list[Any]:
+        return [eval(row, {"jnp": jnp, "library": library}, dict(given)) for row in rows]
+
+    return [_plain(value) for value in library.jit(function)(arrays)]
+
+
+def every(library: Any) -> dict[str, Any]:
+    """What all rows give, by themselves."""
+    return {row: evaluate(library, row, jit=False) for row in [*ROWS, *EAGER_ROWS]}

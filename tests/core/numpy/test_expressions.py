@@ -1,0 +1,102 @@
+"""xlascope.numpy agrees with jax.numpy, expression by expression, by itself and inside jit."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xlascope as xs
+
+HERE = Path(__file__).with_name("expressions.py")
+
+
+def _load() -> Any:
+    spec = importlib.util.spec_from_file_location("xlascope_numpy_expressions", HERE)
+    module = sys.modules.setdefault(spec.name, importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(module)
+    return module
+
+
+TABLE = _load()
+
+
+@pytest.fixture(scope="module")
+def expected(jax_says) -> dict[str, Any]:
+    return jax_says(HERE, "every")
+
+
+def _difference(found: Any, wanted: Any) -> str:
+    """What is wrong with a result, or nothing."""
+    if TABLE.is_error(wanted):
+        if not TABLE.is_error(found):
+            return f"gave {found}, jax raises {wanted[2][:200]}"
+        return "" if found[1] == wanted[1] else f"raised {found[2][:300]}, jax raises {wanted[2][:200]}"
+    if TABLE.is_error(found):
+        return f"raised {found[2][:300]}, jax gives {wanted}"
+    if isinstance(wanted, list):
+        if not isinstance(found, list) or len(found) != len(wanted):
+            return f"gave {found}, jax gives {wanted}"
+        return "; ".join(filter(None, map(_difference, found, wanted)))
+    if isinstance(wanted, tuple):
+        return _array_difference(found, wanted)
+    return "" if found == wanted or found is wanted else f"gave {found!r}, jax gives {wanted!r}"
+
+
+def _array_difference(found: Any, wanted: tuple[np.ndarray, bool]) -> str:
+    if not isinstance(found, tuple):
+        return f"gave {found!r}, jax gives an array"
+    (ours, weak), (theirs, weak_theirs) = found, wanted
+    if ours.dtype == bool:
+        weak = weak_theirs  # a truth value cannot be weak, but sometimes it says so in jax
+    if (ours.dtype, ours.shape, weak) != (theirs.dtype, theirs.shape, weak_theirs):
+        return f"gave {ours.dtype}{ours.shape} weak={weak}, jax gives {theirs.dtype}{theirs.shape} weak={weak_theirs}"
+    if ours.dtype.kind == "f":
+        precision = 2e-3 if ours.dtype.itemsize == 2 else 1e-5
+        same = np.allclose(ours, theirs, rtol=precision, atol=precision / 10, equal_nan=True)
+    else:
+        same = np.array_equal(ours, theirs)
+    return "" if same else f"gave {ours.ravel()[:6]}, jax gives {theirs.ravel()[:6]}"
+
+
+@pytest.mark.parametrize("row", [*TABLE.ROWS, *TABLE.EAGER_ROWS])
+def test_an_expression_gives_what_jax_gives(row: str, expected: dict[str, Any]) -> None:
+    found = TABLE.evaluate(xs, row, jit=False)
+    if row in KNOWN:
+        pytest.xfail(KNOWN[row])
+    complaint = _difference(found, expected[row])
+    assert not complaint, complaint
+
+
+def _gives_arrays(result: Any) -> bool:
+    if isinstance(result, list):
+        return bool(result) and all(map(_gives_arrays, result))
+    return isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], np.ndarray)
+
+
+def test_the_expressions_give_the_same_inside_jit() -> None:
+    alone = {row: TABLE.evaluate(xs, row, jit=False) for row in TABLE.ROWS}
+    rows = [row for row, result in alone.items() if _gives_arrays(result)]
+    complaints = []
+    for start in range(0, len(rows), 100):
+        some = rows[start : start + 100]
+        for row, inside in zip(some, TABLE.together(xs, some), strict=True):
+            if complaint := _difference(inside, alone[row]):
+                complaints.append(f"{row}: inside jit {complaint.replace('jax gives', 'by itself')}")
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.mark.parametrize("row", ["x[5, 0]", "jnp.sum([1, 2])", "i ** -1", "x + x[:2]", "jnp.reshape(m, (5, -1))"])
+def test_an_error_is_the_same_inside_jit(row: str) -> None:
+    alone, inside = TABLE.evaluate(xs, row, jit=False), TABLE.evaluate(xs, row, jit=True)
+    assert TABLE.is_error(alone) and TABLE.is_error(inside)
+    assert alone[1] == inside[1]
+
+
+#: Where we differ from jax, and why.
+KNOWN: dict[str, str] = {
+    "jnp.hypot(2.5, k)": "the result is as weak as 2.5, like that of 2.5 * k",
+    "jnp.reshape(e, (0, -1))": "a ValueError as in NumPy instead of a ZeroDivisionError",
+}

@@ -1,0 +1,150 @@
+"""Derivatives of xlascope.numpy's functions are finite differences; vmap is a loop."""
+
+import numpy as np
+import pytest
+
+import xlascope as xs
+import xlascope.numpy as jnp
+
+POINTS = {
+    "x": np.array([-1.3, 0.4, 2.2]),
+    "p": np.array([0.3, 1.1, 2.7]),
+    "q": np.array([-0.4, 0.1, 0.7]),
+    "m": np.array([[0.3, -1.2, 2.1, 0.7], [1.4, 0.2, -0.6, 0.9], [-0.8, 1.7, 0.5, -2.3]]),
+    "t": np.linspace(-2.0, 3.1, 12).reshape(2, 3, 2),
+}
+#: Not differentiated, and not mapped.
+FIXED = {"i": np.array([2, 0, 2]), "r": np.array([[1, 0], [0, 2]]), "n": 1}
+
+ROWS = """
+jnp.sin(x) * jnp.cos(p) + jnp.tan(q)
+jnp.exp(x) - jnp.expm1(q) + jnp.exp2(q)
+jnp.log(p) + jnp.log1p(p) + jnp.log2(p) + jnp.log10(p)
+jnp.sqrt(p) + jnp.cbrt(p) + jnp.square(x) + jnp.reciprocal(p)
+jnp.arcsin(q) + jnp.arccos(q) + jnp.arctan(x)
+jnp.sinh(x) + jnp.cosh(x) + jnp.tanh(x)
+jnp.arcsinh(x) + jnp.arctanh(q)
+jnp.abs(x) + jnp.positive(p) + jnp.negative(q)
+x / p + 2.0 / p + x / 2
+x ** 2 + p ** -1 + x ** 3 + p ** 0.5 + p ** x + 2.0 ** x
+x // 1.0 + x % 0.7
+jnp.fmod(x, 0.7)
+jnp.maximum(x, p) + jnp.minimum(x, 0.5) + jnp.clip(x, -1.0, 1.0)
+jnp.logaddexp(x, p) + jnp.logaddexp(x, 1.0)
+jnp.hypot(x, p) + jnp.arctan2(x, p)
+jnp.sinc(x)
+jnp.degrees(x) + jnp.radians(p)
+jnp.where(x > 0, x * x, p)
+jnp.where(x[:, None] > 0, m, 0.0)
+jnp.nan_to_num(x)
+x + m.T
+m * x[:, None] - t[0, :, :1]
+jnp.sum(m) + jnp.sum(m, axis=0)
+jnp.sum(m, axis=1, keepdims=True) * m
+jnp.prod(m, axis=1)
+jnp.max(m, axis=0) + jnp.min(m)
+jnp.mean(m, axis=1) + jnp.var(m, axis=1) + jnp.std(m, axis=1)
+jnp.average(m, axis=0, weights=p)
+jnp.cumsum(m, axis=1)
+jnp.cumprod(m, axis=0)
+jnp.ptp(m, axis=1)
+m.T @ x
+m @ m.T
+jnp.matmul(t, m[:2])
+jnp.dot(x, p) + jnp.vdot(x, q)
+jnp.inner(m, m)
+jnp.outer(x, p)
+jnp.tensordot(t, m, ((1,), (0,)))
+jnp.linalg.norm(m) + jnp.linalg.norm(x)
+jnp.trace(m) + jnp.diag(x) + jnp.tril(m[:, :3]) - jnp.triu(m[:, :3], 1)
+jnp.reshape(m, (4, 3)) @ x
+jnp.transpose(t, (2, 0, 1)) * 2.0
+jnp.swapaxes(t, 0, 2) + jnp.moveaxis(t, 0, -1).swapaxes(0, 1)
+jnp.squeeze(m[None]) + jnp.expand_dims(x, 1)
+jnp.concatenate([x, p, q]) * jnp.stack([x, p, q]).ravel()
+jnp.split(m, 2, axis=1)[1] + jnp.tile(x, 2).reshape(3, 2)
+jnp.repeat(x, 2) + jnp.roll(jnp.flip(jnp.tile(p, 2)), 1)
+jnp.pad(x, 1) + jnp.pad(p, 1, mode="edge") + jnp.pad(q, (2, 0), mode="reflect")
+jnp.broadcast_to(x, (2, 3)) + t[:, :, 0]
+x[0] + x[-1] + x[1:].sum() + x[::-2].sum()
+m[1] + m[:, 1:3][0, 0] + m[..., -1][0]
+m[n] + m[:, n].sum()
+x[i] + m[i, i] + m[i][:, 1]
+m[:, r].sum(axis=0) + t[n][i[:2]]
+jnp.take(x, i) + jnp.take(m, i, axis=1)[0]
+jnp.take_along_axis(m, r[:1, :1], axis=0) + jnp.take_along_axis(m, i[:, None], 1)
+x.at[0].set(p[1]) + x.at[1:].add(q[1:]) + x.at[n].multiply(2.0)
+x.at[i].add(p) + x.at[i[:2]].set(p[:2])
+m.at[:, 1].set(x) + m.at[1:, ::2].set(0.0) + m.at[i[:2], 1].add(p[:2])
+x.at[n].set(q[0]) + x.at[::-1].set(p)
+"""
+TABLE = [row for row in ROWS.splitlines() if row]
+
+
+def _function(row: str):
+    names = [name for name in POINTS if name in _names(row)]
+    code = compile(row, row, "eval")
+
+    def function(*values):
+        return eval(
+            code, {"jnp": jnp, **{k: jnp.asarray(v) for k, v in FIXED.items()}}, dict(zip(names, values, strict=True))
+        )
+
+    return function, [POINTS[name] for name in names]
+
+
+def _names(row: str) -> set[str]:
+    return set(compile(row, row, "eval").co_names)
+
+
+def _weighted(function):
+    """A scalar that depends on every element of the result with another weight."""
+
+    def scalar(*values):
+        y = function(*values)
+        return jnp.sum(y * jnp.asarray(np.cos(np.arange(float(y.size))).reshape(y.shape)))
+
+    return scalar
+
+
+@pytest.mark.parametrize("row", TABLE)
+def test_the_gradient_is_the_finite_difference(row: str) -> None:
+    function, points = _function(row)
+    scalar = _weighted(function)
+    rng = np.random.default_rng(0)
+    directions = [rng.normal(size=p.shape) for p in points]
+    with xs.enable_x64():
+        points = [jnp.asarray(p) for p in points]
+        gradients = xs.grad(scalar, argnums=tuple(range(len(points))))(*points)
+        forward = xs.jvp(scalar, tuple(points), tuple(directions))[1]
+        step = 1e-6
+        ahead = scalar(*(p + step * d for p, d in zip(points, directions, strict=True)))
+        behind = scalar(*(p - step * d for p, d in zip(points, directions, strict=True)))
+    numerical = (float(ahead) - float(behind)) / (2 * step)
+    backward = sum(float(np.sum(np.asarray(g) * d)) for g, d in zip(gradients, directions, strict=True))
+    np.testing.assert_allclose(backward, numerical, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(float(forward), numerical, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("row", TABLE)
+def test_vmap_is_a_loop(row: str) -> None:
+    function, points = _function(row)
+    rng = np.random.default_rng(1)
+    batches = [np.stack([p, p + 0.05 * rng.uniform(size=p.shape)]).astype(np.float32) for p in points]
+    mapped = np.asarray(xs.vmap(function)(*batches))
+    looped = np.stack([np.asarray(function(*(jnp.asarray(b[k]) for b in batches))) for k in range(2)])
+    np.testing.assert_allclose(mapped, looped, rtol=2e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("row", ["m[i, 1]", "x[i]", "m[i]", "m[n]", "m[1:, n]", "jnp.take(x, i)", "x.at[i].add(1.0)"])
+def test_vmap_over_the_indices_is_a_loop(row: str) -> None:
+    name = "n" if "n]" in row else "i"
+    indices = np.array([0, 2, 1]) if name == "n" else np.array([[0, 1], [2, 2], [1, 0]])
+
+    def function(index):
+        values = {k: jnp.asarray(v, jnp.float32) for k, v in POINTS.items()}
+        return eval(row, {"jnp": jnp}, {**values, name: index})
+
+    mapped = np.asarray(xs.vmap(function)(indices))
+    looped = np.stack([np.asarray(function(jnp.asarray(k))) for k in indices])
+    np.testing.assert_allclose(mapped, looped, rtol=1e-6)

@@ -1,0 +1,152 @@
+"""What users are told when something is wrong: what, where, and the way out. One row, one message."""
+
+import numpy as np
+import pytest
+
+import xlascope as xs
+import xlascope.numpy as jnp
+from xlascope import errors
+from xlascope.ir.avals import shaped
+from xlascope.ir.checker import check_jaxpr
+from xlascope.ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
+from xlascope.operations.arithmetic import Add
+from xlascope.operations.elementwise import Sin
+
+KEY = xs.random.PRNGKey(0)
+
+
+def identity(x):
+    return x
+
+
+# (what is done, the type of the error, what its message has to hold)
+MESSAGES = [
+    # values that are not there yet
+    (
+        lambda: xs.jit(lambda x: 1 if x else 2)(1.0),
+        errors.TracerBoolConversionError,
+        ["truth value", __file__, "lax.cond"],
+    ),
+    (lambda: xs.jit(lambda x: int(x))(1.0), errors.ConcretizationTypeError, ["number", __file__, "static_argnums"]),
+    (lambda: xs.jit(lambda x: float(x))(1.0), errors.ConcretizationTypeError, ["number", __file__]),
+    (lambda: xs.jit(lambda x: x.item())(1.0), errors.ConcretizationTypeError, [__file__]),
+    (lambda: xs.jit(lambda n: list(range(n)))(3), errors.TracerIntegerConversionError, ["integer", __file__, "static"]),
+    (lambda: xs.jit(lambda x: [1, 2, 3][x])(1), errors.TracerIntegerConversionError, ["integer", __file__]),
+    (lambda: xs.jit(lambda x: np.sin(x))(1.0), errors.TracerArrayConversionError, ["xlascope.numpy", __file__]),
+    (lambda: xs.jit(lambda x: np.asarray(x))(1.0), errors.TracerArrayConversionError, ["xlascope.numpy"]),
+    (lambda: xs.jit(lambda n: jnp.zeros((n,)))(3), errors.TracerIntegerConversionError, ["static", __file__]),
+    # arguments and results
+    (lambda: xs.jit(identity)("text"), TypeError, ["argument x of identity", "'text'", "static"]),
+    (lambda: xs.jit(identity)({"a": [object()]}), TypeError, ["argument x['a'][0] of identity"]),
+    (lambda: xs.jit(lambda x: "text")(1.0), TypeError, ["result", "'text'"]),
+    (lambda: xs.jit(lambda x: {"a": (1, "text")})(1.0), TypeError, ["the result['a'][1]"]),
+    (lambda: xs.jit(3), TypeError, ["jit takes a function", "3"]),
+    (lambda: jnp.sin([1.0, 2.0]), TypeError, ["list", "array("]),
+    (lambda: jnp.zeros(2).__add__([1.0, 2.0]), TypeError, ["list", "array("]),
+    # derivatives
+    (lambda: xs.grad(identity)(3), TypeError, ["argument 0", "int32", "astype(float)", "identity"]),
+    (lambda: xs.grad(identity)(np.ones(2)), TypeError, ["scalar", "(2,)", "jacrev"]),
+    (lambda: xs.grad(lambda x: (x, x))(1.0), TypeError, ["tuple", "has_aux"]),
+    (lambda: xs.grad(lambda x: jnp.argmax(jnp.stack([x, x])))(1.0), TypeError, ["floating-point result", "int32"]),
+    (lambda: xs.grad(identity, argnums=1)(1.0), TypeError, ["argnums=1", "1 positional"]),
+    (lambda: xs.grad(identity, has_aux=True)(1.0), TypeError, ["pair (result, aux)"]),
+    (lambda: xs.grad(lambda p: p["a"])({"a": 1}), TypeError, ["argument 0['a']", "int32"]),
+    (lambda: xs.jvp(identity, 1.0, 1.0), TypeError, ["tuples"]),
+    (lambda: xs.jvp(identity, (1.0,), (1.0, 2.0)), TypeError, ["structure"]),
+    (lambda: xs.jvp(identity, (np.ones(2),), (np.ones(3),)), ValueError, ["(3,)", "(2,)"]),
+    (lambda: xs.vjp(identity, 1.0)[1]((1.0, 2.0)), TypeError, ["structure"]),
+    (lambda: xs.vjp(identity, np.ones(2, "f4"))[1](np.ones(2, "i4")), TypeError, ["int32", "float32"]),
+    (lambda: xs.vjp(identity, np.ones(2, "f4"))[1](np.ones(3, "f4")), ValueError, ["(3,)", "(2,)"]),
+    (lambda: xs.linearize(identity, 1.0)[1](1.0, 2.0), TypeError, ["structure"]),
+    (lambda: xs.jacfwd(identity)(3), TypeError, ["int32"]),
+    (lambda: xs.jacrev(identity)(3), TypeError, ["int32"]),
+    # arrays
+    (lambda: jnp.zeros(3).__setitem__(0, 1.0), TypeError, [".at[index].set(y)"]),
+    (lambda: xs.jit(lambda x: x.__setitem__(0, 1.0))(np.ones(3)), TypeError, [".at[index].set(y)"]),
+    (lambda: bool(jnp.zeros(3)), ValueError, ["ambiguous", "any()"]),
+    (lambda: jnp.zeros(3) + jnp.zeros(4), (TypeError, ValueError), ["(3,)", "(4,)"]),
+    (lambda: jnp.zeros((2, 3)) @ jnp.zeros((2, 3)), (TypeError, ValueError), ["(2, 3)"]),
+    # random numbers
+    (lambda: xs.random.normal(0), TypeError, ["random.normal", "PRNGKey(0)"]),
+    (lambda: xs.random.normal(xs.random.split(KEY, 3)), TypeError, ["vmap"]),
+    (lambda: xs.random.normal(np.zeros(2)), TypeError, ["f32[2]", "split"]),
+    (lambda: xs.random.normal(KEY, 3), TypeError, ["(3,)"]),
+    (lambda: xs.random.normal(KEY, (-1,)), ValueError, ["negative"]),
+    (lambda: xs.random.normal(KEY, (3,), "int32"), TypeError, ["floating-point", "int32"]),
+    (lambda: xs.jit(lambda n: xs.random.normal(KEY, (n,)))(3), TypeError, ["known while tracing"]),
+    (lambda: xs.random.PRNGKey(1.5), TypeError, ["integer"]),
+    (lambda: xs.random.PRNGKey(np.arange(3)), TypeError, ["vmap(PRNGKey)"]),
+    (lambda: xs.random.PRNGKey(2**64), OverflowError, ["64 bits"]),
+    (lambda: xs.random.PRNGKey(0, impl="rbg"), ValueError, ["threefry2x32", "rbg"]),
+    (lambda: xs.random.randint(KEY, (), 0.0, 1.0), TypeError, ["minval", "f32"]),
+    (lambda: xs.random.randint(KEY, (), 0, 9, float), TypeError, ["integer dtype"]),
+    (lambda: xs.random.bits(KEY, (), "int32"), TypeError, ["unsigned", "int32"]),
+    (lambda: xs.random.uniform(KEY, (2,), minval=np.zeros(3)), ValueError, ["(3,)", "(2,)"]),
+    (lambda: xs.random.categorical(KEY, np.zeros((2, 3)), shape=(3,)), ValueError, ["(2,)", "(3,)"]),
+    (lambda: xs.random.choice(KEY, 3, (4,), replace=False), ValueError, ["4 cannot be drawn from 3"]),
+    (lambda: xs.random.bernoulli(KEY, 1), TypeError, ["floating-point"]),
+    # the rest
+    (lambda: xs.config.update("jax_no_such_setting", 1), AttributeError, ["no_such_setting", "enable_x64"]),
+    (lambda: xs.config.no_such_setting, AttributeError, ["no_such_setting"]),
+    (lambda: xs.no_such_name, AttributeError, ["no_such_name"]),
+    (lambda: xs.jit(identity, backend="abacus")(1.0), RuntimeError, ["abacus", "cpu"]),
+    (lambda: xs.tree.map(lambda x, y: x, [1, 2], [1]), ValueError, []),
+    (lambda: xs.nn.one_hot(np.arange(3), 3, axis=5), ValueError, ["axis 5"]),
+    (lambda: xs.nn.softmax(np.ones(3), axis=1), ValueError, ["(3,)", "axis 1"]),
+]
+
+
+@pytest.mark.parametrize("row", range(len(MESSAGES)))
+def test_the_message_says_what_where_and_the_way_out(row):
+    act, error, fragments = MESSAGES[row]
+    with pytest.raises(error) as caught:
+        act()
+    message = str(caught.value)
+    assert not [fragment for fragment in fragments if fragment not in message], message
+    assert len(message) < 800
+
+
+def test_the_tracers_errors_are_type_errors_as_in_jax():
+    assert issubclass(errors.TracerBoolConversionError, errors.ConcretizationTypeError)
+    assert issubclass(errors.ConcretizationTypeError, TypeError)
+    assert not issubclass(errors.UnexpectedTracerError, TypeError)
+
+
+# The type checker for jaxprs ----------------------------------------------------------------------------------------
+
+F3, F4 = shaped((3,), np.dtype("float32")), shaped((4,), np.dtype("float32"))
+
+
+def equation(operation, inputs, outputs):
+    return (operation, inputs, outputs, None, -1, None)
+
+
+def wrong_programs():
+    x, y, z = Var(F3), Var(F3), Var(F4)
+    yield "used before", ([x], [equation(Sin(), [y], [Var(F3)])], [x])
+    yield "used before", ([x], [], [y])
+    yield "second time", ([x], [equation(Sin(), [x], [x])], [x])
+    yield "second time", ([x, x], [], [x])
+    yield "the operation gives (f32[3])", ([x], [equation(Sin(), [x], [z])], [z])
+    yield "do not fit", ([x, z], [equation(Add(), [x, z], [y])], [y])
+    yield "no scalar", ([x], [equation(Add(), [x, Literal(np.ones(3, "f4"), F3)], [y])], [y])
+    half = Literal(np.float64(1), shaped((), np.dtype("float32")))
+    yield "float64", ([x], [equation(Add(), [x, half], [y])], [y])
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_the_checker_finds_what_is_wrong(number):
+    text, (arguments, equations, results) = list(wrong_programs())[number]
+    with pytest.raises(errors.JaxprTypeError) as caught:
+        check_jaxpr(ClosedJaxpr(Jaxpr((), arguments, results, equations, "f")))
+    assert text in str(caught.value) and "f" in str(caught.value)
+
+
+def test_the_checker_looks_into_bodies():
+    program = xs.make_jaxpr(xs.jit(lambda x: jnp.sin(x) * 2))(1.0)
+    check_jaxpr(program)
+    (call,) = program.eqns
+    body = call.operation.bodies()[0].jaxpr
+    body.invars = (Var(F3),)
+    with pytest.raises(errors.JaxprTypeError, match=r"equation 0 \(jit\)"):
+        check_jaxpr(program)
