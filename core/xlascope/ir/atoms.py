@@ -50,3 +50,9 @@ class Origin(NamedTuple):
     forward: Any
     code: Any
     lasti: int
+
+
+def origin_of(role: str, forward: Any, code: Any, lasti: int, new: Any = tuple.__new__) -> Origin:
+    """An :class:`Origin`, made in half the time that calling the class takes: derivatives make two an equation."""
+    made: Origin = new(Origin, (role, forward, code, lasti))
+    return made

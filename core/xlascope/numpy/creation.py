@@ -362,6 +362,29 @@ def diag(v: Any, k: int = 0) -> Any:
     return a.select(onto, shaping.broadcast_to(row, (size, size)), np.zeros((), aval.dtype)[()])
 
 
+def diagflat(v: Any, k: int = 0) -> Any:
+    """The matrix with all elements on a diagonal."""
+    return diag(shaping.ravel(v), k)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """The matrix with a value on its diagonal; as arrays cannot be changed, it takes ``inplace=False``."""
+    if inplace:
+        raise NotImplementedError("arrays cannot be changed in place; pass inplace=False and use the result")
+    if wrap or len(aval_of(a).shape) != 2:
+        raise NotImplementedError("fill_diagonal of anything but one matrix")
+    return _with_diagonal(a, val)
+
+
+@together()
+def _with_diagonal(m: Any, value: Any) -> Any:
+    aval = aval_of(m)
+    onto = a.eq(*_row_and_column(aval.shape[0], aval.shape[1], 0))
+    value = as_dtype(value, aval.dtype)
+    columns = value if not aval_of(value).shape else shaping.broadcast_to(shapes.expand_dims(value, (1,)), aval.shape)
+    return a.select(onto, columns, m)
+
+
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
     """Coordinate arrays from coordinate vectors.
 

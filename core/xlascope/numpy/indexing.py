@@ -24,6 +24,7 @@ from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.backend import ArrayImpl
+from ..xla.dispatch import put
 from .together import together
 
 
@@ -185,7 +186,7 @@ def getitem(x: Any, index: Any) -> Any:
     """
     if STATE.trace is None and x.shape:
         if index.__class__ is int:
-            return _row(x, index)
+            return _row(x, _place(index))
         if index.__class__ is slice:
             return _slab(x, index)
     return _general(x, index)
@@ -211,6 +212,19 @@ def _one_row(x: Any, i: Any) -> Any:
 _one_row.__name__ = "row"
 _row = jit_function(_one_row, Options())
 _slabs: dict[int, Any] = {}
+_FAR, _MOST_PLACES = 2**31 - 1, 1024
+#: Places on the device, so that they need not be sent there each time.
+_places: dict[int, Any] = {}
+
+
+def _place(index: int) -> Any:
+    found = _places.get(index)
+    if found is None:
+        place = np.int32(min(max(index, -_FAR), _FAR))
+        if len(_places) >= _MOST_PLACES:
+            return place
+        found = _places[index] = put(place, aval_of(place))
+    return found
 
 
 def _slab(x: Any, index: slice) -> Any:
@@ -223,7 +237,7 @@ def _slab(x: Any, index: slice) -> Any:
     run = _slabs.get(length)
     if run is None:
         run = _slabs[length] = jit_function(_slab_of(length), Options())
-    return run(x, start)
+    return run(x, _place(start))
 
 
 def _slab_of(length: int) -> Callable[[Any, Any], Any]:

@@ -14,6 +14,42 @@ from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from . import creation, shaping, ufuncs
 
+
+class _Grid:
+    """Coordinates by slices, as NumPy's ``mgrid`` and ``ogrid`` take them: ``mgrid[0:3, 0:1:5j]``."""
+
+    __slots__ = ("_grid",)
+
+    def __init__(self, grid: Any) -> None:
+        self._grid = grid
+
+    def __getitem__(self, key: Any) -> Any:
+        made = self._grid[key]
+        return [creation.array(x) for x in made] if isinstance(made, (list, tuple)) else creation.array(made)
+
+
+class _Joined:
+    """Values and slices joined along an axis: ``r_[1, 2, 3:5]``, or as columns: ``c_[x, y]``."""
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: bool) -> None:
+        self._columns = columns
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = [self._part(part) for part in (key if isinstance(key, tuple) else (key,))]
+        return shaping.column_stack(parts) if self._columns else shaping.concatenate(parts, 0)
+
+    def _part(self, part: Any) -> Any:
+        if isinstance(part, slice):
+            return creation.arange(part.start or 0, part.stop, part.step)
+        if isinstance(part, str):
+            raise NotImplementedError(f"the directive {part!r}; use concatenate or stack")
+        return shaping.atleast_1d(creation.asarray(part))
+
+
+mgrid, ogrid = _Grid(np.mgrid), _Grid(np.ogrid)
+r_, c_ = _Joined(False), _Joined(True)
 s_ = np.s_
 index_exp = np.index_exp
 
@@ -120,3 +156,13 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int]) -> Any:
     for index, size in zip(multi_index, dims, strict=True):
         place = ufuncs.add(ufuncs.multiply(place, size), index)
     return place
+
+
+def mask_indices(n: int, mask_func: Any, k: int = 0) -> tuple[Any, ...]:
+    """The places where ``mask_func`` of an n × n matrix of ones is not zero."""
+    return nonzero(mask_func(creation.ones((n, n)), k))
+
+
+def iterable(y: Any) -> bool:
+    """Whether something can be iterated over."""
+    return bool(np.iterable(y))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,41 +16,48 @@ from ..trace.values import not_an_array
 from ..xla.backend import ArrayImpl
 from . import creation, indexing, linear, reductions, shaping, ufuncs, updates
 from . import take as taking
-from .promotion import BOOL, HOLDERS, scalar_beside
+from .promotion import HOLDERS, scalar_beside
 
 _OPERANDS = (ArrayImpl, Tracer, np.ndarray, np.generic, bool, int, float, complex)
 
 
-def _operator(function: Callable[[Any, Any], Any], operation: Operation | None = None) -> Callable[[Any, Any], Any]:
+class Direct(NamedTuple):
+    """What a function comes to when nothing has to be promoted: an operation, for dtypes of these kinds."""
+
+    operation: Operation
+    kinds: str
+
+
+_NEVER = Direct(arithmetic.Add(), "")
+
+
+def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None) -> Callable[[Any, Any], Any]:
     """A binary operator that leaves operands it does not know to their own class.
 
-    ``operation`` is what ``function`` comes to when nothing has to be promoted: operands of one type, and Python
-    scalars that give way, go to it at once. (Truth values are left to ``function``.)
+    Operands of one type, and Python scalars that give way, go at once where ``direct`` says.
     """
+    operation, kinds = direct or _NEVER
 
     def operator(self: Any, other: Any) -> Any:
-        if operation is not None:
-            aval, kind = self.aval, other.__class__
-            if kind in HOLDERS:
-                dtype = aval.dtype
-                if dtype is not BOOL and dtype.kind in HOLDERS[kind]:
-                    return bind1(operation, self, scalar_beside(other, dtype))
-            elif kind is self.__class__ and other.aval is aval and aval.dtype is not BOOL:
+        aval, kind = self.aval, other.__class__
+        if kind is self.__class__:
+            if other.aval is aval and aval.dtype.kind in kinds:
                 return bind1(operation, self, other)
+        elif kind in HOLDERS and (held := aval.dtype.kind) in kinds and held in HOLDERS[kind]:
+            return bind1(operation, self, scalar_beside(other, aval.dtype))
         return function(self, other) if isinstance(other, _OPERANDS) else _unknown(other)
 
     return operator
 
 
-def _reflected(function: Callable[[Any, Any], Any], operation: Operation | None = None) -> Callable[[Any, Any], Any]:
+def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None) -> Callable[[Any, Any], Any]:
     """Like :func:`_operator`, with the operands exchanged."""
+    operation, kinds = direct or _NEVER
 
     def operator(self: Any, other: Any) -> Any:
-        kind = other.__class__
-        if operation is not None and kind in HOLDERS:
-            dtype = self.aval.dtype
-            if dtype is not BOOL and dtype.kind in HOLDERS[kind]:
-                return bind1(operation, scalar_beside(other, dtype), self)
+        dtype, kind = self.aval.dtype, other.__class__
+        if kind in HOLDERS and (held := dtype.kind) in kinds and held in HOLDERS[kind]:
+            return bind1(operation, scalar_beside(other, dtype), self)
         return function(other, self) if isinstance(other, _OPERANDS) else _unknown(other)
 
     return operator
@@ -99,13 +106,13 @@ def _matmul(x: Any, y: Any) -> Any:
     return linear.matmul(x, y)
 
 
-_DIRECT: dict[str, tuple[Callable[[Any, Any], Any], Operation]] = {
-    "add": (ufuncs.add, arithmetic.Add()),
-    "sub": (ufuncs.subtract, arithmetic.Sub()),
-    "mul": (ufuncs.multiply, arithmetic.Mul()),
+_DIRECT: dict[str, tuple[Callable[[Any, Any], Any], Direct]] = {
+    "add": (ufuncs.add, Direct(arithmetic.Add(), "iufcV")),
+    "sub": (ufuncs.subtract, Direct(arithmetic.Sub(), "iufcV")),
+    "mul": (ufuncs.multiply, Direct(arithmetic.Mul(), "iufcV")),
+    "truediv": (ufuncs.true_divide, Direct(arithmetic.Div(), "fcV")),
 }
 _BINARY: dict[str, Callable[..., Any]] = {
-    "truediv": ufuncs.true_divide,
     "floordiv": ufuncs.floor_divide,
     "mod": ufuncs.remainder,
     "divmod": ufuncs.divmod,
@@ -117,21 +124,18 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "lshift": ufuncs.left_shift,
     "rshift": ufuncs.right_shift,
 }
-_COMPARISONS: dict[str, tuple[Callable[[Any, Any], Any], Operation]] = {
-    "eq": (ufuncs.equal, arithmetic.Eq()),
-    "ne": (ufuncs.not_equal, arithmetic.Ne()),
-    "lt": (ufuncs.less, arithmetic.Lt()),
-    "le": (ufuncs.less_equal, arithmetic.Le()),
-    "gt": (ufuncs.greater, arithmetic.Gt()),
-    "ge": (ufuncs.greater_equal, arithmetic.Ge()),
+_COMPARISONS: dict[str, tuple[Callable[[Any, Any], Any], Direct]] = {
+    "eq": (ufuncs.equal, Direct(arithmetic.Eq(), "biufcV")),
+    "ne": (ufuncs.not_equal, Direct(arithmetic.Ne(), "biufcV")),
+    "lt": (ufuncs.less, Direct(arithmetic.Lt(), "biufV")),
+    "le": (ufuncs.less_equal, Direct(arithmetic.Le(), "biufV")),
+    "gt": (ufuncs.greater, Direct(arithmetic.Gt(), "biufV")),
+    "ge": (ufuncs.greater_equal, Direct(arithmetic.Ge(), "biufV")),
 }
 
 TABLE: dict[str, Any] = {
-    **{
-        f"__{name}__": _operator(function, operation)
-        for name, (function, operation) in (_DIRECT | _COMPARISONS).items()
-    },
-    **{f"__r{name}__": _reflected(function, operation) for name, (function, operation) in _DIRECT.items()},
+    **{f"__{name}__": _operator(function, direct) for name, (function, direct) in (_DIRECT | _COMPARISONS).items()},
+    **{f"__r{name}__": _reflected(function, direct) for name, (function, direct) in _DIRECT.items()},
     **{f"__{name}__": _operator(function) for name, function in _BINARY.items()},
     **{f"__r{name}__": _reflected(function) for name, function in _BINARY.items()},
     "__abs__": ufuncs.abs,

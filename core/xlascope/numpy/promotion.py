@@ -18,25 +18,27 @@ from ..operations import shapes
 from ..operations.elementwise import convert_element_type
 from ..operations.values import typed_scalar
 from ..runtime import boot
-from ..trace.jaxpr_trace import JaxprTrace
 from ..trace.source import user_line, where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
+from ..xla.dispatch import put
 
 #: For each Python scalar type, the kinds of dtypes that hold its values.
 HOLDERS = {bool: "biufcV", int: "iufcV", float: "fcV", complex: "c"}
 BOOL = np.dtype("bool")
-_MOST_LITERALS = 4096
+_MOST_KEPT = 4096
 
-_literals: dict[tuple[Any, type, np.dtype[Any]], Literal] = {}
+_Key = tuple[Any, type, np.dtype[Any], bool]
+_literals: dict[_Key, Any] = {}
+_arrays: dict[_Key, Any] = {}
 _weak_kinds: dict[tuple[np.dtype[Any], bool], type | None] = {}
 
 
 def pair(x: Any, y: Any) -> tuple[Any, Any]:
     """Two operands of one dtype whose shapes an elementwise operation takes.
 
-    >>> pair(np.int32(1), 2.5)
-    (Array(1., dtype=float32, weak_type=True), 2.5)
+    >>> pair(np.float16(1), 2.5)
+    (np.float16(1.0), np.float16(2.5))
     """
     try:
         if y.__class__ in HOLDERS:
@@ -56,21 +58,36 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def scalar_beside(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A Python scalar as an operand beside one of that dtype, which holds its kind; in a jaxpr, a literal."""
-    if STATE.trace.__class__ is not JaxprTrace:
-        return _beside_concrete(value, dtype)
-    key = (value or repr(value), value.__class__, dtype)  # 0.0 and -0.0 would be equal keys
-    found = _literals.get(key)
+    """A Python scalar as an operand beside one of that dtype, which holds its kind.
+
+    In a jaxpr it is a literal; outside of any trace an array, kept for the next time; else a scalar.
+    """
+    trace = STATE.trace
+    if trace is None:
+        kept, make = _arrays, _array
+    elif trace.staging:
+        kept, make = _literals, _literal
+    else:
+        return _weak_scalar(value, dtype)
+    key = (value or repr(value), value.__class__, dtype, boot.enable_x64.value)  # 0.0 and -0.0 would be equal keys
+    found = kept.get(key)
     if found is None:
-        if len(_literals) >= _MOST_LITERALS:
-            _literals.clear()
-        found = _literals[key] = Literal(
-            _checked(value, dtype), shaped((), dtype, _weak_kind(dtype) not in (None, bool))
-        )
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        found = kept[key] = make(value, dtype)
     return found
 
 
-def _beside_concrete(value: Any, dtype: np.dtype[Any]) -> Any:
+def _literal(value: Any, dtype: np.dtype[Any]) -> Literal:
+    return Literal(_checked(value, dtype), shaped((), dtype, _weak_kind(dtype) not in (None, bool)))
+
+
+def _array(value: Any, dtype: np.dtype[Any]) -> Any:
+    scalar = _weak_scalar(value, dtype)
+    return put(scalar, aval_of(scalar))
+
+
+def _weak_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python scalar whose own type is ``dtype`` stays one (and weak); others become NumPy scalars of it."""
     kind = _weak_kind(dtype)
     if kind is None:
@@ -202,7 +219,7 @@ def _is_inexact(dtype: np.dtype[Any]) -> bool:
 
 def to_inexact(dtype: Any) -> np.dtype[Any]:
     """The floating-point or complex dtype for results computed from a dtype: of integers, float32 up to 32 bits."""
-    dtype = canonical(dtype)
-    if _is_inexact(dtype):
-        return dtype
-    return canonical(float) if dtype.itemsize > 4 else np.dtype("float32")
+    own = canonical(dtype)
+    if _is_inexact(own):
+        return own
+    return canonical(float) if own.itemsize > 4 else np.dtype("float32")

@@ -546,3 +546,32 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     axis = axis_of(axis, len(shape_of(arr)))
     kept = np.delete(np.arange(shape_of(arr)[axis]), np.asarray(obj) if not isinstance(obj, slice) else obj)
     return shapes.concatenate([_run(arr, axis, run) for run in _runs(kept)], axis)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut along the third axis."""
+    return split(ary, indices_or_sections, 2)
+
+
+@together("new_shape")
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements, repeated as often as needed, in another shape."""
+    sizes = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
+    wanted, have = math.prod(sizes), aval_of(a).size
+    if not wanted or not have:
+        return shapes.zeros_of(aval_of(np.zeros(sizes, aval_of(a).dtype)))
+    flat = shapes.concatenate([ravel(a)] * -(-wanted // have), 0)
+    return shapes.reshape(shapes.slice_in_dim(flat, 0, wanted, 0), sizes)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """With values put in before a static index along an axis (None: of the flattened array)."""
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_of(axis, len(shape_of(arr)))
+    size = shape_of(arr)[axis]
+    place = obj + size if obj < 0 else obj
+    one = tuple(1 if i == axis else n for i, n in enumerate(shape_of(arr)))
+    new = broadcast_to(as_dtype(values, aval_of(arr).dtype), one)
+    before, behind = shapes.slice_in_dim(arr, 0, place, axis), shapes.slice_in_dim(arr, place, size, axis)
+    return shapes.concatenate([before, new, behind], axis)

@@ -13,9 +13,8 @@ from ..operations import elementwise as e
 from ..operations import reductions as r
 from ..operations import shapes
 from ..operations import sorting as s
-from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from . import creation, ufuncs
+from . import ufuncs
 from .promotion import inexact, to_common_dtype
 from .shaping import axes_of, axis_of, broadcast_to, flip, ravel, shape_of
 from .take import take
@@ -191,14 +190,3 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """The number of the interval between rising ``bins`` in which each element lies."""
     return searchsorted(bins, x, side="left" if right else "right")
-
-
-def unique(ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False) -> Any:
-    """The different elements in order, which have to be known while tracing; see ``numpy.unique``."""
-    value = ar.concrete() if isinstance(ar, Tracer) else ar
-    if value is None:
-        raise TypeError(f"unique of {ar!r}: how many different elements there are is not known while tracing")
-    aval_of(value)
-    wanted: Any = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
-    found = np.unique(np.asarray(value), **wanted)
-    return tuple(map(creation.array, found)) if isinstance(found, tuple) else creation.array(found)

@@ -12,7 +12,8 @@ from .choice import bincount
 from .creation import asarray, linspace, ones_like
 from .linear import dot
 from .promotion import inexact, to_common_dtype
-from .shaping import concatenate, ravel, shape_of
+from .shaping import axes_of, concatenate, expand_dims, ravel, shape_of, transpose
+from .take import take_along_axis
 from .together import as_tuple, together
 
 Axis = int | Sequence[int] | None
@@ -150,3 +151,22 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The running product, NaN counting as 1."""
     return reductions.cumprod(ufuncs.where(ufuncs.isnan(a), 1, a), axis, dtype)
+
+
+def nanmedian(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
+    """The middle of the elements that are numbers."""
+    return _nanmedian(a, axis=as_tuple(axis), keepdims=keepdims)
+
+
+@together("axis", "keepdims")
+def _nanmedian(x: Any, axis: Any, keepdims: bool) -> Any:
+    x = inexact(x)
+    axes = tuple(range(len(shape_of(x)))) if axis is None else axes_of(axis, len(shape_of(x)))
+    kept = [i for i in range(len(shape_of(x))) if i not in axes]
+    flat = transpose(x, (*kept, *axes)).reshape(*(shape_of(x)[i] for i in kept), -1)
+    ordered = sorting.sort(flat, -1)
+    count = reductions.count_nonzero(~ufuncs.isnan(ordered), -1, keepdims=True)
+    low, high = (ufuncs.maximum(count - 1, 0)) // 2, count // 2
+    ends = [take_along_axis(ordered, ufuncs.minimum(i, shape_of(ordered)[-1] - 1), -1) for i in (low, high)]
+    found = ufuncs.multiply(ufuncs.add(*ends), 0.5)
+    return expand_dims(found[..., 0], axes) if keepdims else found[..., 0]

@@ -711,6 +711,16 @@ def isrealobj(x: Any) -> bool:
     return not iscomplexobj(x)
 
 
+def iscomplex(x: Any) -> Any:
+    """Whether elements have an imaginary part that is not zero."""
+    return not_equal(imag(x), 0)
+
+
+def isreal(x: Any) -> Any:
+    """Whether elements have no imaginary part."""
+    return equal(imag(x), 0)
+
+
 # Choice -------------------------------------------------------------------------------------------------------------
 
 

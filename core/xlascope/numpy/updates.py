@@ -55,8 +55,8 @@ class IndexUpdate:
 class IndexUpdateAt:
     """An array and an index; the methods give new arrays, the given one stays as it is.
 
-    Indices beyond the end change nothing. Where an index array names an element several times, ``add`` adds all its
-    values, and ``set`` keeps one of them.
+    Indices beyond the end change nothing, or with ``mode="clip"`` the last element. Where an index array names an
+    element several times, ``add`` adds all its values; the other methods use one of them.
     """
 
     __slots__ = ("_array", "_index")
@@ -78,7 +78,7 @@ class IndexUpdateAt:
         >>> print(jnp.zeros(3).at[1].set(5.0))
         [0. 5. 0.]
         """
-        return self._changed("set", values)
+        return self._changed("set", values, hints)
 
     def add(self, values: Any, **hints: Any) -> Any:
         """The array with ``values`` added at the index.
@@ -87,45 +87,58 @@ class IndexUpdateAt:
         >>> print(jnp.zeros(3).at[jnp.array([0, 0])].add(1.0))
         [2. 0. 0.]
         """
-        return self._changed("add", values)
+        return self._changed("add", values, hints)
 
     def subtract(self, values: Any, **hints: Any) -> Any:
         """The array with ``values`` subtracted at the index."""
-        return self._changed("add", ufuncs.negative(values))
+        return self._changed("add", ufuncs.negative(values), hints)
 
     def multiply(self, values: Any, **hints: Any) -> Any:
         """The array with the elements at the index multiplied by ``values``."""
-        return self._changed("multiply", values)
+        return self._changed("multiply", values, hints)
 
     mul = multiply
 
     def divide(self, values: Any, **hints: Any) -> Any:
         """The array with the elements at the index divided by ``values``."""
-        return self._changed("divide", values)
+        return self._changed("divide", values, hints)
 
     def power(self, values: Any, **hints: Any) -> Any:
         """The array with the elements at the index raised to the power ``values``."""
-        return self._changed("power", values)
+        return self._changed("power", values, hints)
 
     def min(self, values: Any, **hints: Any) -> Any:
         """The array with the smaller of element and value at the index."""
-        return self._changed("min", values)
+        return self._changed("min", values, hints)
 
     def max(self, values: Any, **hints: Any) -> Any:
         """The array with the larger of element and value at the index."""
-        return self._changed("max", values)
+        return self._changed("max", values, hints)
 
     def apply(self, ufunc: Callable[[Any], Any], **hints: Any) -> Any:
         """The array with ``ufunc`` applied to the elements at the index."""
-        return self.set(ufunc(self._array[self._index]))
+        return self.set(ufunc(self._array[self._index]), **hints)
 
-    def _changed(self, how: str, values: Any) -> Any:
+    def _changed(self, how: str, values: Any, hints: dict[str, Any]) -> Any:
         x = self._array
-        eager = STATE.trace is None
+        clip = _clips(hints)
         form, operands = parse(x.shape, self._index, eager=False)
-        if not eager:
-            return changed(x, operands, values, form, how)
-        return _changed(x, *_moved_out(form, operands), values, how)
+        if STATE.trace is not None:
+            return changed(x, operands, values, form, how, clip)
+        if not clip:
+            operands, form = _moved_out(form, operands)
+        return _changed(x, operands, values, form=form, how=how, clip=clip)
+
+
+def _clips(hints: dict[str, Any]) -> bool:
+    """Whether indices beyond the end stand for the last element; raises for hints that nobody knows."""
+    unknown = hints.keys() - {"indices_are_sorted", "unique_indices", "wrap_negative_indices", "out_sharding", "mode"}
+    if unknown:
+        raise TypeError(f"an update at an index got the unexpected argument {min(unknown)}")
+    mode = hints.get("mode")
+    if mode not in (None, "clip", "drop", "fill", "promise_in_bounds"):
+        raise ValueError(f'the mode of an update is "clip", "drop" or "promise_in_bounds", got {mode!r}')
+    return mode == "clip"
 
 
 #: An index that is beyond the end of every axis.
@@ -157,11 +170,11 @@ def _moved_out(form: Form, operands: Sequence[Any]) -> tuple[list[Any], Form]:
     return out, tuple(items)
 
 
-def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str) -> Any:
+def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, clip: bool) -> Any:
     """``x`` with the elements at an index combined with ``values``."""
     shape = x.shape
     items = [item for item in form if not isinstance(item, New)]
-    if any(isinstance(i, At) and not 0 <= i.place < size for i, size in zip(items, shape, strict=True)):
+    if not clip and any(isinstance(i, At) and not 0 <= i.place < n for i, n in zip(items, shape, strict=True)):
         return x
     if not operands:
         old = None if how == "set" else taken(x, (), form)
@@ -169,15 +182,11 @@ def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str) 
         return _put_back(x, form, _new_values(how, old, values, wanted, x.dtype), whole=False)
     part = shapes.expand_dims(sliced(x, form), new_axes(form))
     indices, axes, place = index_rows(part, operands, form)
-    made = _scattered(part, indices, axes, place, values, how)
+    made = _scattered(part, indices, axes, place, values, how, "clip" if clip else "drop")
     return _put_back(x, form, shapes.squeeze(made, new_axes(form)), whole=True)
 
 
-_changed_together = together("how", "form")(changed)
-
-
-def _changed(x: Any, operands: list[Any], form: Form, values: Any, how: str) -> Any:
-    return _changed_together(x, operands, values, form=form, how=how)
+_changed = together("how", "form", "clip")(changed)
 
 
 def _new_values(how: str, old: Any, values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -202,7 +211,7 @@ def _result_shape(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: Any, how: str) -> Any:
+def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: Any, how: str, mode: str) -> Any:
     aval = aval_of(x)
     window = window_axes(aval.ndim, indices, axes, place)
     numbers = ix.ScatterDimensionNumbers(window, axes, axes)
@@ -212,9 +221,9 @@ def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: 
     wanted = tuple(next(kept) if axis in window else next(lead) for axis in range(total))
     if how == "add":
         updates = _new_values("set", None, values, wanted, aval.dtype)
-        return bind1(ix.ScatterAdd(numbers, "drop"), x, indices, updates)
+        return bind1(ix.ScatterAdd(numbers, mode), x, indices, updates)
     old = None if how == "set" else gathered(x, indices, axes, place)
-    return bind1(ix.Scatter(numbers, "drop"), x, indices, _new_values(how, old, values, wanted, aval.dtype))
+    return bind1(ix.Scatter(numbers, mode), x, indices, _new_values(how, old, values, wanted, aval.dtype))
 
 
 def _put_back(x: Any, form: Form, part: Any, *, whole: bool) -> Any:

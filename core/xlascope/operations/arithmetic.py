@@ -66,10 +66,10 @@ class Mul(Binary, name="mul"):
     hlo = "stablehlo.multiply"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(_as_result(t, z) if shape_of(y) != shape_of(z) else t, y)
+        return mul(t if shape_of(y) == shape_of(z) else _as_result(t, z), y)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(x, _as_result(t, z) if shape_of(x) != shape_of(z) else t)
+        return mul(x, t if shape_of(x) == shape_of(z) else _as_result(t, z))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands

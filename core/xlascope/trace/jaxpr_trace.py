@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,8 @@ def _literal(x: np.generic) -> Literal:
 class JaxprTrace:
     """Records equations; ``parent`` is the trace that was current when it began."""
 
+    #: Whether operations end as equations, however many traces are between.
+    staging: ClassVar[bool] = True
     __slots__ = ("alive", "consts", "constvars", "equations", "lifted", "parent")
 
     def __init__(self, parent: Any) -> None:

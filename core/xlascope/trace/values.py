@@ -16,12 +16,21 @@ from .tracer import Tracer, leaked_error
 _PYTHON_SCALARS = (bool, int, float, complex)
 
 
+#: The types of NumPy scalars that are the same whatever the settings say.
+_SCALAR_AVALS = {
+    kind: shaped((), np.dtype(kind)) for kind in (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint32, np.float32)
+}
+
+
 def aval_of(x: Any) -> ShapedArray:
     """The abstract value of an operand; raises TypeError when it is no array, scalar or tracer.
 
     >>> aval_of(2.0)
     ShapedArray(float32[], weak_type=True)
     """
+    known = _SCALAR_AVALS.get(x.__class__)
+    if known is not None:
+        return known
     try:
         aval: ShapedArray = x.aval
     except AttributeError:

@@ -33,10 +33,11 @@ class BatchTracer(Tracer):
 class BatchTrace:
     """Applies each operation to all examples at once."""
 
-    __slots__ = ("alive", "parent")
+    __slots__ = ("alive", "parent", "staging")
 
     def __init__(self, parent: Any) -> None:
         self.parent = parent
+        self.staging: bool = parent is not None and parent.staging
         self.alive = True
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:

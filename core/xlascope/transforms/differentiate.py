@@ -12,6 +12,7 @@ from typing import Any
 
 from ..dtypes import is_differentiable
 from ..ir.avals import ShapedArray, strengthened
+from ..ir.atoms import origin_of
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
@@ -50,13 +51,17 @@ class LinearTracer(Tracer):
         self._trace = trace
 
 
+_new: Callable[[type[LinearTracer]], LinearTracer] = object.__new__
+
+
 class LinearTrace:
     """Records operations on tangents, and hands the others to the trace outside."""
 
-    __slots__ = ("alive", "equations", "forwards", "parent")
+    __slots__ = ("alive", "equations", "forwards", "parent", "staging")
 
     def __init__(self, parent: Any) -> None:
         self.parent = parent
+        self.staging: bool = parent is not None and parent.staging
         self.equations: list[RawEquation] = []
         #: For each stretch of equations, the index of its first and the forward value that it belongs to.
         self.forwards: list[tuple[int, Any]] = []
@@ -70,7 +75,12 @@ class LinearTrace:
         else:
             return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
         types = tuple([x.aval if x.__class__ is LinearTracer else aval_of(x) for x in operands])
-        outputs = [LinearTracer(aval, self) for aval in operation.result_types(types)]
+        outputs = []
+        for aval in operation.result_types(types):
+            out = _new(LinearTracer)
+            out.aval = aval
+            out._trace = self
+            outputs.append(out)
         origin = STATE.origin or Origin("forward", None, *user_frame(2))
         self.equations.append((operation, operands, outputs, origin.code, origin.lasti, origin))
         return outputs
@@ -88,50 +98,49 @@ class LinearTrace:
 class JVPTrace:
     """Differentiates each operation by its ``jvp`` rule; see the module's text for ``recorder``."""
 
-    __slots__ = ("alive", "inner", "parent", "recorder")
+    __slots__ = ("alive", "inner", "parent", "recorder", "staging")
 
     def __init__(self, parent: Any, recorder: LinearTrace | None = None) -> None:
         self.parent = parent
+        self.staging: bool = parent is not None and parent.staging
         self.recorder = recorder
         self.inner = parent if recorder is None else recorder
         self.alive = True
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """The results of an operation, with tangents where an operand has one."""
-        primals, tangents, moves = [], [], False
-        for x in operands:
-            if x.__class__ is JVPTracer and x._trace is self:
-                primals.append(x.primal)
-                tangents.append(x.tangent)
-                moves = moves or x.tangent is not ZERO
-            else:
-                primals.append(x)
-                tangents.append(ZERO)
-        if not moves:
+        primals = [x.primal if x.__class__ is JVPTracer and x._trace is self else x for x in operands]
+        tangents = [x.tangent if x.__class__ is JVPTracer and x._trace is self else ZERO for x in operands]
+        for t in tangents:
+            if t is not ZERO:
+                break
+        else:
             return run(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
+        recorder = self.recorder
         previous, origin = STATE.trace, STATE.origin
         try:
             STATE.trace = self.inner
             if origin is None:  # all steps of the rule stand on one line of the user's: look for it once
-                STATE.origin = Origin("forward", None, *user_frame(2))
-            results, moved = self._apply(operation, primals, tangents)
+                STATE.origin = origin_of("forward", None, *user_frame(2))
+            if recorder is None:
+                results, moved = operation.jvp(primals, tangents)
+            else:
+                start = len(recorder.equations)
+                results, moved = (operation.linearize_rule or operation.jvp)(primals, tangents)
+                if len(recorder.equations) > start:
+                    recorder.forwards.append((start, _innermost(results[0])))
         finally:
             STATE.trace, STATE.origin = previous, origin
+        if len(results) == 1:
+            return results if moved[0] is ZERO else [JVPTracer(self, results[0], moved[0])]
         return [y if t is ZERO else JVPTracer(self, y, t) for y, t in zip(results, moved, strict=True)]
 
-    def _apply(self, operation: Operation, primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:
-        recorder = self.recorder
-        if recorder is None:
-            return operation.jvp(primals, tangents)
-        start = len(recorder.equations)
-        rule = operation.linearize_rule or operation.jvp
-        results, moved = rule(primals, tangents)
-        if len(recorder.equations) > start and results:
-            forward = results[0]
-            while forward.__class__ is JVPTracer:
-                forward = forward.primal
-            recorder.forwards.append((start, forward))
-        return results, moved
+
+def _innermost(value: Any) -> Any:
+    """The value at the bottom of nested differentiation."""
+    while value.__class__ is JVPTracer:
+        value = value.primal
+    return value
 
 
 def jvp(
@@ -180,6 +189,8 @@ class LinearProgram:
             return made
 
         def operand(x: Any) -> Any:
+            if x.__class__ is Literal:
+                return x
             if id(x) in variables:
                 return variables[id(x)]
             aval = aval_of(x)

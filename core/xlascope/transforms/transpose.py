@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..ir.atoms import origin_of
 from ..ir.jaxpr import ClosedJaxpr, Origin
 from ..ir.markers import ZERO, LinearInput
 from ..operations.shapes import ADD_ANY
@@ -29,10 +30,13 @@ def backward(
         for index in range(len(recorder.equations) - 1, -1, -1):
             operation, operands, results, code, lasti, origin = recorder.equations[index]
             received = [arrived.pop(id(r), ZERO) for r in results]
-            if all(ct is ZERO for ct in received):
+            for ct in received:
+                if ct is not ZERO:
+                    break
+            else:
                 continue
             forward = origin.forward if origin is not None and origin.forward is not None else forwards[index]
-            STATE.origin = Origin("backward", forward, code, lasti)
+            STATE.origin = origin_of("backward", forward, code, lasti)
             marked = [
                 LinearInput(x.aval) if x.__class__ is LinearTracer and x._trace is recorder else x for x in operands
             ]

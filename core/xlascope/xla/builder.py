@@ -88,6 +88,7 @@ class Builder:
         self.inputs: Sequence[Any] = ()
         self.outputs: Sequence[Any] = ()
         self.location: Any = None
+        self.insertion: Any = ir.InsertionPoint.current
         self._literals: dict[Any, Any] = {}
         self._spread: dict[Any, Any] = {}
 
@@ -108,7 +109,7 @@ class Builder:
     def emit(self, name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
         """One operation whose results have the types of the current equation's."""
         types = [_types.get(v.aval) or tensor_type(v.aval) for v in self.outputs]
-        made = _create(name, results=types, operands=operands, attributes=attributes, loc=self.location)
+        made = _create(name, types, operands, attributes, None, 0, self.location, self.insertion)
         return [made.result] if len(types) == 1 else list(made.results)
 
     def operation(
@@ -122,7 +123,7 @@ class Builder:
         """Like :meth:`emit`, but gives the operation itself, for those that have regions to fill."""
         types = [tensor_type(aval) for aval in (self.out_avals if results is None else results)]
         return _create(
-            name, results=types, operands=operands, attributes=attributes, regions=regions, loc=self.location
+            name, results=types, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.insertion
         )
 
     def emit1(
@@ -130,15 +131,14 @@ class Builder:
     ) -> Any:
         """One operation with one result, of type ``aval``."""
         return _create(
-            name, results=[tensor_type(aval)], operands=operands, attributes=attributes, loc=self.location
+            name, results=[tensor_type(aval)], operands=operands, attributes=attributes, loc=self.location, ip=self.insertion
         ).result
 
     def literal(self, x: Any) -> Any:
         """The constant for a literal, written once a function."""
-        key = (x.val.tobytes(), x.aval)
-        found = self._literals.get(key)
+        found = self._literals.get(x)
         if found is None:
-            found = self._literals[key] = self.constant(x.val, x.aval)
+            found = self._literals[x] = self.constant(x.val, x.aval)
         return found
 
     def constant(self, value: Any, aval: ShapedArray) -> Any:
@@ -149,6 +149,7 @@ class Builder:
             results=[tensor_type(aval)],
             attributes={"value": self._dense(array, aval)},
             loc=self.location,
+            ip=self.insertion,
         ).result
 
     def _dense(self, array: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
@@ -169,7 +170,7 @@ class Builder:
         target = shaped(shape, aval.dtype)
         if x.__class__ is not Literal:
             return self.broadcast(value, target, tuple(range(len(shape))) if aval.shape else ())
-        key = (x.val.tobytes(), target)
+        key = (x, target)
         found = self._spread.get(key)
         if found is None:
             found = self._spread[key] = self.broadcast(value, target)
@@ -181,5 +182,7 @@ class Builder:
         """
         types = [tensor_type(aval) for aval in arguments]
         block = operation.regions[0].blocks.append(*types, arg_locs=[self.location] * len(types))
-        with ir.InsertionPoint(block):
-            _create("stablehlo.return", operands=write(*block.arguments), loc=self.location)
+        outside = self.insertion
+        self.insertion = ir.InsertionPoint(block)
+        _create("stablehlo.return", operands=write(*block.arguments), loc=self.location, ip=self.insertion)
+        self.insertion = outside

@@ -61,8 +61,10 @@ def _plain(name: str) -> str:
 
 
 def _used(jaxpr: Jaxpr) -> list[bool]:
-    used = {id(x) for raw in jaxpr.raw for x in raw[1]} | {id(x) for x in jaxpr.outvars}
-    return [id(v) in used for v in (*jaxpr.constvars, *jaxpr.invars)]
+    used: set[Any] = set(jaxpr.outvars)
+    for raw in jaxpr.raw:
+        used.update(raw[1])
+    return [v in used for v in (*jaxpr.constvars, *jaxpr.invars)]
 
 
 class _ModuleLowering:
@@ -100,16 +102,19 @@ class _ModuleLowering:
     def equations(self, jaxpr: Jaxpr, environment: dict[Any, Any], prefix: str) -> list[Any]:
         """Write the equations of a jaxpr here; returns the values of its results."""
         builder = _FunctionBuilder(self, prefix)
-        literal, named, line = builder.literal, ir.Location.name, self.line
+        literal, named, lines = builder.literal, ir.Location.name, self.lines
         for index, (operation, inputs, outputs, code, lasti, _) in enumerate(jaxpr.raw):
-            builder.place = index, code, lasti
-            builder.location = named(f"{prefix}e{index}/{operation.name}", line(code, lasti))
+            builder.index, builder.code, builder.lasti = index, code, lasti
+            line = lines.get((id(code), lasti)) or self.line(code, lasti)
+            builder.location = named(f"{prefix}e{index}/{operation.name}", line)
             builder.inputs = inputs
             builder.outputs = outputs
             operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
             values = operation.to_stablehlo(builder, operands)
-            for variable, value in zip(outputs, values, strict=True):
-                environment[variable] = value
+            if len(outputs) == 1:
+                environment[outputs[0]] = values[0]
+            else:
+                environment.update(zip(outputs, values, strict=True))
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
@@ -161,8 +166,9 @@ class _FunctionBuilder(Builder):
         super().__init__(lowering.platform)
         self.lowering = lowering
         self.prefix = prefix
-        self.place: tuple[int, Any, int] = (0, None, -1)
+        self.index = 0
+        self.code: Any = None
+        self.lasti = -1
 
     def call_body(self, body: Any, operands: Sequence[Any]) -> list[Any]:
-        index, code, lasti = self.place
-        return self.lowering.call(body, operands, f"{self.prefix}e{index}", (code, lasti))
+        return self.lowering.call(body, operands, f"{self.prefix}e{self.index}", (self.code, self.lasti))
