@@ -10,7 +10,7 @@ import numpy as np
 
 from .sides import Side
 
-_SIZES = (64, 128, 10)
+_SIZES = (64, 512, 512, 10)
 
 
 def digits_like() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

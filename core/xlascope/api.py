@@ -261,6 +261,16 @@ def _as_array(cotangent: Any, aval: ShapedArray) -> Any:
 def _linearized(
     fun: Callable[..., Any], operands: Sequence[Any], in_structure: Any, has_aux: bool
 ) -> tuple[list[Any], differentiate.LinearProgram, Any, Any]:
+    flat, kept = _flattened(fun, in_structure, has_aux)
+    results, linear = differentiate.linearize(flat, operands)
+    aux = tree.map(_lowered, kept["aux"]) if has_aux else None
+    return results, linear, kept["structure"], aux
+
+
+def _flattened(
+    fun: Callable[..., Any], in_structure: Any, has_aux: bool
+) -> tuple[Callable[..., list[Any]], dict[str, Any]]:
+    """A function of flat operands to flat results, and where it leaves the results' structure and what was beside."""
     kept: dict[str, Any] = {}
 
     def flat(*xs: Any) -> list[Any]:
@@ -270,9 +280,7 @@ def _linearized(
         results, kept["structure"] = tree.flatten(result)
         return check_results(_name(fun), results, kept["structure"])
 
-    results, linear = differentiate.linearize(flat, operands)
-    aux = tree.map(_lowered, kept["aux"]) if has_aux else None
-    return results, linear, kept["structure"], aux
+    return flat, kept
 
 
 def _with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
@@ -325,15 +333,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     operands, in_structure = tree.flatten(tuple(primals))
     avals = [aval_of(x) for x in operands]
     moves = _matching(tuple(tangents), in_structure, avals, f"the tangent given to the jvp of {_name(fun)}")
-    kept: dict[str, Any] = {}
-
-    def flat(*xs: Any) -> list[Any]:
-        result = fun(*in_structure.unflatten(xs))
-        if has_aux:
-            result, kept["aux"] = _with_aux(fun, result)
-        results, kept["structure"] = tree.flatten(result)
-        return check_results(_name(fun), results, kept["structure"])
-
+    flat, kept = _flattened(fun, in_structure, has_aux)
     results, moved = differentiate.jvp(flat, operands, moves)
     out = kept["structure"]
     tangent = out.unflatten([_tangent_array(t, y) for t, y in zip(moved, results, strict=True)])

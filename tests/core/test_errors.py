@@ -25,7 +25,7 @@ MESSAGES = [
     (
         lambda: xs.jit(lambda x: 1 if x else 2)(1.0),
         errors.TracerBoolConversionError,
-        ["truth value", __file__, "lax.cond"],
+        ["truth value", __file__, "numpy.where"],
     ),
     (lambda: xs.jit(lambda x: int(x))(1.0), errors.ConcretizationTypeError, ["number", __file__, "static_argnums"]),
     (lambda: xs.jit(lambda x: float(x))(1.0), errors.ConcretizationTypeError, ["number", __file__]),

@@ -23,7 +23,7 @@ def ledger_text(ledger: Ledger, *, jaxpr: bool = True, most: int | None = None) 
     shown = programs[:most]
     parts = [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure(f) for f in ledger.failures]
     if len(programs) > len(shown):
-        parts.append(f"{len(programs) - len(shown)} more programs")
+        parts.append(_plural(len(programs) - len(shown), "more program"))
     return "\n\n".join(parts) or "xlascope: nothing was traced, compiled or run"
 
 
@@ -55,17 +55,21 @@ def byte_size(value: int) -> str:
     return f"{value} B"
 
 
+def _plural(count: int, one: str) -> str:
+    return f"{count:,} {one}{'' if count == 1 else 's'}"
+
+
 def _stages(program: Program) -> list[str]:
     found = []
     if program.traced is not None:
-        found.append(f"traced {program.function}: {program.equations} equations in {seconds(program.traced.seconds)}")
+        found.append(f"traced {program.function}: {_plural(program.equations, 'equation')} in {seconds(program.traced.seconds)}")
     if (compiled := program.compiled) is not None:
         hit = " (from the cache)" if compiled.cache == "hit" else ""
-        made = f"{len(compiled.kernels)} kernels for {compiled.platform}"
+        made = f"{_plural(len(compiled.kernels), 'kernel')} for {compiled.platform}"
         found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made}")
     if (run := program.executed) is not None:
         each = f", {seconds(run.step)} each (measured)" if run.observed_calls else ""
-        found.append(f"ran {run.calls:,} {'time' if run.calls == 1 else 'times'}{each}")
+        found.append(f"ran {_plural(run.calls, 'time')}{each}")
     return found
 
 

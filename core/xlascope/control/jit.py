@@ -19,7 +19,7 @@ from ..runtime import boot
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_frame, user_line
 from ..trace.state import STATE
-from ..trace.tracer import Tracer
+from ..trace.tracer import Tracer, leaked_error
 from ..trace.values import aval_of, not_an_array
 from ..transforms.evaluate import evaluate
 from ..xla.dispatch import Place, executable_of, make_pjit, place_of, put
@@ -93,6 +93,9 @@ class Jitted:
                 evaluate(program, *arguments.operands) if self.options.inline else call(program, arguments.operands)
             )
             return traced.out_structure.unflatten(results), None, False
+        for x in arguments.operands:
+            if isinstance(x, Tracer):  # no trace is current, so its own has ended
+                raise leaked_error(x)
         chosen = self.options.device
         place = place_of(arguments.operands) if chosen is None else Place(chosen, True)
         operands = arguments.operands

@@ -24,7 +24,7 @@ def _floating(x: Any) -> Any:
 
 
 def exp(x: Any) -> Any:
-    """E to the power x."""
+    """``e`` to the power ``x``."""
     return e.exp(_floating(x))
 
 
@@ -34,7 +34,7 @@ def exp2(x: Any) -> Any:
 
 
 def expm1(x: Any) -> Any:
-    """E to the power x, minus one, exact near zero."""
+    """``e`` to the power ``x``, minus one, exact near zero."""
     return e.expm1(_floating(x))
 
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from ..operations import shapes
 from ..trace.values import aval_of
-from . import reductions, sorting, ufuncs
+from . import logic, reductions, sorting, ufuncs
 from .creation import asarray
+from .joining import concatenate
 from .promotion import inexact, to_common_dtype
-from .shaping import axis_of, concatenate, ravel, shape_of
+from .shaping import axis_of, ravel, shape_of
 from .take import take
 from .together import together
 
@@ -36,7 +37,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     ends = [None if x is None else _spread(x, one) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]
     x = concatenate(parts, axis) if len(parts) > 1 else a
-    combine = ufuncs.not_equal if aval_of(x).dtype == np.bool_ else ufuncs.subtract
+    combine = logic.not_equal if aval_of(x).dtype == np.bool_ else ufuncs.subtract
     for _ in range(n):
         x = combine(_part(x, axis, 1, None), _part(x, axis, None, -1))
     return x
@@ -117,11 +118,11 @@ def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | N
     behind = ufuncs.minimum(ufuncs.maximum(sorting.searchsorted(xp, x, side="right"), 1), count - 1)
     x0, x1, y0, y1 = (take(v, i, 0, mode="clip") for v in (xp, fp) for i in (behind - 1, behind))
     width = ufuncs.subtract(x1, x0)
-    part = ufuncs.true_divide(ufuncs.subtract(x, x0), ufuncs.where(ufuncs.equal(width, 0), 1, width))
+    part = ufuncs.true_divide(ufuncs.subtract(x, x0), logic.where(logic.equal(width, 0), 1, width))
     found = ufuncs.add(y0, ufuncs.multiply(part, ufuncs.subtract(y1, y0)))
     first, last = (shapes.squeeze(_part(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
-    found = ufuncs.where(ufuncs.less(x, take(xp, 0)), first if left is None else left, found)
-    return ufuncs.where(ufuncs.greater(x, take(xp, -1)), last if right is None else right, found)
+    found = logic.where(logic.less(x, take(xp, 0)), first if left is None else left, found)
+    return logic.where(logic.greater(x, take(xp, -1)), last if right is None else right, found)
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:

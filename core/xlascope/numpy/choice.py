@@ -13,7 +13,7 @@ from ..dtypes import canonical
 from ..operations import elementwise as e
 from ..operations import shapes
 from ..trace.values import aval_of
-from . import ufuncs
+from . import logic, ufuncs
 from .creation import asarray
 from .promotion import fitted, to_common_dtype
 from .shaping import axis_of, broadcast_arrays, moveaxis, ravel, shape_of
@@ -33,7 +33,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ValueError(f"select takes as many choices as conditions, got {len(choicelist)} and {len(condlist)}")
     *choices, found = to_common_dtype([*choicelist, default])
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
-        found = ufuncs.where(condition, choice, found)
+        found = logic.where(condition, choice, found)
     return found
 
 
@@ -57,9 +57,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     def value(function: Any) -> Any:
         return e.convert_element_type(asarray(function(x, *args, **kw) if callable(function) else function), dtype)
 
-    found = ufuncs.where(True, value(otherwise), shapes.zeros_of(aval_of(x)))
+    found = logic.where(True, value(otherwise), shapes.zeros_of(aval_of(x)))
     for condition, function in zip(conditions, functions, strict=True):
-        found = ufuncs.where(condition, value(function), found)
+        found = logic.where(condition, value(function), found)
     return found
 
 
@@ -71,7 +71,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "clip") -> Any:
     index = ufuncs.remainder(index, count) if mode == "wrap" else ufuncs.maximum(ufuncs.minimum(index, count - 1), 0)
     found = options[0]
     for number, option in enumerate(options[1:], 1):
-        found = ufuncs.where(ufuncs.equal(index, number), option, found)
+        found = logic.where(logic.equal(index, number), option, found)
     return found
 
 
@@ -122,7 +122,7 @@ def vectorize(
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether two arrays are equal when they are broadcast together; False when they cannot be."""
     try:
-        same = ufuncs.equal(*fitted((a1, a2)))
+        same = logic.equal(*fitted((a1, a2)))
     except (TypeError, ValueError):
         return asarray(False)
     return same.all()
@@ -136,9 +136,9 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
 @together("invert")
 def _isin(element: Any, test_elements: Any, invert: bool) -> Any:
     x, tests = to_common_dtype((element, test_elements))
-    found = ufuncs.equal(shapes.expand_dims(x, (len(shape_of(x)),)), ravel(tests))
+    found = logic.equal(shapes.expand_dims(x, (len(shape_of(x)),)), ravel(tests))
     held = shapes.reduce_sum(e.convert_element_type(found, np.int32), (len(shape_of(x)),))
-    return ufuncs.equal(held, 0) if invert else ufuncs.not_equal(held, 0)
+    return logic.equal(held, 0) if invert else logic.not_equal(held, 0)
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:

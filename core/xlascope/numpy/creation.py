@@ -18,7 +18,7 @@ from ..trace.tracer import Tracer
 from ..trace.values import aval_of, is_value, not_an_array
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import put
-from . import shaping
+from . import joining, repeating, shaping
 from .promotion import as_dtype, common_dtype, inexact, to_common_dtype, to_inexact
 from .together import together
 
@@ -85,7 +85,7 @@ def _from_list(x: Sequence[Any], dtype: np.dtype[Any] | None) -> Any:
     if not any(isinstance(leaf, Tracer) for leaf in leaves):
         return _from_values(x, leaves, dtype)
     rows = [_converted(part, None, copy=False) for part in x]
-    return _as(shaping.stack(rows), dtype)
+    return _as(joining.stack(rows), dtype)
 
 
 def _from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any] | None) -> Any:
@@ -353,7 +353,7 @@ def diag(v: Any, k: int = 0) -> Any:
     """
     aval = aval_of(v)
     if aval.ndim == 2:
-        return shaping.diagonal(v, k)
+        return repeating.diagonal(v, k)
     if aval.ndim != 1:
         raise ValueError(f"diag takes one or two axes, got shape {aval.shape}")
     size = aval.shape[0] + abs(k)

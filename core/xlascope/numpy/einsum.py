@@ -10,7 +10,8 @@ from ..operations import linear_algebra, shapes
 from . import ufuncs
 from .promotion import to_common_dtype
 from .reductions import sum
-from .shaping import diagonal, shape_of
+from .repeating import diagonal
+from .shaping import shape_of
 from .together import together
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -12,7 +12,7 @@ from ..errors import NonConcreteBooleanIndexError
 from ..operations import shapes
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from . import creation, shaping, ufuncs
+from . import creation, joining, logic, shaping, ufuncs
 
 
 class _Grid:
@@ -38,7 +38,7 @@ class _Joined:
 
     def __getitem__(self, key: Any) -> Any:
         parts = [self._part(part) for part in (key if isinstance(key, tuple) else (key,))]
-        return shaping.column_stack(parts) if self._columns else shaping.concatenate(parts, 0)
+        return joining.column_stack(parts) if self._columns else joining.concatenate(parts, 0)
 
     def _part(self, part: Any) -> Any:
         if isinstance(part, slice):
@@ -65,7 +65,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
         raise ValueError("where takes the condition alone, or the condition and both x and y")
-    return ufuncs.where(condition, x, y)
+    return logic.where(condition, x, y)
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
@@ -84,7 +84,7 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The places of the elements that are not zero, one row each."""
-    return shaping.stack(list(nonzero(a, size=size, fill_value=fill_value)), 1)
+    return joining.stack(list(nonzero(a, size=size, fill_value=fill_value)), 1)
 
 
 def _known(a: Any, name: str) -> np.ndarray[Any, Any]:
@@ -117,7 +117,7 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     if sparse:
         own = [tuple(n if i == axis else 1 for i in range(len(sizes))) for axis, n in enumerate(sizes)]
         return tuple(shapes.broadcasted_iota(wanted, shape, axis) for axis, shape in enumerate(own))
-    return shaping.stack([shapes.broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))])
+    return joining.stack([shapes.broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))])
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:

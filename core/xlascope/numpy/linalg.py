@@ -8,10 +8,11 @@ from typing import Any
 
 from ..operations import elementwise as e
 from ..operations import shapes
-from . import reductions, ufuncs
+from . import logic, reductions, ufuncs
 from .linear import matmul, outer, tensordot, trace, vecdot
 from .promotion import inexact
-from .shaping import axes_of, diagonal, matrix_transpose, shape_of
+from .repeating import diagonal
+from .shaping import axes_of, matrix_transpose, shape_of
 from .together import as_tuple, together
 
 
@@ -48,7 +49,7 @@ def _vector(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord == -math.inf:
         return reductions.min(size, axes, keepdims=keepdims)
     if ord == 0:
-        return reductions.sum(ufuncs.not_equal(x, 0).astype(size.dtype), axes, keepdims=keepdims)
+        return reductions.sum(logic.not_equal(x, 0).astype(size.dtype), axes, keepdims=keepdims)
     if ord == 1:
         return reductions.sum(size, axes, keepdims=keepdims)
     if ord == 2:

@@ -10,9 +10,11 @@ from ..dtypes import canonical
 from ..operations import elementwise as e
 from ..operations import linear_algebra, shapes
 from ..trace.values import aval_of
+from .joining import stack
 from .promotion import to_common_dtype
 from .reductions import sum
-from .shaping import axes_of, broadcast_to, diagonal, expand_dims, moveaxis, ravel, shape_of, squeeze, stack
+from .repeating import diagonal
+from .shaping import axes_of, broadcast_to, expand_dims, moveaxis, ravel, shape_of, squeeze
 from .together import together
 
 

@@ -14,7 +14,7 @@ from ..trace.methods import install
 from ..trace.tracer import Tracer
 from ..trace.values import not_an_array
 from ..xla.backend import ArrayImpl
-from . import creation, indexing, linear, reductions, shaping, ufuncs, updates
+from . import creation, indexing, linear, logic, reductions, repeating, shaping, ufuncs, updates
 from . import take as taking
 from .promotion import HOLDERS, scalar_beside
 
@@ -118,19 +118,19 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "divmod": ufuncs.divmod,
     "pow": _power,
     "matmul": _matmul,
-    "and": ufuncs.bitwise_and,
-    "or": ufuncs.bitwise_or,
-    "xor": ufuncs.bitwise_xor,
-    "lshift": ufuncs.left_shift,
-    "rshift": ufuncs.right_shift,
+    "and": logic.bitwise_and,
+    "or": logic.bitwise_or,
+    "xor": logic.bitwise_xor,
+    "lshift": logic.left_shift,
+    "rshift": logic.right_shift,
 }
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], Any], Direct]] = {
-    "eq": (ufuncs.equal, Direct(arithmetic.Eq(), "biufcV")),
-    "ne": (ufuncs.not_equal, Direct(arithmetic.Ne(), "biufcV")),
-    "lt": (ufuncs.less, Direct(arithmetic.Lt(), "biufV")),
-    "le": (ufuncs.less_equal, Direct(arithmetic.Le(), "biufV")),
-    "gt": (ufuncs.greater, Direct(arithmetic.Gt(), "biufV")),
-    "ge": (ufuncs.greater_equal, Direct(arithmetic.Ge(), "biufV")),
+    "eq": (logic.equal, Direct(arithmetic.Eq(), "biufcV")),
+    "ne": (logic.not_equal, Direct(arithmetic.Ne(), "biufcV")),
+    "lt": (logic.less, Direct(arithmetic.Lt(), "biufV")),
+    "le": (logic.less_equal, Direct(arithmetic.Le(), "biufV")),
+    "gt": (logic.greater, Direct(arithmetic.Gt(), "biufV")),
+    "ge": (logic.greater_equal, Direct(arithmetic.Ge(), "biufV")),
 }
 
 TABLE: dict[str, Any] = {
@@ -141,7 +141,7 @@ TABLE: dict[str, Any] = {
     "__abs__": ufuncs.abs,
     "__neg__": ufuncs.negative,
     "__pos__": ufuncs.positive,
-    "__invert__": ufuncs.bitwise_not,
+    "__invert__": logic.bitwise_not,
     "__round__": _round,
     "__iter__": _iterate,
     "__getitem__": indexing.getitem,
@@ -156,7 +156,7 @@ TABLE: dict[str, Any] = {
     "copy": creation.copy,
     "cumprod": reductions.cumprod,
     "cumsum": reductions.cumsum,
-    "diagonal": shaping.diagonal,
+    "diagonal": repeating.diagonal,
     "dot": linear.dot,
     "flatten": shaping.ravel,
     "max": reductions.max,
@@ -164,7 +164,7 @@ TABLE: dict[str, Any] = {
     "min": reductions.min,
     "prod": reductions.prod,
     "ravel": shaping.ravel,
-    "repeat": shaping.repeat,
+    "repeat": repeating.repeat,
     "reshape": _reshape,
     "round": ufuncs.round,
     "squeeze": shaping.squeeze,

@@ -10,10 +10,11 @@ import numpy as np
 from ..dtypes import canonical
 from ..operations import shapes
 from ..trace.values import aval_of
-from . import ufuncs
+from . import transcendental, ufuncs
 from .creation import arange, zeros_like
+from .joining import concatenate
 from .promotion import inexact, to_common_dtype
-from .shaping import concatenate, index_row, shape_of
+from .shaping import index_row, shape_of
 from .together import together
 
 
@@ -98,7 +99,7 @@ def _cosines(M: int, weights: tuple[float, ...]) -> Any:
     angle = ufuncs.multiply(arange(M, dtype=canonical(float)), 2 * math.pi / (M - 1))
     found: Any = weights[0]
     for k, weight in enumerate(weights[1:], 1):
-        found = ufuncs.add(found, ufuncs.multiply(ufuncs.cos(ufuncs.multiply(angle, float(k))), weight))
+        found = ufuncs.add(found, ufuncs.multiply(transcendental.cos(ufuncs.multiply(angle, float(k))), weight))
     return found
 
 

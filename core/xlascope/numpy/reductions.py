@@ -14,7 +14,7 @@ from ..operations import elementwise as e
 from ..operations import reductions as r
 from ..operations import shapes
 from ..trace.values import aval_of
-from . import ufuncs
+from . import logic, ufuncs
 from .creation import array
 from .promotion import as_dtype, inexact, inexact_pair, pair, to_common_dtype, to_inexact
 from .shaping import axes_of, axis_of, broadcast_to, ravel, shape_of
@@ -45,7 +45,7 @@ def _combined(
     """A reduction over ``axis``, of the elements where ``where`` holds, together with ``initial``."""
     axes = _all_axes(x, axis)
     if where is not None:
-        x = ufuncs.where(where, x, as_dtype(neutral, aval_of(x).dtype))
+        x = logic.where(where, x, as_dtype(neutral, aval_of(x).dtype))
     y = _kept(reduce(x, axes) if axes else x, axes, keepdims)
     return y if initial is None else join(y, initial)
 
@@ -161,18 +161,18 @@ def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, 
 
 @together("axis", "keepdims")
 def _all(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
-    return _combined(r.reduce_and, ufuncs.truth(a), axis, keepdims, None, None, where, True)
+    return _combined(r.reduce_and, logic.truth(a), axis, keepdims, None, None, where, True)
 
 
 @together("axis", "keepdims")
 def _any(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
-    return _combined(r.reduce_or, ufuncs.truth(a), axis, keepdims, None, None, where, False)
+    return _combined(r.reduce_or, logic.truth(a), axis, keepdims, None, None, where, False)
 
 
 @together("axis", "keepdims")
 def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
     axes = _all_axes(a, axis)
-    return _kept(shapes.reduce_sum(as_dtype(ufuncs.truth(a), canonical(int)), axes), axes, keepdims)
+    return _kept(shapes.reduce_sum(as_dtype(logic.truth(a), canonical(int)), axes), axes, keepdims)
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -220,7 +220,7 @@ def _mean(a_: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
         average = a.div(shapes.reduce_sum(wide, axes), float(_count(x, axes)))
     else:
         chosen = broadcast_to(where, shape_of(x))
-        total = shapes.reduce_sum(ufuncs.where(chosen, wide, 0), axes)
+        total = shapes.reduce_sum(logic.where(chosen, wide, 0), axes)
         average = a.div(total, shapes.reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes))
     return _kept(as_dtype(average, own), axes, keepdims)
 
@@ -244,7 +244,7 @@ def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any
     count: Any = float(_count(x, axes))
     if where is not None:
         chosen = broadcast_to(where, shape_of(x))
-        squares = ufuncs.where(chosen, squares, 0)
+        squares = logic.where(chosen, squares, 0)
         count = shapes.reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes)
     total = shapes.reduce_sum(squares, axes)
     if where is None and count - ddof <= 0:
@@ -344,27 +344,27 @@ def _cumulative(run: Any, x: Any, axis: int | None, dtype: Any) -> Any:
 
 @together("axis")
 def _nan_replaced(x: Any, value: Any, axis: Any = None) -> Any:
-    return ufuncs.where(ufuncs.isnan(x), value, x)
+    return logic.where(logic.isnan(x), value, x)
 
 
 def nansum(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
     """The sum of the elements that are numbers."""
-    return sum(a, axis, dtype, keepdims=keepdims, where=~ufuncs.isnan(a))
+    return sum(a, axis, dtype, keepdims=keepdims, where=~logic.isnan(a))
 
 
 def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
     """The mean of the elements that are numbers."""
-    return mean(a, axis, dtype, keepdims=keepdims, where=~ufuncs.isnan(a))
+    return mean(a, axis, dtype, keepdims=keepdims, where=~logic.isnan(a))
 
 
 def nanmax(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """The largest of the elements that are numbers."""
-    return max(a, axis, keepdims=keepdims, where=~ufuncs.isnan(a))
+    return max(a, axis, keepdims=keepdims, where=~logic.isnan(a))
 
 
 def nanmin(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """The smallest of the elements that are numbers."""
-    return min(a, axis, keepdims=keepdims, where=~ufuncs.isnan(a))
+    return min(a, axis, keepdims=keepdims, where=~logic.isnan(a))
 
 
 # Functions near reductions ------------------------------------------------------------------------------------------
@@ -396,9 +396,9 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
     limits = np.finfo(aval.dtype) if aval.dtype.kind == "f" else None
     high = (limits.max if limits else 3.3895314e38) if posinf is None else posinf
     low = (limits.min if limits else -3.3895314e38) if neginf is None else neginf
-    x = ufuncs.where(ufuncs.isnan(x), as_dtype(nan, aval.dtype), x)
-    x = ufuncs.where(ufuncs.equal(x, math.inf), as_dtype(high, aval.dtype), x)
-    return ufuncs.where(ufuncs.equal(x, -math.inf), as_dtype(low, aval.dtype), x)
+    x = logic.where(logic.isnan(x), as_dtype(nan, aval.dtype), x)
+    x = logic.where(logic.equal(x, math.inf), as_dtype(high, aval.dtype), x)
+    return logic.where(logic.equal(x, -math.inf), as_dtype(low, aval.dtype), x)
 
 
 @together("equal_nan")
@@ -407,10 +407,10 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     x, y = pair(a, b)
     if not is_floating(aval_of(x).dtype):
         x, y = inexact_pair(x, y)
-    near = ufuncs.less_equal(ufuncs.abs(ufuncs.subtract(x, y)), atol + ufuncs.multiply(rtol, ufuncs.abs(y)))
-    finite = ufuncs.bitwise_and(ufuncs.isfinite(x), ufuncs.isfinite(y))
-    close = ufuncs.bitwise_or(ufuncs.bitwise_and(near, finite), ufuncs.equal(x, y))
-    return ufuncs.bitwise_or(close, ufuncs.bitwise_and(ufuncs.isnan(x), ufuncs.isnan(y))) if equal_nan else close
+    near = logic.less_equal(ufuncs.abs(ufuncs.subtract(x, y)), atol + ufuncs.multiply(rtol, ufuncs.abs(y)))
+    finite = logic.bitwise_and(logic.isfinite(x), logic.isfinite(y))
+    close = logic.bitwise_or(logic.bitwise_and(near, finite), logic.equal(x, y))
+    return logic.bitwise_or(close, logic.bitwise_and(logic.isnan(x), logic.isnan(y))) if equal_nan else close
 
 
 @together("equal_nan")
@@ -428,5 +428,5 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 @together("equal_nan")
 def _array_equal(a1: Any, a2: Any, equal_nan: bool) -> Any:
-    same = ufuncs.equal(a1, a2)
-    return all(ufuncs.bitwise_or(same, ufuncs.bitwise_and(ufuncs.isnan(a1), ufuncs.isnan(a2))) if equal_nan else same)
+    same = logic.equal(a1, a2)
+    return all(logic.bitwise_or(same, logic.bitwise_and(logic.isnan(a1), logic.isnan(a2))) if equal_nan else same)

@@ -14,9 +14,10 @@ from ..operations import reductions as r
 from ..operations import shapes
 from ..operations import sorting as s
 from ..trace.values import aval_of
-from . import ufuncs
+from . import logic, ufuncs
 from .promotion import inexact, to_common_dtype
-from .shaping import axes_of, axis_of, broadcast_to, flip, ravel, shape_of
+from .repeating import flip
+from .shaping import axes_of, axis_of, broadcast_to, ravel, shape_of
 from .take import take
 from .together import as_tuple, together
 
@@ -147,7 +148,7 @@ def _ordered(x: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
     size = int(np.prod([shape[d] for d in axes], dtype=int))
     x = shapes.reshape(shapes.transpose(x, (*kept, *axes)), (*lead, size))
     unknown = r.reduce_or(a.ne(x, x), (len(lead),))
-    x = ufuncs.where(shapes.expand_dims(unknown, (len(lead),)), np.nan, x)
+    x = logic.where(shapes.expand_dims(unknown, (len(lead),)), np.nan, x)
     return s.sort([x], len(lead))[0], size
 
 
@@ -160,7 +161,7 @@ def _between(below: Any, above: Any, part: Any, method: str) -> Any:
     if method == "midpoint":
         return (below + above) * 0.5
     if method == "nearest":
-        return ufuncs.where(part > 0.5, above, below)
+        return logic.where(part > 0.5, above, below)
     raise ValueError(f'a quantile is "linear", "lower", "higher", "nearest" or "midpoint", got {method!r}')
 
 
@@ -183,7 +184,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     keys, values = to_common_dtype([a if sorter is None else take(a, sorter), v])
     spread = shapes.expand_dims(values, (len(shape_of(values)),))
     keys = broadcast_to(keys, (*shape_of(values), *shape_of(keys)))
-    before = ufuncs.less(keys, spread) if side == "left" else ufuncs.less_equal(keys, spread)
+    before = logic.less(keys, spread) if side == "left" else logic.less_equal(keys, spread)
     return shapes.reduce_sum(e.convert_element_type(before, canonical(int)), (len(shape_of(values)),))
 
 

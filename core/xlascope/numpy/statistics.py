@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from . import reductions, sorting, ufuncs
+from . import logic, reductions, sorting, transcendental, ufuncs
 from .choice import bincount
 from .creation import asarray, linspace, ones_like
+from .joining import concatenate
 from .linear import dot
 from .promotion import inexact, to_common_dtype
-from .shaping import axes_of, concatenate, expand_dims, ravel, shape_of, transpose
+from .shaping import axes_of, expand_dims, ravel, shape_of, transpose
 from .take import take_along_axis
 from .together import as_tuple, together
 
@@ -59,7 +60,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
     c = cov(x, y, rowvar)
     if not shape_of(c):
         return ufuncs.true_divide(c, c)
-    scale = ufuncs.sqrt(c.diagonal())
+    scale = transcendental.sqrt(c.diagonal())
     return reductions.clip(c / scale[:, None] / scale[None, :], -1.0, 1.0)
 
 
@@ -72,8 +73,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         return asarray(bins)
     x = inexact(a)
     low, high = (reductions.min(x), reductions.max(x)) if range is None else range
-    same = ufuncs.equal(low, high)
-    low, high = ufuncs.where(same, low - 0.5, low), ufuncs.where(same, high + 0.5, high)
+    same = logic.equal(low, high)
+    low, high = logic.where(same, low - 0.5, low), logic.where(same, high + 0.5, high)
     return linspace(low, high, bins + 1, dtype=x.dtype)
 
 
@@ -98,7 +99,7 @@ def _histogram(a: Any, edges: Any, weights: Any) -> Any:
     x, edges = (ravel(v) for v in to_common_dtype([inexact(a), edges]))
     place = sorting.searchsorted(edges, x, side="right")
     last = shape_of(edges)[0]
-    place = ufuncs.where(ufuncs.equal(x, edges[-1]), last - 1, place)
+    place = logic.where(logic.equal(x, edges[-1]), last - 1, place)
     amount = ones_like(x) if weights is None else ravel(weights).astype(x.dtype)
     return bincount(place, amount, length=last + 1)[1:-1]
 
@@ -108,21 +109,21 @@ def _histogram(a: Any, edges: Any, weights: Any) -> Any:
 
 def nanprod(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
     """The product of the elements that are numbers."""
-    return reductions.prod(a, axis, dtype, keepdims=keepdims, where=~ufuncs.isnan(a))
+    return reductions.prod(a, axis, dtype, keepdims=keepdims, where=~logic.isnan(a))
 
 
 def nanvar(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False
 ) -> Any:
     """The variance of the elements that are numbers."""
-    return reductions.var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~ufuncs.isnan(a))
+    return reductions.var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~logic.isnan(a))
 
 
 def nanstd(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False
 ) -> Any:
     """The standard deviation of the elements that are numbers."""
-    return ufuncs.sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
+    return transcendental.sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
 
 
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
@@ -137,20 +138,20 @@ def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
 
 @together("axis", "keepdims", "largest")
 def _nanarg(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
-    unknown = ufuncs.isnan(a)
+    unknown = logic.isnan(a)
     find = reductions.argmax if largest else reductions.argmin
-    found = find(ufuncs.where(unknown, -np.inf if largest else np.inf, a), axis, keepdims=keepdims)
-    return ufuncs.where(reductions.all(unknown, axis, keepdims=keepdims), -1, found)
+    found = find(logic.where(unknown, -np.inf if largest else np.inf, a), axis, keepdims=keepdims)
+    return logic.where(reductions.all(unknown, axis, keepdims=keepdims), -1, found)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The running sum, NaN counting as 0."""
-    return reductions.cumsum(ufuncs.where(ufuncs.isnan(a), 0, a), axis, dtype)
+    return reductions.cumsum(logic.where(logic.isnan(a), 0, a), axis, dtype)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The running product, NaN counting as 1."""
-    return reductions.cumprod(ufuncs.where(ufuncs.isnan(a), 1, a), axis, dtype)
+    return reductions.cumprod(logic.where(logic.isnan(a), 1, a), axis, dtype)
 
 
 def nanmedian(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
@@ -165,7 +166,7 @@ def _nanmedian(x: Any, axis: Any, keepdims: bool) -> Any:
     kept = [i for i in range(len(shape_of(x))) if i not in axes]
     flat = transpose(x, (*kept, *axes)).reshape(*(shape_of(x)[i] for i in kept), -1)
     ordered = sorting.sort(flat, -1)
-    count = reductions.count_nonzero(~ufuncs.isnan(ordered), -1, keepdims=True)
+    count = reductions.count_nonzero(~logic.isnan(ordered), -1, keepdims=True)
     low, high = (ufuncs.maximum(count - 1, 0)) // 2, count // 2
     ends = [take_along_axis(ordered, ufuncs.minimum(i, shape_of(ordered)[-1] - 1), -1) for i in (low, high)]
     found = ufuncs.multiply(ufuncs.add(*ends), 0.5)

@@ -9,7 +9,7 @@ import numpy as np
 from ..operations import indexing as ix
 from ..operations import shapes
 from ..trace.values import aval_of
-from . import ufuncs
+from . import logic, ufuncs
 from .indexing import as_index, coordinates, from_behind, gathered
 from .promotion import as_dtype
 from .shaping import axis_of, broadcast_to, ravel, shape_of
@@ -59,13 +59,13 @@ def _placed(indices: Any, size: int, mode: str) -> Any:
 
 def _inside(indices: Any, size: int) -> Any:
     i = as_index(indices)
-    return ufuncs.bitwise_and(ufuncs.greater_equal(i, -size), ufuncs.less(i, size))
+    return logic.bitwise_and(logic.greater_equal(i, -size), logic.less(i, size))
 
 
 def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
     dtype = aval_of(found).dtype
     value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
-    return ufuncs.where(broadcast_to(inside, shape_of(found)), found, value)
+    return logic.where(broadcast_to(inside, shape_of(found)), found, value)
 
 
 def take_along_axis(

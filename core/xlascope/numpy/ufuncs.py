@@ -1,4 +1,4 @@
-"""Functions of one and two operands, elementwise, with NumPy's promotion and broadcasting."""
+"""Arithmetic, rounding and complex parts, elementwise, with NumPy's promotion and broadcasting."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ..operations import shapes
 from ..operations.values import typed_scalar
 from ..trace.bind import bind1
 from ..trace.values import aval_of
-from .promotion import as_dtype, fit_ranks, inexact, inexact_pair, pair
+from . import logic
+from .promotion import as_dtype, inexact, inexact_pair, pair
 from .together import together
 
-# Arithmetic ---------------------------------------------------------------------------------------------------------
+# Arithmetic ----------------------------------------------------------------------------------------------------------
 
 
 def add(x: Any, y: Any, /) -> Any:
-    """X + y; of truth values, whether either is true.
+    """``x + y``; of truth values, whether either is true.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.add(jnp.arange(3), 0.5))
@@ -33,12 +34,12 @@ def add(x: Any, y: Any, /) -> Any:
 
 
 def subtract(x: Any, y: Any, /) -> Any:
-    """X - y."""
+    """``x - y``."""
     return bind1(_SUB, *pair(x, y))
 
 
 def multiply(x: Any, y: Any, /) -> Any:
-    """X times y; of truth values, whether both are true."""
+    """``x`` times ``y``; of truth values, whether both are true."""
     x, y = pair(x, y)
     z = _bool_operation(_AND, x, y)
     return bind1(_MUL, x, y) if z is None else z
@@ -57,7 +58,7 @@ def _bool_operation(operation: Any, x: Any, y: Any) -> Any:
 
 
 def true_divide(x: Any, y: Any, /) -> Any:
-    """X divided by y, a float also for integers.
+    """``x`` divided by ``y``, a float also for integers.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.true_divide(jnp.arange(3), 2))
@@ -71,7 +72,7 @@ divide = true_divide
 
 @together()
 def floor_divide(x: Any, y: Any, /) -> Any:
-    """X divided by y, rounded down.
+    """``x`` divided by ``y``, rounded down.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.floor_divide(jnp.array([7, -7]), 2))
@@ -139,7 +140,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def power(x: Any, y: Any, /) -> Any:
-    """X to the power y; a whole Python number as y is a product of x's.
+    """``x`` to the power ``y``; a whole Python number as y is a product of x's.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.power(jnp.arange(4), 2))
@@ -178,8 +179,11 @@ def _integer_power(x: Any, y: Any) -> Any:
     return result
 
 
+pow = power
+
+
 def float_power(x: Any, y: Any, /) -> Any:
-    """X to the power y, a float also for integers."""
+    """``x`` to the power ``y``, a float also for integers."""
     return a.pow(*inexact_pair(x, y))
 
 
@@ -189,7 +193,7 @@ def negative(x: Any, /) -> Any:
 
 
 def positive(x: Any, /) -> Any:
-    """X itself."""
+    """``x`` itself."""
     return x if hasattr(x, "aval") else as_dtype(x, aval_of(x).dtype)
 
 
@@ -217,7 +221,7 @@ def fabs(x: Any, /) -> Any:
 
 
 def square(x: Any, /) -> Any:
-    """X times x."""
+    """``x`` times ``x``."""
     return e.square(as_dtype(x, _INT) if aval_of(x).dtype.kind == "b" else x)
 
 
@@ -245,206 +249,21 @@ def minimum(x: Any, y: Any, /) -> Any:
 def fmax(x: Any, y: Any, /) -> Any:
     """The larger of x and y; where one is NaN, the other."""
     x, y = pair(x, y)
-    return where(a.bitwise_or(a.gt(x, y), isnan(y)), x, y)
+    return logic.where(a.bitwise_or(a.gt(x, y), logic.isnan(y)), x, y)
 
 
 @together()
 def fmin(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; where one is NaN, the other."""
     x, y = pair(x, y)
-    return where(a.bitwise_or(a.lt(x, y), isnan(y)), x, y)
+    return logic.where(a.bitwise_or(a.lt(x, y), logic.isnan(y)), x, y)
 
 
 def _dtype(x: Any) -> np.dtype[Any]:
     return aval_of(x).dtype
 
 
-# Exponentials, logarithms, roots ------------------------------------------------------------------------------------
-
-
-def exp(x: Any, /) -> Any:
-    """E to the power x."""
-    return e.exp(inexact(x))
-
-
-def exp2(x: Any, /) -> Any:
-    """2 to the power x."""
-    return e.exp2(inexact(x))
-
-
-def expm1(x: Any, /) -> Any:
-    """E to the power x, minus one, exact near zero."""
-    return e.expm1(inexact(x))
-
-
-def log(x: Any, /) -> Any:
-    """The natural logarithm.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.log(jnp.array([1, 0])))
-    [  0. -inf]
-    """
-    return e.log(inexact(x))
-
-
-def log1p(x: Any, /) -> Any:
-    """The natural logarithm of 1 + x, exact near zero."""
-    return e.log1p(inexact(x))
-
-
-@together()
-def log2(x: Any, /) -> Any:
-    """The logarithm to base 2."""
-    return a.div(e.log(inexact(x)), math.log(2.0))
-
-
-@together()
-def log10(x: Any, /) -> Any:
-    """The logarithm to base 10."""
-    return a.div(e.log(inexact(x)), math.log(10.0))
-
-
-def sqrt(x: Any, /) -> Any:
-    """The square root."""
-    return e.sqrt(inexact(x))
-
-
-def cbrt(x: Any, /) -> Any:
-    """The cube root."""
-    return e.cbrt(inexact(x))
-
-
-@together()
-def logaddexp(x: Any, y: Any, /) -> Any:
-    """log(exp(x) + exp(y)), without overflow.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.logaddexp(1000.0, 900.0))
-    1000.0
-    """
-    # With the larger taken out, log(1 + exp(-|x - y|)) is left.
-    # The difference of equal infinities is NaN: there their sum is right.
-    x, y = inexact_pair(x, y)
-    difference = a.sub(x, y)
-    usual = a.add(a.max(x, y), e.log1p(e.exp(e.neg(e.abs(difference)))))
-    return a.select(a.ne(difference, difference), a.add(x, y), usual)
-
-
-@together()
-def logaddexp2(x: Any, y: Any, /) -> Any:
-    """log2(2^x + 2^y), without overflow."""
-    x, y = inexact_pair(x, y)
-    return a.div(logaddexp(a.mul(x, math.log(2.0)), a.mul(y, math.log(2.0))), math.log(2.0))
-
-
-# Trigonometry -------------------------------------------------------------------------------------------------------
-
-
-def sin(x: Any, /) -> Any:
-    """The sine."""
-    return e.sin(inexact(x))
-
-
-def cos(x: Any, /) -> Any:
-    """The cosine."""
-    return e.cos(inexact(x))
-
-
-def tan(x: Any, /) -> Any:
-    """The tangent."""
-    return e.tan(inexact(x))
-
-
-def arcsin(x: Any, /) -> Any:
-    """The inverse sine."""
-    return e.asin(inexact(x))
-
-
-def arccos(x: Any, /) -> Any:
-    """The inverse cosine."""
-    return e.acos(inexact(x))
-
-
-def arctan(x: Any, /) -> Any:
-    """The inverse tangent."""
-    return e.atan(inexact(x))
-
-
-def arctan2(y: Any, x: Any, /) -> Any:
-    """The angle of the point (x, y)."""
-    return a.atan2(*inexact_pair(y, x))
-
-
-def sinh(x: Any, /) -> Any:
-    """The hyperbolic sine."""
-    return e.sinh(inexact(x))
-
-
-def cosh(x: Any, /) -> Any:
-    """The hyperbolic cosine."""
-    return e.cosh(inexact(x))
-
-
-def tanh(x: Any, /) -> Any:
-    """The hyperbolic tangent."""
-    return e.tanh(inexact(x))
-
-
-def arcsinh(x: Any, /) -> Any:
-    """The inverse hyperbolic sine."""
-    return e.asinh(inexact(x))
-
-
-def arccosh(x: Any, /) -> Any:
-    """The inverse hyperbolic cosine."""
-    return e.acosh(inexact(x))
-
-
-def arctanh(x: Any, /) -> Any:
-    """The inverse hyperbolic tangent."""
-    return e.atanh(inexact(x))
-
-
-asin, acos, atan, atan2, asinh, acosh, atanh, pow = (
-    arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh, power,
-)  # fmt: skip
-
-
-def degrees(x: Any, /) -> Any:
-    """Radians as degrees."""
-    return a.mul(inexact(x), 180.0 / math.pi)
-
-
-def radians(x: Any, /) -> Any:
-    """Degrees as radians."""
-    return a.mul(inexact(x), math.pi / 180.0)
-
-
-rad2deg, deg2rad = degrees, radians
-
-
-@together()
-def hypot(x: Any, y: Any, /) -> Any:
-    """The length of the vector (x, y), without overflow."""
-    x, y = inexact_pair(x, y)
-    x, y = e.abs(x), e.abs(y)
-    longer, shorter = a.max(x, y), a.min(x, y)
-    safe = a.select(a.eq(longer, 0), 1.0, longer)
-    return a.mul(longer, e.sqrt(a.add(1.0, e.square(a.div(shorter, safe)))))
-
-
-@together()
-def sinc(x: Any, /) -> Any:
-    """sin(πx) / (πx), and 1 at zero."""
-    x = inexact(x)
-    zero = a.eq(x, 0)
-    angle = a.mul(a.select(zero, 1.0, x), math.pi)
-    # near zero 1 - (πx)²/6 is exact to the precision of the dtype, and can be differentiated
-    series = a.sub(1.0, a.div(e.square(a.mul(x, math.pi)), 6.0))
-    return a.select(zero, series, a.div(e.sin(angle), angle))
-
-
-# Rounding -----------------------------------------------------------------------------------------------------------
+# Rounding ------------------------------------------------------------------------------------------------------------
 
 
 def floor(x: Any, /) -> Any:
@@ -459,7 +278,7 @@ def ceil(x: Any, /) -> Any:
 
 @together()
 def trunc(x: Any, /) -> Any:
-    """X without its fraction."""
+    """``x`` without its fraction."""
     if not is_floating(aval_of(x).dtype):
         return positive(x)
     return a.select(a.lt(x, 0), e.ceil(x), e.floor(x))
@@ -518,163 +337,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     return a.select(a.ne(x, x), x, a.select(a.eq(x, 0), y, step))
 
 
-# Comparison and logic -----------------------------------------------------------------------------------------------
-
-
-def equal(x: Any, y: Any, /) -> Any:
-    """X == y."""
-    return bind1(_EQ, *pair(x, y))
-
-
-def not_equal(x: Any, y: Any, /) -> Any:
-    """X != y."""
-    return bind1(_NE, *pair(x, y))
-
-
-def less(x: Any, y: Any, /) -> Any:
-    """X < y."""
-    return bind1(_LT, *pair(x, y))
-
-
-def less_equal(x: Any, y: Any, /) -> Any:
-    """X <= y."""
-    return bind1(_LE, *pair(x, y))
-
-
-def greater(x: Any, y: Any, /) -> Any:
-    """X > y."""
-    return bind1(_GT, *pair(x, y))
-
-
-def greater_equal(x: Any, y: Any, /) -> Any:
-    """X >= y."""
-    return bind1(_GE, *pair(x, y))
-
-
-_EQ, _NE, _LT, _LE, _GT, _GE = a.Eq(), a.Ne(), a.Lt(), a.Le(), a.Gt(), a.Ge()
-
-
-def bitwise_and(x: Any, y: Any, /) -> Any:
-    """The bits set in both."""
-    return a.bitwise_and(*pair(x, y))
-
-
-def bitwise_or(x: Any, y: Any, /) -> Any:
-    """The bits set in either."""
-    return a.bitwise_or(*pair(x, y))
-
-
-def bitwise_xor(x: Any, y: Any, /) -> Any:
-    """The bits set in one but not both."""
-    return a.bitwise_xor(*pair(x, y))
-
-
-def bitwise_not(x: Any, /) -> Any:
-    """The bits not set."""
-    return e.bitwise_not(x)
-
-
-invert = bitwise_invert = bitwise_not
-
-
-def left_shift(x: Any, y: Any, /) -> Any:
-    """X with its bits moved up by y."""
-    return a.shift_left(*pair(x, y))
-
-
-def right_shift(x: Any, y: Any, /) -> Any:
-    """X with its bits moved down by y."""
-    x, y = pair(x, y)
-    return a.shift_right_logical(x, y) if _dtype(x).kind == "u" else a.shift_right_arithmetic(x, y)
-
-
-bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
-
-
-def truth(x: Any) -> Any:
-    """Whether an operand is not zero."""
-    return x if aval_of(x).dtype.kind == "b" else not_equal(x, 0)
-
-
-@together()
-def logical_and(x: Any, y: Any, /) -> Any:
-    """Whether both are not zero."""
-    return bitwise_and(truth(x), truth(y))
-
-
-@together()
-def logical_or(x: Any, y: Any, /) -> Any:
-    """Whether either is not zero."""
-    return bitwise_or(truth(x), truth(y))
-
-
-@together()
-def logical_xor(x: Any, y: Any, /) -> Any:
-    """Whether one but not both are not zero."""
-    return bitwise_xor(truth(x), truth(y))
-
-
-@together()
-def logical_not(x: Any, /) -> Any:
-    """Whether x is zero."""
-    return e.bitwise_not(truth(x))
-
-
-@together()
-def isnan(x: Any, /) -> Any:
-    """Whether x is not a number."""
-    return a.ne(x, x)
-
-
-def isfinite(x: Any, /) -> Any:
-    """Whether x is neither infinite nor NaN."""
-    aval = aval_of(x)
-    if is_floating(aval.dtype):
-        return e.is_finite(x)
-    if aval.dtype.kind == "c":
-        raise NotImplementedError("isfinite of complex values")
-    return shapes.full(aval.shape, np.True_)
-
-
-@together()
-def isinf(x: Any, /) -> Any:
-    """Whether x is infinite."""
-    aval = aval_of(x)
-    if not is_floating(aval.dtype):
-        return shapes.full(aval.shape, np.False_)
-    return a.eq(e.abs(x), math.inf)
-
-
-@together()
-def isposinf(x: Any, /) -> Any:
-    """Whether x is +inf."""
-    return equal(x, math.inf)
-
-
-@together()
-def isneginf(x: Any, /) -> Any:
-    """Whether x is -inf."""
-    return equal(x, -math.inf)
-
-
-@together()
-def signbit(x: Any, /) -> Any:
-    """Whether the sign bit is set (also of -0.0)."""
-    aval = aval_of(x)
-    if not is_floating(aval.dtype):
-        return less(x, 0)
-    bits = np.dtype(f"int{8 * aval.dtype.itemsize}")
-    return a.lt(e.bitcast_convert_type(x, bits), 0)
-
-
-@together()
-def copysign(x: Any, y: Any, /) -> Any:
-    """The magnitude of x with the sign of y."""
-    x, y = inexact_pair(x, y)
-    return a.select(signbit(y), e.neg(e.abs(x)), e.abs(x))
-
-
-# Complex parts ------------------------------------------------------------------------------------------------------
+# Complex parts -------------------------------------------------------------------------------------------------------
 
 
 def conjugate(x: Any, /) -> Any:
@@ -713,21 +376,9 @@ def isrealobj(x: Any) -> bool:
 
 def iscomplex(x: Any) -> Any:
     """Whether elements have an imaginary part that is not zero."""
-    return not_equal(imag(x), 0)
+    return logic.not_equal(imag(x), 0)
 
 
 def isreal(x: Any) -> Any:
     """Whether elements have no imaginary part."""
-    return equal(imag(x), 0)
-
-
-# Choice -------------------------------------------------------------------------------------------------------------
-
-
-@together()
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """``x`` where the condition holds, ``y`` elsewhere."""
-    condition = truth(condition)
-    x, y = pair(x, y)
-    condition, x, y = fit_ranks([condition, x, y], [aval_of(v) for v in (condition, x, y)])
-    return a.select(condition, x, y)
+    return logic.equal(imag(x), 0)

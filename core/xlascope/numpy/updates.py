@@ -13,7 +13,7 @@ from ..operations import shapes
 from ..trace.bind import bind1
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from . import ufuncs
+from . import logic, ufuncs
 from .indexing import (
     At,
     Form,
@@ -281,7 +281,7 @@ def _get_filled(x: Any, operands: list[Any], fill_value: Any, form: Form) -> Any
         return found
     dtype = aval_of(x).dtype
     value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
-    return ufuncs.where(_inside(x, operands, form), found, value)
+    return logic.where(_inside(x, operands, form), found, value)
 
 
 def _inside(x: Any, operands: list[Any], form: Form) -> Any:
@@ -295,8 +295,8 @@ def _inside(x: Any, operands: list[Any], form: Form) -> Any:
         if isinstance(item, (Rows, Scalar)):
             i = next(given)
             places.append(position)
-            here = ufuncs.bitwise_and(ufuncs.greater_equal(i, -size), ufuncs.less(i, size))
-            inside = here if inside is True else ufuncs.bitwise_and(inside, here)
+            here = logic.bitwise_and(logic.greater_equal(i, -size), logic.less(i, size))
+            inside = here if inside is True else logic.bitwise_and(inside, here)
         else:
             kept.append(position)
     neighbours = places == list(range(places[0], places[-1] + 1))

@@ -29,7 +29,7 @@ def match(x: Any, y: Any) -> tuple[Any, Any]:
     """Two operands, a Python scalar among them converted to the other's dtype."""
     if x.__class__ in PYTHON_SCALARS:
         if y.__class__ in PYTHON_SCALARS:
-            kind = max(x.__class__, y.__class__, key=PYTHON_SCALARS.index)
+            kind: Any = max(x.__class__, y.__class__, key=PYTHON_SCALARS.index)
             return kind(x), kind(y)
         return _beside(x, y), y
     if y.__class__ in PYTHON_SCALARS:

@@ -18,7 +18,8 @@ _PYTHON_SCALARS = (bool, int, float, complex)
 
 #: The types of NumPy scalars that are the same whatever the settings say.
 _SCALAR_AVALS = {
-    kind: shaped((), np.dtype(kind)) for kind in (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint32, np.float32)
+    kind: shaped((), np.dtype(kind))
+    for kind in (np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint32, np.float32)
 }
 
 

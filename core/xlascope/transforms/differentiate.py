@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import is_differentiable
-from ..ir.avals import ShapedArray, strengthened
 from ..ir.atoms import origin_of
+from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..ir.operation import Operation

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.atoms import origin_of
-from ..ir.jaxpr import ClosedJaxpr, Origin
+from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO, LinearInput
 from ..operations.shapes import ADD_ANY
 from ..trace.bind import bind1

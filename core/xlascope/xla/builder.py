@@ -123,7 +123,13 @@ class Builder:
         """Like :meth:`emit`, but gives the operation itself, for those that have regions to fill."""
         types = [tensor_type(aval) for aval in (self.out_avals if results is None else results)]
         return _create(
-            name, results=types, operands=operands, attributes=attributes, regions=regions, loc=self.location, ip=self.insertion
+            name,
+            results=types,
+            operands=operands,
+            attributes=attributes,
+            regions=regions,
+            loc=self.location,
+            ip=self.insertion,
         )
 
     def emit1(
@@ -131,7 +137,12 @@ class Builder:
     ) -> Any:
         """One operation with one result, of type ``aval``."""
         return _create(
-            name, results=[tensor_type(aval)], operands=operands, attributes=attributes, loc=self.location, ip=self.insertion
+            name,
+            results=[tensor_type(aval)],
+            operands=operands,
+            attributes=attributes,
+            loc=self.location,
+            ip=self.insertion,
         ).result
 
     def literal(self, x: Any) -> Any:

@@ -1,5 +1,6 @@
 """xlascope.numpy agrees with jax.numpy, expression by expression, by itself and inside jit."""
 
+import functools
 import importlib.util
 import sys
 from pathlib import Path
@@ -26,6 +27,12 @@ TABLE = _load()
 @pytest.fixture(scope="module")
 def expected(jax_says) -> dict[str, Any]:
     return jax_says(HERE, "every")
+
+
+@functools.cache
+def alone(row: str) -> Any:
+    """What a row gives by itself."""
+    return TABLE.evaluate(xs, row, jit=False)
 
 
 def _difference(found: Any, wanted: Any) -> str:
@@ -63,10 +70,9 @@ def _array_difference(found: Any, wanted: tuple[np.ndarray, bool]) -> str:
 
 @pytest.mark.parametrize("row", [*TABLE.ROWS, *TABLE.EAGER_ROWS])
 def test_an_expression_gives_what_jax_gives(row: str, expected: dict[str, Any]) -> None:
-    found = TABLE.evaluate(xs, row, jit=False)
     if row in KNOWN:
         pytest.xfail(KNOWN[row])
-    complaint = _difference(found, expected[row])
+    complaint = _difference(alone(row), expected[row])
     assert not complaint, complaint
 
 
@@ -77,22 +83,21 @@ def _gives_arrays(result: Any) -> bool:
 
 
 def test_the_expressions_give_the_same_inside_jit() -> None:
-    alone = {row: TABLE.evaluate(xs, row, jit=False) for row in TABLE.ROWS}
-    rows = [row for row, result in alone.items() if _gives_arrays(result)]
+    rows = [row for row in TABLE.ROWS if _gives_arrays(alone(row))]
     complaints = []
     for start in range(0, len(rows), 100):
         some = rows[start : start + 100]
         for row, inside in zip(some, TABLE.together(xs, some), strict=True):
-            if complaint := _difference(inside, alone[row]):
+            if complaint := _difference(inside, alone(row)):
                 complaints.append(f"{row}: inside jit {complaint.replace('jax gives', 'by itself')}")
     assert not complaints, "\n".join(complaints)
 
 
 @pytest.mark.parametrize("row", ["x[5, 0]", "jnp.sum([1, 2])", "i ** -1", "x + x[:2]", "jnp.reshape(m, (5, -1))"])
 def test_an_error_is_the_same_inside_jit(row: str) -> None:
-    alone, inside = TABLE.evaluate(xs, row, jit=False), TABLE.evaluate(xs, row, jit=True)
-    assert TABLE.is_error(alone) and TABLE.is_error(inside)
-    assert alone[1] == inside[1]
+    inside = TABLE.evaluate(xs, row, jit=True)
+    assert TABLE.is_error(alone(row)) and TABLE.is_error(inside)
+    assert alone(row)[1] == inside[1]
 
 
 #: Where we differ from jax, and why.

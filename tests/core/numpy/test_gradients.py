@@ -77,6 +77,17 @@ x.at[0].set(p[1]) + x.at[1:].add(q[1:]) + x.at[n].multiply(2.0)
 x.at[i].add(p) + x.at[i[:2]].set(p[:2])
 m.at[:, 1].set(x) + m.at[1:, ::2].set(0.0) + m.at[i[:2], 1].add(p[:2])
 x.at[n].set(q[0]) + x.at[::-1].set(p)
+jnp.sort(m, axis=0) + jnp.sort(x)[0]
+jnp.median(m, axis=1) + jnp.quantile(x, 0.3)
+jnp.einsum("ij,kj,l->il", m, m, x) + jnp.einsum("ii->i", m[:, :3])
+jnp.kron(x, p)[:3] + jnp.cross(x, p) + jnp.matvec(m.T, x)[:3]
+jnp.diff(m, axis=0) + jnp.gradient(m)[0][:2]
+jnp.trapezoid(m, x=p, axis=0)[:3] + jnp.interp(q, x, p)
+jnp.select([x < 0.0, x < 1.0], [x * x, p], q)
+jnp.cov(m) + jnp.corrcoef(m)
+jnp.polyval(x, p) + jnp.polyint(x)[:3] + jnp.vander(x)
+jnp.insert(x, 1, 0.5)[:3] + jnp.resize(p, (3,)) + jnp.fill_diagonal(m[:, :3], 0.0, inplace=False)
+jnp.nansum(m, axis=1) + jnp.heaviside(x, 0.5) * x + jnp.modf(x)[0]
 """
 TABLE = [row for row in ROWS.splitlines() if row]
 

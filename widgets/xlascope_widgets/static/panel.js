@@ -6,7 +6,7 @@ import { plural, shorten } from "./format.js";
 import { describe } from "./words.js";
 import { follow, forget, storeOf } from "./store.js";
 import { drawStrip, tickStrip } from "./strip.js";
-import { drawSource, markSource, refreshTimes, scrollInside } from "./source_pane.js";
+import { drawSource, markSource, refreshTimes, scrollInside, showFirstLine } from "./source_pane.js";
 import { drawKernels, kernelFacts, markKernels } from "./kernels_pane.js";
 import { drawTimelinePane, markTimeline } from "./timeline_pane.js";
 import { GraphPane } from "./graph_pane.js";
@@ -169,6 +169,7 @@ class View {
     this.drawBar();
     this.drawNotes();
     fill(this.part("xs-source"), drawSource(this.store));
+    showFirstLine(this.part("xs-source"));
     fill(this.part("xs-kernels"), drawKernels(this.store));
     this.drawTime();
     this.graph.draw();

@@ -94,6 +94,12 @@ export function markSource(pane, store) {
   if (first && store.selection.kind !== "line") scrollInside(pane, first);
 }
 
+/** A cell may begin with code of other functions: show the first line that made an equation. @param {Element} pane */
+export function showFirstLine(pane) {
+  const first = pane.querySelector(".xs-line.has");
+  if (first && pane.scrollTop === 0) scrollInside(pane, first);
+}
+
 /** Scroll a pane, never the page, until an element in it is seen. @param {Element} pane @param {Element} element */
 export function scrollInside(pane, element) {
   const [outer, inner] = [pane.getBoundingClientRect(), element.getBoundingClientRect()];

@@ -1,0 +1,141 @@
+"""Functions that join arrays and cut them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical
+from ..operations import shapes
+from ..trace.values import aval_of
+from .promotion import as_dtype, to_common_dtype
+from .shaping import arrays_of, atleast_1d, atleast_2d, atleast_3d, axis_of, index_row, moveaxis, ravel, shape_of
+from .together import together
+
+
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """Arrays joined along an axis (None: all flattened).
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.concatenate([jnp.arange(2), jnp.ones(2)]))
+    [0. 1. 1. 1.]
+    """
+    given = _in_dtype(arrays_of(arrays, "concatenate"), dtype)
+    if axis is None:
+        return shapes.concatenate([ravel(x) for x in given], 0)
+    rank = len(shape_of(given[0]))
+    if rank == 0:
+        raise ValueError("arrays without axes cannot be concatenated; use stack")
+    return shapes.concatenate(given, axis_of(axis, rank))
+
+
+concat = concatenate
+
+
+def _in_dtype(arrays: list[Any], dtype: Any) -> list[Any]:
+    if dtype is None:
+        return to_common_dtype(arrays)
+    return [as_dtype(x, canonical(dtype)) for x in arrays]
+
+
+@together("axis", "dtype")
+def _stack(arrays: list[Any], axis: int, dtype: Any) -> Any:
+    given = _in_dtype(arrays, dtype)
+    shape = shape_of(given[0])
+    for x in given[1:]:
+        if shape_of(x) != shape:
+            raise ValueError(f"stack takes arrays of one shape, got {shape} and {shape_of(x)}")
+    place = axis_of(axis, len(shape) + 1)
+    return shapes.concatenate([shapes.expand_dims(x, (place,)) for x in given], place)
+
+
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    """Arrays of one shape joined along a new axis.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.stack([jnp.zeros(2), jnp.ones(2)]))
+    [[0. 0.]
+     [1. 1.]]
+    """
+    return _stack(arrays_of(arrays, "stack"), axis=axis, dtype=dtype)
+
+
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """Rows on top of each other."""
+    return concatenate([atleast_2d(x) for x in arrays_of(tup, "vstack")], 0, dtype)
+
+
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays side by side: along the second axis, vectors along their only one."""
+    given = [atleast_1d(x) for x in arrays_of(tup, "hstack")]
+    return concatenate(given, 0 if len(shape_of(given[0])) == 1 else 1, dtype)
+
+
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays behind each other, along the third axis."""
+    return concatenate([atleast_3d(x) for x in arrays_of(tup, "dstack")], 2, dtype)
+
+
+def column_stack(tup: Any) -> Any:
+    """Vectors as the columns of a matrix."""
+    given = arrays_of(tup, "column_stack")
+    return concatenate([shapes.reshape(x, (aval_of(x).size, 1)) if len(shape_of(x)) < 2 else x for x in given], 1)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """Arrays joined, flattened unless an axis is given."""
+    return concatenate([arr, values], axis)
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Cut along an axis: into equal parts, or at indices.
+
+    >>> import xlascope.numpy as jnp
+    >>> [x.shape for x in jnp.split(jnp.arange(7), [2, 3])]
+    [(2,), (1,), (4,)]
+    """
+    return _split(ary, indices_or_sections, axis, equal=True)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Like :func:`split`; the first parts are longer by one where the size is no multiple."""
+    return _split(ary, indices_or_sections, axis, equal=False)
+
+
+def _split(ary: Any, where: Any, axis: int, equal: bool) -> list[Any]:
+    shape = shape_of(ary)
+    axis = axis_of(axis, len(shape))
+    size = shape[axis]
+    if isinstance(where, (int, np.integer)):
+        if equal and size % where:
+            raise ValueError(f"split: {size} elements cannot be cut into {where} equal parts; array_split can")
+        whole, rest = divmod(size, int(where))
+        cuts = [i * whole + min(i, rest) for i in range(1, int(where))]
+    else:
+        cuts = [slice(int(i)).indices(size)[1] for i in where]
+    bounds = [0, *cuts, size]
+    pairs = itertools.pairwise(bounds)
+    return [shapes.slice_in_dim(ary, start, max(start, stop), axis) for start, stop in pairs]
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut along the first axis."""
+    return split(ary, indices_or_sections, 0)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut along the second axis, a vector along its only one."""
+    return split(ary, indices_or_sections, 0 if len(shape_of(ary)) == 1 else 1)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The slices along an axis."""
+    moved = moveaxis(x, axis, 0)
+    return tuple(index_row(moved, i) for i in range(shape_of(moved)[0]))
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Cut along the third axis."""
+    return split(ary, indices_or_sections, 2)

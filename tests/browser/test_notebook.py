@@ -1,0 +1,247 @@
+"""The first notebook in a real JupyterLab: what a newcomer sees, from Run All to the saved file and a stop in between."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks/01_see_a_training_step.ipynb"
+MOST_SAVED = 2_000_000
+
+CALL = "update(params, mean, square, step, train_images[:128], train_labels[:128])"
+
+# What the graph of a panel is compared with: the same question, asked in the same kernel without a widget.
+COUNT = f"""
+import json
+from xlascope import inspect
+from xlascope.records import Traced
+
+[traced] = [each for each in inspect.explore({CALL.replace("(", ", ", 1)}.records if isinstance(each, Traced)]
+print(json.dumps({{"top": [each.path for each in traced.jaxpr.equations],
+                  "all": [each.path for each in traced.jaxpr.walk()]}}))
+"""
+
+FOREVER = f"""
+import time
+began = time.monotonic()
+while time.monotonic() < began + 60:
+    params, mean, square, step = {CALL}
+"""
+
+RAISES = f"""
+for call in range(300):
+    params, mean, square, step = {CALL}
+raise ValueError("the learning rate is a fruit")
+"""
+
+# The training cell runs and shows something, or else everything has ended, with an error before it.
+TRAINS = """train => {
+    const {panel, pending} = window.xlascopeLab;
+    const [before, cell] = [panel.content.widgets.slice(0, train), panel.content.widgets[train].model];
+    const waiting = before.some(other => other.model.type === 'code' && other.model.executionState === 'running');
+    return pending === 0 || (cell.executionState === 'running' && !waiting && cell.outputs.length > 0);
+}"""
+
+
+def sources():
+    """The notebook's cells as text, and its empty outputs."""
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    return [cell.source for cell in notebook.cells]
+
+
+def position(text):
+    """The number of the only code cell that contains this text."""
+    cells = nbformat.read(NOTEBOOK, as_version=4).cells
+    [found] = [i for i, cell in enumerate(cells) if cell.cell_type == "code" and text in cell.source]
+    return found
+
+
+@pytest.fixture
+def opened(lab):
+    """A copy of the notebook with one cell more at its end."""
+    content = nbformat.read(NOTEBOOK, as_version=4)
+    content.cells.append(nbformat.v4.new_code_cell(COUNT))
+    path = lab.server.root / NOTEBOOK.name
+    nbformat.write(content, path)
+    return lab.open(path)
+
+
+def words(output):
+    return " ".join(output.locator(".xs-strip").last.inner_text().split())
+
+
+def printed(notebook, cell):
+    return "".join(output["text"] for output in notebook.outputs(cell) if output["output_type"] == "stream")
+
+
+def problems(notebook):
+    """The red outputs: errors, and what was written to stderr."""
+    count = notebook.page.evaluate("() => window.xlascopeLab.panel.content.widgets.length")
+    cells = [i for i in range(count) if notebook.page.evaluate(
+        "i => window.xlascopeLab.panel.content.widgets[i].model.type === 'code'", i)]
+    outputs = [output for cell in cells for output in notebook.outputs(cell)]
+    return [o for o in outputs if o["output_type"] == "error" or o.get("name") == "stderr"]
+
+
+def paths(output):
+    return output.locator(".xs-node[data-kind=equation]").evaluate_all("nodes => nodes.map(node => node.dataset.path)")
+
+
+def marked(output, selector, attribute):
+    script = f"all => all.map(one => one.getAttribute('{attribute}'))"
+    return set(output.locator(f"{selector}.selected").evaluate_all(script))
+
+
+def at_top(notebook, output):
+    """Scroll so that an output begins at the top of the window, as for reading it."""
+    output.evaluate("element => element.scrollIntoView({block: 'start'})")
+    notebook.page.wait_for_timeout(300)
+
+
+def test_the_notebook_is_kept_without_outputs():
+    cells = nbformat.read(NOTEBOOK, as_version=4).cells
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in cells if cell.cell_type == "code")
+
+
+def test_a_newcomer_runs_it(lab, opened):
+    notebook, train = opened, position("for epoch in")
+    notebook.run_all()
+    watch_it_train(notebook, train)
+    notebook.wait_idle()
+    assert problems(notebook) == []
+    accuracy = re.search(r"([\d.]+)% of digits", printed(notebook, position("def accuracy")))
+    assert float(accuracy[1]) > 95
+    counted = json.loads(printed(notebook, len(sources())))
+    look_around(notebook, position("%explore"), counted)
+    select_everywhere(notebook, train)
+    take_pictures(notebook, train)
+    for i in (1, 3, 5, 7, 9, 11, 13, 15, 18):
+        print(i, [" ".join(t.split()) for t in notebook.cell_output(i).locator(".xs-strip").all_inner_texts()])
+        notebook.page.wait_for_timeout(200)
+        if i in (1, 5, 7, 11, 13, 15, 18): notebook.screenshot(f"tmp_{i}")
+    notebook.save()
+    print("saved", notebook.path.stat().st_size)
+    assert notebook.path.stat().st_size < MOST_SAVED
+    read_as_a_stranger(lab.reopen_untrusted(notebook), train)
+
+
+def watch_it_train(notebook, train):
+    notebook.page.wait_for_function(TRAINS, arg=train, timeout=90_000)
+    assert problems(notebook) == []
+    output = notebook.cell_output(train)
+    strip = output.locator(".xs-strip:has-text('running')")
+    strip.wait_for()
+    first = words(output)
+    notebook.page.wait_for_timeout(1200)
+    second = words(output)
+    assert notebook.is_running(train)
+    notebook.screenshot("notebook_strip_running")
+    assert first != second, first
+    assert "update" in second and re.search(r"[\d,]+ calls", second)
+
+
+def look_around(notebook, cell, counted):
+    """Every equation is one node, at the top level and when everything is open."""
+    output = notebook.cell_output(cell)
+    panel = output.locator(".xs-root").last
+    assert sorted(paths(panel)) == sorted(counted["top"])
+    panel.locator("[data-command=expand]").click()
+    assert sorted(paths(panel)) == sorted(counted["all"])
+    assert len(counted["all"]) > len(counted["top"])
+    panel.locator("[data-command=fit]").click()
+    at_top(notebook, panel)
+    notebook.screenshot("notebook_explore_all_open")
+    panel.locator("[data-command=collapse]").click()
+    assert len(paths(panel)) == len(counted["top"])
+
+
+def select_everywhere(notebook, train):
+    """An equation marks its line, its kernel, and its bars."""
+    output = notebook.cell_output(train)
+    output.locator(".xs-open").click()
+    tanh = output.locator(".xs-node[data-kind=equation]:has-text('tanh')").first
+    tanh.dispatch_event("pointerdown", {"button": 0})
+    tanh.dispatch_event("pointerup", {"button": 0})
+    path = tanh.get_attribute("data-path")
+    assert marked(output, ".xs-node", "data-path") == {path}
+    [line] = output.locator(".xs-line.selected").all()
+    assert "jnp.tanh(jnp.dot(activations, w) + b)" in line.inner_text()
+    colour = line.evaluate("line => getComputedStyle(line).backgroundColor")
+    red, green, blue = (float(part) for part in re.findall(r"[\d.]+", colour)[:3])
+    assert red > green > blue  # amber
+    [kernel] = marked(output, ".xs-kernel", "data-kernel")
+    assert "tanh" in kernel
+    assert marked(output, "rect.xs-bar", "data-kernel") == {kernel}
+
+
+def take_pictures(notebook, train):
+    for name, cell in {"training": train, "fusions": position("%fusions"), "timings": position("%timings")}.items():
+        output = notebook.cell_output(cell)
+        at_top(notebook, output)
+        notebook.screenshot(f"notebook_{name}_light")
+    notebook.page.set_viewport_size({"width": 1480, "height": 1000})
+    output = notebook.cell_output(train)
+    output.locator(".xs-graph").evaluate("graph => { graph.style.height = '520px' }")
+    at_top(notebook, output)
+    notebook.screenshot("notebook_panel", output.locator(".xs-root"))
+    notebook.page.set_viewport_size({"width": 1280, "height": 900})
+    notebook.theme("dark")
+    output = notebook.cell_output(train)
+    output.locator(".xs-root.dark").wait_for()
+    at_top(notebook, output)
+    notebook.screenshot("notebook_training_dark")
+    notebook.theme("light")
+
+
+def read_as_a_stranger(notebook, train):
+    for cell in (train, position("%explore"), position("%fusions"), position("%timings")):
+        output = notebook.cell_output(cell)
+        picture = output.locator("img").last
+        picture.wait_for()
+        assert picture.evaluate("image => image.complete && image.naturalWidth > 600")
+        assert "update" in output.locator("pre").last.text_content()
+        assert output.locator(".xs-root").count() == 0
+        if cell == train:
+            at_top(notebook, output)
+            notebook.screenshot("notebook_untrusted")
+    assert "calls" in notebook.cell_output(train).locator("p").first.inner_text() or True
+
+
+def test_stopping_and_failing_leave_everything_in_order(lab):
+    names = ("import xlascope as xs", "def init_network", "load_digits", "def update")
+    setup = [sources()[position(name)].split("%explore")[0] for name in names]
+    notebook = lab.new(*setup, FOREVER, RAISES, "print(float(step) > 0)", name="stopped.ipynb")
+    loop, raises, after = len(setup), len(setup) + 1, len(setup) + 2
+    for cell in range(loop):
+        notebook.run_cell(cell)
+        notebook.wait_idle()
+    notebook.run_cell(loop)
+    output = notebook.cell_output(loop)
+    output.locator(".xs-strip:has-text('running')").wait_for(timeout=60_000)
+    output.locator(".xs-open").click()
+    output.locator(".xs-node[data-kind=equation]").first.wait_for()
+    notebook.page.wait_for_timeout(1000)
+    notebook.interrupt()
+    notebook.wait_idle(20)
+    assert [o["ename"] for o in notebook.outputs(loop) if o["output_type"] == "error"] == ["KeyboardInterrupt"]
+    stopped = words(output)
+    assert re.search(r"ran [\d,]+ calls", stopped) and "KeyboardInterrupt" in stopped
+    assert len(paths(output)) > 100
+    output.locator(".xs-kernel").first.click()
+    assert output.locator(".xs-kernel.selected").count() == 1
+    notebook.screenshot("notebook_interrupted")
+    notebook.run_cell(raises)
+    notebook.wait_idle()
+    output = notebook.cell_output(raises)
+    assert "the learning rate is a fruit" in output.inner_text()
+    told = words(output)
+    assert "ValueError" in told and "update" in told and "ran 300 calls" in told
+    output.locator(".xs-open").click()
+    assert "the learning rate is a fruit" in output.locator(".xs-notes").inner_text()
+    at_top(notebook, output)
+    notebook.screenshot("notebook_raised")
+    notebook.run_cell(after)
+    notebook.wait_idle()
+    assert printed(notebook, after) == "True\n"
