@@ -45,11 +45,16 @@ class Program:
         return isinstance(record, Traced | Compiled)
 
     @property
-    def weight(self) -> tuple[float, float, int]:
-        """How much there is to see: seconds run, seconds spent on making it, equations."""
-        ran = self.executed.seconds if self.executed else 0.0
+    def is_operation(self) -> bool:
+        """Whether this is a single operation run outside of jit, which nobody traced."""
+        return self.traced is not None and self.traced.seconds == 0
+
+    @property
+    def weight(self) -> tuple[bool, float, int]:
+        """How much there is to see: a function or an operation, seconds measured making and running it, equations."""
+        ran = self.executed.step * self.executed.calls if self.executed else 0.0
         made = sum(stage.seconds for stage in (self.traced, self.lowered, self.compiled) if stage is not None)
-        return ran, made, self.equations
+        return not self.is_operation, ran + made, self.equations
 
 
 @dataclass
@@ -76,7 +81,7 @@ class Ledger:
         if program is None:
             program = self.programs[record.program] = Program(record.program, record.function)
         changed = program.receive(record)
-        if isinstance(record, Traced):
+        if isinstance(record, Traced) and not program.is_operation:
             namesakes = (p for p in self.programs.values() if p.function == program.function)
             program.traces = sum(p.traced is not None for p in namesakes)
         return changed

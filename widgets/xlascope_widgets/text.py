@@ -61,8 +61,11 @@ def _plural(count: int, one: str) -> str:
 
 def _stages(program: Program) -> list[str]:
     found = []
-    if program.traced is not None:
-        found.append(f"traced {program.function}: {_plural(program.equations, 'equation')} in {seconds(program.traced.seconds)}")
+    if program.is_operation:
+        found.append(f"operation {program.function}")
+    elif program.traced is not None:
+        equations = _plural(program.equations, "equation")
+        found.append(f"traced {program.function}: {equations} in {seconds(program.traced.seconds)}")
     if (compiled := program.compiled) is not None:
         hit = " (from the cache)" if compiled.cache == "hit" else ""
         made = f"{_plural(len(compiled.kernels), 'kernel')} for {compiled.platform}"

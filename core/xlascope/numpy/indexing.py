@@ -15,6 +15,7 @@ import numpy as np
 
 from ..control.jit import Options, jit_function
 from ..errors import NonConcreteBooleanIndexError
+from ..ir.avals import strengthened
 from ..operations import arithmetic as a
 from ..operations import elementwise as e
 from ..operations import indexing as ix
@@ -25,6 +26,7 @@ from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import put
+from .chains import Chain, apply, chain
 from .together import together
 
 
@@ -192,8 +194,42 @@ def getitem(x: Any, index: Any) -> Any:
     return _general(x, index)
 
 
+_Key = tuple[tuple[int, ...], tuple[Any, ...]]
+_chains: dict[_Key, Chain] = {}
+
+
+def _key(shape: tuple[int, ...], index: Any) -> _Key | None:
+    """What determines the operations of a static index; None for one that is not."""
+    parts: list[Any] = []
+    for part in index if index.__class__ is tuple else (index,):
+        kind = part.__class__
+        if kind is slice:
+            bounds = part.start, part.stop, part.step
+            if not all(bound is None or bound.__class__ is int for bound in bounds):
+                return None
+            parts.append(bounds)
+        elif kind is int or part is None or part is Ellipsis:
+            parts.append(part)
+        else:
+            return None
+    return shape, tuple(parts)
+
+
 def _general(x: Any, index: Any) -> Any:
-    eager = STATE.trace is None
+    if STATE.trace is None:
+        return _parsed(x, index, eager=True)
+    key = _key(x.shape, index)
+    if key is None:
+        return _parsed(x, index, eager=False)
+    operations = _chains.get(key)
+    if operations is None:
+        if len(_chains) >= _MOST_CHAINS:
+            _chains.clear()
+        operations = _chains[key] = chain(lambda v: _parsed(v, index, eager=False), strengthened(x.aval))
+    return apply(operations, x)
+
+
+def _parsed(x: Any, index: Any, *, eager: bool) -> Any:
     form, operands = parse(x.shape, index, eager=eager)
     if not operands and is_everything(form, x.shape):
         return x
@@ -212,7 +248,7 @@ def _one_row(x: Any, i: Any) -> Any:
 _one_row.__name__ = "row"
 _row = jit_function(_one_row, Options())
 _slabs: dict[int, Any] = {}
-_FAR, _MOST_PLACES = 2**31 - 1, 1024
+_FAR, _MOST_PLACES, _MOST_CHAINS = 2**31 - 1, 1024, 4096
 #: Places on the device, so that they need not be sent there each time.
 _places: dict[int, Any] = {}
 

@@ -9,6 +9,7 @@ import numpy as np
 from ..dtypes import canonical
 from ..operations import elementwise as e
 from ..operations import linear_algebra, shapes
+from ..trace.source import user_line, where_text
 from ..trace.values import aval_of
 from .joining import stack
 from .promotion import to_common_dtype
@@ -41,6 +42,11 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     if rank_x == 0 or rank_y == 0:
         return x * y if preferred_element_type is None else e.convert_element_type(x * y, preferred_element_type)
     contract = (rank_x - 1,), (0 if rank_y == 1 else rank_y - 2,)
+    if shape_of(x)[contract[0][0]] != shape_of(y)[contract[1][0]]:
+        raise TypeError(
+            f"Incompatible shapes for dot: got {shape_of(x)} and {shape_of(y)}{where_text(user_line())}. "
+            f"The last axis of the first has to be as long as axis {contract[1][0]} of the second."
+        )
     return _product(x, y, contract, ((), ()), precision, preferred_element_type)
 
 

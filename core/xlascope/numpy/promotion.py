@@ -22,6 +22,7 @@ from ..trace.source import user_line, where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
 from ..xla.dispatch import put
+from .chains import Chain, apply, chain
 
 #: For each Python scalar type, the kinds of dtypes that hold its values.
 HOLDERS = {bool: "biufcV", int: "iufcV", float: "fcV", complex: "c"}
@@ -31,6 +32,7 @@ _MOST_KEPT = 4096
 _Key = tuple[Any, type, np.dtype[Any], bool]
 _literals: dict[_Key, Any] = {}
 _arrays: dict[_Key, Any] = {}
+_chains: dict[tuple[ShapedArray, ShapedArray, bool], tuple[Chain, Chain]] = {}
 _weak_kinds: dict[tuple[np.dtype[Any], bool], type | None] = {}
 
 
@@ -51,10 +53,35 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
                 return scalar_beside(x, dtype), y
         elif x.aval is y.aval:
             return x, y
+        elif x.__class__ is not Literal and y.__class__ is not Literal:
+            for_x, for_y = _chains_of(x.aval, y.aval)
+            return apply(for_x, x), apply(for_y, y)
     except AttributeError:  # two Python scalars, a NumPy array, or no array at all
         pass
     first, second = fitted((x, y))
     return first, second
+
+
+def _chains_of(x: ShapedArray, y: ShapedArray) -> tuple[Chain, Chain]:
+    """What has to be done to operands of those types before they meet."""
+    key = (x, y, boot.enable_x64.value)
+    found = _chains.get(key)
+    if found is None:
+        if len(_chains) >= _MOST_KEPT:
+            _chains.clear()
+        avals = [x, y]
+        dtype, weak = common_dtype(avals)
+        broadcast_shape(x.shape, y.shape)
+        rank = max(x.ndim, y.ndim)
+        first, second = (chain(lambda v: _raised(as_dtype(v, dtype, weak), rank), aval) for aval in avals)
+        found = _chains[key] = (first, second)
+    return found
+
+
+def _raised(x: Any, rank: int) -> Any:
+    """An operand with leading axes of size 1 where its rank is lower than that but not zero."""
+    own = len(aval_of(x).shape)
+    return x if own in (0, rank) else shapes.expand_dims(x, tuple(range(rank - own)))
 
 
 def scalar_beside(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -133,6 +160,10 @@ def common_dtype(avals: list[ShapedArray]) -> tuple[np.dtype[Any], bool]:
 def to_common_dtype(operands: tuple[Any, ...] | list[Any], avals: list[ShapedArray] | None = None) -> list[Any]:
     """Operands converted to the dtype in which they meet."""
     avals = [aval_of(x) for x in operands] if avals is None else avals
+    first = avals[0]
+    if all(a.dtype is first.dtype and a.weak_type is first.weak_type for a in avals):
+        if all(hasattr(x, "aval") for x in operands):
+            return list(operands)
     dtype, weak = common_dtype(avals)
     return [as_dtype(x, dtype, weak) for x in operands]
 
@@ -163,10 +194,7 @@ def fit_ranks(operands: list[Any], avals: list[ShapedArray]) -> list[Any]:
     highest = max(ranks)
     if highest:
         broadcast_shape(*(a.shape for a in avals))
-    return [
-        x if rank in (0, highest) else shapes.expand_dims(x, tuple(range(highest - rank)))
-        for x, rank in zip(operands, ranks, strict=True)
-    ]
+    return [_raised(x, highest) for x in operands]
 
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -19,12 +19,15 @@ def together(*static: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        compiled = jit_function(function, Options(static_argnames=static))
+        compiled: Callable[..., Any] | None = None
 
         @functools.wraps(function)
         def either(*args: Any, **kwargs: Any) -> Any:
+            nonlocal compiled
             if STATE.trace is not None:
                 return function(*args, **kwargs)
+            if compiled is None:
+                compiled = jit_function(function, Options(static_argnames=static))
             return compiled(*args, **kwargs)
 
         return either  # type: ignore[return-value]

@@ -77,7 +77,7 @@ class Executable:
     ) -> None:
         self.committed = committed
         self.compilation = compilation
-        self.consts = [put(c, c.aval) if hasattr(c, "aval") else put(c, _aval_of_array(c)) for c in consts]
+        self.consts = [put(c, _operand_aval(c)) for c in consts]
         self.out_avals = list(out_avals)
         self.sharding = sharding_of(compilation.device)
         self.handlers = [
@@ -109,10 +109,6 @@ class Executable:
             [None] * kept,
             self.consts,
         )
-
-
-def _aval_of_array(x: Any) -> ShapedArray:
-    return shaped(np.shape(x), np.asarray(x).dtype)
 
 
 class Place(NamedTuple):

@@ -127,6 +127,7 @@ export function stages(program) {
 /** @param {any} program @returns {Stage} */
 function tracedStage(program) {
   const { light } = program;
+  if (light.traced === 0) return { kind: "done", name: "operation", strong: program.function, tip: "Run outside of jit: one operation, by itself", pieces: [] };
   const again = light.traces > 1 ? ` · trace ${light.traces}` : "";
   return { kind: "done", name: "traced", strong: program.function, tip: `Traced because: ${light.reason} (time measured)`,
     pieces: [{ text: plural(light.equations, "eqn") }, { text: ` · ${seconds(light.traced)}${again}`, least: "wide" }] };

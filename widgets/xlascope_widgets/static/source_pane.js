@@ -94,10 +94,10 @@ export function markSource(pane, store) {
   if (first && store.selection.kind !== "line") scrollInside(pane, first);
 }
 
-/** A cell may begin with code of other functions: show the first line that made an equation. @param {Element} pane */
+/** A cell may begin with code of other functions: show the first line that made an equation. @param {HTMLElement} pane */
 export function showFirstLine(pane) {
-  const first = pane.querySelector(".xs-line.has");
-  if (first && pane.scrollTop === 0) scrollInside(pane, first);
+  const first = /** @type {HTMLElement|null} */ (pane.querySelector(".xs-line.has"));
+  if (first && pane.scrollTop === 0) pane.scrollTop = first.offsetTop - pane.clientHeight / 3;
 }
 
 /** Scroll a pane, never the page, until an element in it is seen. @param {Element} pane @param {Element} element */
