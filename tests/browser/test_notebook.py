@@ -1,4 +1,4 @@
-"""The first notebook in a real JupyterLab: what a reader sees, from Run All to the saved file, and a stop in between."""
+"""The first notebook in a real JupyterLab: what a reader sees, from Run All to the saved file."""
 
 import json
 import re
@@ -111,7 +111,8 @@ def test_a_newcomer_runs_it(lab, opened):
     assert float(accuracy[1]) > 95
     counted = json.loads(printed(notebook, len(read().cells)))
     look_around(notebook, position("%explore"), counted)
-    select_everywhere(notebook, train)
+    open_and_select(notebook, train)
+    bars_are_marked(notebook)
     take_pictures(notebook, train)
     find_it_calm(notebook)
     notebook.save()
@@ -149,16 +150,11 @@ def look_around(notebook, cell, counted):
     assert len(paths(panel)) == len(counted["top"])
 
 
-def select_everywhere(notebook, train):
-    """An equation marks its line, its kernel, and its bars."""
+def open_and_select(notebook, train):
+    """An equation marks its line and its kernel."""
     output = notebook.cell_output(train)
     output.locator(".xs-open").click()
-    title = notebook.page.locator("text.xs-title", has_text=re.compile("^tanh$"))
-    tanh = output.locator(".xs-node[data-kind=equation]").filter(has=title).first
-    tanh.dispatch_event("pointerdown", {"button": 0})
-    tanh.dispatch_event("pointerup", {"button": 0})
-    path = tanh.get_attribute("data-path")
-    assert marked(output, ".xs-node", "data-path") == {path}
+    click_on(output, "tanh")
     [line] = output.locator(".xs-line.selected").all()
     assert "jnp.tanh(jnp.dot(activations, w) + b)" in line.inner_text()
     colour = line.evaluate("line => getComputedStyle(line).backgroundColor")
@@ -166,7 +162,26 @@ def select_everywhere(notebook, train):
     assert red > green > blue  # amber
     [kernel] = marked(output, ".xs-kernel", "data-kernel")
     assert "tanh" in kernel
+
+
+def bars_are_marked(notebook):
+    """And its bars, where the profiler saw a whole call: a window into a running loop may have cut it."""
+    output = notebook.cell_output(position("%timings"))
+    click_on(output, "tanh")
+    [kernel] = marked(output, ".xs-kernel", "data-kernel")
     assert marked(output, "rect.xs-bar", "data-kernel") == {kernel}, output.locator(".xs-timeline").inner_text()
+    assert len(marked(output, ".xs-line", "data-line")) == 1
+    output.locator(".xs-graph-svg").press("Escape")
+    assert output.locator(".xs-panel .selected").count() == 0
+
+
+def click_on(output, name):
+    """Click the first equation of this name, wherever it lies in the graph."""
+    title = output.page.locator("text.xs-title", has_text=re.compile(f"^{name}$"))
+    node = output.locator(".xs-node[data-kind=equation]").filter(has=title).first
+    node.dispatch_event("pointerdown", {"button": 0})
+    node.dispatch_event("pointerup", {"button": 0})
+    assert marked(output, ".xs-node", "data-path") == {node.get_attribute("data-path")}
 
 
 def find_it_calm(notebook):

@@ -161,9 +161,9 @@ def to_common_dtype(operands: tuple[Any, ...] | list[Any], avals: list[ShapedArr
     """Operands converted to the dtype in which they meet."""
     avals = [aval_of(x) for x in operands] if avals is None else avals
     first = avals[0]
-    if all(a.dtype is first.dtype and a.weak_type is first.weak_type for a in avals):
-        if all(hasattr(x, "aval") for x in operands):
-            return list(operands)
+    alike = all(a.dtype is first.dtype and a.weak_type is first.weak_type for a in avals)
+    if alike and all(hasattr(x, "aval") for x in operands):
+        return list(operands)
     dtype, weak = common_dtype(avals)
     return [as_dtype(x, dtype, weak) for x in operands]
 

@@ -246,6 +246,7 @@ class View {
       width = now;
       this.drawTime();
       if (first) this.graph.draw();
+      if (first) showFirstLine(this.part("xs-source"));
     });
     this.resize.observe(this.root);
   }
