@@ -1,7 +1,6 @@
 """The layout, run in the embedded engine as pictures do: what a reader relies on."""
 
 import random
-import time
 from collections import Counter
 
 import pytest
@@ -119,14 +118,12 @@ def test_a_wide_row_is_wrapped(scene):
     assert overlaps(graph["nodes"]) == []
 
 
-@pytest.mark.parametrize(("equations", "seconds"), [(400, 0.1), (20_000, 1.0)])
-def test_layout_is_near_linear(script, equations, seconds):
-    # The budget is the browser's; the embedded engine has no compiler and gets eight times as long.
+@pytest.mark.parametrize("equations", [400, 20_000])
+def test_layout_places_every_equation_of_a_long_program(script, equations):
     program = Ledger.of([chain(equations // 2)]).main
     script("(globalThis.big = new Program(a)) && 0", wire.heavy(program))
-    start = time.perf_counter()
-    script("(globalThis.laid = layoutProgram(big, new Set())) && 0")
-    assert time.perf_counter() - start < 8 * seconds
+    placed = script("layoutProgram(big, new Set()).nodes.filter(n => n.kind === 'equation').length")
+    assert placed == len(program.traced.jaxpr.equations)
 
 
 def test_an_optimizer_starts_level_with_its_gradient_and_takes_its_state_along(scene):

@@ -81,7 +81,7 @@ class Tally:
 
 
 def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> records.DeviceTime:
-    """Sums of both; the step shown is the later one."""
+    """Sums of both; the step shown is the later one, unless its window saw less of a step than an earlier one."""
     if before is None:
         return now
     sums = {each.kernel: each for each in before.kernels}
@@ -92,4 +92,5 @@ def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> recor
             if known is None
             else records.KernelTime(each.kernel, known.calls + each.calls, known.seconds + each.seconds)
         )
-    return records.DeviceTime(now.device, before.busy + now.busy, tuple(sums.values()), now.spans or before.spans)
+    spans = now.spans if len(now.spans) >= len(before.spans) else before.spans
+    return records.DeviceTime(now.device, before.busy + now.busy, tuple(sums.values()), spans)

@@ -37,5 +37,16 @@ class LinearInput:
         return f"LinearInput({self.aval.str_short()})"
 
 
+_marks: dict[ShapedArray, LinearInput] = {}
+
+
+def linear_input(aval: ShapedArray) -> LinearInput:
+    """The mark for an operand of that type: one object for each type, as there is one abstract value."""
+    found = _marks.get(aval)
+    if found is None:
+        found = _marks[aval] = LinearInput(aval)
+    return found
+
+
 ZERO: Final = Zero()
 NOT_MAPPED: Final = NotMapped()

@@ -18,8 +18,17 @@ from .families import Binary, align, is_linear, require_kind, stretch_values, st
 from .values import aval, match, shape_of, typed_scalar
 
 
+def _same_shape(x: Any, z: Any) -> bool:
+    try:
+        return bool(x.aval.shape == z.aval.shape)
+    except AttributeError:  # a NumPy value
+        return shape_of(x) == shape_of(z)
+
+
 def _as_result(t: Any, z: Any) -> Any:
     """A tangent spread over the result's shape, when its operand was stretched."""
+    if _same_shape(t, z):
+        return t
     shape, wanted = shape_of(t), shape_of(z)
     if shape == wanted:
         return t
@@ -66,10 +75,10 @@ class Mul(Binary, name="mul"):
     hlo = "stablehlo.multiply"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(t if shape_of(y) == shape_of(z) else _as_result(t, z), y)
+        return mul(t if _same_shape(y, z) else _as_result(t, z), y)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(x, t if shape_of(x) == shape_of(z) else _as_result(t, z))
+        return mul(x, t if _same_shape(x, z) else _as_result(t, z))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands

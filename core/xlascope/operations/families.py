@@ -124,12 +124,11 @@ class Binary(Operation):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x, y), (tx, ty) = primals, tangents
         z = bind1(self, x, y)
-        parts = []
-        if tx is not ZERO:
-            parts.append(self.derivative_left(x, y, z, tx))
-        if ty is not ZERO:
-            parts.append(self.derivative_right(x, y, z, ty))
-        return [z], [sum_tangents(parts)]
+        if ty is ZERO:
+            return [z], [self.derivative_left(x, y, z, tx)]
+        if tx is ZERO:
+            return [z], [self.derivative_right(x, y, z, ty)]
+        return [z], [sum_tangents([self.derivative_left(x, y, z, tx), self.derivative_right(x, y, z, ty)])]
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         """The tangent of ``z = f(x, y)`` when ``x`` moves by ``t``."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ir.atoms import origin_of
 from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import ZERO, LinearInput
+from ..ir.markers import ZERO, LinearInput, linear_input
 from ..operations.shapes import ADD_ANY
 from ..trace.bind import bind1
 from ..trace.jaxpr_trace import stage
@@ -23,7 +23,8 @@ def backward(
     arrived: dict[int, Any] = {}
     for tracer, cotangent in zip(outputs, cotangents, strict=True):
         if tracer is not ZERO and cotangent is not ZERO:
-            _accumulate(arrived, tracer, cotangent)
+            old = arrived.get(id(tracer))
+            arrived[id(tracer)] = cotangent if old is None else bind1(ADD_ANY, old, cotangent)
     previous = STATE.origin
     try:
         forwards = recorder.forward_of()
@@ -38,19 +39,15 @@ def backward(
             forward = origin.forward if origin is not None and origin.forward is not None else forwards[index]
             STATE.origin = origin_of("backward", forward, code, lasti)
             marked = [
-                LinearInput(x.aval) if x.__class__ is LinearTracer and x._trace is recorder else x for x in operands
+                linear_input(x.aval) if x.__class__ is LinearTracer and x._trace is recorder else x for x in operands
             ]
             for x, mark, ct in zip(operands, marked, operation.transpose_rule(received, marked), strict=True):
                 if mark.__class__ is LinearInput and ct is not None and ct is not ZERO:
-                    _accumulate(arrived, x, ct)
+                    old = arrived.get(id(x))
+                    arrived[id(x)] = ct if old is None else bind1(ADD_ANY, old, ct)
     finally:
         STATE.origin = previous
     return [ZERO if x is ZERO else arrived.get(id(x), ZERO) for x in inputs]
-
-
-def _accumulate(arrived: dict[int, Any], tracer: Any, cotangent: Any) -> None:
-    old = arrived.get(id(tracer))
-    arrived[id(tracer)] = cotangent if old is None else bind1(ADD_ANY, old, cotangent)
 
 
 def transpose_program(

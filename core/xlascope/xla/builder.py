@@ -108,9 +108,13 @@ class Builder:
 
     def emit(self, name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
         """One operation whose results have the types of the current equation's."""
-        types = [_types.get(v.aval) or tensor_type(v.aval) for v in self.outputs]
-        made = _create(name, types, operands, attributes, None, 0, self.location, self.insertion)
-        return [made.result] if len(types) == 1 else list(made.results)
+        outputs = self.outputs
+        if len(outputs) == 1:
+            aval = outputs[0].aval
+            type_ = _types.get(aval) or tensor_type(aval)
+            return [_create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result]
+        types = [tensor_type(v.aval) for v in outputs]
+        return list(_create(name, types, operands, attributes, None, 0, self.location, self.insertion).results)
 
     def operation(
         self,
@@ -177,14 +181,13 @@ class Builder:
 
     def spread(self, value: Any, x: Any, shape: tuple[int, ...]) -> Any:
         """The value of an atom stretched to a shape; the same literal for the same shape is written once."""
-        aval = x.aval
-        target = shaped(shape, aval.dtype)
         if x.__class__ is not Literal:
-            return self.broadcast(value, target, tuple(range(len(shape))) if aval.shape else ())
-        key = (x, target)
+            axes = tuple(range(len(shape))) if x.aval.shape else ()
+            return self.broadcast(value, shaped(shape, x.aval.dtype), axes)
+        key = (x, shape)
         found = self._spread.get(key)
         if found is None:
-            found = self._spread[key] = self.broadcast(value, target)
+            found = self._spread[key] = self.broadcast(value, shaped(shape, x.aval.dtype))
         return found
 
     def fill_regions(self, operation: Any, arguments: Sequence[ShapedArray], write: Callable[..., list[Any]]) -> None:
