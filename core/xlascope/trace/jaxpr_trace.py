@@ -69,16 +69,18 @@ class JaxprTrace:
         inputs: Sequence[Any]
         if len(operands) == 2:
             x, y = operands
-            if x.__class__ is not JaxprTracer or x._trace is not self:
+            if (x.__class__ is not JaxprTracer or x._trace is not self) and x.__class__ is not Literal:
                 x = self.lift(x)
-            if y.__class__ is not JaxprTracer or y._trace is not self:
+            if (y.__class__ is not JaxprTracer or y._trace is not self) and y.__class__ is not Literal:
                 y = self.lift(y)
             inputs, types = (x, y), (x.aval, y.aval)
         else:
             inputs = [x if x.__class__ is JaxprTracer and x._trace is self else self.lift(x) for x in operands]
             types = tuple([x.aval for x in inputs])
+        memo = operation.memo
+        avals = (memo and memo.get(types)) or operation.result_types(types)
         outputs = []
-        for aval in operation.result_types(types):
+        for aval in avals:
             out = _new(JaxprTracer)
             out.aval = aval
             out._trace = self
