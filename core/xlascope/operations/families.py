@@ -142,14 +142,14 @@ class Binary(Operation):
         return bind(self, *align(operands, axes)), [0]
 
 
-def stretch_values(builder: Any, operands: Sequence[Any]) -> list[Any]:
+def stretch_values(builder: Any, operands: Sequence[Any]) -> Sequence[Any]:
     """The MLIR operands of an elementwise operation, all broadcast to the result's shape."""
     shape = builder.outputs[0].aval.shape
     for x in builder.inputs:
         if x.aval.shape != shape:
             break
     else:
-        return list(operands)
+        return operands
     return [
         value if x.aval.shape == shape else builder.spread(value, x, shape)
         for value, x in zip(operands, builder.inputs, strict=True)

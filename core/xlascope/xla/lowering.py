@@ -103,10 +103,12 @@ class _ModuleLowering:
         """Write the equations of a jaxpr here; returns the values of its results."""
         builder = _FunctionBuilder(self, prefix)
         literal, named, lines = builder.literal, ir.Location.name, self.lines
-        for index, (operation, inputs, outputs, code, lasti, _) in enumerate(jaxpr.raw):
-            builder.index, builder.code, builder.lasti = index, code, lasti
+        for index, equation in enumerate(jaxpr.raw):
+            operation, inputs, outputs, code, lasti, _ = equation
             line = lines.get((id(code), lasti)) or self.line(code, lasti)
             builder.location = named(f"{prefix}e{index}/{operation.name}", line)
+            builder.index = index
+            builder.equation = equation
             builder.inputs = inputs
             builder.outputs = outputs
             operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
@@ -167,8 +169,8 @@ class _FunctionBuilder(Builder):
         self.lowering = lowering
         self.prefix = prefix
         self.index = 0
-        self.code: Any = None
-        self.lasti = -1
+        self.equation: Any = None
 
     def call_body(self, body: Any, operands: Sequence[Any]) -> list[Any]:
-        return self.lowering.call(body, operands, f"{self.prefix}e{self.index}", (self.code, self.lasti))
+        _, _, _, code, lasti, _ = self.equation
+        return self.lowering.call(body, operands, f"{self.prefix}e{self.index}", (code, lasti))
