@@ -42,7 +42,7 @@ def _run(client: Any, code: str) -> list[str]:
     return lines
 
 
-def watched(steps: int = 1_000, rounds: int = 9) -> dict[str, list[float]]:
+def watched(steps: int = 3_000, rounds: int = 5) -> dict[str, list[float]]:
     """Seconds for the loop in each mode, the modes in turn, ``rounds`` times."""
     manager, client = start_new_kernel()
     modes = {"off": "%scope off", "strip": "%scope on", "panel": "%scope open"}
