@@ -16,7 +16,6 @@ from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..operations.shapes import zeros_of
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_frame
 from ..trace.state import STATE
@@ -294,8 +293,3 @@ def _split(program: ClosedJaxpr, moving: tuple[bool, ...]) -> SplitProgram:
 
     made = stage(forward, program.in_avals, program.name)
     return SplitProgram(made, kept["linear"], kept["residuals"], kept["moving"])
-
-
-def instantiate(tangent: Any, primal: Any) -> Any:
-    """A tangent as an array: zeros of the primal's type for ZERO."""
-    return zeros_of(strengthened(aval_of(primal))) if tangent is ZERO else tangent

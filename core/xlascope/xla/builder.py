@@ -47,11 +47,6 @@ _types: dict[ShapedArray, Any] = {}  # grows with the number of types in use, li
 _attributes: dict[str, Any] = {}
 
 
-def element_text(dtype: np.dtype[Any]) -> str:
-    """The MLIR name of an element type."""
-    return _ELEMENT[dtype.name]
-
-
 def tensor_type(aval: ShapedArray) -> Any:
     """The MLIR type of an abstract value."""
     found = _types.get(aval)
