@@ -1,0 +1,70 @@
+"""jit as users call it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from ..control.jit import Options, jit_function
+from ..xla import backend as backends
+from .naming import Names, Numbers, numbers_of, strings_of
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@overload
+def jit(fun: Function, **options: Any) -> Function: ...
+@overload
+def jit(fun: None = None, **options: Any) -> Callable[[Function], Function]: ...
+def jit(  # type: ignore[misc]
+    fun: Callable[..., Any] | None = None,
+    *,
+    static_argnums: Numbers = None,
+    static_argnames: Names = None,
+    donate_argnums: Numbers = None,
+    donate_argnames: Names = None,
+    keep_unused: bool = False,
+    inline: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+) -> Any:
+    """Compile ``fun`` with XLA, once for each kind of arguments it is called with.
+
+    Arguments named by ``static_argnums`` or ``static_argnames`` are ordinary Python values (hashable), each value of
+    which makes a program of its own; all others are arrays, scalars, or trees of them. ``donate_*`` lets XLA reuse
+    arguments' memory. ``device`` or ``backend`` says where to run. Works as a decorator, with and without arguments.
+    Raises TypeError when an argument or a result is no array.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> f = xs.jit(lambda x: jnp.sum(x * 2.0))
+    >>> print(f(jnp.arange(3.0)))
+    6.0
+    """
+    if fun is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            keep_unused=keep_unused,
+            inline=inline,
+            device=device,
+            backend=backend,
+        )
+    target = device if backend is None else _first_device(backend)
+    options = Options(
+        numbers_of(static_argnums),
+        strings_of(static_argnames),
+        numbers_of(donate_argnums),
+        strings_of(donate_argnames),
+        keep_unused,
+        inline,
+        target,
+    )
+    return jit_function(fun, options)
+
+
+def _first_device(platform: str) -> Any:
+    return backends.local_devices(backend=platform)[0]

@@ -1,0 +1,102 @@
+"""What a function would compute, without computing it: make_jaxpr, eval_shape, ShapeDtypeStruct."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..control.jit import check_results, operand_names
+from ..dtypes import canonical
+from ..ir.avals import ShapedArray, shaped
+from ..ir.jaxpr import ClosedJaxpr
+from ..trace.jaxpr_trace import stage
+from ..trace.values import aval_of
+from .naming import Numbers, name_of, named_after, numbers_of
+
+
+class ShapeDtypeStruct:
+    """A shape and a dtype without values, to trace with."""
+
+    __slots__ = ("dtype", "shape", "weak_type")
+
+    def __init__(self, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> None:
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(dtype)
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+def abstract(x: Any) -> ShapedArray:
+    """The abstract value of an argument to trace with: of an array, a scalar, or anything with a shape and a dtype."""
+    if isinstance(x, ShapeDtypeStruct):
+        return shaped(x.shape, canonical(x.dtype), x.weak_type)
+    return aval_of(x)
+
+
+def make_jaxpr(
+    fun: Callable[..., Any], static_argnums: Numbers = None, return_shape: bool = False
+) -> Callable[..., Any]:
+    """A function that gives the jaxpr of ``fun`` for its arguments without running it.
+
+    The arguments are arrays, scalars, ShapeDtypeStructs, or trees of them.
+
+    >>> import xlascope as xs
+    >>> xs.make_jaxpr(lambda x: x * 2.0)(1.0)
+    { lambda ; a:f32[]. let
+        b:f32[] = mul a 2.0:f32[]
+      in (b,) }
+    """
+    static = numbers_of(static_argnums)
+
+    @named_after(fun, "make_jaxpr")
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        program, shape = trace_program(fun, args, kwargs, static)
+        return (program, shape) if return_shape else program
+
+    return traced
+
+
+def trace_program(
+    fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], static: Sequence[int] = ()
+) -> tuple[ClosedJaxpr, Any]:
+    """The program of a call, and a tree like its result with shapes and dtypes."""
+    dynamic = [None if i in static else x for i, x in enumerate(args)]
+    operands, structure = tree.flatten((tuple(dynamic), kwargs))
+    kept: list[Any] = []
+
+    def flat(*xs: Any) -> list[Any]:
+        given, named = structure.unflatten(xs)
+        positional = [args[i] if i in static else x for i, x in enumerate(given)]
+        results, out = tree.flatten(fun(*positional, **named))
+        kept.append(out)
+        return check_results(name_of(fun), results, out)
+
+    program = stage(flat, [abstract(x) for x in operands], name_of(fun), lambda: operand_names(fun, structure))
+    shapes_out = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in program.out_avals]
+    return program, kept[0].unflatten(shapes_out)
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """A tree like the result of ``fun`` with shapes and dtypes in place of arrays; nothing is computed.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> xs.eval_shape(jnp.sin, xs.ShapeDtypeStruct((3,), "float32"))
+    ShapeDtypeStruct(shape=(3,), dtype=float32)
+    """
+    return trace_program(fun, args, kwargs)[1]

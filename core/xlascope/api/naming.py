@@ -1,0 +1,36 @@
+"""What the transformations share: argument numbers and names, and the names of functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+Numbers = int | Sequence[int] | None
+Names = str | Iterable[str] | None
+
+
+def numbers_of(value: Numbers) -> tuple[int, ...]:
+    """Argument numbers, given as one, as several, or as None."""
+    return () if value is None else (value,) if isinstance(value, int) else tuple(value)
+
+
+def strings_of(value: Names) -> tuple[str, ...]:
+    """Argument names, given as one, as several, or as None."""
+    return () if value is None else (value,) if isinstance(value, str) else tuple(value)
+
+
+def name_of(fun: Any) -> str:
+    """The name of a function, or of the class of another callable."""
+    return getattr(fun, "__name__", None) or type(fun).__name__
+
+
+def named_after(fun: Callable[..., Any], what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: carry over the name and the documentation of the function that is transformed."""
+
+    def named(made: Callable[..., Any]) -> Callable[..., Any]:
+        made = functools.wraps(fun, updated=())(made) if hasattr(fun, "__name__") else made
+        made.__doc__ = f"{what} of {name_of(fun)}. {getattr(fun, '__doc__', None) or ''}".strip()
+        return made
+
+    return named

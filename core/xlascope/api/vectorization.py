@@ -1,0 +1,122 @@
+"""vmap as users call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import tree
+from ..control.jit import check_results, operand_names
+from ..ir.markers import NOT_MAPPED
+from ..operations import shapes
+from ..trace.values import aval_of, not_an_array
+from ..transforms import batch as batching
+from .naming import name_of, named_after
+
+
+def vmap(
+    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+) -> Callable[..., Any]:
+    """Apply ``fun`` to all examples along an axis at once.
+
+    ``in_axes`` says for each argument which axis to map over (an integer, None for none, or a tree of these that is a
+    prefix of the argument); ``out_axes`` where the mapped axis goes in the results. Raises ValueError when nothing is
+    mapped, when the sizes of the mapped axes differ, or when the axes do not fit the arguments.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.vmap(lambda x, y: x * y, in_axes=(0, None))(jnp.arange(3.0), 2.0))
+    [0. 2. 4.]
+    """
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+
+    @named_after(fun, "vmap")
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                f"vmap of {name_of(fun)}: in_axes has {len(in_axes)} entries, but there are {len(args)} arguments"
+            )
+        operands, structure = tree.flatten((args, kwargs))
+        names = operand_names(fun, structure)
+        per_argument = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+        axes = [
+            *_spread("in_axes", per_argument, args),
+            *_spread("in_axes", 0, kwargs),
+        ]
+        axes = [_checked_axis(fun, name, x, axis) for name, x, axis in zip(names, operands, axes, strict=True)]
+        size = _batch_size(fun, operands, axes, names, axis_size)
+        kept: list[Any] = []
+
+        def flat(*xs: Any) -> list[Any]:
+            given, named = structure.unflatten(xs)
+            results, out = tree.flatten(fun(*given, **named))
+            kept.append(out)
+            return check_results(name_of(fun), results, out)
+
+        results, found = batching.batch(flat, operands, axes)
+        wanted = _spread("out_axes", out_axes, kept[0].unflatten(range(len(results))))
+        placed = [_placed(fun, y, a, w, size) for y, a, w in zip(results, found, wanted, strict=True)]
+        return kept[0].unflatten(placed)
+
+    return mapped
+
+
+def _spread(what: str, axes: Any, whole: Any) -> list[Any]:
+    """One axis for each leaf of ``whole``, from a tree of axes that is a prefix of it."""
+    spread: list[Any] = []
+
+    def is_axis(x: Any) -> bool:
+        return x is None or isinstance(x, int)
+
+    leaves, structure = tree.flatten(axes, is_leaf=is_axis)
+    try:
+        parts = structure.flatten_up_to(whole)
+    except ValueError as error:
+        raise ValueError(
+            f"vmap: {what} does not fit: it has to be a prefix of the tree it speaks of. {error}"
+        ) from None
+    for axis, part in zip(leaves, parts, strict=True):
+        if not is_axis(axis):
+            raise TypeError(f"vmap: {what} holds {axis!r}; its leaves are integers or None")
+        spread.extend([axis] * len(tree.leaves(part)))
+    return spread
+
+
+def _checked_axis(fun: Callable[..., Any], name: str, x: Any, axis: int | None) -> Any:
+    if axis is None:
+        return NOT_MAPPED
+    try:
+        shape = aval_of(x).shape
+    except TypeError:
+        raise not_an_array(x, f"argument {name} of {name_of(fun)}, to be mapped,") from None
+    if not -len(shape) <= axis < len(shape):
+        raise ValueError(
+            f"vmap of {name_of(fun)} was asked to map axis {axis} of argument {name}, whose shape is {shape}. "
+            "Use in_axes=None for arguments that all examples share."
+        )
+    return axis % len(shape)
+
+
+def _batch_size(
+    fun: Callable[..., Any], operands: Sequence[Any], axes: Sequence[Any], names: Sequence[str], given: int | None
+) -> int:
+    sizes = {name: aval_of(x).shape[a] for name, x, a in zip(names, operands, axes, strict=True) if a is not NOT_MAPPED}
+    if given is not None:
+        sizes["axis_size"] = given
+    if not sizes:
+        raise ValueError(f"vmap of {name_of(fun)} needs at least one mapped argument: in_axes has only None")
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
+        raise ValueError(f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}")
+    return int(next(iter(sizes.values())))
+
+
+def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size: int) -> Any:
+    if wanted is None:
+        if axis is not NOT_MAPPED:
+            raise ValueError(
+                f"vmap of {name_of(fun)}: out_axes is None for a result that differs from example to example"
+            )
+        return y
+    front = shapes.mapped_in_front(y, axis, size)
+    return shapes.moveaxis(front, 0, wanted % len(aval_of(front).shape))
