@@ -9,6 +9,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
+from ..operations.shapes import mapped_in_front
 from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
@@ -94,15 +95,25 @@ def batch(
     )
 
 
-def batch_program(program: ClosedJaxpr, axes: tuple[Any, ...], size: int) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
-    """A program for all examples at once, and the axes of its results; ``axes`` are those of its operands."""
-    key = ("batch", axes, size)
+def batch_program(
+    program: ClosedJaxpr, axes: tuple[Any, ...], size: int, forced: tuple[bool, ...] | None = None
+) -> tuple[ClosedJaxpr, tuple[Any, ...]]:
+    """A program for all examples at once, and the axes of its results; ``axes`` are those of its operands.
+
+    Results marked in ``forced`` are mapped along axis 0 whether or not they differ from example to example.
+    """
+    key = ("batch", axes, size, forced)
     found = program.derived.get(key)
     if found is None:
         out_axes: list[Any] = []
 
         def batched(*operands: Any) -> list[Any]:
             results, found_axes = batch(lambda *xs: evaluate(program, *xs), operands, axes)
+            if forced is not None:
+                results = [
+                    mapped_in_front(y, a, size) if f else y for y, a, f in zip(results, found_axes, forced, strict=True)
+                ]
+                found_axes = [0 if f else a for a, f in zip(found_axes, forced, strict=True)]
             out_axes[:] = found_axes
             return results
 
