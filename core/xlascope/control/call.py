@@ -7,24 +7,23 @@ from typing import Any
 
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..operations.families import is_linear
 from ..trace.bind import bind
-from ..trace.values import aval_of
-from ..transforms.batch import batch_program
+from ..transforms.batch import batch_program, batch_size
+from ..transforms.dce import dce_program, dependence
 from ..transforms.differentiate import jvp_program, linearize_program
+from ..transforms.taylor import joined, separated, taylor_program
 from ..transforms.transpose import transpose_program
 
 
-class Call(Operation, name="jit", by_identity=True):
-    """The results of a program that has no constants of its own."""
+class Calling(Operation):
+    """The results of one program that has no constants of its own. Subclasses say what is special about it."""
+
+    composite = True
 
     jaxpr: ClosedJaxpr
-
-    @property
-    def params(self) -> dict[str, Any]:
-        return {"name": self.jaxpr.name, "jaxpr": self.jaxpr}
 
     @property
     def holder(self) -> ClosedJaxpr:
@@ -33,54 +32,100 @@ class Call(Operation, name="jit", by_identity=True):
     def bodies(self) -> Sequence[ClosedJaxpr]:
         return (self.jaxpr,)
 
+    def of(self, program: ClosedJaxpr) -> Operation:
+        """The same kind of call of another program."""
+        raise NotImplementedError
+
+    def call(self, program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+        """Bind the same kind of call of another program; its constants become leading operands."""
+        if program.consts:
+            program, operands = without_constants(program), [*program.consts, *operands]
+        return bind(self.of(program), *operands)
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return self.jaxpr.out_avals
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.call_body(self.jaxpr, operands)  # type: ignore[no-any-return]
 
+    def dependence(self, operands: Sequence[bool]) -> list[bool]:
+        return list(dependence(self.jaxpr, operands))
+
+    def dce_rule(self, used: tuple[bool, ...]) -> tuple[Operation, tuple[bool, ...], tuple[bool, ...]]:
+        """The call of what the used results need."""
+        program, kept = dce_program(self.jaxpr, used)
+        return self.of(program), kept, used
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         moving = tuple(t is not ZERO for t in tangents)
         program, out_moving = jvp_program(self.jaxpr, moving)
-        results = call(program, [*primals, *(t for t in tangents if t is not ZERO)])
+        results = self.call(program, [*primals, *(t for t in tangents if t is not ZERO)])
         count = len(out_moving)
         moved = iter(results[count:])
         return results[:count], [next(moved) if m else ZERO for m in out_moving]
 
-    def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Run the forward half now, and record the linear half."""
-        split = linearize_program(self.jaxpr, tuple(t is not ZERO for t in tangents))
-        results = call(split.forward, primals)
-        count = len(split.out_moving)
-        extra = results[count:]
-        residuals = [primals[place] if place >= 0 else extra[-1 - place] for place in split.residuals]
-        moving = [t for t in tangents if t is not ZERO]
-        moved = iter(call(split.linear, [*residuals, *moving]) if any(split.out_moving) else ())
-        return results[:count], [next(moved) if m else ZERO for m in split.out_moving]
+    def taylor_program_rule(
+        self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        moving = tuple(any(term is not ZERO for term in terms) for terms in series)
+        order = len(series[0])
+        program, out_moving = taylor_program(self.jaxpr, order, moving)
+        results = call(program, [*primals, *joined(primals, series, moving)])
+        count = len(out_moving)
+        return results[:count], separated(results[count:], out_moving, order)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         linear = tuple(is_linear(x) for x in operands)
         arriving = tuple(ct is not ZERO for ct in cotangents)
         program, moved = transpose_program(self.jaxpr, linear, arriving)
         known = [x for x in operands if not is_linear(x)]
-        results = iter(call(program, [*known, *(ct for ct in cotangents if ct is not ZERO)]))
+        results = iter(self.call(program, [*known, *(ct for ct in cotangents if ct is not ZERO)]))
         given = iter(moved)
         return [(next(results) if next(given) else ZERO) if one else None for one in linear]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        size = next(aval_of(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
-        program, out_axes = batch_program(self.jaxpr, tuple(axes), size)
-        return call(program, operands), list(out_axes)
+        program, out_axes = batch_program(self.jaxpr, tuple(axes), batch_size(operands, axes))
+        return self.call(program, operands), list(out_axes)
+
+
+class Call(Calling, name="jit", by_identity=True):
+    """The results of a program."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return {"name": self.jaxpr.name, "jaxpr": self.jaxpr}
+
+    def of(self, program: ClosedJaxpr) -> Operation:
+        return call_of(program)
+
+    def whole(self) -> ClosedJaxpr:
+        return self.jaxpr
+
+    def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Run the forward half now, and record the linear half."""
+        split = linearize_program(self.jaxpr, tuple(t is not ZERO for t in tangents))
+        results = self.call(split.forward, primals)
+        count = len(split.out_moving)
+        extra = results[count:]
+        residuals = [primals[place] if place >= 0 else extra[-1 - place] for place in split.residuals]
+        moving = [t for t in tangents if t is not ZERO]
+        moved = iter(self.call(split.linear, [*residuals, *moving]) if any(split.out_moving) else ())
+        return results[:count], [next(moved) if m else ZERO for m in split.out_moving]
+
+
+def call_of(program: ClosedJaxpr) -> Call:
+    """The one call of a program without constants."""
+    found = program.derived.get("call")
+    if found is None:
+        found = program.derived["call"] = Call(program)
+    return found
 
 
 def call(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
     """Bind a call of a program; its constants become leading operands."""
     if program.consts:
         program, operands = without_constants(program), [*program.consts, *operands]
-    operation = program.derived.get("call")
-    if operation is None:
-        operation = program.derived["call"] = Call(program)
-    return bind(operation, *operands)
+    return bind(call_of(program), *operands)
 
 
 def without_constants(program: ClosedJaxpr) -> ClosedJaxpr:

@@ -140,8 +140,7 @@ class Jitted:
 
     def trace(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> TracedCall:
         """The trace for a call's signature: a kept one, or a new one."""
-        settings = (boot.enable_x64.value, boot.threefry_partitionable.value)
-        signature = Signature(arguments.structure, avals, arguments.positional, arguments.named, settings)
+        signature = Signature(arguments.structure, avals, arguments.positional, arguments.named, settings_of_trace())
         found = self.traces.get(signature)
         if found is None:
             found = self._trace(arguments, signature)
@@ -221,8 +220,13 @@ class Jitted:
             if before != after:
                 changes.append(f"static arguments: {before} → {after}")
         if nearest.settings != new.settings:
-            changes.append("a setting changed (64-bit types or random bits)")
+            changes.append("a setting changed (64-bit types, random bits, or the named axes around the call)")
         return "; ".join(changes) or "the earlier trace was not kept: the function closes over traced values"
+
+
+def settings_of_trace() -> Any:
+    """What a trace depends on beside the function and its arguments."""
+    return boot.enable_x64.value, boot.threefry_partitionable.value, STATE.axes
 
 
 def _weak(aval: ShapedArray) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import records
+from ..records.paths import inner_path
 from .jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from .printer import Names, jaxpr_text, parameter_text, shown_parameters
 from .sources import locate
@@ -57,14 +58,14 @@ class _Describer:
         #: The paths at which each value is made: several for one in a body that is called several times.
         self.made_at: dict[int, list[str]] = {}
 
-    def jaxpr(self, jaxpr: Jaxpr, prefix: str, forward_call: str | None = None) -> records.Jaxpr:
+    def jaxpr(self, jaxpr: Jaxpr, outer: str, body: int = 0, forward_call: str | None = None) -> records.Jaxpr:
         variables: dict[str, records.Variable] = {}
         labels = [*[""] * len(jaxpr.constvars), *jaxpr.argument_names]
         for index, v in enumerate((*jaxpr.constvars, *jaxpr.invars)):
             self._variable(variables, v, labels[index] if index < len(labels) else "")
         equations = []
         for index, raw in enumerate(jaxpr.raw):
-            equations.append(self._equation(raw, f"{prefix}{index}", variables, forward_call))
+            equations.append(self._equation(raw, inner_path(outer, body, index), variables, forward_call))
         return records.Jaxpr(
             name=jaxpr.name,
             constants=tuple(self.names.of(v) for v in jaxpr.constvars),
@@ -90,7 +91,9 @@ class _Describer:
     ) -> records.Equation:
         operation, inputs, outputs, code, lasti, origin = raw
         forward = None if origin is None else self._made(origin.forward, forward_call)
-        bodies = tuple(self.jaxpr(body.jaxpr, f"{path}/", forward) for body in operation.bodies())
+        bodies = tuple(
+            self.jaxpr(body.jaxpr, path, number, forward) for number, body in enumerate(operation.bodies())
+        )
         for v in outputs:
             self._variable(variables, v)
             self.made_at.setdefault(id(v), []).append(path)

@@ -19,14 +19,87 @@ REQUIRED = ("abstract_eval", "to_stablehlo", "jvp", "batch_rule")
 _registry: dict[str, type[Operation]] = {}
 
 
+#: Operations without a program inside of which JAX's primitives give a list, also of one result.
+_SEVERAL = frozenset(["eig", "eigh", "hessenberg", "lu", "qr", "schur", "sort", "svd", "threefry2x32", "top_k"])
+
+
 class Primitive:
-    """The handle of an operation class: its name, and ``bind`` for those who build equations themselves."""
+    """The handle of an operation: its name, and ``bind`` for those who build equations themselves.
 
-    __slots__ = ("name", "operation")
+    ``Primitive("name")`` makes an operation of one's own, whose rules are registered one by one (``def_impl``,
+    ``def_abstract_eval``, and the tables in ``xlascope.interpreters``). A class of one's own that derives from
+    :class:`Operation` has them all in one place.
+    """
 
-    def __init__(self, name: str, operation: type[Operation]) -> None:
+    __slots__ = ("__weakref__", "derived", "multiple_results", "name", "operation", "rules")
+
+    #: How to bind an operation, and the operation of a primitive that has no class: set by the layers above.
+    binder: ClassVar[Callable[..., list[Any]]]
+    without_class: ClassVar[Callable[[Primitive, dict[str, Any]], Operation]]
+
+    def __init__(self, name: str, operation: type[Operation] | None = None) -> None:
         self.name = name
         self.operation = operation
+        #: Whether ``bind`` gives a list of results.
+        self.multiple_results: bool = operation is not None and (
+            operation.composite or name in _SEVERAL or getattr(operation, "multiple_results", False)
+        )
+        #: The rules that were registered, by kind.
+        self.rules: dict[str, Any] = {}
+        #: What was made from it, to live as long.
+        self.derived: dict[Any, Any] = {}
+
+    def bind(self, *operands: Any, **params: Any) -> Any:
+        """Apply the operation; returns its result, or a list when there are ``multiple_results``.
+
+        >>> from xlascope import lax
+        >>> lax.integer_pow_p.bind(3.0, y=2)
+        Array(9., dtype=float32, weak_type=True)
+        """
+        results = Primitive.binder(self.operation_with(params), *operands)
+        return list(results) if self.multiple_results or len(results) != 1 else results[0]
+
+    def operation_with(self, params: dict[str, Any]) -> Operation:
+        """The operation with those parameters, as ``eqn.params`` shows them; raises TypeError for unknown ones."""
+        kind = self.operation
+        if kind is None:
+            return Primitive.without_class(self, params)
+        fields = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+        unknown = params.keys() - fields
+        if unknown and kind.params is Operation.params:
+            raise TypeError(
+                f"{self.name} has no parameter {', '.join(sorted(unknown))}; "
+                f"it has {', '.join(sorted(fields)) or 'none'}"
+            )
+        return kind(**{key: value for key, value in params.items() if key in fields})
+
+    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+        """What an interpreter of its own gives to ``bind``: functions before the operands (none here), and parameters.
+
+        >>> from xlascope import lax
+        >>> lax.integer_pow_p.get_bind_params({"y": 2})
+        ([], {'y': 2})
+        """
+        return [], dict(params)
+
+    def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
+        """Say how the operation runs outside of any trace: a Python function of arrays. Returns it."""
+        return self._define("impl", impl)
+
+    def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Say the type of the result (a list of types with ``multiple_results``) for types of operands. Returns it."""
+        return self._define("abstract_eval", rule)
+
+    def _define(self, kind: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+        if self.operation is not None:
+            raise TypeError(f"{self.name} has its rules: they are methods of {self.operation.__qualname__}")
+        self.rules[kind] = rule
+        return rule
+
+    @property
+    def impl(self) -> Callable[..., Any]:
+        """How the operation runs outside of any trace."""
+        return self.rules.get("impl", self.bind)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return self.name
@@ -40,6 +113,21 @@ class Operation:
     primitive: ClassVar[Primitive]
     #: Set by operations that hold programs: how to split themselves into a part without tangents and a linear part.
     linearize_rule: ClassVar[Callable[..., Any] | None] = None
+    #: Whether the operation holds a program or a function. Interpreters that tell equations apart look inside.
+    composite: ClassVar[bool] = False
+    #: Set by operations that only say something about a function: the function itself, of the operands.
+    expand: ClassVar[Callable[..., list[Any]] | None] = None
+    #: Set by operations that hold a Python function until somebody needs its program: binds the operation that does.
+    stage_rule: ClassVar[Callable[..., list[Any]] | None] = None
+    #: Set by operations that hold programs: which results are needed -> the operation that gives these, which operands
+    #: it takes, and which results it gives (a loop may need more of them for itself). Others are needed whole.
+    dce_rule: ClassVar[Callable[..., tuple[Any, tuple[bool, ...], tuple[bool, ...]]] | None] = None
+    #: How Taylor series pass through: (degree, the operands' series, the results' known coefficients) -> the results'
+    #: coefficients of that degree, ``ZERO`` where there is none. A series is indexed by degree, [0] is the value.
+    #: None: from ``jvp``, as the differential equation that it is.
+    taylor_rule: ClassVar[Callable[..., list[Any]] | None] = None
+    #: The same for operations that hold programs: (values, coefficients of degree 1, 2, … of each) -> the results'.
+    taylor_program_rule: ClassVar[Callable[..., tuple[list[Any], list[list[Any]]]] | None] = None
     #: The results' types by the operands' types, for operations without parameters; None for the others.
     memo: ClassVar[dict[Any, list[ShapedArray]] | None] = None
 
@@ -54,7 +142,9 @@ class Operation:
         shadowed = [rule for rule in RULES if rule in inspect.get_annotations(cls)]
         if shadowed:
             raise TypeError(f"operation {name} has a parameter named like a rule: {', '.join(shadowed)}")
-        if name in _registry:
+        known = _registry.get(name)
+        again = known is not None and (known.__module__, known.__qualname__) == (cls.__module__, cls.__qualname__)
+        if known is not None and not again:  # the same class again: a notebook's cell that was run a second time
             raise TypeError(f"two operations are named {name}")
         cls.name = name
         cls.primitive = Primitive(name, cls)
@@ -75,6 +165,16 @@ class Operation:
     def bodies(self) -> Sequence[Any]:
         """The programs that the operation holds (``ClosedJaxpr``), in order."""
         return ()
+
+    def whole(self) -> Any:
+        """The program that the operation runs when it stands alone, for one that is nothing but a program; else
+        None.
+        """
+        return None
+
+    def dependence(self, operands: Sequence[bool]) -> list[bool] | None:
+        """Which results depend on the marked operands; None where all results depend on all operands."""
+        return None
 
     def result_types(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
         """What :meth:`abstract_eval` says, remembered for operations without parameters."""

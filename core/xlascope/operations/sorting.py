@@ -12,8 +12,9 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind
-from ..xla.builder import attribute
+from ..xla.builder import attribute, integers
 from . import indexing, shapes
+from .families import pushed, require_kind
 from .values import aval
 
 
@@ -26,6 +27,8 @@ class Sort(Operation, name="sort"):
     dimension: int
     is_stable: bool
     num_keys: int
+
+    taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         if len({x.shape for x in operands}) != 1:
@@ -46,7 +49,7 @@ class Sort(Operation, name="sort"):
         )
         scalars = [shaped((), x.dtype) for x in builder.in_avals]
         pairs = [scalar for scalar in scalars for _ in (0, 1)]
-        builder.fill_regions(made, pairs, lambda *values: [self._before(builder, values, scalars)])
+        builder.fill_region(made, pairs, lambda *values: [self._before(builder, values, scalars)])
         return list(made.results)
 
     def _before(self, builder: Any, values: Sequence[Any], scalars: Sequence[ShapedArray]) -> Any:
@@ -107,6 +110,60 @@ def _along(x: Any, order: Any, axis: int) -> Any:
     numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), rest, rest)
     indices = shapes.expand_dims(order, (len(shape),))
     return indexing.gather(x, indices, numbers, (1,) * len(shape))
+
+
+class TopK(Operation, name="top_k"):
+    """The k largest elements along an axis, the largest first, and their positions; NaN counts as the largest."""
+
+    k: int
+    axis: int
+
+    taylor_rule = pushed
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        require_kind(self.name, x.dtype, "bif")
+        if not 0 <= self.axis < x.ndim:
+            raise ValueError(f"top_k along axis {self.axis} of shape {x.shape}, which has {x.ndim} axes")
+        if not 0 <= self.k <= x.shape[self.axis]:
+            raise ValueError(f"top_k of {self.k} elements along axis {self.axis} of shape {x.shape}")
+        shape = (*x.shape[: self.axis], self.k, *x.shape[self.axis + 1 :])
+        return [shaped(shape, x.dtype, x.weak_type), shaped(shape, np.dtype("int32"))]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x,), (aval_x,), outs = operands, builder.in_avals, builder.out_avals
+        if not outs[0].size:
+            return [builder.constant(0, out) for out in outs]
+        last = aval_x.ndim - 1
+        k = {"k": attribute(f"{self.k} : i64")}
+        if self.axis == last:
+            return list(builder.operation("chlo.top_k", [x], k).results)
+        there = [axis for axis in range(aval_x.ndim) if axis != self.axis] + [self.axis]
+        back = [int(axis) for axis in np.argsort(there)]
+
+        def turned(value: Any, aval_: ShapedArray, order: Sequence[int]) -> Any:
+            result = shaped(tuple(aval_.shape[axis] for axis in order), aval_.dtype)
+            return builder.emit1("stablehlo.transpose", [value], result, {"permutation": integers(order)})
+
+        moved = [shaped(tuple(out.shape[axis] for axis in there), out.dtype) for out in outs]
+        found = builder.operation("chlo.top_k", [turned(x, aval_x, there)], k, moved).results
+        return [turned(y, aval_, back) for y, aval_ in zip(found, moved, strict=True)]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (t,) = primals, tangents
+        values, places = bind(self, x)
+        return [values, places], [ZERO if t is ZERO else _along(t, places, self.axis), ZERO]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        return bind(TopK(self.k, self.axis + 1), shapes.moveaxis(x, axis, 0)), [0, 0]
+
+
+def top_k(operand: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
+    """The ``k`` largest elements along an axis, the largest first, and their positions."""
+    rank = len(aval(operand).shape)
+    values, places = bind(TopK(int(k), axis + rank if axis < 0 else axis), operand)
+    return values, places
 
 
 def sort(operands: Sequence[Any], dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> list[Any]:

@@ -4,13 +4,16 @@ The lowering names the operations of equation 4 in a body ``e4/dot_general``, re
 body ``jit(update)/e12/jit(loss)``. When XLA inlines the call, at every call site, it puts the call's name in front:
 ``jit(update)/e12/jit(loss)/e4/dot_general``. It leaves that out where the name begins with the call's already,
 so what stands for the callee (``jit(loss)``) is a name that no other function of the module has.
+
+Of an equation that holds several bodies (a cond's branches) those after the first are told apart by their number:
+``b1/e4/add`` is equation 4 in the second body, whose path ends in ``1.4``.
 """
 
 from __future__ import annotations
 
 import re
 
-_INDEX = re.compile(r"e(\d+)")
+_SEGMENT = re.compile(r"([be])(\d+)")
 
 
 def equation_path(name: str) -> str | None:
@@ -18,8 +21,31 @@ def equation_path(name: str) -> str | None:
 
     >>> equation_path("jit(update)/e12/jit(loss)/e4/dot_general")
     '12/4'
+    >>> equation_path("jit(update)/e12/jit(branch)/b1/e4/dot_general")
+    '12/1.4'
     >>> equation_path("jit(update)/copy") is None
     True
     """
-    found = (_INDEX.fullmatch(segment) for segment in name.split("/"))
-    return "/".join(match[1] for match in found if match) or None
+    path: list[str] = []
+    body = ""
+    for segment in name.split("/"):
+        found = _SEGMENT.fullmatch(segment)
+        if found is None:
+            continue
+        kind, number = found.groups()
+        if kind == "b":
+            body = f"{number}."
+        else:
+            path.append(body + number)
+            body = ""
+    return "/".join(path) or None
+
+
+def inner_path(path: str, body: int, index: int) -> str:
+    """The path of equation ``index`` in body number ``body`` of the equation at ``path`` (``""`` for the program).
+
+    >>> inner_path("12", 1, 4)
+    '12/1.4'
+    """
+    own = f"{body}.{index}" if body else str(index)
+    return f"{path}/{own}" if path else own

@@ -3,7 +3,8 @@
 Names of variables are unique in the whole program, bodies included, so an equation's operand is
 a variable when its text is a key of the ``variables`` of an enclosing :class:`Jaxpr`, and a literal
 otherwise. The ``path`` of an equation is its identity everywhere (StableHLO locations, HLO metadata,
-profiles, pictures): the equation indices from the outermost program, joined by ``/``.
+profiles, pictures): the equation indices from the outermost program, joined by ``/``; where an equation
+holds several bodies, an index in a later body has the body's number in front (``3/1.0``).
 """
 
 from __future__ import annotations

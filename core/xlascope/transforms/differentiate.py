@@ -12,16 +12,18 @@ from typing import Any
 
 from ..dtypes import is_differentiable
 from ..ir.atoms import origin_of
-from ..ir.avals import ShapedArray, strengthened
+from ..ir.avals import ShapedArray, shaped, strengthened
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..operations.shapes import BroadcastInDim, zeros_of
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_frame
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.dispatch import run
+from .dce import results_depending
 from .evaluate import evaluate
 
 
@@ -73,16 +75,51 @@ class LinearTrace:
                 break
         else:
             return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
+        if operation.composite:
+            return self._bind_composite(operation, operands)
         types = tuple([x.aval if x.__class__ is LinearTracer else aval_of(x) for x in operands])
+        return self.record(operation, operands, operation.result_types(types))
+
+    def record(self, operation: Operation, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
+        """Record an operation with results of those types, all of which count as tangents."""
         outputs = []
-        for aval in operation.result_types(types):
+        for aval in avals:
             out = _new(LinearTracer)
             out.aval = aval
             out._trace = self
             outputs.append(out)
-        origin = STATE.origin or Origin("forward", None, *user_frame(2))
-        self.equations.append((operation, operands, outputs, origin.code, origin.lasti, origin))
+        origin = STATE.origin or Origin("forward", None, *user_frame(3))
+        self.equations.append((operation, operands, outputs, origin.code, origin.lasti, origin))  # type: ignore[arg-type]
         return outputs
+
+    def _bind_composite(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
+        """Record an operation that holds a program; results that no tangent reaches are computed outside."""
+        if operation.expand is not None:
+            previous = STATE.trace
+            STATE.trace = self
+            try:
+                expanded: list[Any] = operation.expand(*operands)
+                return expanded
+            finally:
+                STATE.trace = previous
+        marks = [x.__class__ is LinearTracer and x._trace is self for x in operands]
+        avals = operation.abstract_eval([aval_of(x) for x in operands])
+        reached = results_depending(operation, marks, len(avals))
+        recorded = self.record(operation, operands, avals)
+        if all(reached):
+            return recorded
+        assert operation.dce_rule is not None
+        known, kept, given = operation.dce_rule(tuple(not r for r in reached))
+        inputs = [x for x, keep in zip(operands, kept, strict=True) if keep]
+        values = iter(run(known, inputs) if self.parent is None else self.parent.bind(known, inputs))
+        found = [next(values) if g else None for g in given]
+        return [y if r else value for y, r, value in zip(recorded, reached, found, strict=True)]
+
+    def zeros(self, aval: ShapedArray) -> LinearTracer:
+        """A tangent of zeros that the recorded program makes itself."""
+        zero = Literal(aval.dtype.type(0), shaped((), aval.dtype))
+        made: LinearTracer = self.record(BroadcastInDim(aval.shape, ()), [zero], [aval])[0]
+        return made
 
     def forward_of(self) -> list[Any]:
         """For each equation, the forward value that it belongs to."""
@@ -145,8 +182,13 @@ def _innermost(value: Any) -> Any:
 def jvp(
     function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """The flat results of a flat function and their tangents (ZERO where nothing moves)."""
-    trace = JVPTrace(STATE.trace)
+    """The flat results of a flat function and their tangents (ZERO where nothing moves).
+
+    While a linear program is being recorded (a rule is differentiating a function by hand), the tangents are its
+    variables: what does not touch them must not be recorded.
+    """
+    current = STATE.trace
+    trace = JVPTrace(current.parent, current) if current.__class__ is LinearTrace else JVPTrace(current)
     return _run(trace, function, primals, tangents)
 
 
@@ -176,7 +218,13 @@ class LinearProgram:
     def __init__(self, recorder: LinearTrace, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.recorder = recorder
         self.inputs = inputs
-        self.outputs = outputs
+        self.outputs = list(outputs)
+
+    def force(self, avals: Sequence[ShapedArray], forced: Sequence[bool]) -> None:
+        """Let the marked outputs be recorded zeros where nothing moves them."""
+        for i, (aval, wanted) in enumerate(zip(avals, forced, strict=True)):
+            if self.outputs[i] is ZERO and wanted and is_differentiable(aval.dtype):
+                self.outputs[i] = self.recorder.zeros(strengthened(aval))
 
     def program(self) -> tuple[ClosedJaxpr, list[Any]]:
         """The recording as a program of (residuals, tangents that move), and the residuals."""
@@ -203,7 +251,7 @@ class LinearProgram:
             operation, operands, results, code, lasti, origin = equation
             origin = Origin("tangent", forward, code, lasti) if origin is None or origin.role == "forward" else origin
             raw.append((operation, [operand(x) for x in operands], [new(x) for x in results], code, lasti, origin))  # type: ignore[arg-type]
-        outputs = [variables[id(x)] for x in self.outputs if x is not ZERO]
+        outputs = [operand(x) for x in self.outputs if x is not ZERO]
         invars = [v for _, v in residuals.values()] + inputs
         return ClosedJaxpr(Jaxpr((), invars, outputs, raw)), [x for x, _ in residuals.values()]
 
@@ -224,9 +272,14 @@ def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any]) ->
 # Programs -----------------------------------------------------------------------------------------------------------
 
 
-def jvp_program(program: ClosedJaxpr, moving: tuple[bool, ...]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """A program of (operands, tangents of the moving ones) to (results, tangents of those that move); and which do."""
-    key = ("jvp", moving)
+def jvp_program(
+    program: ClosedJaxpr, moving: tuple[bool, ...], forced: tuple[bool, ...] | None = None
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """A program of (operands, tangents of the moving ones) to (results, tangents of those that move); and which do.
+
+    Results marked in ``forced`` get a tangent, of zeros where nothing moves them.
+    """
+    key = ("jvp", moving, forced)
     found = program.derived.get(key)
     if found is None:
         out_moving: list[bool] = []
@@ -236,6 +289,8 @@ def jvp_program(program: ClosedJaxpr, moving: tuple[bool, ...]) -> tuple[ClosedJ
             given = iter(arguments[count:])
             tangents = [next(given) if m else ZERO for m in moving]
             results, moved = jvp(lambda *xs: evaluate(program, *xs), arguments[:count], tangents)
+            if forced is not None:
+                moved = instantiated(moved, program.out_avals, forced)
             out_moving[:] = [t is not ZERO for t in moved]
             return [*results, *(t for t in moved if t is not ZERO)]
 
@@ -245,6 +300,17 @@ def jvp_program(program: ClosedJaxpr, moving: tuple[bool, ...]) -> tuple[ClosedJ
         )
         found = program.derived[key] = (made, tuple(out_moving))
     return found
+
+
+def instantiated(
+    tangents: Sequence[Any], avals: Sequence[ShapedArray], forced: Sequence[bool] | None = None
+) -> list[Any]:
+    """Tangents or cotangents, with arrays of zeros for those that are ZERO (where ``forced``, if that is given)."""
+    wanted = [True] * len(avals) if forced is None else forced
+    return [
+        zeros_of(strengthened(aval)) if t is ZERO and force and is_differentiable(aval.dtype) else t
+        for t, aval, force in zip(tangents, avals, wanted, strict=True)
+    ]
 
 
 class SplitProgram:
@@ -264,16 +330,21 @@ class SplitProgram:
         self.out_moving = tuple(out_moving)
 
 
-def linearize_program(program: ClosedJaxpr, moving: tuple[bool, ...]) -> SplitProgram:
-    """Split a program for reverse mode, for operands of which those marked move."""
-    key = ("linearize", moving)
+def linearize_program(
+    program: ClosedJaxpr, moving: tuple[bool, ...], forced: tuple[bool, ...] | None = None
+) -> SplitProgram:
+    """Split a program for reverse mode, for operands of which those marked move.
+
+    Results marked in ``forced`` get a tangent, of zeros where nothing moves them.
+    """
+    key = ("linearize", moving, forced)
     found = program.derived.get(key)
     if found is None:
-        found = program.derived[key] = _split(program, moving)
+        found = program.derived[key] = _split(program, moving, forced)
     return found
 
 
-def _split(program: ClosedJaxpr, moving: tuple[bool, ...]) -> SplitProgram:
+def _split(program: ClosedJaxpr, moving: tuple[bool, ...], forced: tuple[bool, ...] | None) -> SplitProgram:
     kept: dict[str, Any] = {}
 
     def forward(*operands: Any) -> list[Any]:
@@ -282,6 +353,8 @@ def _split(program: ClosedJaxpr, moving: tuple[bool, ...]) -> SplitProgram:
             return evaluate(program, *(next(rest) if m else x for x, m in zip(operands, moving, strict=True)))
 
         results, recording = linearize(moved_only, [x for x, m in zip(operands, moving, strict=True) if m])
+        if forced is not None:
+            recording.force(program.out_avals, forced)
         linear, residuals = recording.program()
         linear.jaxpr.name = program.name
         places = {id(x): i for i, x in enumerate(operands)}

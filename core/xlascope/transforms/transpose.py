@@ -12,7 +12,7 @@ from ..operations.shapes import ADD_ANY
 from ..trace.bind import bind1
 from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
-from .differentiate import LinearTrace, LinearTracer
+from .differentiate import LinearTrace, LinearTracer, instantiated
 from .evaluate import evaluate
 
 
@@ -50,40 +50,53 @@ def backward(
     return [ZERO if x is ZERO else arrived.get(id(x), ZERO) for x in inputs]
 
 
+def transposed(program: ClosedJaxpr, operands: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """Cotangents of the operands of a program that are :class:`LinearInput`, in order, for cotangents of its results.
+
+    Any of them may be ZERO. What the program computes from the other operands is computed again.
+    """
+    recorder = LinearTrace(STATE.trace)
+    given = [LinearTracer(x.aval, recorder) if x.__class__ is LinearInput else x for x in operands]
+    previous = STATE.trace
+    try:
+        STATE.trace = recorder
+        results = evaluate(program, *given)
+    finally:
+        STATE.trace = previous
+        recorder.alive = False
+    outputs = [y if y.__class__ is LinearTracer and y._trace is recorder else ZERO for y in results]
+    inputs = [x for x in given if x.__class__ is LinearTracer and x._trace is recorder]
+    return backward(recorder, inputs, outputs, cotangents)
+
+
 def transpose_program(
-    program: ClosedJaxpr, linear: tuple[bool, ...], arriving: tuple[bool, ...]
+    program: ClosedJaxpr, linear: tuple[bool, ...], arriving: tuple[bool, ...], forced: tuple[bool, ...] | None = None
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """A program of (operands that are not linear, arriving cotangents) to cotangents of the linear operands; and
     which get one.
+
+    Linear operands marked in ``forced`` get one in any case, of zeros where none arrives.
     """
-    key = ("transpose", linear, arriving)
+    key = ("transpose", linear, arriving, forced)
     found = program.derived.get(key)
     if found is None:
         moved: list[bool] = []
+        in_avals = program.in_avals
+        linear_avals = [aval for aval, is_linear in zip(in_avals, linear, strict=True) if is_linear]
 
-        def transposed(*arguments: Any) -> list[Any]:
+        def backward_pass(*arguments: Any) -> list[Any]:
             rest = iter(arguments)
-            recorder = LinearTrace(STATE.trace)
-            avals = program.in_avals
             operands = [
-                LinearTracer(aval, recorder) if is_linear else next(rest)
-                for aval, is_linear in zip(avals, linear, strict=True)
+                linear_input(aval) if is_linear else next(rest)
+                for aval, is_linear in zip(in_avals, linear, strict=True)
             ]
-            previous = STATE.trace
-            try:
-                STATE.trace = recorder
-                results = evaluate(program, *operands)
-            finally:
-                STATE.trace = previous
-                recorder.alive = False
-            outputs = [y if y.__class__ is LinearTracer and y._trace is recorder else ZERO for y in results]
-            cotangents = [next(rest) if there else ZERO for there in arriving]
-            inputs = [x for x, is_linear in zip(operands, linear, strict=True) if is_linear]
-            received = backward(recorder, inputs, outputs, cotangents)
+            received = transposed(program, operands, [next(rest) if there else ZERO for there in arriving])
+            if forced is not None:
+                received = instantiated(received, linear_avals, forced)
             moved[:] = [ct is not ZERO for ct in received]
             return [ct for ct in received if ct is not ZERO]
 
-        avals = [aval for aval, is_linear in zip(program.in_avals, linear, strict=True) if not is_linear]
+        avals = [aval for aval, is_linear in zip(in_avals, linear, strict=True) if not is_linear]
         avals += [aval for aval, there in zip(program.out_avals, arriving, strict=True) if there]
-        found = program.derived[key] = (stage(transposed, avals, program.name), tuple(moved))
+        found = program.derived[key] = (stage(backward_pass, avals, program.name), tuple(moved))
     return found

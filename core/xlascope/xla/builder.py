@@ -97,8 +97,8 @@ class Builder:
         """The types of the current equation's results."""
         return [v.aval for v in self.outputs]
 
-    def call_body(self, body: Any, operands: Sequence[Any]) -> list[Any]:
-        """Call a program that the current equation holds."""
+    def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
+        """Call a program that the current equation holds, the ``index``-th of them."""
         raise NotImplementedError
 
     def emit(self, name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
@@ -185,12 +185,39 @@ class Builder:
             found = self._spread[key] = self.broadcast(value, shaped(shape, x.aval.dtype))
         return found
 
-    def fill_regions(self, operation: Any, arguments: Sequence[ShapedArray], write: Callable[..., list[Any]]) -> None:
-        """Give an operation's first region one block with those arguments, ended by what ``write(*arguments)``
-        returns.
-        """
+    def compare(self, direction: str, x: Any, y: Any) -> Any:
+        """The truth value of a comparison (``LT``, ``EQ`` …) of two scalars."""
+        attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
+        return self.emit1("stablehlo.compare", [x, y], shaped((), np.dtype(np.bool_)), attributes)
+
+    def slice_leading(self, whole: Any, index: Any, aval: ShapedArray) -> Any:
+        """The slice of type ``aval`` (an axis less than ``whole``) at an index along the leading axis."""
+        sizes = (1, *aval.shape)
+        starts = [index, *[self.constant(0, shaped((), np.dtype(np.int32)))] * len(aval.shape)]
+        part = self.emit1(
+            "stablehlo.dynamic_slice",
+            [whole, *starts],
+            shaped(sizes, aval.dtype),
+            {"slice_sizes": integers(sizes)},
+        )
+        return self.emit1("stablehlo.reshape", [part], aval)
+
+    def update_leading(self, whole: Any, part: Any, index: Any, aval: ShapedArray) -> Any:
+        """``whole``, of type ``aval``, with the slice at an index along the leading axis replaced by ``part``."""
+        starts = [index, *[self.constant(0, shaped((), np.dtype(np.int32)))] * (len(aval.shape) - 1)]
+        slice_ = self.emit1("stablehlo.reshape", [part], shaped((1, *aval.shape[1:]), aval.dtype))
+        return self.emit1("stablehlo.dynamic_update_slice", [whole, slice_, *starts], aval)
+
+    def fill_region(
+        self,
+        operation: Any,
+        arguments: Sequence[ShapedArray],
+        write: Callable[..., list[Any]],
+        index: int = 0,
+    ) -> None:
+        """Give a region of an operation one block with those arguments, ended by what ``write(*arguments)`` returns."""
         types = [tensor_type(aval) for aval in arguments]
-        block = operation.regions[0].blocks.append(*types, arg_locs=[self.location] * len(types))
+        block = operation.regions[index].blocks.append(*types, arg_locs=[self.location] * len(types))
         outside = self.insertion
         self.insertion = ir.InsertionPoint(block)
         _create("stablehlo.return", operands=write(*block.arguments), loc=self.location, ip=self.insertion)

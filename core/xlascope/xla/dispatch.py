@@ -183,7 +183,12 @@ def run1(operation: Operation, operands: Sequence[Any]) -> Any:
 
 
 def _function_of(operation: Operation) -> Any:
-    """The compiled form of an operation; one that holds a program keeps it with the program, and lives as long."""
+    """The compiled form of an operation; one that holds a program keeps it with the program, and lives as long.
+
+    One that holds a Python function runs it.
+    """
+    if operation.stage_rule is not None:
+        return operation.expand
     cache: Any = _eager if operation.holder is None else operation.holder.derived
     found = cache.get(operation)
     if found is None:
@@ -237,8 +242,9 @@ set_tracer_class = _jax.set_tracer_class
 
 
 def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
-    if operation.holder is not None:
-        return operation.holder
+    whole = operation.whole()
+    if whole is not None:
+        return whole
     invars = [Var(aval) for aval in avals]
     outvars = [Var(aval) for aval in operation.abstract_eval(avals)]
     raw = [(operation, invars, outvars, None, -1, None)]

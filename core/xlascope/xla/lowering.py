@@ -74,7 +74,7 @@ class _ModuleLowering:
         self.module = module
         self.platform = platform
         self.symbols: set[str] = {"main"}
-        self.bodies: dict[int, str] = {}
+        self.bodies: dict[tuple[int, int], str] = {}
         self.lines: dict[tuple[int, int], Any] = {}
         self.operations = 0
 
@@ -121,12 +121,15 @@ class _ModuleLowering:
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
 
-    def call(self, body: ClosedJaxpr, operands: Sequence[Any], at: str, line: tuple[Any, int]) -> list[Any]:
-        """Call a body, writing it as a function at its first call."""
-        symbol = self.bodies.get(id(body))
+    def call(
+        self, body: ClosedJaxpr, operands: Sequence[Any], at: str, line: tuple[Any, int], index: int, insertion: Any
+    ) -> list[Any]:
+        """Call a body, the ``index``-th of its equation, writing it as a function at its first call."""
+        symbol = self.bodies.get((id(body), index))
         if symbol is None:
-            symbol = self.bodies[id(body)] = self._fresh(body.name or "body")
-            self.function(symbol, body.jaxpr.invars, body.jaxpr, "", public=False)
+            symbol = self.bodies[id(body), index] = self._fresh(body.name or "body")
+            prefix = f"b{index}/" if index else ""
+            self.function(symbol, body.jaxpr.invars, body.jaxpr, prefix, public=False)
         results = [tensor_type(aval) for aval in body.out_avals]
         made = ir.Operation.create(
             "func.call",
@@ -134,6 +137,7 @@ class _ModuleLowering:
             operands=operands,
             attributes={"callee": ir.FlatSymbolRefAttr.get(symbol)},
             loc=ir.Location.name(f"{at}/jit({symbol})", self.line(*line)),
+            ip=insertion,
         )
         return list(made.results)
 
@@ -171,6 +175,7 @@ class _FunctionBuilder(Builder):
         self.index = 0
         self.equation: Any = None
 
-    def call_body(self, body: Any, operands: Sequence[Any]) -> list[Any]:
+    def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         _, _, _, code, lasti, _ = self.equation
-        return self.lowering.call(body, operands, f"{self.prefix}e{self.index}", (code, lasti))
+        at = f"{self.prefix}e{self.index}"
+        return self.lowering.call(body, operands, at, (code, lasti), index, self.insertion)

@@ -1,0 +1,176 @@
+"""From a user's function to a program that an operation can hold: flat, typed, with what it closes over in front."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import tree
+from ..ir.avals import ShapedArray, shaped, strengthened
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
+from ..operations.elementwise import convert_element_type
+from ..operations.values import PYTHON_SCALARS, typed_scalar
+from ..trace.jaxpr_trace import stage
+from ..trace.source import user_line, where_text
+from ..trace.tracer import Tracer
+from ..trace.values import aval_of, not_an_array
+from .call import without_constants
+from .jit import check_results, settings_of_trace
+
+
+class Body(NamedTuple):
+    """A program, the values that it closes over, and the structure of its results."""
+
+    program: ClosedJaxpr
+    structure: Any
+
+    @property
+    def consts(self) -> list[Any]:
+        """The values that the function closes over: leading operands of :attr:`opened`."""
+        return self.program.consts
+
+    @property
+    def opened(self) -> ClosedJaxpr:
+        """The program with what it closes over as leading operands."""
+        return without_constants(self.program)
+
+
+_bodies: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Body]] = weakref.WeakKeyDictionary()
+
+
+def name_of(function: Any) -> str:
+    """The name of a function, or of the class of another callable."""
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def body_of(function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray]) -> Body:
+    """The program of a function for arguments of that structure and those types.
+
+    It is kept with the function, so that a loop that is run again is not traced and compiled again; a callable of ours
+    around a user's function says which in ``user_function``.
+    """
+    key = (type(function), structure, tuple(avals), settings_of_trace())
+    kept = _kept(getattr(function, "user_function", function))
+    found = kept.get(key)
+    if found is None:
+        found = _staged(function, structure, avals)
+        if not any(isinstance(c, Tracer) for c in found.consts):
+            kept[key] = found
+    return found
+
+
+def _kept(function: Callable[..., Any]) -> dict[Any, Body]:
+    try:
+        return _bodies.setdefault(function, {})
+    except TypeError:  # a callable that cannot be weakly referenced or hashed is traced each time
+        return {}
+
+
+def _staged(function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray]) -> Body:
+    structures: list[Any] = []
+
+    def flat(*operands: Any) -> list[Any]:
+        results, out = tree.flatten(function(*structure.unflatten(operands)))
+        structures.append(out)
+        return check_results(name_of(function), results, out)
+
+    program = stage(flat, avals, name_of(function))
+    return Body(program, structures[0])
+
+
+def operand_aval(what: str, x: Any) -> ShapedArray:
+    """The type of an operand; raises TypeError saying what it is when it is no array."""
+    try:
+        return aval_of(x)
+    except TypeError:
+        raise not_an_array(x, what) from None
+
+
+def converted(program: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """The program with results of those types, which differ from its own only in being weak or not."""
+    if program.out_avals == list(wanted):
+        return program
+    key = ("converted", tuple(wanted))
+    found = program.derived.get(key)
+    if found is None:
+        jaxpr = program.jaxpr
+        raw, outvars = list(jaxpr.raw), list(jaxpr.outvars)
+        for i, (x, aval) in enumerate(zip(jaxpr.outvars, wanted, strict=True)):
+            if x.aval is not aval:
+                made = stage(lambda y, aval=aval: [as_type(y, aval)], [x.aval])  # type: ignore[misc]
+                ((operation, _, outputs, *rest),) = made.jaxpr.raw
+                raw.append((operation, [x], outputs, *rest))
+                outvars[i] = outputs[0]
+        opened = Jaxpr(jaxpr.constvars, jaxpr.invars, outvars, raw, jaxpr.name, lambda: jaxpr.argument_names)
+        found = program.derived[key] = ClosedJaxpr(opened, program.consts)
+    return found
+
+
+def as_type(x: Any, aval: ShapedArray) -> Any:
+    """An operand as a value of that dtype, weak or not."""
+    if x.__class__ in PYTHON_SCALARS and not aval.weak_type:
+        return typed_scalar(x, aval.dtype)
+    own = aval_of(x)
+    if own.dtype == aval.dtype and own.weak_type == aval.weak_type:
+        return x
+    return convert_element_type(x, aval.dtype, aval.weak_type)
+
+
+def joined(first: ShapedArray, second: ShapedArray) -> ShapedArray:
+    """The type of a value that may have either of two types that differ only in being weak."""
+    return first if first is second else strengthened(first)
+
+
+def permuted(program: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
+    """The program with its operands and results in another order; those that are not named are left out."""
+    key = ("permuted", tuple(operands), tuple(results))
+    found = program.derived.get(key)
+    if found is None:
+        jaxpr = program.jaxpr
+        invars = [jaxpr.invars[i] for i in operands]
+        outvars = [jaxpr.outvars[i] for i in results]
+        found = program.derived[key] = ClosedJaxpr(Jaxpr((), invars, outvars, jaxpr.raw, jaxpr.name))
+    return found
+
+
+def padded(program: ClosedJaxpr, consts: Sequence[Any], everything: Sequence[Any]) -> ClosedJaxpr:
+    """A program whose leading operands stand for ``consts``, with ones for all of ``everything`` instead."""
+    key = ("padded", tuple(id(c) for c in everything))
+    found = program.derived.get(key)
+    if found is None:
+        jaxpr = program.jaxpr
+        own = {id(c): v for c, v in zip(consts, jaxpr.invars, strict=False)}
+        leading = [own.get(id(c)) or Var(aval_of(c)) for c in everything]
+        rest = jaxpr.invars[len(consts) :]
+        made = ClosedJaxpr(Jaxpr((), [*leading, *rest], jaxpr.outvars, jaxpr.raw, jaxpr.name))
+        found = program.derived[key] = made, everything  # an id must not be given out again while it is a key
+    return found[0]
+
+
+def without_axis(aval: ShapedArray) -> ShapedArray:
+    """The type of one slice along the leading axis."""
+    return shaped(aval.shape[1:], aval.dtype, aval.weak_type)
+
+
+def stacked(aval: ShapedArray, length: int) -> ShapedArray:
+    """The type of ``length`` values along a new leading axis."""
+    return shaped((length, *aval.shape), aval.dtype, aval.weak_type)
+
+
+def check_same_structure(what: str, first: Any, second: Any) -> None:
+    """Raise TypeError unless two structures are equal; ``what`` says what they are of."""
+    if first != second:
+        raise TypeError(f"{what}, but their structures are {first} and {second}{where_text(user_line())}")
+
+
+def differing(
+    structure: Any, first: Sequence[ShapedArray], second: Sequence[ShapedArray], name: str, words: tuple[str, str]
+) -> str:
+    """What differs between two lists of types, leaf by leaf: nothing where they agree up to being weak."""
+    paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(structure.unflatten(range(structure.num_leaves)))]
+    return "; ".join(
+        f"{name}{path} {words[0]} {a.str_short()} and {words[1]} {b.str_short()}"
+        for path, a, b in zip(paths, first, second, strict=True)
+        if strengthened(a) is not strengthened(b)
+    )

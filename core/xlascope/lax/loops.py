@@ -1,0 +1,138 @@
+"""Loops made of others: map, one slice after the other, and associative_scan, all prefixes at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import tree
+from ..api import vmap
+from ..control.bodies import name_of, operand_aval
+from ..control.loops import scan
+from ..operations import shapes
+from ..trace.source import user_line, where_text
+from ..trace.values import aval_of
+
+
+class _Mapped:
+    """A function as the body of a scan that carries nothing."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.user_function = function
+        self.__name__ = name_of(function)
+
+    def __call__(self, carry: None, x: Any) -> tuple[None, Any]:
+        return None, self.user_function(x)
+
+
+class _MappedBatch(_Mapped):
+    """A function of one slice as the body of a scan over batches of slices."""
+
+    def __call__(self, carry: None, x: Any) -> tuple[None, Any]:
+        return None, vmap(self.user_function)(x)
+
+
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """``f`` of each slice of ``xs`` along its leading axis, one after the other, stacked.
+
+    With ``batch_size``, that many at once (vectorized) in each step: between a loop and :func:`xlascope.vmap` in both
+    time and memory. Raises ValueError where the leading axes have different sizes.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.lax.map(lambda x: x * x, jnp.arange(3.0)))
+    [0. 1. 4.]
+    """
+    if batch_size is None:
+        return scan(_Mapped(f), None, xs)[1]
+    if batch_size < 1:
+        raise ValueError(f"lax.map takes a positive batch_size, got {batch_size}{where_text(user_line())}")
+    leaves, structure = tree.flatten(xs)
+    sizes = {operand_aval("an operand of lax.map", x).shape[:1] for x in leaves}
+    if len(sizes) != 1 or () in sizes:
+        raise ValueError(
+            f"lax.map takes arrays with leading axes of one size, got {sorted(sizes)}{where_text(user_line())}"
+        )
+    ((size,),) = sizes
+    rounds, rest = divmod(size, batch_size)
+    if not rounds:
+        return vmap(f)(xs)
+    whole = [
+        shapes.reshape(part, (rounds, batch_size, *aval_of(x).shape[1:]))
+        for x in leaves
+        for part in [shapes.slice_in_dim(x, 0, rounds * batch_size, 0)]
+    ]
+    _, stacked = scan(_MappedBatch(f), None, structure.unflatten(whole))
+    joined = tree.map(lambda y: shapes.reshape(y, (rounds * batch_size, *aval_of(y).shape[2:])), stacked)
+    if not rest:
+        return joined
+    last = vmap(f)(structure.unflatten([shapes.slice_in_dim(x, rounds * batch_size, size, 0) for x in leaves]))
+    return tree.map(lambda a, b: shapes.concatenate([a, b], 0), joined, last)
+
+
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All prefixes of an associative operation: element i of the result is ``fn`` of elements 0 to i.
+
+    ``fn`` takes two trees like ``elems`` and combines them elementwise along ``axis`` (all pairs at once). It is called
+    a logarithmic number of times, each on half as much (Blelloch, "Prefix Sums and Their Applications", 1990), so that
+    an accelerator can do it in parallel. Raises TypeError or ValueError where the operands do not fit.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.lax.associative_scan(jnp.add, jnp.arange(1, 5)))
+    [ 1  3  6 10]
+    """
+    if not callable(fn):
+        raise TypeError(f"associative_scan takes a function of two operands, got {fn!r}{where_text(user_line())}")
+    leaves, structure = tree.flatten(elems)
+    avals = [operand_aval("an operand of associative_scan", x) for x in leaves]
+    ranks = {a.ndim for a in avals}
+    if 0 in ranks or any(not -r <= axis < r for r in ranks):
+        raise ValueError(
+            f"associative_scan along axis {axis} of operands of ranks {sorted(ranks)}{where_text(user_line())}"
+        )
+    axes = [axis % a.ndim for a in avals]
+    sizes = {a.shape[i] for a, i in zip(avals, axes, strict=True)}
+    if len(sizes) > 1:
+        raise ValueError(
+            f"associative_scan takes operands of one size along axis {axis}, got {sorted(sizes)}"
+            + where_text(user_line())
+        )
+    xs = [shapes.rev(x, (i,)) for x, i in zip(leaves, axes, strict=True)] if reverse else leaves
+
+    def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+        return tree.leaves(fn(structure.unflatten(first), structure.unflatten(second)))
+
+    found = _prefixes(combine, xs, axes) if sizes and sizes != {0} else xs
+    if reverse:
+        found = [shapes.rev(y, (i,)) for y, i in zip(found, axes, strict=True)]
+    return structure.unflatten(found)
+
+
+def _prefixes(combine: Callable[..., list[Any]], xs: Sequence[Any], axes: Sequence[int]) -> list[Any]:
+    """Combine neighbours, find the prefixes of these pairs (at odd places), and from them those at even places."""
+    size = aval_of(xs[0]).shape[axes[0]]
+    if size < 2:
+        return list(xs)
+    odd = _prefixes(combine, combine(_every(xs, axes, 0, size - 1, 2), _every(xs, axes, 1, size, 2)), axes)
+    first = _every(xs, axes, 0, 1, 1)
+    if size == 2:
+        even = first
+    else:
+        before = odd if size % 2 else _every(odd, axes, 0, size // 2 - 1, 1)
+        rest = combine(before, _every(xs, axes, 2, size, 2))
+        even = [shapes.concatenate([a, b], i) for a, b, i in zip(first, rest, axes, strict=True)]
+    return [_interleaved(a, b, i) for a, b, i in zip(even, odd, axes, strict=True)]
+
+
+def _every(xs: Sequence[Any], axes: Sequence[int], start: int, stop: int, step: int) -> list[Any]:
+    return [shapes.slice_in_dim(x, start, stop, i, step) for x, i in zip(xs, axes, strict=True)]
+
+
+def _interleaved(even: Any, odd: Any, axis: int) -> Any:
+    """The elements of two arrays by turns; the first may have one more."""
+    shape = aval_of(odd).shape
+    size, extra = shape[axis], aval_of(even).shape[axis] - shape[axis]
+    pairs = shapes.concatenate(
+        [shapes.expand_dims(x, (axis + 1,)) for x in (shapes.slice_in_dim(even, 0, size, axis), odd)], axis + 1
+    )
+    joined = shapes.reshape(pairs, (*shape[:axis], 2 * size, *shape[axis + 1 :]))
+    return shapes.concatenate([joined, shapes.slice_in_dim(even, size, size + 1, axis)], axis) if extra else joined
