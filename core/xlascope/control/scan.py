@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..operations.families import is_linear, type_of
 from ..operations.shapes import ADD_ANY, mapped_in_front, moveaxis, zeros_of
 from ..trace.bind import bind, bind1
 from ..trace.jaxpr_trace import stage
-from ..transforms.batch import batch_program
+from ..transforms.batch import batch_program, batch_size
 from ..transforms.dce import (
     dce_program,
     dependence,
@@ -28,7 +28,6 @@ from ..transforms.differentiate import SplitProgram, instantiated, jvp_program, 
 from ..transforms.evaluate import evaluate
 from ..transforms.transpose import transpose_program
 from .bodies import permuted, stacked
-from .call import batch_size
 
 Marks = tuple[bool, ...]
 
@@ -161,16 +160,18 @@ class Scan(Operation, name="scan"):
 
     # Derivatives ----------------------------------------------------------------------------------------------------
 
-    def moving_carry(self, moving: Marks) -> Marks:
-        """Which parts of the carry move when the marked operands do."""
+    def moving_carry(self, moving: Marks, reached: Callable[[Marks], Sequence[bool]]) -> Marks:
+        """Which parts of the carry move when the marked operands do; ``reached`` says which results of a step do."""
         consts, carry, xs = self.split(moving)
         count = self.num_carry
-        return fixed_point(lambda marks: jvp_program(self.jaxpr, (*consts, *marks, *xs))[1][:count], tuple(carry))
+        return fixed_point(lambda marks: reached((*consts, *marks, *xs))[:count], tuple(carry))
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         consts, init, xs = self.split(primals)
         const_t, init_t, xs_t = self.split(tangents)
-        carry = self.moving_carry(tuple(t is not ZERO for t in tangents))
+        carry = self.moving_carry(
+            tuple(t is not ZERO for t in tangents), lambda marks: jvp_program(self.jaxpr, marks)[1]
+        )
         moving = (*(t is not ZERO for t in const_t), *carry, *(t is not ZERO for t in xs_t))
         forced = (*carry, *(False,) * (len(self.jaxpr.out_avals) - len(carry)))
         program, out_moving = jvp_program(self.jaxpr, moving, forced)
@@ -193,7 +194,9 @@ class Scan(Operation, name="scan"):
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run a scan that stacks what the tangents will need, and record the scan of the tangents."""
         const_t, init_t, xs_t = self.split(tangents)
-        carry = self.moving_carry(tuple(t is not ZERO for t in tangents))
+        carry = self.moving_carry(
+            tuple(t is not ZERO for t in tangents), lambda marks: linearize_program(self.jaxpr, marks).out_moving
+        )
         moving = (*(t is not ZERO for t in const_t), *carry, *(t is not ZERO for t in xs_t))
         forced = (*carry, *(False,) * (len(self.jaxpr.out_avals) - len(carry)))
         halves = _halves_of(self, moving, forced)

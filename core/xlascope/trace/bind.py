@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.avals import ShapedArray
-from ..ir.operation import Operation
+from ..ir.operation import Operation, Primitive
 from ..xla import arrays  # noqa: F401  (gives arrays their face)
 from ..xla.dispatch import run, run1, set_tracer_class, use_avals
 from .state import STATE
@@ -39,3 +39,6 @@ def bind1(operation: Operation, *operands: Any) -> Any:
     if trace is None:
         return run1(operation, operands)
     return trace.bind(operation, operands)[0]
+
+
+Primitive.binder = staticmethod(bind)

@@ -15,7 +15,7 @@ from ..ir.sources import is_library
 from ..runtime.boot import in_trace
 from ..xla.backend import ArrayImpl
 from .state import STATE
-from .tracer import Tracer, leaked_error
+from .tracer import Tracer, leaked_error, reaches
 from .values import aval_of, scalar_literal
 
 
@@ -78,6 +78,8 @@ class JaxprTrace:
             inputs = [x if x.__class__ is JaxprTracer and x._trace is self else self.lift(x) for x in operands]
             types = tuple([x.aval for x in inputs])
         memo = operation.memo
+        if memo is None and operation.stage_rule is not None:
+            return operation.stage_rule(self, operands)
         avals = (memo and memo.get(types)) or operation.result_types(types)
         outputs = []
         for aval in avals:
@@ -108,7 +110,7 @@ class JaxprTrace:
         if x.__class__ is Literal or (x.__class__ is JaxprTracer and x._trace is self):
             return x
         if isinstance(x, Tracer):
-            if not x._trace.alive:
+            if not x._trace.alive or not reaches(x._trace, self):
                 raise leaked_error(x)
             return self._constant(x)
         if isinstance(x, ArrayImpl) or (isinstance(x, np.ndarray) and x.ndim):

@@ -1,16 +1,24 @@
-"""What is current on this thread: the trace that operations go to, and the origin that new equations get."""
+"""What is current on this thread: the trace that operations go to, the origin of new equations, the named axes."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 from typing import Any
 
 from ..ir.jaxpr import Origin
+
+#: Named axes and their sizes, innermost last. A name that is bound again hides the one outside.
+Axes = tuple[tuple[Hashable, int], ...]
 
 
 class _State(threading.local):
     trace: Any = None
     origin: Origin | None = None
+    #: The named axes that a function may use where it is running.
+    axes: Axes = ()
+    #: The trace with a named axis that applies the rule of a composite operation; see ``transforms/batch.py``.
+    batch: Any = None
 
 
 STATE = _State()

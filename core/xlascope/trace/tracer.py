@@ -136,9 +136,26 @@ def _message(what: str, tracer: Tracer, fix: str) -> str:
 
 
 def leaked_error(value: Any) -> UnexpectedTracerError:
-    """The error for a tracer whose trace has ended."""
+    """The error for a tracer whose trace has ended, or does not reach the place where it is used."""
+    kind = value.aval.str_short()
+    if getattr(value._trace, "alive", False):
+        return UnexpectedTracerError(
+            f"a traced value of type {kind} was used outside of the transformation (grad, jvp, vmap) that it belongs to"
+            f"{where_text(user_line())}. Rules (of custom_jvp, custom_vjp and the like) run outside of the "
+            "transformation that applies them, so neither they nor functions passed to them may close over values that "
+            "it traces. Make such a value an argument; closure_convert can do it."
+        )
     return UnexpectedTracerError(
-        f"a traced value of type {value.aval.str_short()} was used after the function it belongs to had been traced. "
+        f"a traced value of type {kind} was used after the function it belongs to had been traced. "
         "It was probably stored in a global, an attribute or a list by a function under jit, grad or vmap. "
         "Return the value from the function instead of storing it."
     )
+
+
+def reaches(trace: Any, inner: Any) -> bool:
+    """Whether values of ``trace`` may be used in ``inner``: whether it is that trace or one around it."""
+    while inner is not None:
+        if inner is trace:
+            return True
+        inner = inner.parent
+    return False

@@ -1,0 +1,6 @@
+"""What is kept for derivatives and what is computed again, under JAX's module name."""
+
+from .control.policies import Offloadable, checkpoint_policies
+from .control.remat import checkpoint, checkpoint_name, remat
+
+__all__ = ["Offloadable", "checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]

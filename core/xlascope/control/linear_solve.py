@@ -1,0 +1,198 @@
+"""custom_linear_solve: the solution of a linear system by any means, with the derivatives that every solution has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import tree
+from ..ir.avals import ShapedArray
+from ..ir.jaxpr import ClosedJaxpr
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..operations.elementwise import neg
+from ..operations.families import is_linear, sum_tangents
+from ..operations.shapes import mapped_in_front
+from ..trace.bind import bind
+from ..trace.jaxpr_trace import stage
+from ..trace.source import user_line, where_text
+from ..transforms.batch import batch_program, batch_size
+from ..transforms.differentiate import instantiated, jvp
+from ..transforms.evaluate import evaluate
+from ..transforms.transpose import transpose_program
+from .bodies import check_same_structure, differing, name_of, operand_aval
+from .call import without_constants
+from .jit import check_results
+
+
+class Parts(NamedTuple):
+    """Something for each of the four functions of a linear solve."""
+
+    matvec: Any
+    vecmat: Any
+    solve: Any
+    transpose_solve: Any
+
+    def transposed(self) -> Parts:
+        """The same for the transposed system."""
+        return Parts(self.vecmat, self.matvec, self.transpose_solve, self.solve)
+
+
+class LinearSolve(Operation, name="custom_linear_solve"):
+    """The x with ``matvec(x) = b``, and what ``solve`` gave beside it.
+
+    The operands are what each of the four programs closes over, and b.
+    """
+
+    composite = True
+
+    const_lengths: Parts
+    jaxprs: Parts
+
+    @property
+    def holder(self) -> ClosedJaxpr:
+        return self.jaxprs.solve  # type: ignore[no-any-return]
+
+    def bodies(self) -> Sequence[ClosedJaxpr]:
+        return [self.jaxprs.solve, *(p for p in self.jaxprs if p is not None and p is not self.jaxprs.solve)]
+
+    def split(self, operands: Sequence[Any]) -> tuple[Parts, Sequence[Any]]:
+        """What the programs close over, and b."""
+        found, start = [], 0
+        for length in self.const_lengths:
+            found.append(operands[start : start + length])
+            start += length
+        return Parts(*found), operands[start:]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return self.jaxprs.solve.out_avals  # type: ignore[no-any-return]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        consts, b = self.split(operands)
+        return builder.call_body(self.jaxprs.solve, [*consts.solve, *b])  # type: ignore[no-any-return]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # A x = b moves by A dx = db - dA x.
+        consts, b = self.split(primals)
+        const_t, b_t = self.split(tangents)
+        results = bind(self, *primals)
+        x = results[: len(b)]
+        moved: list[Any] = [ZERO] * len(b)
+        if any(t is not ZERO for t in const_t.matvec):
+            _, moved = jvp(lambda *values: evaluate(self.jaxprs.matvec, *values, *x), consts.matvec, const_t.matvec)
+        right = [sum_tangents([t, ZERO if m is ZERO else neg(m)]) for t, m in zip(b_t, moved, strict=True)]
+        if all(t is ZERO for t in right):
+            return results, [ZERO] * len(results)
+        avals = self.jaxprs.matvec.out_avals
+        flat = [c for part in consts for c in part]
+        found = bind(self, *flat, *instantiated(right, avals))
+        return results, [*found[: len(b)], *[ZERO] * (len(results) - len(b))]
+
+    def dependence(self, operands: Sequence[bool]) -> list[bool]:
+        return [any(operands)] * len(self.jaxprs.solve.out_avals)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        consts, b = self.split(operands)
+        if self.jaxprs.transpose_solve is None:
+            raise TypeError(
+                f"reverse-mode differentiation of custom_linear_solve needs transpose_solve (or symmetric=True)"
+                f"{where_text(user_line())}"
+            )
+        given = instantiated(cotangents[: len(b)], self.jaxprs.matvec.out_avals)
+        aux = [ct for ct in cotangents[len(b) :] if ct is not ZERO]
+        assert not aux, "what a solver gives beside the solution does not move"
+        operation = LinearSolve(self.const_lengths.transposed(), self.jaxprs.transposed())
+        flat = [c for part in consts.transposed() for c in part]
+        found = bind(operation, *flat, *given)[: len(b)]
+        return [*[None] * len(flat), *(ct if is_linear(x) else None for x, ct in zip(b, found, strict=True))]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = batch_size(operands, axes)
+        _, b = self.split(operands)
+        const_axes, b_axes = self.split(tuple(axes))
+        front = (0,) * len(b)
+        programs = [
+            None
+            if program is None
+            else batch_program(program, (*own, *front), size, (True,) * len(program.out_avals))[0]
+            for program, own in zip(self.jaxprs, const_axes, strict=True)
+        ]
+        right = [mapped_in_front(x, a, size) for x, a in zip(b, b_axes, strict=True)]
+        flat = operands[: len(operands) - len(b)]
+        results = bind(LinearSolve(self.const_lengths, Parts(*programs)), *flat, *right)
+        return results, [0] * len(results)
+
+
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    transpose_solve: Callable[[Callable[[Any], Any], Any], Any] | None = None,
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """The x with ``matvec(x) = b``, found by ``solve(matvec, b)``, with derivatives by solving again.
+
+    ``matvec`` is a linear function of a tree like ``b``; ``solve`` may loop as it likes. ``transpose_solve(vecmat, b)``
+    solves the transposed system, which reverse mode needs; a ``symmetric`` system uses ``solve``. With ``has_aux``
+    solvers return (x, anything). Raises TypeError where the trees do not fit.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> halve = lambda a, b: xs.lax.custom_linear_solve(lambda x: a * x, b, lambda _, b: b / a, symmetric=True)
+    >>> print(halve(2.0, 6.0), xs.grad(halve)(2.0, 6.0))
+    3.0 -1.5
+    """
+    if transpose_solve is None and symmetric:
+        transpose_solve = solve
+    operands, structure = tree.flatten(b)
+    avals = [operand_aval("the right-hand side of custom_linear_solve", x) for x in operands]
+    product, out = _staged(matvec, structure, avals)
+    _check("matvec", matvec, structure, out, avals, product.out_avals)
+    opened = without_constants(product)
+    count = len(product.consts)
+    if symmetric:
+        vecmat, vecmat_consts = opened, product.consts
+    else:
+        linear = (*(False,) * count, *(True,) * len(avals))
+        vecmat, _ = transpose_program(opened, linear, (True,) * len(avals), (True,) * len(avals))
+        vecmat_consts = product.consts
+
+    def of(program: ClosedJaxpr) -> Callable[[Any], Any]:
+        return lambda x: structure.unflatten(evaluate(program, *product.consts, *tree.leaves(x)))
+
+    solver, solver_out = _staged(lambda x: solve(of(opened), x), structure, avals, name_of(solve))
+    _check("solve", solve, structure, solver_out.children()[0] if has_aux else solver_out, avals, solver.out_avals)
+    transposed = None
+    if transpose_solve is not None:
+        transposing = transpose_solve
+        transposed, found = _staged(lambda x: transposing(of(vecmat), x), structure, avals, name_of(transposing))
+        own = found.children()[0] if has_aux else found
+        _check("transpose_solve", transposing, structure, own, avals, transposed.out_avals)
+    consts = Parts(product.consts, vecmat_consts, solver.consts, [] if transposed is None else transposed.consts)
+    jaxprs = Parts(
+        opened, vecmat, without_constants(solver), None if transposed is None else without_constants(transposed)
+    )
+    operation = LinearSolve(Parts(*(len(c) for c in consts)), jaxprs)
+    results = bind(operation, *(c for part in consts for c in part), *operands)
+    return solver_out.unflatten(results)
+
+
+def _staged(function: Callable[[Any], Any], structure: Any, avals: Sequence[ShapedArray], name: str = "") -> Any:
+    kept: list[Any] = []
+
+    def flat(*values: Any) -> list[Any]:
+        results, out = tree.flatten(function(structure.unflatten(values)))
+        kept.append(out)
+        return check_results(name or name_of(function), results, out)
+
+    return stage(flat, avals, name or name_of(function)), kept[0]
+
+
+def _check(
+    what: str, function: Any, wanted: Any, found: Any, avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
+) -> None:
+    words = f"{what} ({name_of(function)}) of custom_linear_solve has to return a tree like b"
+    check_same_structure(words, wanted, found)
+    different = differing(wanted, avals, out_avals[: len(avals)], "the leaf", ("is", "of b, and"))
+    if different:
+        raise TypeError(f"{words}: {different}{where_text(user_line())}")

@@ -1,0 +1,248 @@
+"""checkpoint: a function whose values are computed again for its derivative instead of being kept."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .. import tree
+from ..ir.avals import ShapedArray
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..operations.families import Linear
+from ..trace.bind import bind, bind1
+from ..trace.jaxpr_trace import stage
+from ..trace.state import STATE
+from ..transforms.dce import dce_program, needed_equations
+from ..transforms.differentiate import linearize_program
+from ..transforms.evaluate import evaluate
+from .bodies import name_of, operand_aval
+from .call import Call, Calling, without_constants
+from .jit import check_results
+from .policies import Policy, saves
+
+
+class Remat(Calling, name="remat2"):
+    """The results of a program that keeps nothing for its derivative but its operands and what ``policy`` lets it.
+
+    ``differentiated`` marks a program that computes something again. ``prevent_cse`` keeps the compiler from finding
+    out that it has been computed before.
+    """
+
+    differentiated: bool
+    policy: Policy | None
+    prevent_cse: bool
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return {
+            "differentiated": self.differentiated,
+            "jaxpr": self.jaxpr,
+            "policy": self.policy,
+            "prevent_cse": self.prevent_cse,
+        }
+
+    def of(self, program: ClosedJaxpr) -> Operation:
+        return Remat(program, self.differentiated, self.policy, self.prevent_cse)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        if self.differentiated and self.prevent_cse and operands:
+            made = builder.operation("stablehlo.optimization_barrier", operands, {}, builder.in_avals)
+            operands = list(made.results)
+        return super().to_stablehlo(builder, operands)
+
+    def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Run the program now, keeping what the policy lets it, and record what computes the rest again."""
+        halves = _halves_of(self.jaxpr, tuple(t is not ZERO for t in tangents), self.policy)
+        results = evaluate(halves.forward, *primals)
+        count = len(halves.out_moving)
+        kept = [x for x, keep in zip((*primals, *results[count:]), halves.kept, strict=True) if keep]
+        if not any(halves.out_moving):
+            return results[:count], [ZERO] * count
+        again = Remat(halves.again, True, self.policy, self.prevent_cse)
+        operands = [*kept, *(t for t in tangents if t is not ZERO)]
+        moved = iter(STATE.trace.record(again, operands, halves.again.out_avals))
+        return results[:count], [next(moved) if m else ZERO for m in halves.out_moving]
+
+
+class _Halves(NamedTuple):
+    """``forward`` gives the results and what is saved; ``again`` takes the kept of (operands, saved), and tangents."""
+
+    forward: ClosedJaxpr
+    again: ClosedJaxpr
+    kept: tuple[bool, ...]
+    out_moving: Sequence[bool]
+
+
+def _halves_of(program: ClosedJaxpr, moving: tuple[bool, ...], policy: Policy | None) -> _Halves:
+    key = ("remat halves", moving, policy)
+    found = program.derived.get(key)
+    if found is None:
+        found = program.derived[key] = _split(program, moving, policy)
+    return found
+
+
+def _split(program: ClosedJaxpr, moving: tuple[bool, ...], policy: Policy | None) -> _Halves:
+    split = linearize_program(program, moving)
+    count = len(split.out_moving)
+    whole = split.forward if policy is None else _inlined(split.forward)
+    jaxpr = whole.jaxpr
+    saved, raw = _cut(jaxpr, jaxpr.outvars[count:], policy)
+    operands = [*jaxpr.invars, *saved]
+    residuals = ClosedJaxpr(Jaxpr((), operands, jaxpr.outvars[count:], raw, jaxpr.name))
+    tangents = split.linear.in_avals[len(split.residuals) :]
+
+    def again(*values: Any) -> list[Any]:
+        known, moves = values[: len(operands)], values[len(operands) :]
+        extra = evaluate(residuals, *known)
+        chosen = [known[place] if place >= 0 else extra[-1 - place] for place in split.residuals]
+        return evaluate(split.linear, *chosen, *moves)
+
+    staged = stage(again, [*(v.aval for v in operands), *tangents], program.name)
+    # Tangents stay even where nothing depends on them: they are counted by whoever calls.
+    needed = dce_program(staged, (True,) * len(staged.out_avals))[1][: len(operands)]
+    kept = [v for v, keep in zip(staged.jaxpr.invars, needed, strict=False) if keep]
+    invars = [*kept, *staged.jaxpr.invars[len(operands) :]]
+    outvars = staged.jaxpr.outvars
+    trimmed = Jaxpr((), invars, outvars, needed_equations(staged.jaxpr.raw, outvars)[1], program.name)
+    results = [*jaxpr.outvars[:count], *saved]
+    forward = Jaxpr((), jaxpr.invars, results, needed_equations(jaxpr.raw, results)[1], program.name)
+    return _Halves(ClosedJaxpr(forward), ClosedJaxpr(trimmed), needed, split.out_moving)
+
+
+def _cut(jaxpr: Jaxpr, outvars: Sequence[Any], policy: Policy | None) -> tuple[list[Any], list[RawEquation]]:
+    """What the policy saves of what ``outvars`` depend on, and the equations that compute the rest from it."""
+    needed = {id(x) for x in outvars if x.__class__ is not Literal}
+    saved: list[Any] = []
+    raw: list[RawEquation] = []
+    for equation in reversed(jaxpr.raw):
+        operation, inputs, outputs, *_ = equation
+        wanted = [v for v in outputs if id(v) in needed]
+        if not wanted:
+            continue
+        if policy is not None and saves(policy, operation, [x.aval for x in inputs]):
+            saved += wanted
+            continue
+        raw.append(equation)
+        needed.update(id(x) for x in inputs if x.__class__ is not Literal)
+    return saved[::-1], raw[::-1]
+
+
+def _inlined(program: ClosedJaxpr) -> ClosedJaxpr:
+    """The program with the jitted functions that it calls written out, so that a policy sees what is in them."""
+    if not any(equation[0].__class__ is Call for equation in program.jaxpr.raw):
+        return program
+    found = program.derived.get("inlined")
+    if found is None:
+        staged = stage(lambda *xs: _evaluate_inline(program, xs), program.in_avals, program.name)
+        found = program.derived["inlined"] = staged
+    return found
+
+
+def _evaluate_inline(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    values: dict[int, Any] = {id(v): x for v, x in zip(program.jaxpr.invars, operands, strict=True)}
+    previous = STATE.origin
+    try:
+        for operation, inputs, outputs, code, lasti, origin in program.jaxpr.raw:
+            STATE.origin = origin or previous or Origin("forward", None, code, lasti)
+            given = [x.val if x.__class__ is Literal else values[id(x)] for x in inputs]
+            if isinstance(operation, Call):
+                results = _evaluate_inline(operation.jaxpr, given)
+            else:
+                results = bind(operation, *given)
+            values.update((id(v), y) for v, y in zip(outputs, results, strict=True))
+    finally:
+        STATE.origin = previous
+    return [x.val if x.__class__ is Literal else values[id(x)] for x in program.jaxpr.outvars]
+
+
+class Name(Linear, name="name"):
+    """The operand itself, under a name by which a policy can save it."""
+
+    label: str
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return {"name": self.label}
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return list(operands)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return list(operands)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        return list(cotangents)
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *operands), list(axes)
+
+
+# As users call it ---------------------------------------------------------------------------------------------------
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """A tree of arrays as it is, named for policies such as ``checkpoint_policies.save_only_these_names``."""
+    return tree.map(lambda leaf: bind1(Name(name), leaf), x)
+
+
+def checkpoint(
+    fun: Callable[..., Any] | None = None,
+    *,
+    prevent_cse: bool | Sequence[bool] = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Iterable[str] = (),
+    concrete: bool = False,
+) -> Any:
+    """``fun``, but under reverse-mode differentiation its values are computed again instead of being kept.
+
+    Memory against time: what is kept is the arguments, and what ``policy`` saves (see ``checkpoint_policies``).
+    ``prevent_cse=False`` is for functions inside ``scan``, where the compiler cannot undo it anyway. Static arguments
+    are passed to ``fun`` as they are. Works as a decorator, with and without arguments; ``remat`` is another name.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> f = xs.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
+    >>> print(xs.grad(f)(1.0))
+    0.36003947
+    """
+    if fun is None:
+        return functools.partial(
+            checkpoint,
+            prevent_cse=prevent_cse,
+            policy=policy,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+        )
+    if concrete:
+        raise NotImplementedError("checkpoint: concrete=True is gone; name such arguments in static_argnums")
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
+
+    @functools.wraps(fun)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        static = {i % len(args) for i in numbers if -len(args) <= i < len(args)}
+        given = tuple(x for i, x in enumerate(args) if i not in static)
+        named = {k: v for k, v in kwargs.items() if k not in names}
+        operands, structure = tree.flatten((given, named))
+        kept: list[Any] = []
+
+        def flat(*values: Any) -> list[Any]:
+            moving, keywords = structure.unflatten(values)
+            rest = iter(moving)
+            positional = [x if i in static else next(rest) for i, x in enumerate(args)]
+            results, out = tree.flatten(fun(*positional, **{**kwargs, **keywords}))
+            kept.append(out)
+            return check_results(name_of(fun), results, out)
+
+        avals = [operand_aval(f"an argument of the checkpointed {name_of(fun)}", x) for x in operands]
+        program = stage(flat, avals, name_of(fun))
+        operation = Remat(without_constants(program), False, policy, bool(prevent_cse))
+        return kept[0].unflatten(bind(operation, *program.consts, *operands))
+
+    return checkpointed
+
+
+remat = checkpoint

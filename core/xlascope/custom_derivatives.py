@@ -1,0 +1,17 @@
+"""Functions with derivative rules of their own, under JAX's module name."""
+
+from .control.closures import closure_convert, custom_gradient
+from .control.custom import SymbolicZero
+from .control.custom_jvp import custom_jvp
+from .control.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_primal_tree_values, zero_from_primal
+
+__all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
+    "closure_convert",
+    "custom_gradient",
+    "custom_jvp",
+    "custom_vjp",
+    "custom_vjp_primal_tree_values",
+    "zero_from_primal",
+]

@@ -1,0 +1,91 @@
+"""custom_root: the root of a function by any means, with the derivative that every root has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import tree
+from ..api import linearize
+from ..control.bodies import Body, body_of, check_same_structure, differing, name_of, operand_aval
+from ..control.custom_jvp import custom_jvp
+from ..operations.elementwise import neg
+from ..operations.shapes import zeros_of
+from ..trace.source import user_line, where_text
+from ..trace.values import aval_of
+from ..transforms.differentiate import instantiated, jvp
+from ..transforms.evaluate import evaluate
+
+
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: Any,
+    solve: Callable[[Callable[[Any], Any], Any], Any],
+    tangent_solve: Callable[[Callable[[Any], Any], Any], Any],
+    has_aux: bool = False,
+) -> Any:
+    """The x with ``f(x) = 0`` that ``solve(f, initial_guess)`` finds; its derivative is that of the implicit function.
+
+    How the root moves when values that ``f`` closes over move follows from f alone: ``tangent_solve(g, y)`` gives the x
+    with ``g(x) = y`` for the linear function g that is f's derivative at the root. So ``solve`` may loop as it likes.
+    With ``has_aux`` it returns (x, anything). Derivatives do not go through the guess. Raises TypeError where the
+    trees do not fit.
+
+    >>> import xlascope as xs
+    >>> def cube_root(a):
+    ...     def newton(f, x):
+    ...         step = lambda i, x: x - f(x) / xs.grad(f)(x)
+    ...         return xs.lax.fori_loop(0, 20, step, x)
+    ...     return xs.lax.custom_root(lambda x: x * x * x - a, 1.0, newton, lambda g, y: y / g(1.0))
+    >>> print(cube_root(8.0), xs.grad(cube_root)(8.0))
+    2.0 0.083333336
+    """
+    guess, structure = tree.flatten(initial_guess)
+    avals = [operand_aval("the initial guess of custom_root", x) for x in guess]
+    one, two = tree.structure((initial_guess,)), tree.structure((initial_guess, initial_guess))
+    function = body_of(f, one, avals)
+    _check("f", f, structure, function, avals)
+
+    def find(start: Any) -> Any:
+        return solve(f, start)
+
+    find.__name__ = name_of(solve)
+    solution = body_of(find, one, avals)
+    found = solution._replace(structure=solution.structure.children()[0]) if has_aux else solution
+    _check("solve", solve, structure, found, avals)
+
+    def solve_tangent(x: Any, y: Any) -> Any:
+        return tangent_solve(linearize(f, x)[1], y)
+
+    solve_tangent.__name__ = name_of(tangent_solve)
+    tangent = body_of(solve_tangent, two, [*avals, *avals])
+    _check("tangent_solve", tangent_solve, structure, tangent, avals)
+    count = len(avals)
+
+    @custom_jvp
+    def root(of_f: Sequence[Any], of_solve: Sequence[Any], of_tangent: Sequence[Any], start: Sequence[Any]) -> Any:
+        return evaluate(solution.opened, *of_solve, *start)
+
+    @root.defjvp
+    def root_jvp(primals: Any, tangents: Any) -> Any:
+        # f(a, x(a)) = 0 along all a, so f_x dx = -f_a da.
+        of_f, _, of_tangent, _ = primals
+        results = root(*primals)
+        x = results[:count]
+        _, moved = jvp(lambda *values: evaluate(function.opened, *values, *x), of_f, tangents[0])
+        right = [neg(t) for t in instantiated(moved, avals)]
+        solved = evaluate(tangent.opened, *of_tangent, *x, *right)
+        return results, [*solved, *(zeros_of(aval_of(y)) for y in results[count:])]
+
+    results = root(list(function.consts), list(solution.consts), list(tangent.consts), guess)
+    return solution.structure.unflatten(results)
+
+
+def _check(what: str, function: Any, structure: Any, body: Body, avals: Sequence[Any]) -> None:
+    words = f"{what} ({name_of(function)}) of custom_root has to return a tree like the initial guess"
+    check_same_structure(words, structure, body.structure)
+    different = differing(
+        structure, avals, body.program.out_avals[: len(avals)], "the leaf", ("is", "of the guess, and")
+    )
+    if different:
+        raise TypeError(f"{words}: {different}{where_text(user_line())}")
