@@ -8,6 +8,7 @@ from ..ir.avals import ShapedArray
 from ..ir.operation import Operation, Primitive
 from ..xla import arrays  # noqa: F401  (gives arrays their face)
 from ..xla.dispatch import run, run1, set_tracer_class, use_avals
+from . import methods  # noqa: F401  (gives arrays and tracers their methods)
 from .state import STATE
 from .tracer import Tracer, leaked_error
 from .values import aval_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -87,6 +88,34 @@ METHODS = [
 PROPERTIES = ["T", "at", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
+#: The module that fills the table. It stands above this one, so it is loaded by name, at the first use of a method by
+#: somebody who has imported no more than, say, ``xlascope.lax``.
+FILLED_BY = "xlascope.numpy.methods"
+
+
+def prepare() -> None:
+    """Give arrays and tracers methods that fill the table when one of them is first used."""
+    for name in (*OPERATORS, *METHODS):
+        _set(name, _first_use(name))
+    for name in PROPERTIES:
+        _set(name, property(_first_use(name, called=False)))
+
+
+def _first_use(name: str, called: bool = True) -> Callable[..., Any]:
+    def load(self: Any, *args: Any, **kwargs: Any) -> Any:
+        importlib.import_module(FILLED_BY)
+        found = getattr(self, name)
+        return found(*args, **kwargs) if called else found
+
+    load.__name__ = name
+    return load
+
+
+def _set(name: str, method: Any) -> None:
+    setattr(Tracer, name, method)
+    setattr(ArrayImpl, name, method)
+
+
 def install(table: Mapping[str, Any]) -> None:
     """Give arrays and tracers the operators, methods and properties of ``table``; raises KeyError naming what is
     missing.
@@ -95,8 +124,7 @@ def install(table: Mapping[str, Any]) -> None:
     if missing:
         raise KeyError(f"the method table lacks {', '.join(missing)}")
     for name in (*OPERATORS, *METHODS, *PROPERTIES):
-        setattr(Tracer, name, table[name])
-        setattr(ArrayImpl, name, table[name])
+        _set(name, table[name])
     for name in (*OPERATORS, *METHODS):
         if name not in ("__eq__", "__ne__"):
             setattr(Var, name, _leaked(name))
@@ -108,3 +136,6 @@ def _leaked(name: str) -> Callable[..., Any]:
 
     raise_leaked.__name__ = name
     return raise_leaked
+
+
+prepare()
