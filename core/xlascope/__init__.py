@@ -27,6 +27,7 @@ _HOMES = {
             "jacrev",
             "jit",
             "jvp",
+            "linear_transpose",
             "linearize",
             "make_jaxpr",
             "value_and_grad",
@@ -62,10 +63,19 @@ _HOMES = {
         ],
         "tree_util",
     ),
+    **dict.fromkeys(["closure_convert", "custom_gradient"], "control.closures"),
+    "custom_jvp": "control.custom_jvp",
+    "custom_vjp": "control.custom_vjp",
+    **dict.fromkeys(["checkpoint", "remat"], "control.remat"),
+    "checkpoint_policies": "control.policies",
     "Array": "lax.array",
 }
 _MODULES = frozenset(
     [
+        "ad_checkpoint",
+        "custom_batching",
+        "custom_derivatives",
+        "core",
         "dtypes",
         "errors",
         "inspect",
@@ -75,10 +85,13 @@ _MODULES = frozenset(
         "ops",
         "random",
         "records",
+        "test_util",
         "tree",
         "tree_util",
         "lib",
         "experimental",
+        "extend",
+        "interpreters",
     ]
 )
 #: Modules that need no arrays: loading them does not load the method table (and does not boot anything but pytrees).

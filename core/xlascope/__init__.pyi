@@ -2,10 +2,16 @@
 
 from typing import Any
 
+from . import ad_checkpoint as ad_checkpoint
+from . import core as core
+from . import custom_batching as custom_batching
+from . import custom_derivatives as custom_derivatives
 from . import dtypes as dtypes
 from . import errors as errors
 from . import experimental as experimental
+from . import extend as extend
 from . import inspect as inspect
+from . import interpreters as interpreters
 from . import lax as lax
 from . import lib as lib
 from . import nn as nn
@@ -13,6 +19,7 @@ from . import numpy as numpy
 from . import ops as ops
 from . import random as random
 from . import records as records
+from . import test_util as test_util
 from . import tree as tree
 from . import tree_util as tree_util
 from .api import ShapeDtypeStruct as ShapeDtypeStruct
@@ -28,11 +35,19 @@ from .api import jacobian as jacobian
 from .api import jacrev as jacrev
 from .api import jit as jit
 from .api import jvp as jvp
+from .api import linear_transpose as linear_transpose
 from .api import linearize as linearize
 from .api import make_jaxpr as make_jaxpr
 from .api import value_and_grad as value_and_grad
 from .api import vjp as vjp
 from .api import vmap as vmap
+from .control.closures import closure_convert as closure_convert
+from .control.closures import custom_gradient as custom_gradient
+from .control.custom_jvp import custom_jvp as custom_jvp
+from .control.custom_vjp import custom_vjp as custom_vjp
+from .control.policies import checkpoint_policies as checkpoint_policies
+from .control.remat import checkpoint as checkpoint
+from .control.remat import remat as remat
 from .lax.array import Array as Array
 from .settings import config as config
 from .settings import disable_jit as disable_jit

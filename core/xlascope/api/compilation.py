@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from ..control.jit import Options, jit_function
+from ..control.stages import overrides_of
 from ..xla import backend as backends
 from .naming import Names, Numbers, numbers_of, strings_of
 
@@ -28,13 +29,15 @@ def jit(  # type: ignore[misc]
     inline: bool = False,
     device: Any = None,
     backend: str | None = None,
+    compiler_options: dict[str, Any] | None = None,
 ) -> Any:
     """Compile ``fun`` with XLA, once for each kind of arguments it is called with.
 
     Arguments named by ``static_argnums`` or ``static_argnames`` are ordinary Python values (hashable), each value of
     which makes a program of its own; all others are arrays, scalars, or trees of them. ``donate_*`` lets XLA reuse
-    arguments' memory. ``device`` or ``backend`` says where to run. Works as a decorator, with and without arguments.
-    Raises TypeError when an argument or a result is no array.
+    arguments' memory. ``device`` or ``backend`` says where to run; ``compiler_options`` are XLA's flags by name, for
+    this function alone. ``f.trace``, ``f.lower`` and ``f.eval_shape`` give the stages of a call. Works as a decorator,
+    with and without arguments. Raises TypeError when an argument or a result is no array.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> f = xs.jit(lambda x: jnp.sum(x * 2.0))
@@ -52,6 +55,7 @@ def jit(  # type: ignore[misc]
             inline=inline,
             device=device,
             backend=backend,
+            compiler_options=compiler_options,
         )
     target = device if backend is None else _first_device(backend)
     options = Options(
@@ -62,6 +66,7 @@ def jit(  # type: ignore[misc]
         keep_unused,
         inline,
         target,
+        overrides_of(compiler_options or {}),
     )
     return jit_function(fun, options)
 

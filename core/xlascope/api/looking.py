@@ -5,41 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import tree
 from ..control.jit import check_results, operand_names
 from ..dtypes import canonical
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, ShapeDtypeStruct, shaped
 from ..ir.jaxpr import ClosedJaxpr
 from ..trace.jaxpr_trace import stage
 from ..trace.values import aval_of
 from .naming import Numbers, name_of, named_after, numbers_of
-
-
-class ShapeDtypeStruct:
-    """A shape and a dtype without values, to trace with."""
-
-    __slots__ = ("dtype", "shape", "weak_type")
-
-    def __init__(self, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> None:
-        self.shape = tuple(shape)
-        self.dtype = np.dtype(dtype)
-        self.weak_type = weak_type
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
-
-    def __repr__(self) -> str:
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype) == (other.shape, other.dtype)
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
 
 
 def abstract(x: Any) -> ShapedArray:
@@ -58,9 +31,7 @@ def make_jaxpr(
 
     >>> import xlascope as xs
     >>> xs.make_jaxpr(lambda x: x * 2.0)(1.0)
-    { lambda ; a:f32[]. let
-        b:f32[] = mul a 2.0:f32[]
-      in (b,) }
+    { lambda ; a:f32[]. let b:f32[] = mul a 2.0:f32[] in (b,) }
     """
     static = numbers_of(static_argnums)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from .. import tree
@@ -15,20 +15,33 @@ from .naming import name_of, named_after
 
 
 def vmap(
-    fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_size: int | None = None
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable | None = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Hashable | tuple[Hashable, ...] | None = None,
 ) -> Callable[..., Any]:
     """Apply ``fun`` to all examples along an axis at once.
 
     ``in_axes`` says for each argument which axis to map over (an integer, None for none, or a tree of these that is a
-    prefix of the argument); ``out_axes`` where the mapped axis goes in the results. Raises ValueError when nothing is
-    mapped, when the sizes of the mapped axes differ, or when the axes do not fit the arguments.
+    prefix of the argument); ``out_axes`` where the mapped axis goes in the results. With an ``axis_name``, ``fun`` can
+    use the collectives of ``lax`` across the examples (``lax.psum(x, axis_name)``). ``axis_size`` is needed where no
+    argument is mapped. ``spmd_axis_name`` says over which axis of a mesh the examples are spread, and changes no value.
+
+    Raises ValueError when nothing is mapped, when the sizes of the mapped axes differ, or when the axes do not fit the
+    arguments.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.vmap(lambda x, y: x * y, in_axes=(0, None))(jnp.arange(3.0), 2.0))
     [0. 2. 4.]
+    >>> print(xs.vmap(lambda x: x / xs.lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0])))
+    [0.25 0.75]
     """
+    del spmd_axis_name
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
+    _check_arguments(fun, in_axes, axis_name)
 
     @named_after(fun, "vmap")
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -40,8 +53,8 @@ def vmap(
         names = operand_names(fun, structure)
         per_argument = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         axes = [
-            *_spread("in_axes", per_argument, args),
-            *_spread("in_axes", 0, kwargs),
+            *_spread(fun, "in_axes", per_argument, args),
+            *_spread(fun, "in_axes", 0, kwargs),
         ]
         axes = [_checked_axis(fun, name, x, axis) for name, x, axis in zip(names, operands, axes, strict=True)]
         size = _batch_size(fun, operands, axes, names, axis_size)
@@ -53,31 +66,57 @@ def vmap(
             kept.append(out)
             return check_results(name_of(fun), results, out)
 
-        results, found = batching.batch(flat, operands, axes)
-        wanted = _spread("out_axes", out_axes, kept[0].unflatten(range(len(results))))
+        axis = None if axis_name is None else (axis_name, size)
+        results, found = batching.batch(flat, operands, axes, axis)
+        wanted = _spread(fun, "out_axes", out_axes, kept[0].unflatten(range(len(results))))
         placed = [_placed(fun, y, a, w, size) for y, a, w in zip(results, found, wanted, strict=True)]
         return kept[0].unflatten(placed)
 
     return mapped
 
 
-def _spread(what: str, axes: Any, whole: Any) -> list[Any]:
+def _check_arguments(fun: Any, in_axes: Any, axis_name: Any) -> None:
+    """Raise TypeError for what can be seen to be wrong before there are arguments."""
+    if not callable(fun):
+        raise TypeError(f"vmap takes a function, got {fun!r} of type {type(fun).__name__}")
+    if isinstance(in_axes, bool) or not (in_axes is None or isinstance(in_axes, int) or type(in_axes) is tuple):
+        raise TypeError(
+            f"vmap of {name_of(fun)}: in_axes is an integer, None, or a tuple with an entry for each argument, "
+            f"got {in_axes!r}"
+        )
+    if isinstance(axis_name, (int, tuple)) or not isinstance(axis_name, Hashable):
+        raise TypeError(
+            f"vmap of {name_of(fun)}: axis_name is one name, such as a string, got {axis_name!r}. In collectives "
+            "integers mean axes of the operand itself and tuples several names: nest one vmap for each name"
+        )
+
+
+class _Leaf:
+    """A leaf of a tree whose structure is shown."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+def _spread(fun: Callable[..., Any], what: str, axes: Any, whole: Any) -> list[Any]:
     """One axis for each leaf of ``whole``, from a tree of axes that is a prefix of it."""
     spread: list[Any] = []
 
     def is_axis(x: Any) -> bool:
-        return x is None or isinstance(x, int)
+        return x is None or (isinstance(x, int) and not isinstance(x, bool))
 
     leaves, structure = tree.flatten(axes, is_leaf=is_axis)
     try:
         parts = structure.flatten_up_to(whole)
-    except ValueError as error:
+    except ValueError:
+        shown = tree.map(lambda _: _Leaf(), whole)
         raise ValueError(
-            f"vmap: {what} does not fit: it has to be a prefix of the tree it speaks of. {error}"
+            f"vmap of {name_of(fun)}: {what} {axes!r} does not fit: it has to be a prefix of the tree it speaks of, "
+            f"which is {shown!r}"
         ) from None
     for axis, part in zip(leaves, parts, strict=True):
         if not is_axis(axis):
-            raise TypeError(f"vmap: {what} holds {axis!r}; its leaves are integers or None")
+            raise TypeError(f"vmap of {name_of(fun)}: {what} holds {axis!r}; its leaves are integers or None")
         spread.extend([axis] * len(tree.leaves(part)))
     return spread
 
@@ -104,7 +143,10 @@ def _batch_size(
     if given is not None:
         sizes["axis_size"] = given
     if not sizes:
-        raise ValueError(f"vmap of {name_of(fun)} needs at least one mapped argument: in_axes has only None")
+        raise ValueError(
+            f"vmap of {name_of(fun)} needs at least one mapped argument, or an axis_size: nothing says how many "
+            "examples there are"
+        )
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
         raise ValueError(f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}")
@@ -119,4 +161,9 @@ def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size
             )
         return y
     front = shapes.mapped_in_front(y, axis, size)
-    return shapes.moveaxis(front, 0, wanted % len(aval_of(front).shape))
+    rank = len(aval_of(front).shape)
+    if not -rank <= wanted < rank:
+        raise ValueError(
+            f"vmap of {name_of(fun)}: out_axes puts the mapped axis at {wanted} of a result of {rank} axes, it included"
+        )
+    return shapes.moveaxis(front, 0, wanted % rank)

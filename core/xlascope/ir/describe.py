@@ -20,6 +20,7 @@ def traced_record(
     began: float,
     seconds: float,
     reason: str,
+    fix: str,
     call_site: records.SourceRange | None,
 ) -> records.Traced:
     """The record of a trace."""
@@ -34,6 +35,7 @@ def traced_record(
         reason=reason,
         call_site=call_site,
         sources=source_texts(described),
+        fix=fix,
     )
 
 

@@ -5,13 +5,14 @@ While a program is traced its equations are plain tuples; they become :class:`Eq
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from .atoms import Atom, Literal, Origin, Var
 from .avals import ShapedArray
 from .operation import Operation, Primitive
-from .printer import jaxpr_text
+from .printer import equation_text, jaxpr_text
 
 __all__ = ["Atom", "ClosedJaxpr", "Equation", "Jaxpr", "Literal", "Origin", "RawEquation", "Var"]
 
@@ -45,7 +46,7 @@ class Equation:
         return self.code, self.lasti
 
     def __repr__(self) -> str:
-        return f"{list(self.outvars)} = {self.operation.name} {list(self.invars)}"
+        return equation_text(self)
 
 
 class Jaxpr:
@@ -91,18 +92,23 @@ class Jaxpr:
         return jaxpr_text(self)
 
 
+_serials = itertools.count()
+
+
 class ClosedJaxpr:
     """A jaxpr with the values of its constants.
 
     ``derived`` keeps what was made from it (its jvp, its linearization, its executable …), so that it lives as long.
     """
 
-    __slots__ = ("__weakref__", "consts", "derived", "jaxpr")
+    __slots__ = ("__weakref__", "consts", "derived", "jaxpr", "serial")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         self.jaxpr = jaxpr
         self.consts = list(consts)
         self.derived: dict[Any, Any] = {}
+        #: How many programs had been made before this one.
+        self.serial = next(_serials)
 
     @property
     def in_avals(self) -> list[ShapedArray]:

@@ -23,6 +23,17 @@ _registry: dict[str, type[Operation]] = {}
 _SEVERAL = frozenset(["eig", "eigh", "hessenberg", "lu", "qr", "schur", "sort", "svd", "threefry2x32", "top_k"])
 
 
+class BindParams(dict[str, Any]):
+    """Parameters for ``bind(*operands, **params)``.
+
+    Programs for earlier versions of JAX unpack them, ``functions, params = …``, and bind the functions before the
+    operands: there are none, our equations hold programs.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(([], dict(self)))
+
+
 class Primitive:
     """The handle of an operation: its name, and ``bind`` for those who build equations themselves.
 
@@ -73,27 +84,33 @@ class Primitive:
             )
         return kind(**{key: value for key, value in params.items() if key in fields})
 
-    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """What an interpreter of its own gives to ``bind``: functions before the operands (none here), and parameters.
+    def get_bind_params(self, params: dict[str, Any]) -> BindParams:
+        """What an interpreter of its own gives to ``bind`` besides the operands, for the parameters of an equation.
 
         >>> from xlascope import lax
-        >>> lax.integer_pow_p.get_bind_params({"y": 2})
-        ([], {'y': 2})
+        >>> params = lax.integer_pow_p.get_bind_params({"y": 2})
+        >>> lax.integer_pow_p.bind(3.0, **params)
+        Array(9., dtype=float32, weak_type=True)
         """
-        return [], dict(params)
+        return BindParams(params)
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
         """Say how the operation runs outside of any trace: a Python function of arrays. Returns it."""
-        return self._define("impl", impl)
+        return self.register("impl", impl)
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Say the type of the result (a list of types with ``multiple_results``) for types of operands. Returns it."""
-        return self._define("abstract_eval", rule)
+        return self.register("abstract_eval", rule)
 
-    def _define(self, kind: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+    def register(self, kind: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Add or replace a rule, and return it; raises TypeError for an operation whose class has the rules."""
         if self.operation is not None:
-            raise TypeError(f"{self.name} has its rules: they are methods of {self.operation.__qualname__}")
+            raise TypeError(
+                f"{self.name} has its rules: they are methods of {self.operation.__qualname__}. "
+                "Register rules for primitives of your own: extend.core.Primitive(name)"
+            )
         self.rules[kind] = rule
+        self.derived.clear()
         return rule
 
     @property
@@ -117,7 +134,8 @@ class Operation:
     composite: ClassVar[bool] = False
     #: Set by operations that only say something about a function: the function itself, of the operands.
     expand: ClassVar[Callable[..., list[Any]] | None] = None
-    #: Set by operations that hold a Python function until somebody needs its program: binds the operation that does.
+    #: Set by operations that hold a Python function until somebody needs its program: (trace, operands) to the results
+    #: of the operation that holds the program instead.
     stage_rule: ClassVar[Callable[..., list[Any]] | None] = None
     #: Set by operations that hold programs: which results are needed -> the operation that gives these, which operands
     #: it takes, and which results it gives (a loop may need more of them for itself). Others are needed whole.

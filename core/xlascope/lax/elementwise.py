@@ -143,11 +143,6 @@ def erf(x: Any) -> Any:
     return e.erf(_floating(x))
 
 
-def erfc(x: Any) -> Any:
-    """One minus the error function."""
-    return a.sub(1.0, e.erf(_floating(x)))
-
-
 def erf_inv(x: Any) -> Any:
     """The inverse of the error function."""
     return e.erf_inv(_floating(x))

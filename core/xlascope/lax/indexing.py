@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..control.while_loop import while_loop
 from ..operations import arithmetic as a
 from ..operations import indexing as ix
-from ..operations import shapes
+from ..operations import reductions, scattering, shapes
 from ..trace.bind import bind1
 from ..trace.values import aval_of
 
@@ -19,11 +20,21 @@ ScatterDimensionNumbers = ix.ScatterDimensionNumbers
 
 
 class GatherScatterMode(enum.Enum):
-    """What happens to indices beyond the ends: they are clamped, or what they name is left out."""
+    """What happens to indices beyond the ends: they are clamped, or what they name is left out or filled."""
 
     CLIP = "clip"
     FILL_OR_DROP = "drop"
     PROMISE_IN_BOUNDS = "promise_in_bounds"
+
+    @staticmethod
+    def from_any(s: Any) -> GatherScatterMode:
+        """The mode that a name, None or a mode means; raises ValueError for others."""
+        if isinstance(s, GatherScatterMode):
+            return s
+        name = "drop" if s is None or s == "fill" else s
+        if name not in ("clip", "drop", "promise_in_bounds"):
+            raise ValueError(f'a mode is "clip", "drop", "fill" or "promise_in_bounds", got {s!r}')
+        return GatherScatterMode(name)
 
 
 def _shape(x: Any) -> tuple[int, ...]:
@@ -92,10 +103,18 @@ def gather(
     operand: Any, start_indices: Any, dimension_numbers: ix.GatherDimensionNumbers, slice_sizes: Sequence[int],
     *, unique_indices: bool = False, indices_are_sorted: bool = False, mode: Any = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
-    """Blocks of static size at the places that the last axis of the indices gives; those outside are moved inside."""
-    if _mode(mode) == "drop" and mode is not None:
-        raise NotImplementedError('gather with mode="fill"; use xlascope.numpy.take')
-    return ix.gather(operand, start_indices, dimension_numbers, slice_sizes)
+    """Blocks of static size at the places that the last axis of the indices gives.
+
+    Blocks that leave the operand are moved inside, or with ``mode="fill"`` filled with ``fill_value``: by default NaN,
+    the smallest of signed integers, the largest of unsigned ones, True.
+    """
+    chosen = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
+    filled = chosen is GatherScatterMode.FILL_OR_DROP
+    operation = ix.Gather(
+        dimension_numbers, tuple(map(int, slice_sizes)), "fill" if filled else chosen.value,
+        fill_value if filled else None, bool(indices_are_sorted), bool(unique_indices),
+    )  # fmt: skip
+    return bind1(operation, operand, start_indices)
 
 
 def scatter(
@@ -103,7 +122,8 @@ def scatter(
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """The operand with blocks replaced at the places that the last axis of the indices gives, outside ones left out."""
-    return bind1(ix.Scatter(dimension_numbers, _mode(mode)), operand, scatter_indices, updates)
+    operation = ix.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    return bind1(operation, operand, scatter_indices, updates)
 
 
 def scatter_add(
@@ -111,11 +131,71 @@ def scatter_add(
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Like :func:`scatter`, with the blocks added."""
-    return bind1(ix.ScatterAdd(dimension_numbers, _mode(mode)), operand, scatter_indices, updates)
+    operation = ix.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    return bind1(operation, operand, scatter_indices, updates)
+
+
+def scatter_sub(
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+) -> Any:  # fmt: skip
+    """Like :func:`scatter`, with the blocks subtracted."""
+    operation = scattering.ScatterSub(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    return bind1(operation, operand, scatter_indices, updates)
+
+
+def scatter_mul(
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+) -> Any:  # fmt: skip
+    """Like :func:`scatter`, with the elements multiplied by the blocks."""
+    operation = scattering.ScatterMul(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    return bind1(operation, operand, scatter_indices, updates)
+
+
+def scatter_min(
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+) -> Any:  # fmt: skip
+    """Like :func:`scatter`, with the smaller of element and block."""
+    operation = scattering.ScatterMin(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    return bind1(operation, operand, scatter_indices, updates)
+
+
+def scatter_max(
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
+) -> Any:  # fmt: skip
+    """Like :func:`scatter`, with the larger of element and block."""
+    operation = scattering.ScatterMax(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    return bind1(operation, operand, scatter_indices, updates)
+
+
+def scatter_apply(
+    operand: Any, scatter_indices: Any, func: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    *, update_shape: Sequence[int] = (), indices_are_sorted: bool = False, unique_indices: bool = False,
+    mode: Any = None,
+) -> Any:  # fmt: skip
+    """Like :func:`scatter`, with ``func`` applied to the elements, as often as the indices name each.
+
+    ``func`` is elementwise; ``update_shape`` is the shape that updates for these indices would have.
+    """
+    put = ix.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    aval = aval_of(operand)
+    ones = shapes.full(tuple(update_shape), np.int32(1))
+    add = ix.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    counts = bind1(add, shapes.full(aval.shape, np.int32(0)), scatter_indices, ones)
+    often = put.gathered(counts, scatter_indices, aval_of(ones))
+    most = reductions.reduce_max(often, range(len(update_shape)))
+
+    def once_more(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        done, held = state
+        return a.add(done, np.int32(1)), a.select(a.gt(often, done), func(held), held)
+
+    held = put.gathered(operand, scatter_indices, aval_of(ones))
+    _, values = while_loop(lambda state: a.lt(state[0], most), once_more, (np.int32(0), held))
+    return bind1(put, operand, scatter_indices, values)
 
 
 def _mode(mode: Any) -> str:
-    name = str(getattr(mode, "value", "drop" if mode is None else mode)).lower()
-    if name not in ("clip", "drop", "fill", "promise_in_bounds"):
-        raise ValueError(f'a mode is "clip", "drop", "fill" or "promise_in_bounds", got {mode!r}')
-    return "clip" if name == "clip" else "drop"
+    return "clip" if GatherScatterMode.from_any(mode) is GatherScatterMode.CLIP else "drop"

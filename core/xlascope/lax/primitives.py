@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from ..operations import arithmetic, elementwise, indexing, linear_algebra, random_bits, reductions, shapes, sorting
+from ..control.cond import Cond
+from ..control.scan import Scan
+from ..control.while_loop import While
+from ..operations import (
+    arithmetic,
+    barriers,
+    bits,
+    collectives,
+    complex_numbers,
+    cumulative,
+    elementwise,
+    indexing,
+    linear_algebra,
+    random_bits,
+    reductions,
+    scattering,
+    shapes,
+    sorting,
+    special,
+)
 
 add_p = arithmetic.Add.primitive
 and_p = arithmetic.And.primitive
@@ -27,6 +46,19 @@ shift_right_arithmetic_p = arithmetic.ShiftRightArithmetic.primitive
 shift_right_logical_p = arithmetic.ShiftRightLogical.primitive
 sub_p = arithmetic.Sub.primitive
 xor_p = arithmetic.Xor.primitive
+all_gather_p = collectives.AllGather.primitive
+all_to_all_p = collectives.AllToAll.primitive
+axis_index_p = collectives.AxisIndex.primitive
+pbroadcast_p = collectives.PBroadcast.primitive
+pmax_p = collectives.PMax.primitive
+pmin_p = collectives.PMin.primitive
+ppermute_p = collectives.PPermute.primitive
+psum_p = collectives.PSum.primitive
+reduce_scatter_p = collectives.ReduceScatter.primitive
+complex_p = complex_numbers.Complex.primitive
+conj_p = complex_numbers.Conj.primitive
+imag_p = complex_numbers.Imag.primitive
+real_p = complex_numbers.Real.primitive
 abs_p = elementwise.Abs.primitive
 acos_p = elementwise.Acos.primitive
 acosh_p = elementwise.Acosh.primitive
@@ -91,3 +123,28 @@ scatter_add_p = indexing.ScatterAdd.primitive
 dot_general_p = linear_algebra.DotGeneral.primitive
 threefry2x32_p = random_bits.Threefry2x32.primitive
 sort_p = sorting.Sort.primitive
+cond_p = Cond.primitive
+scan_p = Scan.primitive
+while_p = While.primitive
+optimization_barrier_p = barriers.OptimizationBarrier.primitive
+copy_p = barriers.Copy.primitive
+population_count_p = bits.PopulationCount.primitive
+clz_p = bits.CountLeadingZeros.primitive
+nextafter_p = bits.NextAfter.primitive
+mulhi_p = bits.MulHi.primitive
+reduce_precision_p = bits.ReducePrecision.primitive
+cummax_p = cumulative.CumMax.primitive
+cummin_p = cumulative.CumMin.primitive
+cumlogsumexp_p = cumulative.CumLogSumExp.primitive
+reduce_xor_p = reductions.ReduceXor.primitive
+scatter_sub_p = scattering.ScatterSub.primitive
+scatter_mul_p = scattering.ScatterMul.primitive
+scatter_min_p = scattering.ScatterMin.primitive
+scatter_max_p = scattering.ScatterMax.primitive
+lgamma_p = special.Lgamma.primitive
+digamma_p = special.Digamma.primitive
+erfc_p = special.Erfc.primitive
+bessel_i1e_p = special.BesselI1e.primitive
+polygamma_p = special.Polygamma.primitive
+zeta_p = special.Zeta.primitive
+top_k_p = sorting.TopK.primitive

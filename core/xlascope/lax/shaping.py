@@ -124,3 +124,83 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] |
     """An array like ``x`` with one value everywhere."""
     aval = aval_of(x)
     return full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
+
+
+def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
+    """An array whose elements are unspecified: zeros."""
+    return full(shape, 0, dtype)
+
+
+def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one shape and dtype joined along a new axis.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> lax.stack([jnp.arange(3), jnp.arange(3)], axis=1).shape
+    (3, 2)
+    """
+    if not operands:
+        raise ValueError("stack takes at least one operand")
+    if len({_shape(x) for x in operands}) > 1:
+        raise ValueError(f"stack takes operands of one shape, got {' and '.join(str(_shape(x)) for x in operands)}")
+    place = _new_axis(axis, len(_shape(operands[0])) + 1)
+    return shapes.concatenate([shapes.expand_dims(x, (place,)) for x in operands], place)
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of an array along an axis, without that axis.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(*lax.unstack(jnp.arange(6).reshape(2, 3)))
+    [0 1 2] [3 4 5]
+    """
+    shape = _shape(x)
+    place = _new_axis(axis, len(shape))
+    return tuple(shapes.squeeze(shapes.slice_in_dim(x, i, i + 1, place), (place,)) for i in range(shape[place]))
+
+
+def _new_axis(axis: int, rank: int) -> int:
+    if not -rank <= axis < rank:
+        raise ValueError(f"axis {axis} is out of bounds for an array of {rank} axes")
+    return axis % rank
+
+
+def tile(operand: Any, reps: Sequence[int]) -> Any:
+    """The operand repeated ``reps[i]`` times along axis i, as a whole.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.tile(jnp.arange(2), (2,)))
+    [0 1 0 1]
+    """
+    shape = _shape(operand)
+    if len(reps) != len(shape):
+        raise TypeError(f"tile takes one count for each of the {len(shape)} axes, got {tuple(reps)}")
+    pairs = [size for rep, own in zip(reps, shape, strict=True) for size in (int(rep), own)]
+    repeated = shapes.broadcast_in_dim(operand, pairs, range(1, 2 * len(shape), 2))
+    return shapes.reshape(repeated, tuple(int(rep) * own for rep, own in zip(reps, shape, strict=True)))
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """``arr`` repeated so that it has the shape of ``like_arr``."""
+    own, wanted = _shape(arr), _shape(like_arr)
+    return shapes.broadcast_in_dim(arr, wanted, range(len(wanted) - len(own), len(wanted)))
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """``x`` with axes of size 1 put in front, so that it has at least ``rank`` axes."""
+    return shapes.expand_dims(x, tuple(range(rank - len(_shape(x)))))
+
+
+def shape_as_value(shape: Sequence[int]) -> Any:
+    """A shape as an array of int32."""
+    sizes = [shapes.expand_dims(np.int32(size), (0,)) for size in shape]
+    return shapes.concatenate(sizes, 0) if sizes else full((0,), np.int32(0))
+
+
+def dtype(x: Any) -> np.dtype[Any]:
+    """The dtype that a value has as an operand.
+
+    >>> from xlascope import lax
+    >>> lax.dtype(1.0)
+    dtype('float32')
+    """
+    return aval_of(x).dtype

@@ -83,9 +83,8 @@ def custom_root(
 
 def _check(what: str, function: Any, structure: Any, body: Body, avals: Sequence[Any]) -> None:
     words = f"{what} ({name_of(function)}) of custom_root has to return a tree like the initial guess"
-    check_same_structure(words, structure, body.structure)
-    different = differing(
-        structure, avals, body.program.out_avals[: len(avals)], "the leaf", ("is", "of the guess, and")
-    )
+    terms = ("the guess is", "the result")
+    check_same_structure(words, "tree", terms, structure, body.structure)
+    different = differing(structure, avals, body.program.out_avals[: len(avals)], "leaf", terms)
     if different:
         raise TypeError(f"{words}: {different}{where_text(user_line())}")

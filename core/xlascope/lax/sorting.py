@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..operations import elementwise as e
-from ..operations import shapes
 from ..operations import sorting as s
-from ..trace.values import aval_of
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -31,15 +26,28 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     return first, second
 
 
-def top_k(operand: Any, k: int) -> tuple[Any, Any]:
-    """The ``k`` largest elements along the last axis, the largest first, and their places."""
-    shape = aval_of(operand).shape
-    if not 0 <= k <= shape[-1]:
-        raise ValueError(f"top_k of {k} elements along an axis of size {shape[-1]}")
-    last = len(shape) - 1
-    places = shapes.broadcasted_iota(np.int32, shape, last)
-    backwards: Sequence[Any] = [shapes.rev(x, (last,)) for x in (operand, places)]
-    values, found = (shapes.rev(x, (last,)) for x in s.sort(backwards, last))
-    return shapes.slice_in_dim(values, 0, k, last), e.convert_element_type(
-        shapes.slice_in_dim(found, 0, k, last), np.int32
-    )
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+    """The ``k`` largest elements along an axis, the largest first, and their places; NaN counts as the largest.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(*lax.top_k(jnp.array([3.0, 1.0, 2.0]), 2))
+    [3. 2.] [0 2]
+    """
+    return s.top_k(operand, k, axis)
+
+
+def approx_max_k(
+    operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+    reduction_input_size_override: int = -1, aggregate_to_topk: bool = True,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The ``k`` largest elements along an axis and their places, exact whatever ``recall_target`` allows."""
+    return top_k(operand, k, axis=reduction_dimension)
+
+
+def approx_min_k(
+    operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
+    reduction_input_size_override: int = -1, aggregate_to_topk: bool = True,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The ``k`` smallest elements along an axis and their places, exact whatever ``recall_target`` allows."""
+    values, places = top_k(e.neg(operand), k, axis=reduction_dimension)
+    return e.neg(values), places

@@ -19,7 +19,6 @@ from .choice import (
     isin,
     piecewise,
     select,
-    vectorize,
 )
 from .constants import (
     character,
@@ -353,6 +352,7 @@ from .ufuncs import (
     abs,
     absolute,
     add,
+    angle,
     around,
     ceil,
     conj,
@@ -394,6 +394,7 @@ from .ufuncs import (
     true_divide,
     trunc,
 )
+from .vectorize import vectorize
 
 __all__ = [
     "abs",
@@ -405,6 +406,7 @@ __all__ = [
     "allclose",
     "amax",
     "amin",
+    "angle",
     "any",
     "append",
     "apply_along_axis",

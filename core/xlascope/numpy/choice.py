@@ -96,29 +96,6 @@ def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     return function(x, *args, **kwargs)
 
 
-def vectorize(
-    pyfunc: Callable[..., Any], *, excluded: Any = frozenset(), signature: str | None = None
-) -> Callable[..., Any]:
-    """A function of scalars made one of arrays, by vmap over the axes in which its arguments meet.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.vectorize(lambda x, y: x * y + 1)(jnp.arange(3), 2))
-    [1 3 5]
-    """
-    if signature is not None or excluded:
-        raise NotImplementedError("vectorize with a signature or excluded arguments; use vmap")
-
-    @functools.wraps(pyfunc)
-    def vectorized(*args: Any) -> Any:
-        arrays = broadcast_arrays(*args)
-        mapped = pyfunc
-        for _ in shape_of(arrays[0]):
-            mapped = vmap(mapped)
-        return mapped(*arrays)
-
-    return vectorized
-
-
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether two arrays are equal when they are broadcast together; False when they cannot be."""
     try:

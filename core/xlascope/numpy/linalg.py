@@ -34,7 +34,8 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     rank = len(shape_of(x))
     axes = tuple(range(rank)) if axis is None else axes_of(axis, rank)
     if ord is None or (len(axes) == 2 and ord == "fro"):
-        return e.sqrt(reductions.sum(ufuncs.multiply(x, x), axes, keepdims=keepdims))
+        squares = ufuncs.real(ufuncs.multiply(x, ufuncs.conjugate(x)))
+        return e.sqrt(reductions.sum(squares, axes, keepdims=keepdims))
     if len(axes) == 1:
         return _vector(x, ord, axes, keepdims)
     if len(axes) == 2:
@@ -53,7 +54,8 @@ def _vector(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord == 1:
         return reductions.sum(size, axes, keepdims=keepdims)
     if ord == 2:
-        return e.sqrt(reductions.sum(ufuncs.multiply(x, x), axes, keepdims=keepdims))
+        squares = ufuncs.real(ufuncs.multiply(x, ufuncs.conjugate(x)))
+        return e.sqrt(reductions.sum(squares, axes, keepdims=keepdims))
     if isinstance(ord, str):
         raise ValueError(f"there is no vector norm {ord!r}")
     return ufuncs.power(reductions.sum(ufuncs.power(size, ord), axes, keepdims=keepdims), 1.0 / ord)

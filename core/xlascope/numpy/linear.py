@@ -17,6 +17,7 @@ from .reductions import sum
 from .repeating import diagonal
 from .shaping import axes_of, broadcast_to, expand_dims, moveaxis, ravel, shape_of, squeeze
 from .together import together
+from .ufuncs import conjugate
 
 
 def _operands(x: Any, y: Any) -> tuple[Any, Any]:
@@ -89,17 +90,17 @@ def _batched(x: Any, y: Any, lead: tuple[int, ...], precision: Any, dtype: Any) 
 
 @together("precision", "preferred_element_type")
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product of two arrays as flat vectors."""
-    return dot(ravel(a), ravel(b), precision=precision, preferred_element_type=preferred_element_type)
+    """The product of two arrays as flat vectors, the first conjugated."""
+    return dot(conjugate(ravel(a)), ravel(b), precision=precision, preferred_element_type=preferred_element_type)
 
 
 @together("axis", "precision", "preferred_element_type")
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The product of vectors along an axis, the others being broadcast."""
+    """The product of vectors along an axis, the first conjugated, the other axes being broadcast."""
     x, y = _operands(x1, x2)
     x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
     shape = np.broadcast_shapes(shape_of(x), shape_of(y))
-    x, y = broadcast_to(x, shape), broadcast_to(y, shape)
+    x, y = conjugate(broadcast_to(x, shape)), broadcast_to(y, shape)
     last, lead = len(shape) - 1, tuple(range(len(shape) - 1))
     return _product(x, y, ((last,), (last,)), (lead, lead), precision, preferred_element_type)
 
@@ -149,8 +150,8 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """The products of vectors with matrices, leading axes broadcast."""
-    return squeeze(matmul(expand_dims(x1, -2), x2), -2)
+    """The products of vectors, conjugated, with matrices, leading axes broadcast."""
+    return squeeze(matmul(expand_dims(conjugate(x1), -2), x2), -2)
 
 
 @together()

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import is_floating
+from ..ir.operation import Operation
 from ..operations import arithmetic as a
+from ..operations import complex_numbers as c
 from ..operations import elementwise as e
 from ..operations import shapes
 from ..trace.bind import bind1
@@ -27,24 +29,32 @@ def not_equal(x: Any, y: Any, /) -> Any:
     return bind1(_NE, *pair(x, y))
 
 
+def _ordered(comparison: Operation, x: Any, y: Any) -> Any:
+    """A comparison; of complex values by their real parts, and where these are equal by their imaginary parts."""
+    if aval_of(x).dtype.kind != "c":
+        return bind1(comparison, x, y)
+    first, second = bind1(comparison, c.real(x), c.real(y)), bind1(comparison, c.imag(x), c.imag(y))
+    return a.select(a.eq(c.real(x), c.real(y)), second, first)
+
+
 def less(x: Any, y: Any, /) -> Any:
-    """``x < y``."""
-    return bind1(_LT, *pair(x, y))
+    """``x < y``; of complex values, by their real parts, then their imaginary parts."""
+    return _ordered(_LT, *pair(x, y))
 
 
 def less_equal(x: Any, y: Any, /) -> Any:
-    """``x <= y``."""
-    return bind1(_LE, *pair(x, y))
+    """``x <= y``; of complex values, by their real parts, then their imaginary parts."""
+    return _ordered(_LE, *pair(x, y))
 
 
 def greater(x: Any, y: Any, /) -> Any:
-    """``x > y``."""
-    return bind1(_GT, *pair(x, y))
+    """``x > y``; of complex values, by their real parts, then their imaginary parts."""
+    return _ordered(_GT, *pair(x, y))
 
 
 def greater_equal(x: Any, y: Any, /) -> Any:
-    """``x >= y``."""
-    return bind1(_GE, *pair(x, y))
+    """``x >= y``; of complex values, by their real parts, then their imaginary parts."""
+    return _ordered(_GE, *pair(x, y))
 
 
 _EQ, _NE, _LT, _LE, _GT, _GE = a.Eq(), a.Ne(), a.Lt(), a.Le(), a.Gt(), a.Ge()
@@ -122,20 +132,23 @@ def isnan(x: Any, /) -> Any:
     return a.ne(x, x)
 
 
+@together()
 def isfinite(x: Any, /) -> Any:
-    """Whether x is neither infinite nor NaN."""
+    """Whether x is neither infinite nor NaN; of a complex value, whether both parts are."""
     aval = aval_of(x)
     if is_floating(aval.dtype):
         return e.is_finite(x)
     if aval.dtype.kind == "c":
-        raise NotImplementedError("isfinite of complex values")
+        return a.bitwise_and(e.is_finite(c.real(x)), e.is_finite(c.imag(x)))
     return shapes.full(aval.shape, np.True_)
 
 
 @together()
 def isinf(x: Any, /) -> Any:
-    """Whether x is infinite."""
+    """Whether x is infinite; of a complex value, whether a part is."""
     aval = aval_of(x)
+    if aval.dtype.kind == "c":
+        return a.bitwise_or(isinf(c.real(x)), isinf(c.imag(x)))
     if not is_floating(aval.dtype):
         return shapes.full(aval.shape, np.False_)
     return a.eq(e.abs(x), math.inf)

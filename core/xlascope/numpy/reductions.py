@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import canonical, is_floating
 from ..operations import arithmetic as a
+from ..operations import complex_numbers as c
 from ..operations import elementwise as e
 from ..operations import reductions as r
 from ..operations import shapes
@@ -234,13 +235,18 @@ def var(
     return _var(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where)
 
 
+def _length_squared(x: Any) -> Any:
+    """The square, a real value also when x is complex."""
+    return c.real(a.mul(x, c.conj(x))) if aval_of(x).dtype.kind == "c" else e.square(x)
+
+
 @together("axis", "dtype", "ddof", "keepdims")
 def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any) -> Any:
     x = inexact(a_) if dtype is None else as_dtype(a_, to_inexact(dtype))
     own = aval_of(x).dtype
     axes = _all_axes(x, axis)
     wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
-    squares = e.square(a.sub(wide, mean(wide, axes, keepdims=True, where=where) if axes else wide))
+    squares = _length_squared(a.sub(wide, mean(wide, axes, keepdims=True, where=where) if axes else wide))
     count: Any = float(_count(x, axes))
     if where is not None:
         chosen = broadcast_to(where, shape_of(x))
@@ -251,7 +257,7 @@ def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any
         found = a.mul(total, math.nan)
     else:
         found = a.div(total, count - ddof if where is None else a.sub(count, float(ddof)))
-    return _kept(as_dtype(found, own), axes, keepdims)
+    return _kept(as_dtype(found, c.real_dtype(own)), axes, keepdims)
 
 
 def std(
@@ -391,6 +397,9 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
 def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN replaced by ``nan``, infinities by ``posinf`` and ``neginf`` (None: the extreme finite values)."""
     aval = aval_of(x)
+    if aval.dtype.kind == "c":
+        parts = (nan_to_num(part, copy, nan, posinf, neginf) for part in (c.real(x), c.imag(x)))
+        return c.complex(*parts)
     if not is_floating(aval.dtype):
         return x
     limits = np.finfo(aval.dtype) if aval.dtype.kind == "f" else None

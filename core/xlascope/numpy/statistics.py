@@ -42,7 +42,7 @@ def _cov(m: Any, y: Any, rowvar: bool, ddof: int) -> Any:
     if y is not None:
         x = concatenate(to_common_dtype([x, _variables(y, rowvar)]), 0)
     centred = ufuncs.subtract(x, reductions.mean(x, axis=1, keepdims=True))
-    found = ufuncs.true_divide(dot(centred, centred.T), float(shape_of(x)[1] - ddof))
+    found = ufuncs.true_divide(dot(centred, ufuncs.conjugate(centred.T)), float(shape_of(x)[1] - ddof))
     return found.reshape(()) if shape_of(found) == (1, 1) else found
 
 

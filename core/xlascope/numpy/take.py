@@ -14,7 +14,6 @@ from .indexing import as_index, coordinates, from_behind, gathered
 from .promotion import as_dtype
 from .shaping import axis_of, broadcast_to, ravel, shape_of
 from .together import together
-from .updates import default_fill
 
 
 def take(
@@ -64,7 +63,7 @@ def _inside(indices: Any, size: int) -> Any:
 
 def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
     dtype = aval_of(found).dtype
-    value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    value = ix.default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
     return logic.where(broadcast_to(inside, shape_of(found)), found, value)
 
 

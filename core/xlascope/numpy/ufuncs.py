@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..dtypes import canonical, is_floating
 from ..operations import arithmetic as a
+from ..operations import complex_numbers as c
 from ..operations import elementwise as e
 from ..operations import shapes
 from ..operations.values import typed_scalar
@@ -217,6 +219,8 @@ absolute = abs
 
 def fabs(x: Any, /) -> Any:
     """The absolute value, a float."""
+    if iscomplexobj(x):
+        raise TypeError("fabs takes real operands, got complex ones; use abs")
     return e.abs(inexact(x))
 
 
@@ -237,12 +241,19 @@ def maximum(x: Any, y: Any, /) -> Any:
     >>> print(jnp.maximum(jnp.array([1.0, 3.0]), 2))
     [2. 3.]
     """
-    return bind1(_MAX, *pair(x, y))
+    x, y = pair(x, y)
+    return _first_of_complex(logic.greater, x, y) if iscomplexobj(x) else bind1(_MAX, x, y)
 
 
 def minimum(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; NaN where either is."""
-    return bind1(_MIN, *pair(x, y))
+    x, y = pair(x, y)
+    return _first_of_complex(logic.less, x, y) if iscomplexobj(x) else bind1(_MIN, x, y)
+
+
+def _first_of_complex(before: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+    """Of complex values those that come first in an order, in which NaN comes before all."""
+    return logic.where(a.bitwise_or(logic.isnan(x), before(x, y)), x, y)
 
 
 @together()
@@ -268,18 +279,18 @@ def _dtype(x: Any) -> np.dtype[Any]:
 
 def floor(x: Any, /) -> Any:
     """The largest whole number not above x."""
-    return e.floor(x) if is_floating(aval_of(x).dtype) else positive(x)
+    return positive(x) if aval_of(x).dtype.kind in "biu" else e.floor(x)
 
 
 def ceil(x: Any, /) -> Any:
     """The smallest whole number not below x."""
-    return e.ceil(x) if is_floating(aval_of(x).dtype) else positive(x)
+    return positive(x) if aval_of(x).dtype.kind in "biu" else e.ceil(x)
 
 
 @together()
 def trunc(x: Any, /) -> Any:
     """``x`` without its fraction."""
-    if not is_floating(aval_of(x).dtype):
+    if aval_of(x).dtype.kind in "biu":
         return positive(x)
     return a.select(a.lt(x, 0), e.ceil(x), e.floor(x))
 
@@ -288,8 +299,14 @@ fix = trunc
 
 
 def rint(x: Any, /) -> Any:
-    """The nearest whole number, halves to even."""
-    return e.round(inexact(x), 1)
+    """The nearest whole number, halves to even; of complex values both parts."""
+    return _rounded(inexact(x))
+
+
+def _rounded(x: Any) -> Any:
+    if iscomplexobj(x):
+        return c.complex(e.round(c.real(x), 1), e.round(c.imag(x), 1))
+    return e.round(x, 1)
 
 
 @together("decimals")
@@ -301,14 +318,14 @@ def round(a: Any, decimals: int = 0) -> Any:
     [0.5 1.5 2.2] 2.0
     """
     dtype = aval_of(a).dtype
-    if not is_floating(dtype):
+    if dtype.kind in "biu":
         if decimals < 0:
             raise NotImplementedError("round of integers to negative decimals")
         return positive(a)
     if decimals == 0:
-        return e.round(a, 1)
+        return _rounded(a)
     factor = 10.0**decimals
-    return true_divide(e.round(multiply(a, factor), 1), factor)
+    return true_divide(_rounded(multiply(a, factor)), factor)
 
 
 around = round
@@ -342,26 +359,38 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 def conjugate(x: Any, /) -> Any:
     """The complex conjugate; x itself when it is real."""
-    return _real_only(x, "conjugate")
+    return c.conj(x) if iscomplexobj(x) else positive(x)
 
 
 conj = conjugate
 
 
-def real(x: Any, /) -> Any:
-    """The real part; x itself when it is real."""
-    return _real_only(x, "real")
+def real(val: Any, /) -> Any:
+    """The real part; the value itself when it is real."""
+    return c.real(val) if iscomplexobj(val) else positive(val)
 
 
-def imag(x: Any, /) -> Any:
-    """The imaginary part; zeros when x is real."""
-    return shapes.zeros_of(aval_of(_real_only(x, "imag")))
+def imag(val: Any, /) -> Any:
+    """The imaginary part; zeros when the value is real.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.imag(jnp.array([1 + 2j, 3 - 1j])))
+    [ 2. -1.]
+    """
+    return c.imag(val) if iscomplexobj(val) else shapes.zeros_of(aval_of(val))
 
 
-def _real_only(x: Any, what: str) -> Any:
-    if aval_of(x).dtype.kind == "c":
-        raise NotImplementedError(f"{what} of complex values")
-    return positive(x)
+@together("deg")
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of complex numbers from the positive real axis, in radians, or degrees when ``deg``.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.angle(1j, deg=True))
+    90.0
+    """
+    z = inexact(z)
+    found = a.atan2(imag(z), real(z))
+    return a.mul(found, 180.0 / math.pi) if deg else found
 
 
 def iscomplexobj(x: Any) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import is_floating
+from ..control.while_loop import while_loop
 from ..operations import indexing as ix
-from ..operations import shapes
+from ..operations import scattering, shapes
 from ..trace.bind import bind1
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from . import logic, ufuncs
+from . import creation, logic, reductions, ufuncs
 from .indexing import (
     At,
     Form,
@@ -24,7 +24,6 @@ from .indexing import (
     backwards,
     bounds_of,
     coordinates,
-    gathered,
     index_rows,
     new_axes,
     parse,
@@ -56,7 +55,7 @@ class IndexUpdateAt:
     """An array and an index; the methods give new arrays, the given one stays as it is.
 
     Indices beyond the end change nothing, or with ``mode="clip"`` the last element. Where an index array names an
-    element several times, ``add`` adds all its values; the other methods use one of them.
+    element several times, all its values count, in no particular order; ``set`` uses one of them.
     """
 
     __slots__ = ("_array", "_index")
@@ -65,9 +64,10 @@ class IndexUpdateAt:
         self._array = array
         self._index = index
 
-    def get(self, *, mode: str | None = None, fill_value: Any = None, **hints: Any) -> Any:
+    def get(self, *, mode: Any = None, fill_value: Any = None, **hints: Any) -> Any:
         """The elements; beyond the end, with ``mode="fill"``, ``fill_value`` (NaN), else the last one."""
-        if mode in ("fill", "drop"):
+        _mode_of({**hints, "mode": mode})
+        if _name_of(mode) in ("fill", "drop"):
             return get_filled(self._array, self._index, fill_value)
         return self._array[self._index]
 
@@ -91,7 +91,7 @@ class IndexUpdateAt:
 
     def subtract(self, values: Any, **hints: Any) -> Any:
         """The array with ``values`` subtracted at the index."""
-        return self._changed("add", ufuncs.negative(values), hints)
+        return self._changed("subtract", values, hints)
 
     def multiply(self, values: Any, **hints: Any) -> Any:
         """The array with the elements at the index multiplied by ``values``."""
@@ -100,12 +100,17 @@ class IndexUpdateAt:
     mul = multiply
 
     def divide(self, values: Any, **hints: Any) -> Any:
-        """The array with the elements at the index divided by ``values``."""
-        return self._changed("divide", values, hints)
+        """The array with the elements at the index divided by ``values``.
+
+        >>> import xlascope.numpy as jnp
+        >>> print(jnp.ones(3).at[jnp.array([0, 0])].divide(2.0))
+        [0.25 1.   1.  ]
+        """
+        return self._by_all(ufuncs.true_divide, values, hints)
 
     def power(self, values: Any, **hints: Any) -> Any:
         """The array with the elements at the index raised to the power ``values``."""
-        return self._changed("power", values, hints)
+        return self._by_all(ufuncs.power, values, hints)
 
     def min(self, values: Any, **hints: Any) -> Any:
         """The array with the smaller of element and value at the index."""
@@ -116,29 +121,72 @@ class IndexUpdateAt:
         return self._changed("max", values, hints)
 
     def apply(self, ufunc: Callable[[Any], Any], **hints: Any) -> Any:
-        """The array with ``ufunc`` applied to the elements at the index."""
-        return self.set(ufunc(self._array[self._index]), **hints)
+        """The array with ``ufunc`` applied to the elements at the index, as often as the index names each.
+
+        In reverse mode it can be differentiated when the index cannot repeat itself, or ``unique_indices=True``.
+
+        >>> import xlascope.numpy as jnp
+        >>> print(jnp.ones(3).at[jnp.array([0, 0, 1])].apply(lambda x: 2 * x))
+        [4. 2. 1.]
+        """
+        values = self._array[self._index]
+        if hints.get("unique_indices") or not self._may_repeat():
+            return self.set(ufunc(values), **hints)
+        nothing = creation.zeros_like(self._array, dtype=np.int32)
+        often = IndexUpdateAt(nothing, self._index).add(1, **hints)[self._index]
+
+        def once_more(state: tuple[Any, Any]) -> tuple[Any, Any]:
+            done, held = state
+            return ufuncs.add(done, 1), logic.where(logic.greater(often, done), as_dtype(ufunc(held), held.dtype), held)
+
+        most = reductions.max(often, initial=0)
+        _, values = while_loop(lambda state: logic.less(state[0], most), once_more, (np.int32(0), values))
+        return self.set(values, **hints)
+
+    def _may_repeat(self) -> bool:
+        """Whether the index may name an element twice."""
+        _, operands = parse(self._array.shape, self._index, eager=False)
+        return max((aval_of(operand).size for operand in operands), default=1) > 1
+
+    def _by_all(self, combine: Callable[[Any, Any], Any], values: Any, hints: dict[str, Any]) -> Any:
+        """The elements combined with the product of all values that fall on them, those left out with one."""
+        x = self._array
+        ones = IndexUpdateAt(creation.ones_like(x), self._index)
+        return as_dtype(combine(x, ones._changed("multiply", values, hints)), x.dtype)
 
     def _changed(self, how: str, values: Any, hints: dict[str, Any]) -> Any:
         x = self._array
-        clip = _clips(hints)
+        mode = _mode_of(hints)
         form, operands = parse(x.shape, self._index, eager=False)
         if STATE.trace is not None:
-            return changed(x, operands, values, form, how, clip)
-        if not clip:
+            return changed(x, operands, values, form, how, mode)
+        if not mode.clip:
             operands, form = _moved_out(form, operands)
-        return _changed(x, operands, values, form=form, how=how, clip=clip)
+        return _changed(x, operands, values, form=form, how=how, mode=mode)
 
 
-def _clips(hints: dict[str, Any]) -> bool:
-    """Whether indices beyond the end stand for the last element; raises for hints that nobody knows."""
+class Mode(NamedTuple):
+    """How the indices of an update are read: clamped or not, and what is promised of them."""
+
+    clip: bool
+    indices_are_sorted: bool
+    unique_indices: bool
+
+
+def _name_of(mode: Any) -> Any:
+    """The name of a mode, which may be a member of ``lax.GatherScatterMode``."""
+    return getattr(mode, "value", mode)
+
+
+def _mode_of(hints: dict[str, Any]) -> Mode:
+    """How indices are read; raises for hints that nobody knows."""
     unknown = hints.keys() - {"indices_are_sorted", "unique_indices", "wrap_negative_indices", "out_sharding", "mode"}
     if unknown:
         raise TypeError(f"an update at an index got the unexpected argument {min(unknown)}")
-    mode = hints.get("mode")
+    mode = _name_of(hints.get("mode"))
     if mode not in (None, "clip", "drop", "fill", "promise_in_bounds"):
-        raise ValueError(f'the mode of an update is "clip", "drop" or "promise_in_bounds", got {mode!r}')
-    return mode == "clip"
+        raise ValueError(f'the mode of an update is "clip", "drop", "fill" or "promise_in_bounds", got {mode!r}')
+    return Mode(mode == "clip", bool(hints.get("indices_are_sorted")), bool(hints.get("unique_indices")))
 
 
 #: An index that is beyond the end of every axis.
@@ -147,11 +195,18 @@ _NOWHERE = 2**31 - 1
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "set": lambda old, new: new,
     "add": ufuncs.add,
+    "subtract": ufuncs.subtract,
     "multiply": ufuncs.multiply,
-    "divide": ufuncs.true_divide,
-    "power": ufuncs.power,
     "min": ufuncs.minimum,
     "max": ufuncs.maximum,
+}
+_OPERATIONS: dict[str, type[ix.ScatterFamily]] = {
+    "set": ix.Scatter,
+    "add": ix.ScatterAdd,
+    "subtract": scattering.ScatterSub,
+    "multiply": scattering.ScatterMul,
+    "min": scattering.ScatterMin,
+    "max": scattering.ScatterMax,
 }
 
 
@@ -170,11 +225,11 @@ def _moved_out(form: Form, operands: Sequence[Any]) -> tuple[list[Any], Form]:
     return out, tuple(items)
 
 
-def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, clip: bool) -> Any:
+def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, mode: Mode) -> Any:
     """``x`` with the elements at an index combined with ``values``."""
     shape = x.shape
     items = [item for item in form if not isinstance(item, New)]
-    if not clip and any(isinstance(i, At) and not 0 <= i.place < n for i, n in zip(items, shape, strict=True)):
+    if not mode.clip and any(isinstance(i, At) and not 0 <= i.place < n for i, n in zip(items, shape, strict=True)):
         return x
     if not operands:
         old = None if how == "set" else taken(x, (), form)
@@ -182,11 +237,11 @@ def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, 
         return _put_back(x, form, _new_values(how, old, values, wanted, x.dtype), whole=False)
     part = shapes.expand_dims(sliced(x, form), new_axes(form))
     indices, axes, place = index_rows(part, operands, form)
-    made = _scattered(part, indices, axes, place, values, how, "clip" if clip else "drop")
+    made = _scattered(part, indices, axes, place, values, how, mode)
     return _put_back(x, form, shapes.squeeze(made, new_axes(form)), whole=True)
 
 
-_changed = together("how", "form", "clip")(changed)
+_changed = together("how", "form", "mode")(changed)
 
 
 def _new_values(how: str, old: Any, values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -211,7 +266,7 @@ def _result_shape(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(result)
 
 
-def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: Any, how: str, mode: str) -> Any:
+def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: Any, how: str, mode: Mode) -> Any:
     aval = aval_of(x)
     window = window_axes(aval.ndim, indices, axes, place)
     numbers = ix.ScatterDimensionNumbers(window, axes, axes)
@@ -219,11 +274,9 @@ def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: 
     lead = iter(aval_of(indices).shape[:-1])
     total = len(window) + len(aval_of(indices).shape) - 1
     wanted = tuple(next(kept) if axis in window else next(lead) for axis in range(total))
-    if how == "add":
-        updates = _new_values("set", None, values, wanted, aval.dtype)
-        return bind1(ix.ScatterAdd(numbers, mode), x, indices, updates)
-    old = None if how == "set" else gathered(x, indices, axes, place)
-    return bind1(ix.Scatter(numbers, mode), x, indices, _new_values(how, old, values, wanted, aval.dtype))
+    updates = _new_values("set", None, values, wanted, aval.dtype)
+    operation = _OPERATIONS[how](numbers, "clip" if mode.clip else "drop", mode.indices_are_sorted, mode.unique_indices)
+    return bind1(operation, x, indices, updates)
 
 
 def _put_back(x: Any, form: Form, part: Any, *, whole: bool) -> Any:
@@ -280,7 +333,7 @@ def _get_filled(x: Any, operands: list[Any], fill_value: Any, form: Form) -> Any
     if not operands:
         return found
     dtype = aval_of(x).dtype
-    value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    value = ix.default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
     return logic.where(_inside(x, operands, form), found, value)
 
 
@@ -303,13 +356,3 @@ def _inside(x: Any, operands: list[Any], form: Form) -> Any:
     behind = [position for position in kept if not neighbours or position > places[0]]
     rank = len(aval_of(inside).shape)
     return shapes.expand_dims(inside, tuple(range(rank, rank + len(behind))))
-
-
-def default_fill(dtype: np.dtype[Any]) -> Any:
-    """What stands for no value: NaN, the smallest of the signed integers, the largest of the unsigned ones, true."""
-    if is_floating(dtype):
-        return np.asarray(np.nan).astype(dtype)[()]
-    if dtype.kind == "b":
-        return np.True_
-    limits = np.iinfo(dtype)
-    return dtype.type(limits.max if dtype.kind == "u" else limits.min)

@@ -3,6 +3,37 @@ package.
 """
 
 from . import shapes  # isort: skip  (families and shapes need each other; this order lets both load)
-from . import arithmetic, elementwise, indexing, linear_algebra, random_bits, reductions, sorting
+from . import (
+    arithmetic,
+    barriers,
+    bits,
+    collectives,
+    complex_numbers,
+    cumulative,
+    elementwise,
+    indexing,
+    linear_algebra,
+    random_bits,
+    reductions,
+    scattering,
+    sorting,
+    special,
+)
 
-__all__ = ["arithmetic", "elementwise", "indexing", "linear_algebra", "random_bits", "reductions", "shapes", "sorting"]
+__all__ = [
+    "arithmetic",
+    "barriers",
+    "bits",
+    "collectives",
+    "complex_numbers",
+    "cumulative",
+    "elementwise",
+    "indexing",
+    "linear_algebra",
+    "random_bits",
+    "reductions",
+    "scattering",
+    "shapes",
+    "sorting",
+    "special",
+]

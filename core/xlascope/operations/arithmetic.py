@@ -14,7 +14,18 @@ from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import elementwise as e
 from . import shapes
-from .families import Binary, align, is_linear, require_kind, stretch_values, stretched, sum_tangents, unstretch
+from .families import (
+    Binary,
+    align,
+    convolved,
+    is_linear,
+    pushed,
+    require_kind,
+    stretch_values,
+    stretched,
+    sum_tangents,
+    unstretch,
+)
 from .values import aval, match, shape_of, typed_scalar
 
 
@@ -25,7 +36,7 @@ def _same_shape(x: Any, z: Any) -> bool:
         return shape_of(x) == shape_of(z)
 
 
-def _as_result(t: Any, z: Any) -> Any:
+def as_result(t: Any, z: Any) -> Any:
     """A tangent spread over the result's shape, when its operand was stretched."""
     if _same_shape(t, z):
         return t
@@ -39,9 +50,10 @@ class Add(Binary, name="add"):
     """x + y."""
 
     hlo = "stablehlo.add"
+    taylor_rule = pushed
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return _as_result(t, z)
+        return as_result(t, z)
 
     derivative_right = derivative_left
 
@@ -54,12 +66,13 @@ class Sub(Binary, name="sub"):
     """x - y."""
 
     hlo = "stablehlo.subtract"
+    taylor_rule = pushed
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return _as_result(t, z)
+        return as_result(t, z)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return _as_result(e.neg(t), z)
+        return as_result(e.neg(t), z)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
@@ -73,12 +86,13 @@ class Mul(Binary, name="mul"):
     """x times y."""
 
     hlo = "stablehlo.multiply"
+    taylor_rule = convolved
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(t if _same_shape(y, z) else _as_result(t, z), y)
+        return mul(t if _same_shape(y, z) else as_result(t, z), y)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(x, t if _same_shape(x, z) else _as_result(t, z))
+        return mul(x, t if _same_shape(x, z) else as_result(t, z))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
@@ -94,10 +108,20 @@ class Div(Binary, name="div"):
     hlo = "stablehlo.divide"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return div(_as_result(t, z) if shape_of(y) != shape_of(z) else t, y)
+        return div(as_result(t, z) if shape_of(y) != shape_of(z) else t, y)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(mul(e.neg(_as_result(t, z)), x), e.integer_pow(y, -2))
+        return mul(mul(e.neg(as_result(t, z)), x), e.integer_pow(y, -2))
+
+    def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        # x = z y, so x_k = z_0 y_k + … + z_k y_0: solved for z_k
+        (x, y), (z,) = operands, results
+        pairs = [(z[i], y[degree - i]) for i in range(degree)]
+        known = sum_tangents([mul(p, q) for p, q in pairs if p is not ZERO and q is not ZERO])
+        if known is ZERO:
+            return [ZERO if x[degree] is ZERO else div(x[degree], y[0])]
+        rest = e.neg(known) if x[degree] is ZERO else sub(as_result(x[degree], z[0]), known)
+        return [div(rest, y[0])]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
@@ -109,9 +133,10 @@ class Rem(Binary, name="rem"):
 
     hlo = "stablehlo.remainder"
     kinds = "if"
+    taylor_rule = pushed
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return _as_result(t, z)
+        return as_result(t, z)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         quotient = div(x, y)
@@ -126,14 +151,16 @@ class Pow(Binary, name="pow"):
     kinds = "fc"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        # y x^(y-1), and 0 where y is 0 (there x^(y-1) may be infinite)
-        exponent = select(eq(y, 0.0), 1.0, sub(y, 1.0))
-        return mul(_as_result(t, z), mul(y, pow(x, exponent)))
+        # y x^(y-1), and 0 where both are 0 (there x^(y-1) is infinite)
+        exponent = sub(y, 1.0)
+        if not isinstance(y, np.generic) or y == 0:
+            exponent = select(bitwise_and(eq(x, 0.0), eq(y, 0.0)), 1.0, exponent)
+        return mul(as_result(t, z), mul(y, pow(x, exponent)))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         # log(x) x^y; where x is 0 the limit for positive y is 0
         base = select(eq(x, 0.0), 1.0, x)
-        return mul(_as_result(t, z), mul(e.log(base), z))
+        return mul(as_result(t, z), mul(e.log(base), z))
 
 
 class Atan2(Binary, name="atan2"):
@@ -143,22 +170,23 @@ class Atan2(Binary, name="atan2"):
     kinds = "f"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(_as_result(t, z), div(y, add(e.square(x), e.square(y))))
+        return mul(as_result(t, z), div(y, add(e.square(x), e.square(y))))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(_as_result(t, z), div(e.neg(x), add(e.square(x), e.square(y))))
+        return mul(as_result(t, z), div(e.neg(x), add(e.square(x), e.square(y))))
 
 
 class _Extreme(Binary):
     """The larger or smaller operand. Where they are equal each gets half of the derivative."""
 
     kinds = "bif"
+    taylor_rule = pushed
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(_as_result(t, z), _share(x, y, z))
+        return mul(as_result(t, z), _share(x, y, z))
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(_as_result(t, z), _share(y, x, z))
+        return mul(as_result(t, z), _share(y, x, z))
 
 
 class Max(_Extreme, name="max"):
@@ -295,23 +323,42 @@ class ShiftRightArithmetic(_Bitwise, name="shift_right_arithmetic"):
 class SelectN(Operation, name="select_n"):
     """Elementwise ``cases[which]``; with a truth value, the first case where it is false, the second where it is true.
 
-    Cases without axes are spread over the result's shape.
+    A number beyond the ends chooses the first or the last case. Cases without axes are spread over the result's shape.
     """
+
+    taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         which, *cases = operands
-        if which.dtype.kind != "b" or len(cases) != 2:
-            raise TypeError(f"select_n takes a truth value and two cases, got {which} and {len(cases)} cases")
-        if cases[0].dtype != cases[1].dtype:
-            raise TypeError(f"select_n takes cases of one dtype, got {cases[0].dtype.name} and {cases[1].dtype.name}")
+        if which.dtype.kind not in "biu" or not cases:
+            raise TypeError(
+                f"select_n takes a truth value or an integer that says which case, and at least one case, got {which} "
+                f"and {len(cases)} cases"
+            )
+        if which.dtype.kind == "b" and len(cases) > 2:
+            raise TypeError(f"select_n takes two cases for a truth value, got {len(cases)}; choose by an int32")
+        if len({case.dtype for case in cases}) > 1:
+            names = " and ".join(case.dtype.name for case in cases)
+            raise TypeError(f"select_n takes cases of one dtype, got {names}")
         shape = which.shape
         for case in cases:
             shape = stretched(self.name, shape, case.shape)
         return [shaped(shape, cases[0].dtype, all(case.weak_type for case in cases))]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        which, first, second = stretch_values(builder, operands)
-        return builder.emit("stablehlo.select", [which, second, first])  # type: ignore[no-any-return]
+        which, *cases = stretch_values(builder, operands)
+        if len(cases) == 1:
+            return cases
+        if builder.in_avals[0].dtype.kind == "b":
+            return builder.emit("stablehlo.select", [which, cases[1], cases[0]])  # type: ignore[no-any-return]
+        number = shaped(builder.out_avals[0].shape, builder.in_avals[0].dtype)
+        truth = shaped(number.shape, np.dtype("bool"))
+        below = {"comparison_direction": attribute("#stablehlo<comparison_direction LT>")}
+        chosen = cases[-1]
+        for k in range(len(cases) - 1, 0, -1):
+            before = builder.emit1("stablehlo.compare", [which, builder.constant(k, number)], truth, below)
+            (chosen,) = builder.emit("stablehlo.select", [before, cases[k - 1], chosen])
+        return [chosen]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return results[0].size
@@ -321,17 +368,17 @@ class SelectN(Operation, name="select_n"):
         z = bind1(self, *primals)
         if all(t is ZERO for t in tangents[1:]):
             return [z], [ZERO]
-        moved = [typed_scalar(0, aval(z).dtype) if t is ZERO else _as_result(t, z) for t in tangents[1:]]
+        moved = [typed_scalar(0, aval(z).dtype) if t is ZERO else as_result(t, z) for t in tangents[1:]]
         return [z], [bind1(self, which, *moved)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        (ct,), (which, first, second) = cotangents, operands
-        zero = typed_scalar(0, aval(ct).dtype)
-        return [
-            None,
-            unstretch(bind1(self, which, ct, zero), first.aval) if is_linear(first) else None,
-            unstretch(bind1(self, which, zero, ct), second.aval) if is_linear(second) else None,
-        ]
+        (ct,), (which, *cases) = cotangents, operands
+        zeros = [typed_scalar(0, aval(ct).dtype)] * len(cases)
+        received = []
+        for k, case in enumerate(cases):
+            chosen = bind1(self, which, *zeros[:k], ct, *zeros[k + 1 :]) if is_linear(case) else None
+            received.append(None if chosen is None else unstretch(chosen, case.aval))
+        return [None, *received]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *align(operands, axes))], [0]
@@ -339,6 +386,8 @@ class SelectN(Operation, name="select_n"):
 
 class Clamp(Operation, name="clamp"):
     """x limited to the range from low to high."""
+
+    taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         low, x, high = operands
@@ -362,12 +411,12 @@ class Clamp(Operation, name="clamp"):
         zero = typed_scalar(0, aval(z).dtype)
         parts = []
         if t_low is not ZERO:
-            parts.append(select(gt(low, x), _as_result(t_low, z), zero))
+            parts.append(select(gt(low, x), as_result(t_low, z), zero))
         if t_x is not ZERO:
             inside = bind1(_AND, gt(x, low), lt(x, high))
-            parts.append(select(inside, _as_result(t_x, z), zero))
+            parts.append(select(inside, as_result(t_x, z), zero))
         if t_high is not ZERO:
-            parts.append(select(lt(high, x), _as_result(t_high, z), zero))
+            parts.append(select(lt(high, x), as_result(t_high, z), zero))
         return [z], [sum_tangents(parts)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:

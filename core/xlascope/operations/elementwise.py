@@ -14,7 +14,8 @@ from ..ir.markers import ZERO
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import arithmetic as a
-from .families import Flat, Linear, Unary, require_kind, sum_tangents
+from . import complex_numbers as c
+from .families import Flat, Linear, Unary, pushed, require_kind, sum_tangents
 from .values import aval as aval_of_operand
 from .values import typed_scalar
 
@@ -174,6 +175,14 @@ class Square(Unary, name="square"):
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return a.mul(t, a.mul(2.0, x))
 
+    def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        # x_0 x_k + … + x_k x_0: each product but the middle one stands there twice
+        (x,) = operands
+        pairs = [(x[i], x[degree - i]) for i in range((degree + 1) // 2)]
+        half = sum_tangents([a.mul(p, q) for p, q in pairs if p is not ZERO and q is not ZERO])
+        middle = ZERO if degree % 2 or x[degree // 2] is ZERO else square(x[degree // 2])
+        return [sum_tangents([half if half is ZERO else a.mul(2.0, half), middle])]
+
 
 class IntegerPow(Unary, name="integer_pow"):
     """x to a whole power, by repeated squaring."""
@@ -199,23 +208,29 @@ class IntegerPow(Unary, name="integer_pow"):
         return [result] if self.y >= 0 else [builder.emit1("stablehlo.divide", [one, result], aval)]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return a.mul(t, a.mul(float(self.y), integer_pow(x, self.y - 1))) if self.y else ZERO
+        if self.y in (0, 1):
+            return t if self.y else ZERO
+        return a.mul(t, a.mul(float(self.y), x if self.y == 2 else integer_pow(x, self.y - 1)))
 
 
 class Abs(Unary, name="abs"):
-    """The absolute value; its derivative is the sign, and one at zero."""
+    """The absolute value; its derivative is the sign, and one at zero. Of a complex value the length, a real value
+    that moves by the real part of t times conj(x) / |x|, and by nothing at zero.
+    """
 
     hlo = "stablehlo.abs"
     kinds = "ifc"
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = super().abstract_eval(operands)
-        return [x if x.dtype.kind != "c" else shaped(x.shape, np.zeros((), x.dtype).real.dtype)]
+        return [x if x.dtype.kind != "c" else shaped(x.shape, c.real_dtype(x.dtype), x.weak_type)]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        if x.dtype.kind == "c":
-            raise NotImplementedError("the derivative of abs of a complex value")
-        return a.mul(t, a.select(a.ge(x, 0), typed_scalar(1, x.dtype), typed_scalar(-1, x.dtype)))
+        dtype = aval_of_operand(x).dtype
+        if dtype.kind == "c":
+            length = a.select(a.eq(y, 0), typed_scalar(1, c.real_dtype(dtype)), y)
+            return c.real(a.mul(t, a.div(c.conj(x), convert_element_type(length, dtype))))
+        return a.mul(t, a.select(a.ge(x, 0), typed_scalar(1, dtype), typed_scalar(-1, dtype)))
 
 
 class Erf(Unary, name="erf"):
@@ -311,7 +326,7 @@ class Atanh(Unary, name="atanh"):
 
 
 class Sign(Flat, name="sign"):
-    """-1, 0 or 1."""
+    """-1, 0 or 1; of a complex value x / |x|, which counts as constant too."""
 
     hlo = "stablehlo.sign"
     kinds = "ifc"
@@ -379,6 +394,8 @@ class ConvertElementType(Unary, name="convert_element_type"):
     new_dtype: np.dtype[Any]
     weak_type: bool
 
+    taylor_rule = pushed
+
     hlo = "stablehlo.convert"
     cost = 0
 
@@ -394,7 +411,7 @@ class ConvertElementType(Unary, name="convert_element_type"):
             zero = builder.constant(0, aval)
             return builder.emit("stablehlo.compare", [x, zero], {"comparison_direction": direction})  # type: ignore[no-any-return]
         if aval.dtype.kind == "c" and out.dtype.kind != "c":
-            x = builder.emit1("stablehlo.real", [x], shaped(aval.shape, np.zeros((), aval.dtype).real.dtype))
+            x = builder.emit1("stablehlo.real", [x], shaped(aval.shape, c.real_dtype(aval.dtype)))
         return builder.emit(self.hlo, [x])  # type: ignore[no-any-return]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -504,7 +521,7 @@ def square(x: Any) -> Any:
 
 def integer_pow(x: Any, y: int) -> Any:
     """X to the whole power y, elementwise."""
-    return x if y == 1 else square(x) if y == 2 else bind1(IntegerPow(y), x)
+    return bind1(IntegerPow(y), x)
 
 
 def abs(x: Any) -> Any:

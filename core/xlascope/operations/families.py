@@ -42,6 +42,21 @@ def require_indices(name: str, indices: Sequence[ShapedArray]) -> None:
             raise TypeError(f"{name} takes indices of integer type, got {aval.dtype.name}; convert with astype")
 
 
+def pushed(operation: Operation, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    """The ``taylor_rule`` of what is linear, at least piece by piece: each coefficient moves as a tangent does."""
+    terms = [x[degree] for x in operands]
+    if all(term is ZERO for term in terms):
+        return [ZERO] * len(results)
+    return operation.jvp([x[0] for x in operands], terms)[1]
+
+
+def convolved(operation: Operation, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    """The ``taylor_rule`` of what is linear in each of two operands: the Cauchy product of their series."""
+    x, y = operands
+    pairs = [(x[i], y[degree - i]) for i in range(degree + 1)]
+    return [sum_tangents([bind1(operation, p, q) for p, q in pairs if p is not ZERO and q is not ZERO])]
+
+
 class Unary(Operation):
     """Elementwise on one operand; the result has the operand's type."""
 
@@ -82,6 +97,8 @@ class Flat(Unary):
 
 class Linear(Operation):
     """Linear in its only operand: the tangent of the result is the operation applied to the tangent."""
+
+    taylor_rule = pushed
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents

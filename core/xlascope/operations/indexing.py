@@ -5,20 +5,22 @@ Gather and scatter follow the StableHLO specification's dimension numbers, the b
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dtypes import is_differentiable
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import arithmetic as a
-from . import reductions, shapes
-from .families import is_linear, require_indices, sum_tangents, type_of
+from . import shapes
+from .families import is_linear, pushed, require_indices, sum_tangents, type_of
 from .values import aval, shape_of, typed_scalar
 
 
@@ -26,6 +28,8 @@ class DynamicSlice(Operation, name="dynamic_slice"):
     """A block of size slice_sizes that begins at computed indices, moved inside where it would leave the operand."""
 
     slice_sizes: tuple[int, ...]
+
+    taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, *starts = operands
@@ -72,6 +76,8 @@ def _index_scalars(indices: Sequence[Any]) -> list[Any]:
 
 class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
     """The operand with a block replaced, at computed indices."""
+
+    taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, update, *starts = operands
@@ -143,10 +149,20 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class Gather(Operation, name="gather"):
-    """Blocks of the operand at indices; the last axis of the indices holds the coordinates. Indices are clamped."""
+    """Blocks of the operand at indices; the last axis of the indices holds the coordinates.
+
+    ``mode`` says what becomes of blocks that leave the operand: "clip" moves them inside, "fill" fills them with
+    ``fill_value`` (NaN where it is None, see :func:`default_fill`), "promise_in_bounds" says that there are none.
+    """
 
     dimension_numbers: GatherDimensionNumbers
     slice_sizes: tuple[int, ...]
+    mode: str = "clip"
+    fill_value: Any = None
+    indices_are_sorted: bool = False
+    unique_indices: bool = False
+
+    taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, indices = operands
@@ -168,15 +184,49 @@ class Gather(Operation, name="gather"):
             f"start_indices_batching_dims = {list(numbers.start_indices_batching_dims)}, "
             f"start_index_map = {list(numbers.start_index_map)}, index_vector_dim = {builder.in_avals[1].ndim - 1}>"
         )
-        return builder.emit(  # type: ignore[no-any-return]
-            "stablehlo.gather",
-            operands,
-            {"dimension_numbers": attribute(text), "slice_sizes": integers(self.slice_sizes)},
+        attributes = {"dimension_numbers": attribute(text), "slice_sizes": integers(self.slice_sizes)}
+        if self.indices_are_sorted:
+            attributes["indices_are_sorted"] = attribute("true")
+        found = builder.emit("stablehlo.gather", operands, attributes)
+        if self.mode != "fill" or not builder.out_avals[0].size:
+            return found  # type: ignore[no-any-return]
+        (out,) = builder.out_avals
+        fill = default_fill(out.dtype) if self.fill_value is None else self.fill_value
+        filling = builder.constant(np.asarray(fill).astype(out.dtype), out)
+        return builder.emit("stablehlo.select", [self._inside(builder, operands[1]), *found, filling])  # type: ignore[no-any-return]
+
+    def _inside(self, builder: Any, indices: Any) -> Any:
+        """Whether each element of the result comes from a block that lies in the operand."""
+        x, index_aval = builder.in_avals
+        (out,) = builder.out_avals
+        limits = [x.shape[axis] - self.slice_sizes[axis] for axis in self.dimension_numbers.start_index_map]
+        low, high = bounds_of_indices(builder, index_aval, limits)
+        truth = shaped(index_aval.shape, np.dtype("bool"))
+        above, below = (
+            builder.emit1("stablehlo.compare", [indices, bound], truth, {"comparison_direction": attribute(direction)})
+            for bound, direction in (
+                (low, "#stablehlo<comparison_direction GE>"),
+                (high, "#stablehlo<comparison_direction LE>"),
+            )
         )
+        each = builder.emit1("stablehlo.and", [above, below], truth)
+        scalar, whole = shaped((), truth.dtype), shaped(index_aval.shape[:-1], truth.dtype)
+        made = builder.operation(
+            "stablehlo.reduce",
+            [each, builder.constant(True, scalar)],
+            {"dimensions": integers((index_aval.ndim - 1,))},
+            [whole],
+            regions=1,
+        )
+        builder.fill_region(made, [scalar] * 2, lambda p, q: [builder.emit1("stablehlo.and", [p, q], scalar)])
+        places = [axis for axis in range(out.ndim) if axis not in self.dimension_numbers.offset_dims]
+        return builder.broadcast(made.results[0], shaped(out.shape, truth.dtype), places)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x, indices), (t, _) = primals, tangents
-        return [bind1(self, x, indices)], [ZERO if t is ZERO else bind1(self, t, indices)]
+        # a tangent is filled with zeros
+        linear = dataclasses.replace(self, fill_value=0) if self.mode == "fill" else self
+        return [bind1(self, x, indices)], [ZERO if t is ZERO else bind1(linear, t, indices)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, indices) = cotangents, operands
@@ -188,8 +238,10 @@ class Gather(Operation, name="gather"):
             n.operand_batching_dims,
             n.start_indices_batching_dims,
         )
-        # gather clamps: the same clamping has to say where each cotangent goes
-        return [bind1(ScatterAdd(scatter, "clip"), shapes.zeros_of(x.aval), indices, ct), None]
+        # what moves blocks inside has to say where each cotangent goes, and what was filled in sends none
+        mode = "drop" if self.mode == "fill" else "clip"
+        add = ScatterAdd(scatter, mode, self.indices_are_sorted, self.unique_indices)
+        return [bind1(add, shapes.zeros_of(x.aval), indices, ct), None]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x, indices), (axis, index_axis) = operands, axes
@@ -203,13 +255,13 @@ class Gather(Operation, name="gather"):
                 _plus(n.operand_batching_dims),
                 n.start_indices_batching_dims,
             )
-            return [bind1(Gather(numbers, (shape_of(x)[0], *self.slice_sizes)), x, indices)], [0]
+            return [bind1(self._with(numbers, (shape_of(x)[0], *self.slice_sizes)), x, indices)], [0]
         indices = shapes.moveaxis(indices, index_axis, 0)
         if axis is NOT_MAPPED:
             numbers = n._replace(
                 offset_dims=_plus(n.offset_dims), start_indices_batching_dims=_plus(n.start_indices_batching_dims)
             )
-            return [bind1(Gather(numbers, self.slice_sizes), x, indices)], [0]
+            return [bind1(self._with(numbers, self.slice_sizes), x, indices)], [0]
         numbers = GatherDimensionNumbers(
             _plus(n.offset_dims),
             _plus(n.collapsed_slice_dims),
@@ -217,7 +269,30 @@ class Gather(Operation, name="gather"):
             (0, *_plus(n.operand_batching_dims)),
             (0, *_plus(n.start_indices_batching_dims)),
         )
-        return [bind1(Gather(numbers, (1, *self.slice_sizes)), shapes.moveaxis(x, axis, 0), indices)], [0]
+        return [bind1(self._with(numbers, (1, *self.slice_sizes)), shapes.moveaxis(x, axis, 0), indices)], [0]
+
+    def _with(self, numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...]) -> Gather:
+        """The same for a batch, of whose indices nothing is promised."""
+        return Gather(numbers, slice_sizes, self.mode, self.fill_value)
+
+
+def default_fill(dtype: np.dtype[Any]) -> Any:
+    """What stands for no value: NaN, the smallest of the signed integers, the largest of the unsigned ones, true."""
+    if is_differentiable(dtype):
+        return np.asarray(np.nan).astype(dtype)[()]
+    if dtype.kind == "b":
+        return np.True_
+    limits = np.iinfo(dtype)
+    return dtype.type(limits.max if dtype.kind == "u" else limits.min)
+
+
+def bounds_of_indices(builder: Any, index_aval: ShapedArray, limits: Sequence[int]) -> tuple[Any, Any]:
+    """Zeros and the largest indices that are inside, as MLIR values of the indices' type."""
+    most = np.iinfo(index_aval.dtype).max
+    row = builder.constant(np.array([min(n, most) for n in limits]), shaped((len(limits),), index_aval.dtype))
+    high = builder.broadcast(row, index_aval, (index_aval.ndim - 1,))
+    low = builder.broadcast(builder.constant(0, shaped((), index_aval.dtype)), index_aval)
+    return low, high
 
 
 def gather(
@@ -227,11 +302,17 @@ def gather(
     return bind1(Gather(dimension_numbers, tuple(map(int, slice_sizes))), operand, start_indices)
 
 
-class _Scatter(Operation):
-    """Blocks written or added to the operand at indices. ``mode`` says what happens outside: "drop" or "clip"."""
+class ScatterFamily(Operation):
+    """Blocks merged into the operand at indices.
+
+    ``mode`` says what becomes of blocks that leave the operand: "drop" leaves them out, "clip" moves them inside.
+    ``unique_indices`` promises that no two fall on one element.
+    """
 
     dimension_numbers: ScatterDimensionNumbers
     mode: str
+    indices_are_sorted: bool = False
+    unique_indices: bool = False
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, indices, updates = operands
@@ -254,10 +335,17 @@ class _Scatter(Operation):
             f"index_vector_dim = {builder.in_avals[1].ndim - 1}>"
         )
         made = builder.operation(
-            "stablehlo.scatter", [x, indices, updates], {"scatter_dimension_numbers": attribute(text)}, regions=1
+            "stablehlo.scatter",
+            [x, indices, updates],
+            {
+                "scatter_dimension_numbers": attribute(text),
+                "indices_are_sorted": attribute("true" if self.indices_are_sorted else "false"),
+                "unique_indices": attribute("true" if self.unique_indices else "false"),
+            },
+            regions=1,
         )
         scalar = shaped((), builder.out_avals[0].dtype)
-        builder.fill_regions(made, [scalar] * 2, lambda old, new: [self.merge(builder, old, new, scalar)])
+        builder.fill_region(made, [scalar] * 2, lambda old, new: [self.merge(builder, old, new, scalar)])
         return list(made.results)
 
     def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
@@ -271,9 +359,7 @@ class _Scatter(Operation):
         kept = [axis for axis in range(operand.ndim) if axis not in dropped]
         window = dict(zip(kept, (updates.shape[axis] for axis in n.update_window_dims), strict=True))
         limits = [operand.shape[axis] - window.get(axis, 1) for axis in n.scatter_dims_to_operand_dims]
-        row = builder.constant(np.array(limits), shaped((len(limits),), index_aval.dtype))
-        high = builder.broadcast(row, index_aval, (index_aval.ndim - 1,))
-        low = builder.broadcast(builder.constant(0, shaped((), index_aval.dtype)), index_aval)
+        low, high = bounds_of_indices(builder, index_aval, limits)
         return builder.emit1("stablehlo.clamp", [low, indices, high], index_aval)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -287,9 +373,10 @@ class _Scatter(Operation):
             (0, *_plus(n.operand_batching_dims)),
             (0, *_plus(n.scatter_indices_batching_dims)),
         )
-        return [bind1(type(self)(numbers, self.mode), x, indices, updates)], [0]
+        batched = type(self)(numbers, self.mode, unique_indices=self.unique_indices)
+        return [bind1(batched, x, indices, updates)], [0]
 
-    def _gathered(self, x: Any, indices: Any, updates: ShapedArray) -> Any:
+    def gathered(self, x: Any, indices: Any, updates: ShapedArray) -> Any:
         """What stands in the operand where the updates go; zero where an update is dropped."""
         n = self.dimension_numbers
         dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
@@ -302,19 +389,14 @@ class _Scatter(Operation):
             n.operand_batching_dims,
             n.scatter_indices_batching_dims,
         )
-        found = bind1(Gather(numbers, sizes), x, indices)
-        if self.mode == "clip":
-            return found
-        room = [shape_of(x)[axis] - sizes[axis] for axis in n.scatter_dims_to_operand_dims]
-        last = np.array(room, aval(indices).dtype).reshape((1,) * (len(shape_of(indices)) - 1) + (-1,))
-        inside = a.bitwise_and(a.ge(indices, 0), a.le(indices, last))
-        inside = reductions.reduce_and(inside, (len(shape_of(indices)) - 1,))
-        places = [axis for axis in range(updates.ndim) if axis not in n.update_window_dims]
-        return a.select(shapes.broadcast_in_dim(inside, updates.shape, places), found, 0)
+        mode = "clip" if self.mode == "clip" else "fill"
+        return bind1(Gather(numbers, sizes, mode, 0 if mode == "fill" else None), x, indices)
 
 
-class ScatterAdd(_Scatter, name="scatter_add"):
+class ScatterAdd(ScatterFamily, name="scatter_add"):
     """Updates added to the operand at indices."""
+
+    taylor_rule = pushed
 
     def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
         return builder.emit1("stablehlo.add", [old, new], scalar)
@@ -333,12 +415,14 @@ class ScatterAdd(_Scatter, name="scatter_add"):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, indices, updates) = cotangents, operands
-        ct_updates = self._gathered(ct, indices, updates.aval) if is_linear(updates) else None
+        ct_updates = self.gathered(ct, indices, updates.aval) if is_linear(updates) else None
         return [ct if is_linear(x) else None, None, ct_updates]
 
 
-class Scatter(_Scatter, name="scatter"):
+class Scatter(ScatterFamily, name="scatter"):
     """Updates put in place of the operand's elements at indices; one of them where several fall on one element."""
+
+    taylor_rule = pushed
 
     def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
         return new
@@ -352,7 +436,7 @@ class Scatter(_Scatter, name="scatter"):
             zeros = shapes.zeros_of(aval(updates))
             parts.append(bind1(self, tx, indices, zeros))
         if tu is not ZERO:
-            add = ScatterAdd(self.dimension_numbers, self.mode)
+            add = ScatterAdd(self.dimension_numbers, self.mode, self.indices_are_sorted, self.unique_indices)
             parts.append(bind1(add, shapes.zeros_of(aval(x)), indices, self._put_only(x, indices, updates, tu)))
         return [bind1(self, x, indices, updates)], [sum_tangents(parts)]
 
@@ -363,13 +447,13 @@ class Scatter(_Scatter, name="scatter"):
 
     def _put_only(self, x: Any, indices: Any, updates: Any, tangents: Any) -> Any:
         """The tangents of the updates, zero where another update was put over one: numbers put likewise tell which."""
-        if math.prod(shape_of(indices)[:-1]) <= 1:
+        if self.unique_indices or math.prod(shape_of(indices)[:-1]) <= 1:
             return tangents
         shape = shape_of(updates)
         counted = shapes.broadcasted_iota(np.int32, (math.prod(shape),), 0)
         numbers = shapes.reshape(a.add(counted, 1), shape)
         put = bind1(self, shapes.full(shape_of(x), np.int32(0)), indices, numbers)
-        there = a.eq(self._gathered(put, indices, aval(updates)), numbers)
+        there = a.eq(self.gathered(put, indices, aval(updates)), numbers)
         return a.select(there, tangents, typed_scalar(0, aval(tangents).dtype))
 
 

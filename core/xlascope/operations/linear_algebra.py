@@ -14,7 +14,7 @@ from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import elementwise, shapes
-from .families import is_linear, require_kind, sum_tangents, type_of
+from .families import convolved, is_linear, require_kind, sum_tangents, type_of
 from .values import aval
 
 DimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
@@ -29,6 +29,8 @@ class DotGeneral(Operation, name="dot_general"):
     dimension_numbers: DimensionNumbers
     precision: str | None
     preferred_element_type: np.dtype[Any] | None
+
+    taylor_rule = convolved
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, y = operands

@@ -16,7 +16,7 @@ from ..xla.builder import attribute, integers
 from . import arithmetic as a
 from . import elementwise as e
 from . import shapes
-from .families import Linear, require_axes, require_kind, sum_tangents
+from .families import Linear, pushed, require_axes, require_kind, sum_tangents
 from .values import aval, shape_of, typed_scalar
 
 
@@ -61,6 +61,7 @@ class _Extreme(_Reduction):
     """The largest or smallest element. Where several are equally extreme they share the derivative."""
 
     kinds = "bif"
+    taylor_rule = pushed
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents
@@ -157,6 +158,15 @@ class ReduceOr(_Truth, name="reduce_or"):
         return 0
 
 
+class ReduceXor(_Truth, name="reduce_xor"):
+    """Whether an odd number is true, along axes; of integers, bit by bit."""
+
+    combine = "stablehlo.xor"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return 0
+
+
 class _ArgExtreme(Operation):
     """The position of the first extreme element along one axis; of the first NaN if there is one."""
 
@@ -194,7 +204,7 @@ class _ArgExtreme(Operation):
             [shaped(out.shape, aval_x.dtype), out],
             regions=1,
         )
-        builder.fill_regions(made, [scalar, index, scalar, index], lambda *v: self._better(builder, *v))
+        builder.fill_region(made, [scalar, index, scalar, index], lambda *v: self._better(builder, *v))
         return [made.results[1]]
 
     def _better(self, builder: Any, x: Any, i: Any, y: Any, j: Any) -> list[Any]:
@@ -246,17 +256,25 @@ class ArgMin(_ArgExtreme, name="argmin"):
         return highest(dtype)
 
 
-class _Cumulative(Operation):
+class Cumulative(Operation):
     """Combines each element with all before it (behind it, when reversed) along an axis."""
 
     axis: int
     reverse: bool
 
     combine: ClassVar[str]
-    initial: ClassVar[int]
+    kinds: ClassVar[str] = "ifc"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        """The value that changes nothing."""
+        raise NotImplementedError
+
+    def step(self, builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Any:
+        """Two neighbours combined."""
+        return builder.emit1(self.combine, [x, y], scalar)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        require_kind(self.name, operands[0].dtype, "ifc")
+        require_kind(self.name, operands[0].dtype, self.kinds)
         require_axes(self.name, (self.axis,), operands[0].shape)
         return list(operands)
 
@@ -271,14 +289,14 @@ class _Cumulative(Operation):
         padding = ", ".join(f"[{low}, {high}]" if axis == self.axis else "[0, 0]" for axis in range(rank))
         made = builder.operation(
             "stablehlo.reduce_window",
-            [x, builder.constant(self.initial, scalar)],
+            [x, builder.constant(self.start(aval_x.dtype), scalar)],
             {
                 "window_dimensions": integers(window),
                 "padding": attribute(f"dense<[{padding}]> : tensor<{rank}x2xi64>"),
             },
             regions=1,
         )
-        builder.fill_regions(made, [scalar] * 2, lambda p, q: [builder.emit1(self.combine, [p, q], scalar)])
+        builder.fill_region(made, [scalar] * 2, lambda p, q: [self.step(builder, p, q, scalar)])
         return list(made.results)
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
@@ -290,13 +308,17 @@ class _Cumulative(Operation):
         return [bind1(moved, shapes.moveaxis(x, axis, 0))], [0]
 
 
-class CumSum(_Cumulative, name="cumsum"):
+class CumSum(Cumulative, name="cumsum"):
     """The running sum along an axis."""
 
     combine = "stablehlo.add"
-    initial = 0
 
     jvp = Linear.jvp
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return 0
+
+    taylor_rule = pushed
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # element i adds to all results from i on: its cotangent is the sum of theirs, a running sum from the other end
@@ -304,11 +326,13 @@ class CumSum(_Cumulative, name="cumsum"):
         return [bind1(CumSum(self.axis, not self.reverse), ct)]
 
 
-class CumProd(_Cumulative, name="cumprod"):
+class CumProd(Cumulative, name="cumprod"):
     """The running product along an axis."""
 
     combine = "stablehlo.multiply"
-    initial = 1
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return 1
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         # The running product of the dual numbers x + εt, in which no division meets a zero: after the step of length
@@ -370,6 +394,11 @@ def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     """Whether any is true, along ``axes``."""
     return bind1(ReduceOr(tuple(axes)), operand)
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether an odd number is true, along ``axes``; of integers, bit by bit."""
+    return bind1(ReduceXor(tuple(axes)), operand)
 
 
 def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:

@@ -20,6 +20,8 @@ from .values import aval
 class AddAny(Operation, name="add_any"):
     """The sum of two tangents or cotangents."""
 
+    taylor_rule = families.pushed
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, y = operands
         if x.shape != y.shape or x.dtype != y.dtype:
@@ -259,7 +261,7 @@ def reduce_region(builder: Any, value: Any, axes: Sequence[int], start: Any, com
     scalar = shaped((), builder.in_avals[0].dtype)
     initial = builder.constant(start, scalar)
     made = builder.operation("stablehlo.reduce", [value, initial], {"dimensions": integers(axes)}, regions=1)
-    builder.fill_regions(made, [scalar] * 2, lambda a, b: [builder.emit1(combine, [a, b], scalar)])
+    builder.fill_region(made, [scalar] * 2, lambda a, b: [builder.emit1(combine, [a, b], scalar)])
     return list(made.results)
 
 
@@ -267,6 +269,8 @@ class Concatenate(Operation, name="concatenate"):
     """Join operands along an axis."""
 
     dimension: int
+
+    taylor_rule = families.pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         first = operands[0]
@@ -377,6 +381,8 @@ class Pad(Operation, name="pad"):
     """
 
     padding_config: tuple[tuple[int, int, int], ...]
+
+    taylor_rule = families.pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, value = operands

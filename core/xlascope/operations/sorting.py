@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..ir.operation import Operation
 from ..trace.bind import bind
 from ..xla.builder import attribute, integers
 from . import indexing, shapes
+from .complex_numbers import real_dtype
 from .families import pushed, require_kind
 from .values import aval
 
@@ -56,13 +57,14 @@ class Sort(Operation, name="sort"):
         # keys in order of importance: first < second, or they are equal and the next key decides
         found = None
         for i in reversed(range(self.num_keys)):
-            x, y = (_comparable(builder, values[2 * i + j], scalars[i]) for j in (0, 1))
-            less = _compare(builder, "LT", x, y, scalars[i])
-            if found is not None:
-                equal = _compare(builder, "EQ", x, y, scalars[i])
-                tied = builder.emit1("stablehlo.and", [equal, found], _TRUTH)
-                less = builder.emit1("stablehlo.or", [less, tied], _TRUTH)
-            found = less
+            for x, y, scalar in reversed(list(_parts(builder, values[2 * i], values[2 * i + 1], scalars[i]))):
+                x, y = (_comparable(builder, v, scalar) for v in (x, y))
+                less = _compare(builder, "LT", x, y, scalar)
+                if found is not None:
+                    equal = _compare(builder, "EQ", x, y, scalar)
+                    tied = builder.emit1("stablehlo.and", [equal, found], _TRUTH)
+                    less = builder.emit1("stablehlo.or", [less, tied], _TRUTH)
+                found = less
         return found
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -80,6 +82,16 @@ class Sort(Operation, name="sort"):
 
 
 _TRUTH = shaped((), np.dtype("bool"))
+
+
+def _parts(builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Iterator[tuple[Any, Any, ShapedArray]]:
+    """What two values of a key are compared by: of complex ones the real parts, then the imaginary ones."""
+    if scalar.dtype.kind != "c":
+        yield x, y, scalar
+        return
+    part = shaped((), real_dtype(scalar.dtype))
+    for name in ("stablehlo.real", "stablehlo.imag"):
+        yield builder.emit1(name, [x], part), builder.emit1(name, [y], part), part
 
 
 def _compare(builder: Any, direction: str, x: Any, y: Any, scalar: ShapedArray) -> Any:

@@ -1,0 +1,285 @@
+"""Derivatives held against numerical differences: check_jvp, check_vjp, check_grads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..dtypes import float0, is_differentiable
+from ..trace.values import aval_of
+from .arguments import at
+from .differentiation import jvp, vjp
+from .flat import as_array
+from .naming import name_of
+
+#: Tolerances and steps by dtype. A central difference errs by the step squared and by the dtype's precision over the
+#: step; the steps are near the best between the two.
+_TOLERANCE = {
+    "bfloat16": 1e-1,
+    "float16": 5e-2,
+    "float32": 2e-3,
+    "complex64": 2e-3,
+    "float64": 1e-6,
+    "complex128": 1e-6,
+}
+_STEP = {"bfloat16": 1e-1, "float16": 3e-2, "float32": 5e-3, "complex64": 5e-3, "float64": 1e-5, "complex128": 1e-5}
+_MODES = ("fwd", "rev")
+
+
+def check_jvp(
+    f: Callable[..., Any],
+    f_jvp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+    err_msg: str = "",
+) -> None:
+    """Check ``f_jvp(args, tangents)``, which gives results and tangents of ``f``, in a random direction.
+
+    The tangents are held against (f(args + step) - f(args - step)) / 2, for a step of size ``eps`` in that direction.
+    Without ``atol``, ``rtol`` and ``eps`` these follow from the arguments' dtypes.
+    Raises AssertionError naming the entry that differs most.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> check_jvp(jnp.sin, lambda xs_, ts: xs.jvp(jnp.sin, xs_, ts), (0.5,))
+    """
+    label = err_msg or f"the jvp of {name_of(f)}"
+    direction = _Direction(args, eps)
+    value, change = f_jvp(direction.primals, direction.tangents)
+    _compare(f"the result in {label}", f(*direction.primals), value, args, atol, rtol)
+    _compare(f"the tangent in {label}", direction.difference(f), change, args, atol, rtol)
+
+
+def check_vjp(
+    f: Callable[..., Any],
+    f_vjp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+    err_msg: str = "",
+) -> None:
+    """Check ``f_vjp(*args)``, which gives the result of ``f`` and its pullback, in a random direction.
+
+    For a random cotangent c and a random direction t, the change of f along t times c has to be t times what the
+    pullback makes of c; see :func:`check_jvp`. Raises AssertionError naming the argument if only one is wrong.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> check_vjp(jnp.sin, lambda x: xs.vjp(jnp.sin, x), (0.5,))
+    """
+    label = err_msg or f"the vjp of {name_of(f)}"
+    direction = _Direction(args, eps)
+    value, pullback = f_vjp(*direction.primals)
+    expected_value = f(*direction.primals)
+    _compare(f"the result in {label}", expected_value, value, args, atol, rtol)
+    cotangent = _random_like(expected_value, np.random.default_rng(1))
+    received = pullback(cotangent)
+    if tree.structure(received) != tree.structure(tuple(args)):
+        raise AssertionError(
+            f"{label}: the pullback gave a tree of structure {tree.structure(received)} for arguments of structure "
+            f"{tree.structure(tuple(args))}{at()}"
+        )
+    for number, only in direction.one_at_a_time():
+        expected = _inner(cotangent, only.difference(f))
+        found = _inner(received, only.tangents)
+        what = f"cotangent · change and pullback(cotangent) · direction, for argument {number}, in {label}"
+        _compare(what, np.float64(expected), np.float64(found), args, atol, rtol)
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int,
+    modes: Sequence[str] = _MODES,
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check the derivatives of ``f`` up to an order, forward ("fwd") and backward ("rev"), by numerical differences.
+
+    Every derivative of order n is that of a derivative of order n - 1, in each of the modes: with both modes and order
+    2, forward over forward, forward over reverse and so on. Raises AssertionError saying which is wrong, and where.
+
+    >>> import xlascope.numpy as jnp
+    >>> check_grads(lambda x, y: jnp.sin(x * y), (0.5, 2.0), order=2)
+    """
+    modes = [modes] if isinstance(modes, str) else list(modes)
+    unknown = [mode for mode in modes if mode not in _MODES]
+    if unknown or not modes:
+        raise ValueError(f"check_grads takes modes out of 'fwd' and 'rev', got {modes}{at()}")
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"check_grads takes the arguments as a tuple, got {type(args).__name__}{at()}")
+    _check_order(f, tuple(args), order, modes, (atol, rtol, eps), "", name_of(f))
+
+
+def _check_order(
+    f: Callable[..., Any],
+    args: Any,
+    order: int,
+    modes: Sequence[str],
+    limits: tuple[Any, Any, Any],
+    above: str,
+    name: str,
+) -> None:
+    if order < 1:
+        return
+    for mode in modes:
+        nested = f"{mode} over {above}" if above else mode
+        nested_order = nested.count(" over ") + 1
+        message = f"the derivative of order {nested_order} ({nested}) of {name}"
+        if mode == "fwd":
+            check_jvp(f, _forward_of(f), args, *limits, err_msg=message)
+            following = _along(f, args)
+        else:
+            check_vjp(f, _reverse_of(f), args, *limits, err_msg=message)
+            following = _back(f, args)
+        _check_order(following, args, order - 1, modes, limits, nested, name)
+
+
+def _forward_of(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda primals, tangents: jvp(f, primals, tangents)
+
+
+def _reverse_of(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *primals: vjp(f, *primals)
+
+
+def _along(f: Callable[..., Any], args: Any) -> Callable[..., Any]:
+    """The change of ``f`` in a fixed random direction, as a function of the arguments."""
+    tangents = _random_like(args, np.random.default_rng(2))
+
+    def change(*xs: Any) -> Any:
+        return _moving(jvp(f, xs, tangents)[1])
+
+    return change
+
+
+def _back(f: Callable[..., Any], args: Any) -> Callable[..., Any]:
+    """What a fixed random cotangent becomes, as a function of the arguments."""
+    cotangent = _random_like(f(*args), np.random.default_rng(3))
+
+    def gradient(*xs: Any) -> Any:
+        return _moving(vjp(f, *xs)[1](cotangent))
+
+    return gradient
+
+
+def _moving(found: Any) -> list[Any]:
+    """The leaves that are no float0: the others do not move, and no function takes them."""
+    return [x for x in tree.leaves(found) if aval_of(x).dtype != float0]
+
+
+class _Direction:
+    """Arguments, a random direction, and the two points a step away; the direction is the one that rounding leaves."""
+
+    def __init__(self, args: Sequence[Any], eps: float | None, only: int | None = None) -> None:
+        self.args, self.eps = args, eps
+        flat, self.structure = tree.flatten(tuple(args))
+        avals = [aval_of(x) for x in flat]
+        leaf_args = [path[0].idx for path, _ in tree.leaves_with_path(tuple(args))]
+        moving = [aval for aval in avals if is_differentiable(aval.dtype)]
+        self.step = step = eps or max((_STEP[aval.dtype.name] for aval in moving), default=1.0)
+        random = np.random.default_rng(0)
+        points = []
+        for x, aval, number in zip(flat, avals, leaf_args, strict=True):
+            value = np.asarray(x, aval.dtype)
+            if not is_differentiable(aval.dtype):
+                same = as_array(value, aval)
+                points.append((same, same, same, np.zeros(aval.shape, float0)))
+                continue
+            wide = _wide(value)
+            change = _random(random, aval.shape, aval.dtype) * (step if only in (None, number) else 0.0)
+            above, below = (wide + change).astype(aval.dtype), (wide - change).astype(aval.dtype)
+            moved = ((_wide(above) - _wide(below)) / (2 * step)).astype(aval.dtype)
+            points.append((*(as_array(p, aval) for p in (value, above, below)), moved))
+        self.primals, self.above, self.below, self.tangents = (
+            self.structure.unflatten([p[i] for p in points]) for i in range(4)
+        )
+
+    def one_at_a_time(self) -> Iterator[tuple[int, _Direction]]:
+        """For each argument that moves, its number, and a direction in which no other one does."""
+        for number, argument in enumerate(self.args):
+            if any(is_differentiable(aval_of(x).dtype) for x in tree.leaves(argument)):
+                yield number, _Direction(self.args, self.eps, number)
+
+    def difference(self, f: Callable[..., Any]) -> Any:
+        """The change of ``f`` in that direction, by a central difference."""
+
+        def slope(high: Any, low: Any) -> Any:
+            dtype = aval_of(high).dtype
+            if not is_differentiable(dtype):
+                return np.zeros(np.shape(high), float0)
+            return (_wide(np.asarray(high)) - _wide(np.asarray(low))) / (2 * self.step)
+
+        return tree.map(slope, f(*self.above), f(*self.below))
+
+
+def _wide(x: Any) -> Any:
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+def _random(random: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> Any:
+    drawn = random.standard_normal(shape)
+    return drawn + 1j * random.standard_normal(shape) if dtype.kind == "c" else drawn
+
+
+def _random_like(values: Any, random: np.random.Generator) -> Any:
+    """A tree of random tangents for a tree of values."""
+
+    def drawn(x: Any) -> Any:
+        aval = aval_of(x)
+        if not is_differentiable(aval.dtype):
+            return np.zeros(aval.shape, float0)
+        return np.asarray(_random(random, aval.shape, aval.dtype)).astype(aval.dtype)
+
+    return tree.map(drawn, values)
+
+
+def _inner(left: Any, right: Any) -> float:
+    """The real part of the sum of products of two trees' entries: what pullbacks leave as it is."""
+    pairs = zip(tree.leaves(left), tree.leaves(right), strict=True)
+    products = (
+        np.sum(_wide(np.asarray(x)) * _wide(np.asarray(y))).real for x, y in pairs if aval_of(x).dtype != float0
+    )
+    return float(sum(products, 0.0))
+
+
+def _compare(what: str, expected: Any, found: Any, args: Sequence[Any], atol: float | None, rtol: float | None) -> None:
+    """Raise AssertionError naming the entry that differs most, unless two trees are close."""
+    if tree.structure(expected) != tree.structure(found):
+        raise AssertionError(f"{what} has structure {tree.structure(found)}, expected {tree.structure(expected)}{at()}")
+    values = [*tree.leaves(tuple(args)), *tree.leaves(found)]
+    limit = max((_TOLERANCE.get(aval_of(x).dtype.name, 0.0) for x in values), default=0.0)
+    for (path, x), y in zip(tree.leaves_with_path(expected), tree.leaves(found), strict=True):
+        name = what + (f", at {tree.keystr(path)}" if path else "")
+        aval, other = aval_of(x), aval_of(y)
+        if aval.shape != other.shape:
+            raise AssertionError(f"{name}: has shape {other.shape}, expected {aval.shape}{at()}")
+        if aval.dtype == float0 or other.dtype == float0:
+            if aval.dtype != other.dtype:
+                raise AssertionError(f"{name}: only one of them has dtype float0{at()}")
+            continue
+        _compare_leaf(name, _wide(np.asarray(x)), _wide(np.asarray(y)), _or(atol, limit), _or(rtol, limit))
+
+
+def _or(given: float | None, other: float) -> float:
+    return other if given is None else given
+
+
+def _compare_leaf(name: str, expected: Any, found: Any, atol: float, rtol: float) -> None:
+    with np.errstate(invalid="ignore"):
+        wrong = ~np.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)
+    if not wrong.any():
+        return
+    with np.errstate(invalid="ignore"):
+        distance = np.where(wrong, np.nan_to_num(np.abs(found - expected), nan=np.inf), -1.0)
+    worst = np.unravel_index(int(np.argmax(distance)), wrong.shape)
+    where = f" at entry {tuple(map(int, worst))}" if wrong.ndim else ""
+    raise AssertionError(
+        f"{name}: wrong{where}: found {found[worst]:.7g}, expected {expected[worst]:.7g} "
+        f"({wrong.sum()} of {wrong.size} entries differ, rtol={rtol:g}, atol={atol:g}){at()}"
+    )

@@ -1,0 +1,86 @@
+"""Between the user's functions of trees and the interpreters' functions of flat operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..control.jit import check_results
+from ..dtypes import float0, is_differentiable
+from ..ir.avals import ShapedArray, strengthened
+from ..ir.markers import ZERO
+from ..operations import shapes
+from ..transforms import differentiate
+from ..xla.dispatch import put
+from .arguments import at, defined_at, kind_of
+from .naming import name_of
+
+
+class Kept:
+    """What a function of trees leaves beside its flat results: their structure, and what it returned as aux."""
+
+    __slots__ = ("aux", "structure")
+
+    structure: Any
+    aux: Any
+
+    def lowered_aux(self) -> Any:
+        """The aux without the tracers of a differentiation that has ended."""
+        return tree.map(_lowered, self.aux)
+
+
+def flattened(
+    fun: Callable[..., Any], named: Callable[..., Any], in_structure: Any, has_aux: bool
+) -> tuple[Callable[..., list[Any]], Kept]:
+    """A function of flat operands to flat results, for messages named like ``named``; and what it leaves beside."""
+    kept = Kept()
+
+    def flat(*xs: Any) -> list[Any]:
+        result = fun(*in_structure.unflatten(xs))
+        if has_aux:
+            result, kept.aux = _with_aux(named, result)
+        results, kept.structure = tree.flatten(result)
+        return check_results(name_of(named), results, kept.structure)
+
+    return flat, kept
+
+
+def linearized(
+    fun: Callable[..., Any], named: Callable[..., Any], operands: Sequence[Any], in_structure: Any, has_aux: bool
+) -> tuple[list[Any], differentiate.LinearProgram, Kept]:
+    """The flat results of a function of trees, its recorded linear program, and what it left beside."""
+    flat, kept = flattened(fun, named, in_structure, has_aux)
+    results, linear = differentiate.linearize(flat, operands)
+    return results, linear, kept
+
+
+def _with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError(
+            f"with has_aux=True {name_of(fun)}{defined_at(fun)} has to return a pair (result, aux), it returned "
+            f"{kind_of(result)}{at()}"
+        )
+    return result[0], result[1]
+
+
+def _lowered(x: Any) -> Any:
+    """The value inside a tracer of a differentiation that has ended."""
+    while x.__class__ is differentiate.JVPTracer and not x._trace.alive:
+        x = x.primal
+    return x
+
+
+def derivative_array(value: Any, aval: ShapedArray) -> Any:
+    """A tangent or cotangent as users get it: an array of the type it belongs to, float0 for integers."""
+    return as_array(value, aval) if is_differentiable(aval.dtype) else np.zeros(aval.shape, float0)
+
+
+def as_array(value: Any, aval: ShapedArray) -> Any:
+    """A value as users get it: an array where it is a number still, zeros of that type for ZERO."""
+    aval = strengthened(aval)
+    if value is ZERO:
+        value = shapes.zeros_of(aval)
+    return put(value, aval) if isinstance(value, (np.generic, int, float, complex, np.ndarray)) else value

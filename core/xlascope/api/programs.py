@@ -1,0 +1,61 @@
+"""Programs as values: run one, find those inside, change types by a mapped axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr
+from ..transforms.batch import with_axis, without_axis
+from ..transforms.evaluate import evaluate, evaluate_jaxpr
+
+#: The NumPy types whose values can be operands.
+array_types = frozenset(
+    [
+        *(np.ndarray, np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+        *(np.float16, np.float32, np.float64, np.complex64, np.complex128),
+    ]
+)
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Run a jaxpr on flat arguments, equation by equation, and return the flat results.
+
+    >>> import xlascope as xs
+    >>> program = xs.make_jaxpr(lambda x: x * 2.0)(1.0)
+    >>> eval_jaxpr(program.jaxpr, program.consts, 3.0)
+    [Array(6., dtype=float32)]
+    """
+    return evaluate_jaxpr(jaxpr, consts, args)
+
+
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> list[Any]:
+    """Run a closed jaxpr on flat arguments, and return the flat results."""
+    return evaluate(closed_jaxpr, *args)
+
+
+def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
+    """The programs among an equation's parameters."""
+    for value in params.values():
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(one, (Jaxpr, ClosedJaxpr)):
+                yield one.jaxpr if isinstance(one, ClosedJaxpr) else one
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """The programs that the equations of a program hold, not those inside of these."""
+    for equation in jaxpr.eqns:
+        yield from jaxprs_in_params(equation.params)
+
+
+def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
+    """The type of one example of a batch of that type."""
+    return aval if axis is None else without_axis(aval, axis)
+
+
+def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
+    """The type of a batch of ``size`` examples of that type."""
+    return aval if axis is None else with_axis(aval, axis, size)

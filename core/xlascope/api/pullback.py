@@ -1,0 +1,119 @@
+"""What vjp and linearize hand back: linear functions that are containers of their residuals, so that they can leave a
+jitted function and enter another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import tree
+from ..ir.avals import ShapedArray
+from ..ir.jaxpr import ClosedJaxpr
+from ..ir.markers import ZERO
+from ..transforms.differentiate import LinearProgram
+from ..transforms.evaluate import evaluate
+from ..transforms.transpose import backward, transpose_program
+from .arguments import at
+from .flat import derivative_array
+from .matching import Errors, cotangents_of, matched, tangents_of
+from .naming import name_of
+
+PULLBACK_ERRORS = Errors(tree=ValueError, shape=ValueError, dtype=ValueError)
+DERIVATIVE_ERRORS = Errors(tree=TypeError, shape=ValueError, dtype=ValueError)
+
+
+class Signature:
+    """What a linear function is apart from its residuals. Compared by identity, as programs are."""
+
+    __slots__ = ("fun", "in_avals", "in_moving", "in_structure", "out_avals", "out_moving", "out_structure", "program")
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        linear: LinearProgram,
+        in_structure: Any,
+        in_avals: Sequence[ShapedArray],
+        out_structure: Any,
+        out_avals: Sequence[ShapedArray],
+    ) -> None:
+        self.fun = fun
+        self.in_structure, self.in_avals = in_structure, in_avals
+        self.out_structure, self.out_avals = out_structure, out_avals
+        self.in_moving = [t is not ZERO for t in linear.inputs]
+        self.out_moving = [t is not ZERO for t in linear.outputs]
+        #: From residuals and the tangents that move; made when first needed.
+        self.program: ClosedJaxpr | None = None
+
+    def push(self, residuals: Sequence[Any], *tangents: Any) -> Any:
+        """The change of the result for changes of the arguments."""
+        name = tangents_of(lambda: f"the linearized {name_of(self.fun)}")
+        given = matched(tangents, self.in_structure, self.in_avals, name, DERIVATIVE_ERRORS)
+        assert self.program is not None
+        moved = iter(evaluate(self.program, *residuals, *(t for t, m in zip(given, self.in_moving, strict=True) if m)))
+        out = [next(moved) if m else ZERO for m in self.out_moving]
+        return self.out_structure.unflatten(map(derivative_array, out, self.out_avals))
+
+    def pull(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Flat cotangents of the arguments, by the transpose of the program."""
+        assert self.program is not None
+        arriving = [ct for ct, m in zip(cotangents, self.out_moving, strict=True) if m]
+        linear = (False,) * len(residuals) + (True,) * sum(self.in_moving)
+        there = tuple(ct is not ZERO for ct in arriving)
+        if not any(there):
+            return [ZERO] * len(self.in_moving)
+        program, moved = transpose_program(self.program, linear, there)
+        received = iter(evaluate(program, *residuals, *(ct for ct in arriving if ct is not ZERO)))
+        reached = iter([next(received) if m else ZERO for m in moved])
+        return [next(reached) if m else ZERO for m in self.in_moving]
+
+
+class Pullback:
+    """The function that takes a cotangent of a result back to cotangents of the arguments; see :func:`vjp`.
+
+    It is a container of its residuals, the values of the forward pass that it needs.
+    """
+
+    __slots__ = ("_recording", "_residuals", "_signature")
+
+    def __init__(
+        self, signature: Signature, recording: LinearProgram | None, residuals: Sequence[Any] | None = None
+    ) -> None:
+        self._signature = signature
+        self._recording = recording
+        self._residuals = residuals
+
+    def __call__(self, *cotangents: Any) -> Any:
+        """A tuple with the cotangents of each argument, for a tree of cotangents like the result."""
+        signature = self._signature
+        if len(cotangents) != 1:
+            raise TypeError(
+                f"the vjp of {name_of(signature.fun)} takes one argument, a tree of cotangents like the result, "
+                f"got {len(cotangents)}{at()}. For a function that returns a tuple give the cotangents as a tuple."
+            )
+        name = cotangents_of(lambda: f"the vjp of {name_of(signature.fun)}")
+        given = matched(
+            cotangents[0], signature.out_structure, signature.out_avals, name, PULLBACK_ERRORS, lenient=True
+        )
+        if self._recording is None:
+            received = signature.pull(self._residuals or (), given)
+        else:
+            received = backward(self._recording.recorder, self._recording.inputs, self._recording.outputs, given)
+        return signature.in_structure.unflatten(map(derivative_array, received, signature.in_avals))
+
+    def __repr__(self) -> str:
+        return f"<the vjp of {name_of(self._signature.fun)}>"
+
+    def opened(self) -> tuple[Sequence[Any], Signature]:
+        """The residuals, and the rest."""
+        if self._residuals is None:
+            assert self._recording is not None
+            program, self._residuals = self._recording.program()
+            if self._signature.program is None:
+                self._signature.program = program
+        return self._residuals, self._signature
+
+
+tree.register_pytree_node(
+    Pullback, lambda pullback: pullback.opened(), lambda signature, residuals: Pullback(signature, None, residuals)
+)

@@ -1,0 +1,159 @@
+"""Derivatives of high order along a curve: jet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..control.jit import check_results
+from ..dtypes import canonical, is_differentiable
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..operations import arithmetic, elementwise, shapes
+from ..trace.values import aval_of, not_an_array
+from ..transforms.taylor import taylor
+from ..xla.dispatch import put
+from .naming import name_of
+
+
+class ZeroSeries:
+    """The type of ``zero_series``: the series of an argument that does not move."""
+
+    def __repr__(self) -> str:
+        return "zero_series"
+
+
+class ZeroTerm:
+    """The type of ``zero_term``: a term of a series that is zero."""
+
+    def __repr__(self) -> str:
+        return "zero_term"
+
+
+zero_series = ZeroSeries()
+zero_term = ZeroTerm()
+
+
+def jet(
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    series: Sequence[Any],
+    factorial_scaled: bool = True,
+    **_: Any,
+) -> tuple[Any, Any]:
+    """The value of a function and its derivatives of order 1, 2, … along a curve, all at once (Taylor mode).
+
+    The curve passes through ``primals``, one array for each argument, with the derivatives ``series``: for each
+    argument a list of terms, as many for one as for another, each of the argument's shape. ``zero_series`` stands for
+    an argument that does not move, ``zero_term`` for a term that is zero. With ``factorial_scaled=False`` terms are
+    the coefficients of power series, in ``series`` and in the result: derivative k divided by k!.
+
+    Returns (result, terms): the result of ``fun``, and for each array in it the list of its terms. The cost grows with
+    the square of the order for most functions, where nested :func:`xlascope.jvp` doubles it with every order.
+    Raises ValueError when lengths or shapes do not fit, TypeError when an argument of integer type, which cannot move,
+    is more than converted.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental.jet import jet
+    >>> y, (first, second, third) = jet(lambda t: t**4, (1.0,), ([1.0, 0.0, 0.0],))
+    >>> print(y, first, second, third)
+    1.0 4.0 12.0 24.0
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(series, (tuple, list)):
+        raise TypeError("jet takes primals and series as tuples or lists with one entry per argument")
+    if len(primals) != len(series):
+        raise ValueError(f"jet of {name_of(fun)} got {len(primals)} primals and {len(series)} series: they go in pairs")
+    avals = [_aval_of_primal(fun, i, x) for i, x in enumerate(primals)]
+    order = _common_length(fun, series)
+    terms = [
+        [_coefficient(fun, i, k + 1, term, aval, factorial_scaled) for k, term in enumerate(_terms(of_x, order))]
+        for i, (of_x, aval) in enumerate(zip(series, avals, strict=True))
+    ]
+    structures: list[Any] = []
+
+    def flat(*operands: Any) -> list[Any]:
+        results, structure = tree.flatten(fun(*operands))
+        structures.append(structure)
+        return check_results(name_of(fun), results, structure)
+
+    results, found = taylor(flat, primals, terms)
+    (out,) = structures
+    given = [
+        [_term(term, aval_of(y), k + 1, factorial_scaled) for k, term in enumerate(of_y)]
+        for y, of_y in zip(results, found, strict=True)
+    ]
+    return out.unflatten(results), out.unflatten(given)
+
+
+def _aval_of_primal(fun: Callable[..., Any], index: int, x: Any) -> ShapedArray:
+    if isinstance(x, (tuple, list, dict)):
+        raise ValueError(
+            f"primal value at position {index} of the jet of {name_of(fun)} is not an array but a {type(x).__name__}: "
+            "give each array of a tree as an argument of its own"
+        )
+    try:
+        return aval_of(x)
+    except TypeError:
+        raise not_an_array(x, f"primal value at position {index} of the jet of {name_of(fun)}") from None
+
+
+def _common_length(fun: Callable[..., Any], series: Sequence[Any]) -> int:
+    """The order that all series share."""
+    lengths = []
+    for index, terms in enumerate(series):
+        if isinstance(terms, (tuple, list)):
+            lengths.append(len(terms))
+        elif not isinstance(terms, ZeroSeries):
+            raise TypeError(
+                f"the series at position {index} of the jet of {name_of(fun)} has to be a list of terms, "
+                f"got {type(terms).__name__}"
+            )
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            f"jet terms have inconsistent lengths for different arguments of {name_of(fun)}: "
+            f"{', '.join(map(str, lengths))}. Fill the shorter ones with zeros, or use zero_series."
+        )
+    return lengths[0] if lengths else 0
+
+
+def _terms(terms: Any, order: int) -> Sequence[Any]:
+    return [zero_term] * order if isinstance(terms, ZeroSeries) else terms
+
+
+def _coefficient(
+    fun: Callable[..., Any], index: int, degree: int, term: Any, aval: ShapedArray, factorial_scaled: bool
+) -> Any:
+    """A term that the user gave as a coefficient of the argument's type."""
+    if isinstance(term, ZeroTerm):
+        return ZERO
+    what = f"term {degree} of the series at position {index} of the jet of {name_of(fun)}"
+    try:
+        given = aval_of(term)
+    except TypeError:
+        raise not_an_array(term, what) from None
+    dtype = aval.dtype if is_differentiable(aval.dtype) else canonical(float)
+    if not hasattr(term, "aval"):
+        term = np.asarray(term, dtype)[()]
+    elif given.dtype != dtype:
+        term = elementwise.convert_element_type(term, dtype)
+    if given.shape != aval.shape:
+        if given.shape:
+            raise ValueError(f"{what} has shape {given.shape}, the primal has {aval.shape}")
+        term = shapes.full(aval.shape, term)
+    return arithmetic.div(term, float(math.factorial(degree))) if factorial_scaled and degree > 1 else term
+
+
+def _term(coefficient: Any, aval: ShapedArray, degree: int, factorial_scaled: bool) -> Any:
+    """A coefficient as the user gets it: an array, scaled where that is wanted."""
+    if coefficient is ZERO:
+        dtype = aval.dtype if is_differentiable(aval.dtype) else canonical(float)
+        coefficient = shapes.zeros_of(shaped(aval.shape, dtype))
+    elif factorial_scaled and degree > 1:
+        return arithmetic.mul(coefficient, float(math.factorial(degree)))
+    if isinstance(coefficient, (np.generic, np.ndarray)):
+        return put(coefficient, aval_of(coefficient))
+    return coefficient

@@ -1,0 +1,12 @@
+"""Taylor-mode differentiation: derivatives of high order along a curve, at a cost that does not double with each.
+
+>>> from xlascope.experimental.jet import jet
+>>> import xlascope.numpy as jnp
+>>> value, (first, second) = jet(jnp.sin, (0.0,), ([1.0, 0.0],))
+>>> print(value, first, second)
+0.0 1.0 0.0
+"""
+
+from ..api.taylor import ZeroSeries, ZeroTerm, jet, zero_series, zero_term
+
+__all__ = ["ZeroSeries", "ZeroTerm", "jet", "zero_series", "zero_term"]

@@ -1,0 +1,292 @@
+"""Collectives: values of all examples along a named axis, inside of the function that is mapped over it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import tree
+from ..dtypes import is_differentiable
+from ..operations import arithmetic, collectives, reductions, shapes
+from ..operations.elementwise import convert_element_type
+from ..operations.values import PYTHON_SCALARS, dtype_of, shape_of
+from ..trace.bind import bind1
+from ..trace.source import user_line, where_text
+from ..trace.state import STATE
+
+
+class _Axes(NamedTuple):
+    """Named axes that are bound here, and their sizes; axes of the operand itself that stand among them."""
+
+    names: tuple[Hashable, ...]
+    sizes: tuple[int, ...]
+    positions: tuple[int, ...] = ()
+
+    @property
+    def examples(self) -> int:
+        return math.prod(self.sizes)
+
+
+def _axes(what: str, axis_name: Any, positions: bool = False, groups: Any = None) -> _Axes:
+    """The axes that a user names; raises NameError for one that is not bound here."""
+    if groups is not None:
+        raise NotImplementedError(
+            f"{what}: axis_index_groups is not supported under vmap. Reshape the mapped axis into two and nest two "
+            "vmaps, one axis_name for the groups and one for the members"
+        )
+    given = tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    numbers = tuple(name for name in given if isinstance(name, int)) if positions else ()
+    names = tuple(name for name in given if not (positions and isinstance(name, int)))
+    bound = dict(STATE.axes)
+    for name in names:
+        if name not in bound:
+            raise _unbound(what, name)
+    return _Axes(names, tuple(bound[name] for name in names), numbers)
+
+
+def _distinct(what: str, axes: _Axes) -> _Axes:
+    if len(set(axes.names)) < len(axes.names):
+        raise ValueError(f"{what} names an axis twice: {axes.names}{where_text(user_line())}")
+    return axes
+
+
+def _unbound(what: str, name: Any) -> NameError:
+    listed = ", ".join(repr(bound) for bound, _ in STATE.axes) or "none"
+    return NameError(
+        f"{what}: unbound axis name {name!r}{where_text(user_line())}. The names bound here: {listed}. "
+        f"Call it inside a function that is mapped with this name, such as vmap(f, axis_name={name!r})."
+    )
+
+
+# Reductions ---------------------------------------------------------------------------------------------------------
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+    """The sum of ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
+
+    A Python number is multiplied by the number of examples at once: ``psum(1, "i")`` is the size of the axis. Integers
+    among the axes are axes of ``x`` itself. Raises NameError for an axis that is not bound by a vmap around.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.vmap(lambda x: x / xs.lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0])))
+    [0.25 0.75]
+    """
+    axes = _distinct("psum", _axes("psum", axis_name, True, axis_index_groups))
+
+    def total(leaf: Any) -> Any:
+        if leaf.__class__ in PYTHON_SCALARS and not axes.positions:
+            return leaf * axes.examples
+        if dtype_of(leaf).kind == "b":
+            leaf = convert_element_type(leaf, np.dtype(np.int32))
+        return _reduced(collectives.PSum, shapes.reduce_sum, leaf, axes)
+
+    return tree.map(total, x)
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+    """The mean of ``x``, an array or a tree of them, over all examples along a named axis or a tuple of them.
+
+    Raises NameError for an axis that is not bound by a vmap around.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.vmap(lambda x: x - xs.lax.pmean(x, "i"), axis_name="i")(jnp.array([1.0, 3.0])))
+    [-1.  1.]
+    """
+    axes = _axes("pmean", axis_name, True, axis_index_groups)
+
+    def mean(leaf: Any, total: Any) -> Any:
+        if total.__class__ in PYTHON_SCALARS:
+            return total / axes.examples
+        count = axes.examples * math.prod(shape_of(leaf)[axis] for axis in axes.positions)
+        if not is_differentiable(dtype_of(total)):
+            wide = dtype_of(total).itemsize == 8
+            total = convert_element_type(total, np.dtype(np.float64 if wide else np.float32))
+        return arithmetic.div(total, count)
+
+    return tree.map(mean, x, psum(x, axis_name))
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+    """The elementwise maximum of ``x``, an array or a tree of them, over all examples along named axes.
+
+    Where several examples are largest, they share the derivative. Raises NameError for an axis that is not bound.
+    """
+    axes = _distinct("pmax", _axes("pmax", axis_name, True, axis_index_groups))
+    reduce = reductions.ReduceMax
+    return tree.map(lambda leaf: _reduced(collectives.PMax, lambda y, at: bind1(reduce(at), y), leaf, axes), x)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
+    """The elementwise minimum of ``x``, an array or a tree of them, over all examples along named axes; see
+    :func:`pmax`.
+    """
+    axes = _distinct("pmin", _axes("pmin", axis_name, True, axis_index_groups))
+    reduce = reductions.ReduceMin
+    return tree.map(lambda leaf: _reduced(collectives.PMin, lambda y, at: bind1(reduce(at), y), leaf, axes), x)
+
+
+def _reduced(across: Any, inside: Callable[..., Any], leaf: Any, axes: _Axes) -> Any:
+    """A leaf reduced along axes of its own, then across the named ones."""
+    if axes.positions:
+        leaf = inside(leaf, tuple(_position("a reduction", axis, len(shape_of(leaf))) for axis in axes.positions))
+    return bind1(across(axes.names), leaf) if axes.names else leaf
+
+
+# Exchanges ----------------------------------------------------------------------------------------------------------
+
+
+def all_gather(
+    x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False, to: str = "varying"
+) -> Any:
+    """The operands of all examples along a named axis, in every example.
+
+    They lie along a new axis at ``axis``; with ``tiled`` one after the other along the axis that is there. ``to`` is
+    accepted for JAX's sake. Raises NameError for an axis that is not bound.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.vmap(lambda x: xs.lax.all_gather(x, "i"), axis_name="i")(jnp.arange(2)))
+    [[0 1]
+     [0 1]]
+    """
+    axes = _distinct("all_gather", _axes("all_gather", axis_name, False, axis_index_groups))
+
+    def gathered(leaf: Any) -> Any:
+        at = _position("all_gather", axis, len(shape_of(leaf)) + (not tiled))
+        return bind1(collectives.AllGather(axes.names, axes.sizes, at, tiled), leaf)
+
+    return tree.map(gathered, x) if axes.names else x
+
+
+def psum_scatter(
+    x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: None = None, tiled: bool = False
+) -> Any:
+    """The sum over all examples along a named axis, of which example i keeps part i along ``scatter_dimension``.
+
+    That axis has the size of the named one, and goes; with ``tiled`` each example keeps a block of it. Raises NameError
+    for an axis that is not bound, ValueError for sizes that do not fit.
+    """
+    axes = _distinct("psum_scatter", _axes("psum_scatter", axis_name, False, axis_index_groups))
+
+    def scattered(leaf: Any) -> Any:
+        at = _position("psum_scatter", scatter_dimension, len(shape_of(leaf)))
+        return bind1(collectives.ReduceScatter(axes.names, axes.sizes, at, tiled), leaf)
+
+    return tree.map(scattered, x)
+
+
+def all_to_all(
+    x: Any,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: None = None,
+    tiled: bool = False,
+) -> Any:
+    """Transpose across examples: example i gets part i along ``split_axis`` of every example's ``x``, in their order
+    along ``concat_axis``.
+
+    The split axis has the size of the named one and goes, the parts lie along a new axis; with ``tiled`` blocks are cut
+    and put one after the other. Raises NameError for an axis that is not bound, ValueError for sizes that do not fit.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.vmap(lambda x: xs.lax.all_to_all(x, "i", 0, 0), axis_name="i")(jnp.array([[1, 2], [3, 4]])))
+    [[1 3]
+     [2 4]]
+    """
+    axes = _distinct("all_to_all", _axes("all_to_all", axis_name, False, axis_index_groups))
+
+    def exchanged(leaf: Any) -> Any:
+        rank = len(shape_of(leaf))
+        at, to = _position("all_to_all", split_axis, rank), _position("all_to_all", concat_axis, rank)
+        return bind1(collectives.AllToAll(axes.names, axes.sizes, at, to, tiled), leaf)
+
+    return tree.map(exchanged, x)
+
+
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    """The operands sent from example to example: ``perm`` holds pairs (source, target).
+
+    An example that is no target gets zeros. Raises NameError for an axis that is not bound, ValueError for a source or
+    target that is none or comes twice.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.vmap(lambda x: xs.lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(jnp.array([5, 6, 7])))
+    [0 5 6]
+    """
+    axes = _distinct("ppermute", _axes("ppermute", axis_name))
+    pairs = tuple((int(source), int(target)) for source, target in perm)
+    for role, chosen in (("sources", [s for s, _ in pairs]), ("targets", [t for _, t in pairs])):
+        if len(set(chosen)) < len(chosen) or not all(0 <= i < axes.examples for i in chosen):
+            raise ValueError(
+                f"ppermute: the {role} {chosen} have to be different numbers from 0 to {axes.examples - 1}, since "
+                f"{axis_name!r} has size {axes.examples}{where_text(user_line())}"
+            )
+    return tree.map(lambda leaf: bind1(collectives.PPermute(axes.names, axes.sizes, pairs), leaf), x)
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """The operands in another order: example i gets that of example ``perm[i]``.
+
+    Raises NameError for an axis that is not bound, ValueError when ``perm`` is no permutation of its examples.
+    """
+    axes = _axes("pshuffle", axis_name)
+    if sorted(perm) != list(range(axes.examples)):
+        raise ValueError(
+            f"pshuffle: {list(perm)} is no permutation of 0 to {axes.examples - 1}, since {axis_name!r} has size "
+            f"{axes.examples}{where_text(user_line())}"
+        )
+    return ppermute(x, axis_name, list(zip(perm, range(len(perm)), strict=True)))
+
+
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
+    """Exchange the named axis and axis ``axis`` of ``x``, which has the same size: ``all_to_all`` with one axis."""
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+    """The operand of example ``source``, for all examples along a named axis.
+
+    Raises NameError for an axis that is not bound, ValueError when there is no such example.
+    """
+    axes = _distinct("pbroadcast", _axes("pbroadcast", axis_name))
+    if not 0 <= source < axes.examples:
+        raise ValueError(
+            f"pbroadcast: there is no example {source} along {axis_name!r}, which has size {axes.examples}"
+            f"{where_text(user_line())}"
+        )
+    return tree.map(lambda leaf: bind1(collectives.PBroadcast(axes.names, axes.sizes, int(source)), leaf), x)
+
+
+# Where am I ---------------------------------------------------------------------------------------------------------
+
+
+def axis_index(axis_name: Any) -> Any:
+    """The number of the example along a named axis; along a tuple of them in row-major order.
+
+    Raises NameError for an axis that is not bound.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.vmap(lambda x: x * xs.lax.axis_index("i"), axis_name="i")(jnp.ones(3)))
+    [0. 1. 2.]
+    """
+    axes = _distinct("axis_index", _axes("axis_index", axis_name))
+    return bind1(collectives.AxisIndex(axes.names, axes.sizes)) if axes.names else np.int32(0)
+
+
+def axis_size(axis_name: Any) -> int:
+    """The number of examples along a named axis, or along a tuple of them: a Python integer.
+
+    Raises NameError for an axis that is not bound.
+    """
+    return _axes("axis_size", axis_name).examples
+
+
+def _position(what: str, axis: int, rank: int) -> int:
+    """An axis counted from the front; raises ValueError when there is none."""
+    if not -rank <= axis < rank:
+        raise ValueError(f"{what} along axis {axis}, where there are {rank} axes{where_text(user_line())}")
+    return axis % rank

@@ -1,0 +1,65 @@
+"""Operations that change no value: a barrier for the compiler, and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.avals import ShapedArray
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind, bind1
+from .families import Linear, Unary, is_linear
+
+
+class OptimizationBarrier(Operation, name="optimization_barrier"):
+    """The operands, which the compiler may neither move past each other nor look through."""
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return list(operands)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return builder.emit("stablehlo.optimization_barrier", operands)  # type: ignore[no-any-return]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *primals), _barrier_of_moving(tangents)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        passed = _barrier_of_moving([ct if is_linear(x) else ZERO for ct, x in zip(cotangents, operands, strict=True)])
+        return [ct if is_linear(x) else None for ct, x in zip(passed, operands, strict=True)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *operands), list(axes)
+
+
+def _barrier_of_moving(values: Sequence[Any]) -> list[Any]:
+    """A barrier for those of the tangents or cotangents that are not zero."""
+    moving = [v for v in values if v is not ZERO]
+    passed = iter(bind(OptimizationBarrier(), *moving) if moving else [])
+    return [ZERO if v is ZERO else next(passed) for v in values]
+
+
+class Copy(Linear, name="copy"):
+    """The operand in an array of its own."""
+
+    batch_rule = Unary.batch_rule
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return list(operands)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return list(operands)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,) = cotangents
+        return [bind1(self, ct)]
+
+
+def optimization_barrier(operands: Sequence[Any]) -> list[Any]:
+    """The operands behind a barrier, in order."""
+    return bind(OptimizationBarrier(), *operands) if operands else []
+
+
+def copy(x: Any) -> Any:
+    """``x`` in an array of its own."""
+    return bind1(Copy(), x)

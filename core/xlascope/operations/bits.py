@@ -1,0 +1,130 @@
+"""Operations on the bits of numbers: counts, neighbours, upper halves of products, and shortened floats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..trace.bind import bind1
+from ..xla.builder import attribute
+from .families import Binary, Flat, Linear, Unary, require_kind, stretch_values
+from .values import match
+
+
+class PopulationCount(Flat, name="population_count"):
+    """How many bits are set."""
+
+    hlo = "stablehlo.popcnt"
+    kinds = "i"
+
+
+class CountLeadingZeros(Flat, name="clz"):
+    """How many bits above the highest one that is set are not."""
+
+    hlo = "stablehlo.count_leading_zeros"
+    kinds = "i"
+
+
+class NextAfter(Binary, name="nextafter"):
+    """The neighbour of x in the direction of y among the numbers of the dtype."""
+
+    hlo = "chlo.next_after"
+    kinds = "f"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        raise NotImplementedError("the derivative of nextafter; take it for a constant with lax.stop_gradient")
+
+    derivative_right = derivative_left
+
+
+class MulHi(Binary, name="mulhi"):
+    """The upper half of the bits of the product of two integers."""
+
+    kinds = "i"
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (out,) = builder.out_avals
+        if out.dtype.itemsize == 8:
+            return builder.emit("chlo.mulhi", stretch_values(builder, operands))  # type: ignore[no-any-return]
+        bits = 8 * out.dtype.itemsize
+        wide = shaped(out.shape, np.dtype(f"{'u' if out.dtype.kind == 'u' else ''}int{2 * bits}"))
+        x, y = (builder.emit1("stablehlo.convert", [v], wide) for v in stretch_values(builder, operands))
+        product = builder.emit1("stablehlo.multiply", [x, y], wide)
+        upper = builder.emit1("stablehlo.shift_right_logical", [product, builder.constant(bits, wide)], wide)
+        return builder.emit("stablehlo.convert", [upper])  # type: ignore[no-any-return]
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return ZERO
+
+    derivative_right = derivative_left
+
+
+class ReducePrecision(Linear, name="reduce_precision"):
+    """Floats rounded to so many bits of exponent and mantissa; cotangents and tangents are rounded too."""
+
+    exponent_bits: int
+    mantissa_bits: int
+
+    batch_rule = Unary.batch_rule
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        require_kind(self.name, operands[0].dtype, "f")
+        if self.exponent_bits < 1 or self.mantissa_bits < 0:
+            raise ValueError(
+                "reduce_precision takes at least 1 bit of exponent and 0 of mantissa, got "
+                f"{self.exponent_bits} and {self.mantissa_bits}"
+            )
+        return list(operands)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        bits = {
+            "exponent_bits": attribute(f"{self.exponent_bits} : i32"),
+            "mantissa_bits": attribute(f"{self.mantissa_bits} : i32"),
+        }
+        return builder.emit("stablehlo.reduce_precision", operands, bits)  # type: ignore[no-any-return]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,) = cotangents
+        return [bind1(self, ct)]
+
+
+_POPULATION_COUNT, _CLZ, _NEXT_AFTER, _MULHI = PopulationCount(), CountLeadingZeros(), NextAfter(), MulHi()
+
+
+def population_count(x: Any) -> Any:
+    """How many bits are set, elementwise."""
+    return bind1(_POPULATION_COUNT, x)
+
+
+def clz(x: Any) -> Any:
+    """How many zero bits stand above the highest one, elementwise."""
+    return bind1(_CLZ, x)
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The neighbour of ``x1`` in the direction of ``x2``, elementwise."""
+    return bind1(_NEXT_AFTER, *match(x1, x2))
+
+
+def mulhi(x: Any, y: Any, /) -> Any:
+    """The upper half of the bits of the product of two integers, elementwise.
+
+    >>> import numpy as np
+    >>> print(mulhi(np.int32(2**30), np.int32(9)))
+    2
+    """
+    return bind1(_MULHI, *match(x, y))
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Floats rounded to so many bits of exponent and mantissa.
+
+    >>> import numpy as np
+    >>> print(reduce_precision(np.float32(1.2345), 5, 3))
+    1.25
+    """
+    return bind1(ReducePrecision(int(exponent_bits), int(mantissa_bits)), operand)

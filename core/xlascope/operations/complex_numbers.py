@@ -1,0 +1,150 @@
+"""Complex numbers from their parts, and the parts.
+
+Derivatives are those of functions of the two parts: a tangent of a complex value is complex, and the transpose is the
+plain transpose (without conjugation) of a map that is linear over the real numbers. The pairing of a cotangent c and a
+tangent t is the real part of c·t, which is what gives ``imag`` its minus sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from . import elementwise as e
+from . import shapes
+from .families import Linear, align, is_linear, require_kind, stretch_values, stretched, unstretch
+from .values import aval, match, typed_scalar
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the parts of a complex dtype; any other dtype itself.
+
+    >>> real_dtype(np.dtype("complex64"))
+    dtype('float32')
+    """
+    return np.zeros((), dtype).real.dtype if dtype.kind == "c" else dtype
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The complex dtype with parts of a real dtype; a complex dtype itself."""
+    return dtype if dtype.kind == "c" else np.dtype("complex128" if dtype.itemsize == 8 else "complex64")
+
+
+class _Part(Linear):
+    """The real or the imaginary part."""
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        require_kind(self.name, x.dtype, "c")
+        return [shaped(x.shape, real_dtype(x.dtype), x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return builder.emit(f"stablehlo.{self.name}", operands)  # type: ignore[no-any-return]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *operands)], list(axes)
+
+
+class Real(_Part, name="real"):
+    """The real part of a complex value."""
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,) = cotangents
+        return [complex(ct, typed_scalar(0, aval(ct).dtype))]
+
+
+class Imag(_Part, name="imag"):
+    """The imaginary part of a complex value."""
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        # the real part of c·t, for c = -i·ct, is ct times the imaginary part of t
+        (ct,) = cotangents
+        return [complex(typed_scalar(0, aval(ct).dtype), e.neg(ct))]
+
+
+class Complex(Operation, name="complex"):
+    """The complex value x + iy."""
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, y = operands
+        if x.dtype != y.dtype or x.dtype.name not in ("float32", "float64"):
+            raise TypeError(
+                f"complex takes a real and an imaginary part of one dtype, float32 or float64, got {x.dtype.name} and "
+                f"{y.dtype.name}; convert with astype"
+            )
+        shape = stretched(self.name, x.shape, y.shape)
+        return [shaped(shape, complex_dtype(x.dtype), x.weak_type and y.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return builder.emit("stablehlo.complex", stretch_values(builder, operands))  # type: ignore[no-any-return]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        moved = [shapes.zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        return [bind1(self, *primals)], [bind1(self, *moved)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, y) = cotangents, operands
+        return [
+            unstretch(real(ct), x.aval) if is_linear(x) else None,
+            unstretch(imag(e.neg(ct)), y.aval) if is_linear(y) else None,
+        ]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *align(operands, axes))], [0]
+
+
+class Conj(Linear, name="conj"):
+    """The complex conjugate, complex also for a real operand; ``input_dtype`` is the operand's dtype."""
+
+    input_dtype: np.dtype[Any]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        require_kind(self.name, x.dtype, "fc")
+        return [shaped(x.shape, complex_dtype(x.dtype), x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x,), (aval_x,) = operands, builder.in_avals
+        if aval_x.dtype.kind != "c":
+            return builder.emit("stablehlo.convert", [x])  # type: ignore[no-any-return]
+        part = shaped(aval_x.shape, real_dtype(aval_x.dtype))
+        inside = builder.emit1("stablehlo.negate", [builder.emit1("stablehlo.imag", [x], part)], part)
+        return builder.emit("stablehlo.complex", [builder.emit1("stablehlo.real", [x], part), inside])  # type: ignore[no-any-return]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,) = cotangents
+        if self.input_dtype.kind == "c":
+            return [conj(ct)]
+        return [real(ct)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *operands)], list(axes)
+
+
+_REAL, _IMAG, _COMPLEX = Real(), Imag(), Complex()
+
+
+def real(x: Any) -> Any:
+    """The real part of a complex value, elementwise."""
+    return bind1(_REAL, x)
+
+
+def imag(x: Any) -> Any:
+    """The imaginary part of a complex value, elementwise."""
+    return bind1(_IMAG, x)
+
+
+def complex(x: Any, y: Any) -> Any:
+    """The complex value with the parts ``x`` and ``y``, which have dtype float32 or float64, elementwise."""
+    return bind1(_COMPLEX, *match(x, y))
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate, elementwise; of a real value the complex value with that real part."""
+    return bind1(Conj(aval(x).dtype), x)

@@ -1,0 +1,242 @@
+"""Operations whose rules are registered one by one, in JAX's way: ``Primitive("name")`` and what belongs to it.
+
+All of them are one class here, :class:`Foreign`. Its rules read what was registered for the primitive, and translate:
+a tangent that does not move is a :class:`Zero` there, a linear operand an :class:`UndefinedPrimal`, an operand that is
+not mapped has axis None. A rule that nobody registered is an error that says how to.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from typing import Any, NoReturn
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation, Primitive
+from ..trace.values import aval_of
+from .families import is_linear
+
+
+class Zero:
+    """The tangent or cotangent of something that does not move, with its type."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval.str_short()})"
+
+
+class UndefinedPrimal:
+    """Stands, in a transpose rule, for an operand whose cotangent is asked for."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval.str_short()})"
+
+
+class Rules(MutableMapping[Primitive, Callable[..., Any]]):
+    """The rules of one kind by primitive: ``rules[p] = rule`` registers one."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._having: weakref.WeakSet[Primitive] = weakref.WeakSet()
+
+    def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
+        primitive.register(self.kind, rule)
+        self._having.add(primitive)
+
+    def __getitem__(self, primitive: Primitive) -> Callable[..., Any]:
+        rule: Callable[..., Any] = primitive.rules[self.kind]
+        return rule
+
+    def __delitem__(self, primitive: Primitive) -> None:
+        del primitive.rules[self.kind]
+        self._having.discard(primitive)
+
+    def __iter__(self) -> Iterator[Primitive]:
+        return iter(list(self._having))
+
+    def __len__(self) -> int:
+        return len(self._having)
+
+
+primitive_jvps = Rules("jvp")
+primitive_transposes = Rules("transpose")
+primitive_batchers = Rules("batch")
+
+_REGISTER = {
+    "abstract_eval": "{p}.def_abstract_eval(rule)",
+    "jvp": "interpreters.ad.primitive_jvps[{p}] = rule, or interpreters.ad.defjvp({p}, …)",
+    "transpose": "interpreters.ad.primitive_transposes[{p}] = rule, or interpreters.ad.deflinear2({p}, rule)",
+    "batch": "interpreters.batching.primitive_batchers[{p}] = rule, or interpreters.batching.defvectorized({p})",
+    "lowering": "interpreters.mlir.register_lowering({p}, interpreters.mlir.lower_fun(function, "
+    "multiple_results={several}))",
+}
+_CALLED = {"abstract_eval": "abstract evaluation rule", "batch": "batching rule"}
+
+
+class Foreign(Operation):
+    """An operation of somebody else's: a primitive with the rules registered for it, and parameters."""
+
+    handle: Primitive
+    given: tuple[tuple[str, Any], ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Foreign) and self.handle is other.handle and self.given == other.given
+
+    def __hash__(self) -> int:
+        return hash((self.handle, self.given))
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The name of the primitive."""
+        return self.handle.name
+
+    @property
+    def primitive(self) -> Primitive:  # type: ignore[override]
+        """The primitive."""
+        return self.handle
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return dict(self.given)
+
+    @property
+    def holder(self) -> Any:
+        """The primitive: what runs it lives as long."""
+        return self.handle
+
+    def rule(self, kind: str) -> Callable[..., Any]:
+        """The rule of that kind; raises NotImplementedError that says how to register one."""
+        rule: Callable[..., Any] | None = self.handle.rules.get(kind)
+        return rule if rule is not None else self._lacks(kind)
+
+    def lowering(self, platform: str) -> Callable[..., Any]:
+        """The lowering rule for a platform, or the one for all."""
+        rule: Callable[..., Any] | None = self.handle.rules.get(f"lowering for {platform}")
+        rule = rule or self.handle.rules.get("lowering")
+        return rule if rule is not None else self._lacks("lowering", f" for platform {platform}")
+
+    def _lacks(self, kind: str, what_for: str = "") -> NoReturn:
+        how = _REGISTER[kind].format(p=self.name, several=self.handle.multiple_results)
+        raise NotImplementedError(
+            f"{self.name} has no {_CALLED.get(kind, f'{kind} rule')}{what_for}. Register one: {how}"
+        )
+
+    def several(self, results: Any) -> list[Any]:
+        """What a rule returns, as a list whatever the number of results."""
+        return list(results) if self.handle.multiple_results else [results]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        results = self.several(self.rule("abstract_eval")(*operands, **self.params))
+        return [shaped(tuple(x.shape), x.dtype, getattr(x, "weak_type", False)) for x in results]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        context = LoweringRuleContext(self.handle, builder)
+        with builder.location, builder.insertion:
+            return _flat(self.lowering(builder.platform)(context, *operands, **self.params))
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        rule = self.rule("jvp")
+        given = [Zero(aval_of(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        results, moved = rule(tuple(primals), tuple(given), **self.params)
+        return self.several(results), [_unmarked(t) for t in self.several(moved)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        rule = self.rule("transpose")
+        types = self.abstract_eval([x.aval if is_linear(x) else aval_of(x) for x in operands])
+        arrived = [Zero(aval) if ct is ZERO else ct for ct, aval in zip(cotangents, types, strict=True)]
+        marked = [UndefinedPrimal(x.aval) if is_linear(x) else x for x in operands]
+        found = rule(arrived if self.handle.multiple_results else arrived[0], *marked, **self.params)
+        if found is None:
+            return [ZERO if is_linear(x) else None for x in operands]
+        if len(found) != len(operands):
+            raise TypeError(
+                f"the transpose rule of {self.name} gave {len(found)} cotangents for {len(operands)} operands: "
+                "it gives one for each, None for those that are not linear"
+            )
+        return [_unmarked(ct) for ct in found]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        rule = self.rule("batch")
+        dims = tuple(None if axis is NOT_MAPPED else axis for axis in axes)
+        results, out_dims = rule(tuple(operands), dims, **self.params)
+        return self.several(results), [NOT_MAPPED if d is None else d for d in self.several(out_dims)]
+
+
+def _unmarked(x: Any) -> Any:
+    return ZERO if x.__class__ is Zero else x
+
+
+def _flat(values: Any) -> list[Any]:
+    """The values that a lowering rule returns: one, or several in lists within lists."""
+    if isinstance(values, (list, tuple)):
+        return [one for value in values for one in _flat(value)]
+    return [values]
+
+
+class LoweringRuleContext:
+    """What a lowering rule is told besides its operands."""
+
+    __slots__ = ("avals_in", "avals_out", "builder", "primitive")
+
+    def __init__(self, primitive: Primitive, builder: Any) -> None:
+        self.primitive = primitive
+        self.builder = builder
+        self.avals_in = list(builder.in_avals)
+        self.avals_out = list(builder.out_avals)
+
+    @property
+    def platforms(self) -> tuple[str, ...]:
+        """The platforms that the program is compiled for."""
+        return (self.builder.platform,)
+
+    @property
+    def module_context(self) -> LoweringRuleContext:
+        """Where JAX keeps ``platforms``."""
+        return self
+
+
+def foreign(primitive: Primitive, params: dict[str, Any]) -> Foreign:
+    """The operation of a primitive that has no class, with those parameters; raises TypeError for unhashable ones."""
+    operation = Foreign(primitive, tuple(sorted(params.items())))
+    try:
+        hash(operation)
+    except TypeError:
+        wrong = next(key for key, value in params.items() if not _hashable(value))
+        raise TypeError(
+            f"the parameter {wrong} of {primitive} is a {type(params[wrong]).__name__}: parameters are part of the "
+            "program and have to be hashable. Give a tuple for a list, and arrays as operands"
+        ) from None
+    if "impl" in primitive.rules and operation not in primitive.derived:
+        primitive.derived[operation] = _implementation(operation)
+    return operation
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _implementation(operation: Foreign) -> Callable[..., Any]:
+    """What runs outside of any trace: the registered function. Of one result the result itself."""
+
+    def run(*operands: Any) -> Any:
+        results = operation.several(operation.rule("impl")(*operands, **operation.params))
+        return results[0] if len(results) == 1 else results
+
+    return run
+
+
+Primitive.without_class = staticmethod(foreign)

@@ -1,0 +1,234 @@
+"""Short ways to register rules for primitives of one's own: for linear, elementwise, bilinear ones; lowerings from
+functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..ir.avals import ShapedArray
+from ..ir.jaxpr import ClosedJaxpr, Literal
+from ..ir.markers import NOT_MAPPED
+from ..ir.operation import Primitive
+from ..runtime.boot import enable_x64, threefry_partitionable
+from ..trace.bind import bind1
+from ..trace.jaxpr_trace import stage
+from ..trace.values import aval_of
+from . import shapes
+from .families import align
+from .foreign import (
+    LoweringRuleContext,
+    UndefinedPrimal,
+    Zero,
+    primitive_batchers,
+    primitive_jvps,
+    primitive_transposes,
+)
+
+# Differentiation ----------------------------------------------------------------------------------------------------
+
+
+def zeros_like_aval(aval: ShapedArray) -> Any:
+    """Zeros of that type."""
+    return shapes.zeros_of(aval)
+
+
+def instantiate_zeros(tangent: Any) -> Any:
+    """An array of zeros for a :class:`Zero`, anything else as it is."""
+    return zeros_like_aval(tangent.aval) if isinstance(tangent, Zero) else tangent
+
+
+def is_undefined_primal(x: Any) -> bool:
+    """Whether an operand of a transpose rule is one whose cotangent is asked for."""
+    return isinstance(x, UndefinedPrimal)
+
+
+def add_tangents(x: Any, y: Any) -> Any:
+    """The sum of two tangents, either of which may be a :class:`Zero`."""
+    if isinstance(x, Zero):
+        return y
+    return x if isinstance(y, Zero) else bind1(shapes.ADD_ANY, x, y)
+
+
+def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
+    """The transpose rule that was registered for a primitive; raises KeyError where there is none."""
+    return primitive_transposes[primitive]
+
+
+def deflinear(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
+    """Register a linear operation: ``transpose_rule(cotangent, **params)`` gives a list of cotangents."""
+
+    def without_operands(cotangent: Any, *operands: Any, **params: Any) -> Any:
+        return transpose_rule(cotangent, **params)
+
+    deflinear2(primitive, without_operands)
+
+
+def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:
+    """Register a linear operation: ``transpose_rule(cotangent, *operands, **params)`` gives a list of cotangents."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        results = primitive.bind(*primals, **params)
+        return results, primitive.bind(*map(instantiate_zeros, tangents), **params)
+
+    primitive_jvps[primitive] = jvp
+    primitive_transposes[primitive] = transpose_rule
+
+
+def defjvp(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
+    """Register derivatives by operand: ``rule(tangent, *operands, **params)`` is the tangent of the result, and None
+    stands for an operand by which the result does not move.
+    """
+    defjvp2(primitive, *(rule and _without_result(rule) for rule in rules))
+
+
+def _without_result(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def with_result(tangent: Any, result: Any, *operands: Any, **params: Any) -> Any:
+        return rule(tangent, *operands, **params)
+
+    return with_result
+
+
+def defjvp2(primitive: Primitive, *rules: Callable[..., Any] | None) -> None:
+    """Like :func:`defjvp`, for rules that use the result: ``rule(tangent, result, *operands, **params)``."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        result = primitive.bind(*primals, **params)
+        moved: Any = Zero(aval_of(result))
+        for rule, t in zip(rules, tangents, strict=True):
+            if rule is not None and not isinstance(t, Zero):
+                moved = add_tangents(moved, rule(t, result, *primals, **params))
+        return result, moved
+
+    primitive_jvps[primitive] = jvp
+
+
+def defbilinear(primitive: Primitive, left_rule: Callable[..., Any], right_rule: Callable[..., Any]) -> None:
+    """Register an operation that is linear in each of its two operands.
+
+    ``left_rule(cotangent, x, y, **params)`` gives the cotangent of x, ``right_rule`` that of y.
+    """
+
+    def transpose(cotangent: Any, x: Any, y: Any, **params: Any) -> list[Any]:
+        if is_undefined_primal(x):
+            return [left_rule(cotangent, x, y, **params), None]
+        return [None, right_rule(cotangent, x, y, **params)]
+
+    defjvp(
+        primitive,
+        lambda t, x, y, **params: primitive.bind(t, y, **params),
+        lambda t, x, y, **params: primitive.bind(x, t, **params),
+    )
+    primitive_transposes[primitive] = transpose
+
+
+# Vectorization ------------------------------------------------------------------------------------------------------
+
+
+def defvectorized(primitive: Primitive) -> None:
+    """Register an operation that treats all elements alike, all operands being mapped along the same axis."""
+
+    def batch(operands: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        if len(set(dims)) > 1:
+            raise ValueError(f"{primitive} is registered with defvectorized, its operands are mapped along {dims}")
+        return _with_dims(primitive, primitive.bind(*operands, **params), dims[0])
+
+    primitive_batchers[primitive] = batch
+
+
+def defbroadcasting(primitive: Primitive) -> None:
+    """Register an operation that treats all elements alike, and stretches operands of size 1 or without axes."""
+
+    def batch(operands: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        axes = [NOT_MAPPED if d is None else d for d in dims]
+        return _with_dims(primitive, primitive.bind(*align(operands, axes), **params), 0)
+
+    primitive_batchers[primitive] = batch
+
+
+def defreducer(primitive: Primitive) -> None:
+    """Register an operation on one operand that removes the axes named by its parameter ``axes``."""
+
+    def batch(operands: Sequence[Any], dims: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        (x,), (dim,) = operands, dims
+        axes = tuple(axis + (axis >= dim) for axis in params.pop("axes"))
+        where = dim - sum(axis < dim for axis in axes)
+        return _with_dims(primitive, primitive.bind(x, axes=axes, **params), where)
+
+    primitive_batchers[primitive] = batch
+
+
+def _with_dims(primitive: Primitive, results: Any, dim: Any) -> tuple[Any, Any]:
+    return results, [dim] * len(results) if primitive.multiple_results else dim
+
+
+def moveaxis(x: Any, source: int, destination: int) -> Any:
+    """Move one axis, the others keeping their order."""
+    return shapes.moveaxis(x, source, destination)
+
+
+def broadcast(x: Any, size: int, axis: int, mesh_axis: None = None) -> Any:
+    """``x`` repeated ``size`` times along a new axis."""
+    return shapes.moveaxis(shapes.mapped_in_front(x, NOT_MAPPED, size), 0, axis)
+
+
+def bdim_at_front(x: Any, dim: int | None, size: int, mesh_axis: None = None) -> Any:
+    """``x`` with its mapped axis in front, repeated ``size`` times when it has none (``dim`` is None)."""
+    return shapes.mapped_in_front(x, NOT_MAPPED if dim is None else dim, size)
+
+
+# Lowering -----------------------------------------------------------------------------------------------------------
+
+
+def register_lowering(
+    primitive: Primitive,
+    rule: Callable[..., Any],
+    platform: str | None = None,
+    inline: bool = True,
+    cacheable: bool = True,
+) -> Callable[..., Any]:
+    """Say how an operation is compiled: ``rule(context, *operands, **params)`` gives the MLIR values of its results.
+
+    With a ``platform`` (cpu, cuda, tpu) the rule is for that one, and goes before the one for all. ``inline`` and
+    ``cacheable`` are taken for JAX's sake. Returns the rule.
+    """
+    return primitive.register("lowering" if platform is None else f"lowering for {platform}", rule)
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:
+    """A lowering rule from a function of arrays and parameters: what it computes stands in place of the operation."""
+
+    def rule(context: LoweringRuleContext, *operands: Any, **params: Any) -> list[Any]:
+        def flat(*xs: Any) -> Sequence[Any]:
+            results = fun(*xs, **params)
+            return list(results) if multiple_results else [results]
+
+        # Kept: a module being written knows the programs that are called in it by their ids.
+        kept = context.primitive.derived
+        settings = (enable_x64.value, threefry_partitionable.value)
+        key = (fun, tuple(context.avals_in), tuple(sorted(params.items())), settings)
+        program = kept.get(key)
+        if program is None:
+            program = kept[key] = stage(flat, context.avals_in, context.primitive.name)
+        return _emit(context.builder, program, operands)
+
+    return rule
+
+
+def _emit(builder: Any, program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    """Write the equations of a program here, all in the name of the current equation."""
+    jaxpr = program.jaxpr
+    values: dict[Any, Any] = {
+        v: builder.constant(x, v.aval) for v, x in zip(jaxpr.constvars, program.consts, strict=True)
+    }
+    values.update(zip(jaxpr.invars, operands, strict=True))
+    inputs, outputs = builder.inputs, builder.outputs
+    try:
+        for operation, builder.inputs, builder.outputs, *_ in jaxpr.raw:
+            arguments = [builder.literal(x) if x.__class__ is Literal else values[x] for x in builder.inputs]
+            results = operation.to_stablehlo(builder, arguments)
+            values.update(zip(builder.outputs, results, strict=True))
+    finally:
+        builder.inputs, builder.outputs = inputs, outputs
+    return [builder.literal(x) if x.__class__ is Literal else values[x] for x in jaxpr.outvars]

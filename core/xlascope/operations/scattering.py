@@ -1,0 +1,134 @@
+"""Updates merged into an operand at indices by subtraction, multiplication, and the choice of the smaller or larger.
+
+Where several updates fall on one element, all count. Scatter and scatter_add are in ``indexing``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..trace.bind import bind1
+from . import arithmetic as a
+from . import elementwise as e
+from . import shapes
+from .families import is_linear, require_kind, sum_tangents
+from .indexing import ScatterAdd, ScatterFamily
+from .values import aval, shape_of, typed_scalar
+
+
+class ScatterSub(ScatterFamily, name="scatter_sub"):
+    """Updates taken from the operand at indices."""
+
+    jvp = ScatterAdd.jvp
+    flops = ScatterAdd.flops
+
+    def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
+        return builder.emit1("stablehlo.subtract", [old, new], scalar)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, indices, updates) = cotangents, operands
+        ct_updates = e.neg(self.gathered(ct, indices, updates.aval)) if is_linear(updates) else None
+        return [ct if is_linear(x) else None, None, ct_updates]
+
+
+class ScatterMul(ScatterFamily, name="scatter_mul"):
+    """The operand multiplied by updates at indices."""
+
+    flops = ScatterAdd.flops
+
+    def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
+        return builder.emit1("stablehlo.multiply", [old, new], scalar)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        x, indices, updates = primals
+        tx, _, tu = tangents
+        z = bind1(self, x, indices, updates)
+        parts = [ZERO if tx is ZERO else bind1(self, tx, indices, updates)]
+        if tu is not ZERO and self._no_two_meet(indices):
+            parts.append(a.mul(x, self._added(x, indices, tu)))
+        elif tu is not ZERO:
+            moved = a.mul(self._product_of_others(x, indices, updates), tu)
+            parts.append(self._added(x, indices, moved))
+        return [z], [sum_tangents(parts)]
+
+    def _no_two_meet(self, indices: Any) -> bool:
+        return self.unique_indices or math.prod(shape_of(indices)[:-1]) <= 1
+
+    def _added(self, x: Any, indices: Any, updates: Any) -> Any:
+        add = ScatterAdd(self.dimension_numbers, self.mode, self.indices_are_sorted, self.unique_indices)
+        return bind1(add, shapes.zeros_of(shaped(shape_of(x), aval(updates).dtype)), indices, updates)
+
+    def _product_of_others(self, x: Any, indices: Any, updates: Any) -> Any:
+        """For each update the operand's element times the other updates on it, also where some are zero.
+
+        With P the product of the element and its updates that are not zero, it is P / u where no update is zero; where
+        one is, it is P for that and zero for the others; and zero where several are. Second derivatives that mix two
+        updates on one element are right where neither is zero.
+        """
+        dtype = aval(x).dtype
+        one, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
+        type_of_updates = aval(updates)
+        is_zero = a.eq(updates, zero)
+        safe = a.select(is_zero, one, updates)
+        product = self.gathered(bind1(self, x, indices, safe), indices, type_of_updates)
+        zeros = self.gathered(self._added(x, indices, e.convert_element_type(is_zero, dtype)), indices, type_of_updates)
+        alone = a.select(a.eq(zeros, one), product, zero)
+        return a.select(is_zero, alone, a.select(a.eq(zeros, zero), a.div(product, safe), zero))
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, indices, updates) = cotangents, operands
+        if is_linear(x):
+            return [bind1(self, ct, indices, updates), None, None]
+        if not self._no_two_meet(indices):
+            raise NotImplementedError("scatter_mul is not linear in updates that fall on one element")
+        return [None, None, self.gathered(a.mul(x, ct), indices, updates.aval)]
+
+
+class _ScatterExtreme(ScatterFamily):
+    """The extreme of the element and its updates, which share the derivative where several are equally extreme."""
+
+    combine: ClassVar[str]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        require_kind(self.name, operands[0].dtype, "bif")
+        return super().abstract_eval(operands)
+
+    def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
+        return builder.emit1(self.combine, [old, new], scalar)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        x, indices, updates = primals
+        tx, _, tu = tangents
+        z = bind1(self, x, indices, updates)
+        if tx is ZERO and tu is ZERO:
+            return [z], [ZERO]
+        dtype = aval(z).dtype
+        one, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
+        add = ScatterAdd(self.dimension_numbers, self.mode, self.indices_are_sorted, self.unique_indices)
+        zeros = shapes.zeros_of(shaped(shape_of(x), dtype))
+        # a NaN that no update touched keeps its tangent
+        stays = a.select(a.bitwise_or(a.eq(x, z), a.ne(x, x)), one, zero)
+        wins = a.select(a.eq(updates, self.gathered(z, indices, aval(updates))), one, zero)
+        winners = a.add(stays, bind1(add, zeros, indices, wins))
+        share = a.div(one, a.select(a.eq(winners, zero), one, winners))
+        parts = [ZERO if tx is ZERO else a.mul(tx, a.mul(stays, share))]
+        if tu is not ZERO:
+            shares = a.mul(wins, self.gathered(share, indices, aval(updates)))
+            parts.append(bind1(add, zeros, indices, a.mul(tu, shares)))
+        return [z], [sum_tangents(parts)]
+
+
+class ScatterMin(_ScatterExtreme, name="scatter_min"):
+    """The smaller of the operand's elements and updates at indices."""
+
+    combine = "stablehlo.minimum"
+
+
+class ScatterMax(_ScatterExtreme, name="scatter_max"):
+    """The larger of the operand's elements and updates at indices."""
+
+    combine = "stablehlo.maximum"
