@@ -11,6 +11,7 @@ from .runtime import boot
 _STATES = {
     "enable_x64": boot.enable_x64,
     "disable_jit": boot.disable_jit,
+    "explain_cache_misses": boot.explain_cache_misses,
     "threefry_partitionable": boot.threefry_partitionable,
 }
 

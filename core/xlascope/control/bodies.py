@@ -87,26 +87,6 @@ def operand_aval(what: str, x: Any) -> ShapedArray:
         raise not_an_array(x, what) from None
 
 
-def converted(program: ClosedJaxpr, wanted: Sequence[ShapedArray]) -> ClosedJaxpr:
-    """The program with results of those types, which differ from its own only in being weak or not."""
-    if program.out_avals == list(wanted):
-        return program
-    key = ("converted", tuple(wanted))
-    found = program.derived.get(key)
-    if found is None:
-        jaxpr = program.jaxpr
-        raw, outvars = list(jaxpr.raw), list(jaxpr.outvars)
-        for i, (x, aval) in enumerate(zip(jaxpr.outvars, wanted, strict=True)):
-            if x.aval is not aval:
-                made = stage(lambda y, aval=aval: [as_type(y, aval)], [x.aval])  # type: ignore[misc]
-                ((operation, _, outputs, *rest),) = made.jaxpr.raw
-                raw.append((operation, [x], outputs, *rest))
-                outvars[i] = outputs[0]
-        opened = Jaxpr(jaxpr.constvars, jaxpr.invars, outvars, raw, jaxpr.name, lambda: jaxpr.argument_names)
-        found = program.derived[key] = ClosedJaxpr(opened, program.consts)
-    return found
-
-
 def as_type(x: Any, aval: ShapedArray) -> Any:
     """An operand as a value of that dtype, weak or not."""
     if x.__class__ in PYTHON_SCALARS and not aval.weak_type:
@@ -117,9 +97,20 @@ def as_type(x: Any, aval: ShapedArray) -> Any:
     return convert_element_type(x, aval.dtype, aval.weak_type)
 
 
-def joined(first: ShapedArray, second: ShapedArray) -> ShapedArray:
-    """The type of a value that may have either of two types that differ only in being weak."""
-    return first if first is second else strengthened(first)
+def concrete(x: Any) -> Any:
+    """The value of an operand where it is known while tracing, else None."""
+    while isinstance(x, Tracer):
+        x = x.concrete()
+    return x
+
+
+def youngest(programs: Sequence[ClosedJaxpr]) -> ClosedJaxpr:
+    """The program that was made last: what is derived from several is kept with it.
+
+    So a loop with a function of its own each time it is run, beside one that is always the same, leaves nothing with
+    the latter.
+    """
+    return max(programs, key=lambda program: program.serial)
 
 
 def permuted(program: ClosedJaxpr, operands: Sequence[int], results: Sequence[int]) -> ClosedJaxpr:
@@ -158,19 +149,50 @@ def stacked(aval: ShapedArray, length: int) -> ShapedArray:
     return shaped((length, *aval.shape), aval.dtype, aval.weak_type)
 
 
-def check_same_structure(what: str, first: Any, second: Any) -> None:
-    """Raise TypeError unless two structures are equal; ``what`` says what they are of."""
+def check_same_structure(what: str, name: str, words: tuple[str, str], first: Any, second: Any) -> None:
+    """Raise TypeError unless two structures are equal.
+
+    ``what`` says what they are of, ``name`` and ``words`` are as for :func:`differing`.
+    """
     if first != second:
-        raise TypeError(f"{what}, but their structures are {first} and {second}{where_text(user_line())}")
+        raise TypeError(f"{what}: {_structural_difference(first, second, name, words)}{where_text(user_line())}")
+
+
+def _structural_difference(first: Any, second: Any, path: str, words: tuple[str, str]) -> str:
+    """The first place at which two structures differ, and how."""
+    kind, other = first.node_data(), second.node_data()
+    children, others = first.children(), second.children()
+    if kind is not None and kind == other and len(children) == len(others):
+        keys = kind[1] if kind[0] is dict else range(len(children))
+        for key, child, match in zip(keys, children, others, strict=True):
+            if child != match:
+                return _structural_difference(child, match, f"{path}[{key!r}]", words)
+    return f"{path}: {words[0]} {_node_text(first)} and {words[1]} {_node_text(second)}"
+
+
+def _node_text(structure: Any) -> str:
+    """What a tree is at its root: an array, None, a tuple of 2, a dict of 'a', 'b'."""
+    node = structure.node_data()
+    if node is None:
+        return "an array"
+    kind, data = node
+    if kind is type(None):
+        return "None"
+    if kind is dict:
+        return f"a dict of {', '.join(map(repr, data)) or 'nothing'}"
+    return f"a {kind.__name__} of {len(structure.children())}"
 
 
 def differing(
     structure: Any, first: Sequence[ShapedArray], second: Sequence[ShapedArray], name: str, words: tuple[str, str]
 ) -> str:
-    """What differs between two lists of types, leaf by leaf: nothing where they agree up to being weak."""
+    """What differs between two lists of types, leaf by leaf: nothing where they agree up to being weak.
+
+    Each difference reads ``name[path]: words[0] f32[] and words[1] i32[]``.
+    """
     paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(structure.unflatten(range(structure.num_leaves)))]
     return "; ".join(
-        f"{name}{path} {words[0]} {a.str_short()} and {words[1]} {b.str_short()}"
+        f"{name}{path}: {words[0]} {a.str_short()} and {words[1]} {b.str_short()}"
         for path, a, b in zip(paths, first, second, strict=True)
         if strengthened(a) is not strengthened(b)
     )

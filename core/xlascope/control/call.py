@@ -14,7 +14,7 @@ from ..trace.bind import bind
 from ..transforms.batch import batch_program, batch_size
 from ..transforms.dce import dce_program, dependence
 from ..transforms.differentiate import jvp_program, linearize_program
-from ..transforms.taylor import joined, separated, taylor_program
+from ..transforms.taylor import joined, marked, separated, taylor_program
 from ..transforms.transpose import transpose_program
 
 
@@ -67,10 +67,9 @@ class Calling(Operation):
     def taylor_program_rule(
         self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
     ) -> tuple[list[Any], list[list[Any]]]:
-        moving = tuple(any(term is not ZERO for term in terms) for terms in series)
-        order = len(series[0])
+        moving, order = marked(series), len(series[0])
         program, out_moving = taylor_program(self.jaxpr, order, moving)
-        results = call(program, [*primals, *joined(primals, series, moving)])
+        results = self.call(program, [*primals, *joined(primals, series, moving)])
         count = len(out_moving)
         return results[:count], separated(results[count:], out_moving, order)
 

@@ -25,8 +25,10 @@ from ..transforms.batch import batch_program, batch_size
 from ..transforms.dce import dce_program, dependence, restricted_program
 from ..transforms.differentiate import SplitProgram, jvp_program, linearize_program
 from ..transforms.evaluate import evaluate
+from ..transforms.taylor import joined as taylor_terms
+from ..transforms.taylor import marked, separated, taylor_program
 from ..transforms.transpose import transpose_program
-from .bodies import body_of, check_same_structure, converted, differing, joined, operand_aval, padded
+from .bodies import Body, body_of, check_same_structure, concrete, differing, name_of, operand_aval, padded, youngest
 
 Marks = tuple[bool, ...]
 
@@ -40,7 +42,7 @@ class Cond(Operation, name="cond"):
 
     @property
     def holder(self) -> ClosedJaxpr:
-        return self.branches[0]
+        return youngest(self.branches)
 
     def bodies(self) -> Sequence[ClosedJaxpr]:
         return self.branches
@@ -76,13 +78,24 @@ class Cond(Operation, name="cond"):
         moved = iter(results[count:])
         return results[:count], [next(moved) if m else ZERO for m in out_moving]
 
+    def taylor_program_rule(
+        self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        moving, order = marked(series[1:]), len(series[0])
+        found = [taylor_program(branch, order, moving)[1] for branch in self.branches]
+        out_moving = tuple(any(of_branches) for of_branches in zip(*found, strict=True))
+        branches = tuple(taylor_program(branch, order, moving, out_moving)[0] for branch in self.branches)
+        results = bind(Cond(branches), *primals, *taylor_terms(primals[1:], series[1:], moving))
+        count = len(out_moving)
+        return results[:count], separated(results[count:], out_moving, order)
+
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the branches' forward halves now, and record the choice between their linear halves."""
         moving = tuple(t is not ZERO for t in tangents[1:])
         splits = [linearize_program(branch, moving) for branch in self.branches]
         out_moving = tuple(any(s.out_moving[i] for s in splits) for i in range(len(splits[0].out_moving)))
         splits = [linearize_program(branch, moving, out_moving) for branch in self.branches]
-        halves = _halves(self.branches[0], splits)
+        halves = _halves(splits)
         results = bind(halves.forward, *primals)
         count = len(out_moving)
         residuals = results[count:]
@@ -117,12 +130,8 @@ class Cond(Operation, name="cond"):
         """Each example chooses for itself: compute all branches for all examples, and select."""
         forced = (True,) * len(self.branches[0].out_avals)
         inner = tuple(axes[1:])
-        results = []
-        for branch in self.branches:
-            if any(a is not NOT_MAPPED for a in inner):
-                results.append(evaluate(batch_program(branch, inner, size, forced)[0], *operands[1:]))
-            else:
-                results.append([mapped_in_front(y, NOT_MAPPED, size) for y in evaluate(branch, *operands[1:])])
+        branches = [batch_program(branch, inner, size, forced)[0] for branch in self.branches]
+        results = [evaluate(branch, *operands[1:]) for branch in branches]
         which = mapped_in_front(operands[0], axes[0], size)
         return [_selected(which, cases) for cases in zip(*results, strict=True)], [0] * len(forced)
 
@@ -141,10 +150,11 @@ class _Halves:
         self.operands = operands
 
 
-def _halves(first: ClosedJaxpr, splits: Sequence[SplitProgram]) -> _Halves:
+def _halves(splits: Sequence[SplitProgram]) -> _Halves:
     """The forward and the linear choice. Branches keep different residuals: those of one type share a place."""
     key = ("halves", *splits)
-    found = first.derived.get(key)
+    keeper = youngest([split.forward for split in splits])
+    found = keeper.derived.get(key)
     if found is None:
         count = len(splits[0].out_moving)
         places: list[ShapedArray] = []
@@ -152,7 +162,7 @@ def _halves(first: ClosedJaxpr, splits: Sequence[SplitProgram]) -> _Halves:
         operands = sorted({place for split in splits for place in split.residuals if place >= 0})
         forward = Cond(tuple(_forward(s, own, places, count) for s, own in zip(splits, owned, strict=True)))
         linear = Cond(tuple(_linear(s, own, places, operands) for s, own in zip(splits, owned, strict=True)))
-        found = first.derived[key] = _Halves(forward, linear, operands)
+        found = keeper.derived[key] = _Halves(forward, linear, operands)
     return found
 
 
@@ -197,79 +207,96 @@ def _linear(
 
 # As users call them -------------------------------------------------------------------------------------------------
 
+_NO_OPERAND: Any = object()
+
 
 def cond(
     pred: Any,
     true_fun: Any,
     false_fun: Any,
     *operands: Any,
-    operand: Any = None,
+    operand: Any = _NO_OPERAND,
     linear: Any = None,
 ) -> Any:
     """``true_fun(*operands)`` if ``pred`` (a scalar) is true, else ``false_fun(*operands)``.
 
-    Both functions are traced, and have to return trees of one structure with leaves of the same types; only the chosen
-    one runs, except under vmap with a predicate that differs from example to example. Raises TypeError where the
-    predicate is no scalar or the results do not agree.
+    Both functions are traced, and have to return trees of one structure with leaves of the same types (the results are
+    weak where those of ``false_fun`` are); only the chosen one runs, except under vmap with a predicate that differs
+    from example to example. A predicate that is a number is true unless it is 0. ``operand=`` and ``linear`` are older
+    spellings. Raises TypeError where the predicate is no scalar or the results do not agree.
 
     >>> import xlascope as xs
     >>> f = lambda x: xs.lax.cond(x >= 0.0, lambda y: y + 3.0, lambda y: y - 3.0, x)
     >>> print(f(1.0), xs.grad(f)(-1.0))
     4.0 1.0
     """
-    if not callable(true_fun) or (operands and callable(operands[0]) and not callable(false_fun)):
+    if not (callable(true_fun) and callable(false_fun)):
         return _cond_with_two_operands(pred, true_fun, false_fun, *operands)
-    if not callable(false_fun):
-        raise TypeError(
-            f"cond takes two functions, cond(pred, true_fun, false_fun, *operands); got {false_fun!r}{_here()}"
-        )
-    if operand is not None:
-        if operands:
-            raise TypeError(f"cond takes operands either by position or as operand=, not both{_here()}")
-        operands = (operand,)
-    _check_scalar("cond", "predicate", pred)
-    if disable_jit.value:
-        return true_fun(*operands) if pred else false_fun(*operands)
-    aval = aval_of(pred)
-    if aval.dtype != np.bool_:
-        if aval.dtype.kind not in "iuf":
-            raise TypeError(f"cond takes a predicate of boolean or numeric type, got {aval.dtype.name}{_here()}")
-        pred = pred != 0 if hasattr(pred, "dtype") else bool(pred)
+    operands = _operands("cond", operands, operand)
+    pred = _truth(pred)
+    known = concrete(pred) if disable_jit.value else None
+    if known is not None:
+        return true_fun(*operands) if known else false_fun(*operands)
     index = convert_element_type(pred, np.dtype(np.int32))
     return _choose("cond", index, (false_fun, true_fun), operands, ("false_fun", "true_fun"))
+
+
+def _truth(pred: Any) -> Any:
+    """A predicate as a truth value; raises TypeError where it is none."""
+    _check_scalar("cond", "predicate", pred)
+    dtype = aval_of(pred).dtype
+    if dtype == np.bool_:
+        return pred
+    if dtype.kind == "c":
+        raise TypeError(f"cond takes a predicate of boolean or numeric type, got {dtype.name}{_here()}")
+    return pred != 0
+
+
+def _operands(what: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """The operands, however they were given."""
+    if operand is _NO_OPERAND:
+        return operands
+    if operands:
+        raise TypeError(f"{what} takes operands either by position or as operand=, not both{_here()}")
+    return (operand,)
 
 
 def _cond_with_two_operands(pred: Any, true_operand: Any, true_fun: Any, *rest: Any) -> Any:
     """The older spelling, ``cond(pred, true_operand, true_fun, false_operand, false_fun)``."""
     if len(rest) != 2 or not callable(true_fun) or not callable(rest[1]):
-        raise TypeError(f"cond takes two functions, cond(pred, true_fun, false_fun, *operands){_here()}")
+        odd = true_operand if not callable(true_operand) else true_fun
+        raise TypeError(f"cond takes two functions, cond(pred, true_fun, false_fun, *operands); got {odd!r}{_here()}")
     false_operand, false_fun = rest
     return cond(pred, lambda t, f: true_fun(t), lambda t, f: false_fun(f), true_operand, false_operand)
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None) -> Any:
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NO_OPERAND, linear: Any = None
+) -> Any:
     """``branches[index](*operands)``, with ``index`` (an integer scalar) clamped to the branches there are.
 
-    All branches are traced, and have to return trees of one structure with leaves of the same types. Raises TypeError
-    where the index is no integer scalar or the results do not agree, ValueError without any branch.
+    All branches are traced, and have to return trees of one structure with leaves of the same types (the results are
+    weak where those of the first are). Raises TypeError where the index is no integer scalar or the results do not
+    agree, ValueError without any branch.
 
     >>> import xlascope as xs
     >>> print(xs.lax.switch(1, [lambda x: x, lambda x: x * 10.0], 2.0))
     20.0
     """
+    branches = list(branches)
     if not all(callable(branch) for branch in branches):
         raise TypeError(f"switch takes a sequence of functions, got {branches!r}{_here()}")
     if not branches:
         raise ValueError(f"switch needs at least one branch{_here()}")
-    if operand is not None:
-        operands = (operand,)
+    operands = _operands("switch", operands, operand)
     _check_scalar("switch", "index", index)
     if aval_of(index).dtype.kind not in "iu":
         raise TypeError(f"switch takes an index of integer type, got {aval_of(index).dtype.name}{_here()}")
     if len(branches) == 1:
         return branches[0](*operands)
-    if disable_jit.value:
-        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+    known = concrete(index) if disable_jit.value else None
+    if known is not None:
+        return branches[min(max(int(known), 0), len(branches) - 1)](*operands)
     chosen = clamp(np.int32(0), convert_element_type(index, np.dtype(np.int32)), np.int32(len(branches) - 1))
     return _choose("switch", chosen, branches, operands, [f"branches[{i}]" for i in range(len(branches))])
 
@@ -280,26 +307,31 @@ def _choose(
     leaves, structure = tree.flatten(tuple(operands))
     avals = [operand_aval(f"an operand of {what}", x) for x in leaves]
     bodies = [body_of(function, structure, avals) for function in functions]
-    first = bodies[0]
-    for name, body in zip(names[1:], bodies[1:], strict=True):
-        words = f"the functions of {what} have to return trees of one structure: {names[0]} and {name} do not"
-        check_same_structure(words, first.structure, body.structure)
-        found = differing(
-            first.structure,
-            first.program.out_avals,
-            body.program.out_avals,
-            "the result",
-            (f"has type (of {names[0]})", f"(of {name})"),
-        )
-        if found:
-            raise TypeError(f"the functions of {what} have to return the same types: {found}{_here()}")
+    for name, function, body in zip(names[1:], functions[1:], bodies[1:], strict=True):
+        pair = (names[0], name_of(functions[0])), (name, name_of(function))
+        _check_alike(what, *(f"{role} ({own})" if own != role else role for role, own in pair), bodies[0], body)
     consts = list({id(c): c for body in bodies for c in body.consts}.values())
-    types = first.program.out_avals
-    for body in bodies[1:]:
-        types = [joined(a, b) for a, b in zip(types, body.program.out_avals, strict=True)]
-    branches = tuple(padded(converted(body.opened, types), body.consts, consts) for body in bodies)
+    branches = tuple(padded(body.opened, body.consts, consts) for body in bodies)
     results = bind(Cond(branches), index, *consts, *leaves)
-    return first.structure.unflatten(results)
+    return bodies[0].structure.unflatten(results)
+
+
+def _check_alike(what: str, first_name: str, name: str, first: Body, body: Body) -> None:
+    """Raise TypeError unless two branches return trees of one structure with leaves of the same types."""
+    words = (f"that of {first_name} is", f"that of {name} is")
+    check_same_structure(
+        f"the functions of {what} have to return trees of one structure",
+        "the result",
+        words,
+        first.structure,
+        body.structure,
+    )
+    found = differing(first.structure, first.program.out_avals, body.program.out_avals, "the result", words)
+    if found:
+        raise TypeError(
+            f"the functions of {what} have to return the same types: {found}{_here()}. Convert one of them (astype), "
+            "or give it the other's shape (broadcast_to, zeros_like)."
+        )
 
 
 def _check_scalar(what: str, role: str, x: Any) -> None:

@@ -17,7 +17,6 @@ from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of
 from ..transforms.batch import axis_of_rule, batch_program, batch_size
-from ..transforms.dce import dependence
 from ..transforms.evaluate import evaluate
 from .bodies import name_of
 from .custom import (
@@ -97,9 +96,6 @@ class CustomJVPCall(Operation, name="custom_jvp_call", by_identity=True):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.call_body(self.jaxpr, operands)  # type: ignore[no-any-return]
-
-    def dependence(self, operands: Sequence[bool]) -> list[bool] | None:
-        return None if self.jaxpr is None else list(dependence(self.jaxpr, operands))
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         count = self.num_consts

@@ -21,7 +21,6 @@ from ..trace.source import user_line, where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
 from ..transforms.batch import axis_of_rule, batch, batch_program, batch_size
-from ..transforms.dce import dependence
 from ..transforms.evaluate import evaluate
 from .bodies import name_of
 from .custom import (
@@ -110,9 +109,6 @@ class CustomVJPCall(Operation, name="custom_vjp_call", by_identity=True):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.call_body(self.jaxpr, operands)  # type: ignore[no-any-return]
-
-    def dependence(self, operands: Sequence[bool]) -> list[bool] | None:
-        return None if self.jaxpr is None else list(dependence(self.jaxpr, operands))
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         _cannot_go_forward(self.title)

@@ -3,68 +3,57 @@
 from __future__ import annotations
 
 import functools
-import inspect
+import logging
 import time
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import records, tree
-from ..ir.avals import ShapedArray
+from ..dtypes import canonical
+from ..ir.avals import ShapedArray, ShapeDtypeStruct, shaped
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.sources import is_library, locate
 from ..records.watch import watchers
 from ..runtime import boot
 from ..trace.jaxpr_trace import stage
-from ..trace.source import user_frame, user_line
+from ..trace.source import user_frame, user_line, where_text
 from ..trace.state import STATE
 from ..trace.tracer import Tracer, leaked_error
-from ..trace.values import aval_of, not_an_array
 from ..transforms.evaluate import evaluate
-from ..xla.dispatch import Place, executable_of, make_pjit, place_of, put
+from ..xla.dispatch import Executable, PjitFunction, Place, executable_of, make_pjit, place_of, put
+from . import retrace
+from .arguments import (
+    Arguments,
+    Options,
+    avals_of,
+    check_results,
+    complete_options,
+    donated,
+    function_name,
+    join,
+    operand_names,
+    parameter_names,
+    split,
+)
 from .call import call
+from .retrace import Signature
+from .stages import Compiled, Lowered, Traced
 
-
-class Options(NamedTuple):
-    """What a user says about a jitted function."""
-
-    static_argnums: tuple[int, ...] = ()
-    static_argnames: tuple[str, ...] = ()
-    donate_argnums: tuple[int, ...] = ()
-    donate_argnames: tuple[str, ...] = ()
-    keep_unused: bool = False
-    inline: bool = False
-    device: Any = None
-
-
-class Arguments(NamedTuple):
-    """A call's arguments: the flat operands, their structure, and what is static."""
-
-    operands: list[Any]
-    structure: Any
-    positional: tuple[Any, ...]
-    named: tuple[tuple[str, Any], ...]
-
-
-class Signature(NamedTuple):
-    """What a trace depends on: two calls with equal signatures share it."""
-
-    structure: Any
-    avals: tuple[ShapedArray, ...]
-    positional: tuple[Any, ...]
-    named: tuple[tuple[str, Any], ...]
-    settings: Any
+_log = logging.getLogger("xlascope.jit")
 
 
 class TracedCall(NamedTuple):
-    """A function traced for one signature."""
+    """A function traced for one signature; ``kinds`` are the kinds of operands that jaxlib's cache has seen."""
 
     program: ClosedJaxpr
     out_structure: Any
     number: int
     began: float
     seconds: float
+    reason: retrace.Reason
+    kinds: list[retrace.Kind]
 
 
 #: The traces of each function, for as long as the function lives.
@@ -79,14 +68,16 @@ class Jitted:
     def __init__(self, function: Callable[..., Any], options: Options) -> None:
         self.function = function
         self.options = options
-        self.name = getattr(function, "__name__", None) or type(function).__name__
+        self.name = function_name(function)
         self.traces = _traces_of(function, options)
+        if not self.traces:
+            retrace.note_function(function)
 
     def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Run a call for jaxlib; returns the result, and how to repeat it without Python when that can be."""
         arguments = self.split(args, kwargs)
         avals = self.avals(arguments)
-        traced = self.trace(arguments, avals)
+        traced, new = self._trace_of(arguments, avals)
         program = traced.program
         if STATE.trace is not None or any(isinstance(c, Tracer) for c in program.consts):
             results = (
@@ -96,57 +87,58 @@ class Jitted:
         for x in arguments.operands:
             if isinstance(x, Tracer):  # no trace is current, so its own has ended
                 raise leaked_error(x)
-        chosen = self.options.device
-        place = place_of(arguments.operands) if chosen is None else Place(chosen, True)
-        operands = arguments.operands
-        if chosen is not None:
-            operands = [put(x, aval, chosen) for x, aval in zip(operands, avals, strict=True)]
-        executable = executable_of(
-            program,
-            place,
-            donated=self.donated(arguments),
-            keep_unused=self.options.keep_unused,
-            number=traced.number,
-        )
+        self._note_kinds(traced, arguments, new)
+        executable, operands = self.executable(traced, arguments, avals)
         if watchers:
             records.publish(records.Started(traced.number, self.name, "run", time.time()))
         results = executable(operands, avals)
-        fast = None if chosen is not None else executable.fastpath(traced.out_structure)
+        fast = None if self.options.device is not None else executable.fastpath(traced.out_structure)
         return traced.out_structure.unflatten(results), fast, False
+
+    def executable(
+        self, traced: TracedCall, arguments: Arguments, avals: Sequence[ShapedArray]
+    ) -> tuple[Executable, Sequence[Any]]:
+        """The executable for a call, and the operands where it wants them."""
+        operands: Sequence[Any] = arguments.operands
+        chosen = self.options.device
+        if chosen is not None:
+            operands = [put(x, aval, chosen) for x, aval in zip(operands, avals, strict=True)]
+        executable = executable_of(
+            traced.program,
+            self.place(arguments),
+            donated=self.donated(arguments),
+            keep_unused=self.options.keep_unused,
+            number=traced.number,
+            overrides=self.options.compiler_options,
+        )
+        return executable, operands
+
+    def place(self, arguments: Arguments) -> Place:
+        """Where a call runs."""
+        chosen = self.options.device
+        return place_of(arguments.operands) if chosen is None else Place(chosen, True)
 
     def split(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
         """Flatten a call's arguments, the static ones apart."""
-        static = {i % len(args) if args else i for i in self.options.static_argnums if -len(args) <= i < len(args)}
-        names = set(self.options.static_argnames)
-        positional = tuple(args[i] for i in sorted(static))
-        named = tuple((k, kwargs[k]) for k in sorted(names & kwargs.keys()))
-        dynamic = tuple(None if i in static else x for i, x in enumerate(args))
-        rest = {k: v for k, v in kwargs.items() if k not in names}
-        operands, structure = tree.flatten((dynamic, rest))
-        return Arguments(operands, structure, positional, named)
+        return split(self.function, self.options, args, kwargs)
 
     def avals(self, arguments: Arguments) -> tuple[ShapedArray, ...]:
         """The types of the operands; raises TypeError naming the argument that is none."""
-        try:
-            return tuple([aval_of(x) for x in arguments.operands])
-        except TypeError:
-            names = self.argument_names(arguments)
-            for name, x in zip(names, arguments.operands, strict=True):
-                try:
-                    aval_of(x)
-                except TypeError:
-                    raise not_an_array(x, f"argument {name} of {self.name}") from None
-            raise
+        return avals_of(self.function, arguments)
 
     def trace(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> TracedCall:
         """The trace for a call's signature: a kept one, or a new one."""
+        return self._trace_of(arguments, avals)[0]
+
+    def _trace_of(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> tuple[TracedCall, bool]:
         signature = Signature(arguments.structure, avals, arguments.positional, arguments.named, settings_of_trace())
         found = self.traces.get(signature)
-        if found is None:
-            found = self._trace(arguments, signature)
-            if not any(isinstance(c, Tracer) for c in found.program.consts):
-                self.traces[signature] = found
-        return found
+        if found is not None:
+            return found, False
+        found = self._trace(arguments, signature)
+        if not any(isinstance(c, Tracer) for c in found.program.consts):
+            self.traces[signature] = found
+        return found, True
 
     def _trace(self, arguments: Arguments, signature: Signature) -> TracedCall:
         number = records.next_program()
@@ -156,7 +148,7 @@ class Jitted:
         structures: list[Any] = []
 
         def flat(*operands: Any) -> list[Any]:
-            args, kwargs = self.join(arguments, operands)
+            args, kwargs = join(arguments, operands)
             results, structure = tree.flatten(self.function(*args, **kwargs))
             structures.append(structure)
             return check_results(self.name, results, structure)
@@ -165,79 +157,93 @@ class Jitted:
             program = stage(flat, signature.avals, self.name, lambda: self.argument_names(arguments))
         except BaseException as error:
             if watchers:
-                records.publish(
-                    records.Failure(
-                        number, self.name, "trace", began, type(error).__name__, str(error), _innermost_user_line(error)
-                    )
-                )
+                failure = (type(error).__name__, str(error), _innermost_user_line(error))
+                records.publish(records.Failure(number, self.name, "trace", began, *failure))
             raise
         seconds = time.perf_counter() - clock
-        if watchers:
-            reason = self.reason(signature, arguments)
-            place = locate(*user_frame())
-            records.publish(traced_record(program, number, began, seconds, reason, place))
-        return TracedCall(program, structures[0], number, began, seconds)
-
-    def join(self, arguments: Arguments, operands: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of a call again, with other operands."""
-        dynamic, rest = arguments.structure.unflatten(operands)
-        args = list(dynamic)
-        static = sorted(
-            i % len(args) if args else i for i in self.options.static_argnums if -len(args) <= i < len(args)
+        reason = retrace.reason_of(
+            self.function, self.traces, signature, lambda: self.argument_names(arguments), self.parameter_names
         )
-        for i, value in zip(static, arguments.positional, strict=True):
-            args[i] = value
-        return args, {**rest, **dict(arguments.named)}
+        self._tell(program, number, began, seconds, reason)
+        return TracedCall(program, structures[0], number, began, seconds, reason, [])
+
+    def _tell(self, program: ClosedJaxpr, number: int, began: float, seconds: float, reason: retrace.Reason) -> None:
+        """Say that the function was traced, to whoever watches and to whoever asked for explanations."""
+        if not watchers and not boot.explain_cache_misses.value:
+            return
+        place = locate(*user_frame())
+        if watchers:
+            records.publish(traced_record(program, number, began, seconds, *reason, place))
+        if boot.explain_cache_misses.value:
+            _log.warning(
+                "%s was traced%s in %.3g s: %s.%s", self.name, where_text(place), seconds, reason.text, _after(reason)
+            )
+
+    def _note_kinds(self, traced: TracedCall, arguments: Arguments, new: bool) -> None:
+        """Remember which calls jaxlib's cache will know, and say why it did not know this one."""
+        kinds = retrace.kinds_of(arguments.operands)
+        if not new and traced.kinds and (watchers or boot.explain_cache_misses.value):
+            names = functools.partial(self.argument_names, arguments)
+            reason = retrace.miss_reason(traced.kinds, kinds, names, self.options.device is None)
+            place = locate(*user_frame())
+            if watchers:
+                missed = records.Missed(traced.number, self.name, time.time(), *reason, place)
+                records.publish(missed)
+            if boot.explain_cache_misses.value:
+                _log.warning(
+                    "a call of %s%s was not known to the call cache: %s.%s",
+                    self.name, where_text(place), reason.text, _after(reason),
+                )  # fmt: skip
+        if kinds not in traced.kinds and len(traced.kinds) < _MOST_KINDS:
+            traced.kinds.append(kinds)
 
     def argument_names(self, arguments: Arguments) -> list[str]:
         """What the user calls each operand, such as ``params[0]['w']``."""
         return operand_names(self.function, arguments.structure)
 
+    def parameter_names(self, count: int) -> list[str]:
+        """What the user calls the first ``count`` positional arguments."""
+        return parameter_names(self.function, count)
+
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
         """Which operands' memory may be reused."""
-        numbers, names = self.options.donate_argnums, self.options.donate_argnames
-        if not numbers and not names:
-            return ()
-        dynamic, rest = arguments.structure.unflatten([False] * len(arguments.operands))
-        marked = tuple(tree.map(lambda _, i=i: i in numbers, x) for i, x in enumerate(dynamic))
-        named = {k: tree.map(lambda _, k=k: k in names, v) for k, v in rest.items()}
-        return tuple(tree.leaves((marked, named)))
+        return donated(self.options, arguments)
 
-    def reason(self, new: Signature, arguments: Arguments) -> str:
-        """Why this trace was needed: what differs from the nearest earlier one."""
-        if not self.traces:
-            return "first call"
-        nearest = min(self.traces, key=lambda old: _distance(old, new))
-        if nearest.structure != new.structure:
-            return f"the structure of the arguments changed from {nearest.structure} to {new.structure}"
-        names = self.argument_names(arguments)
-        changes = [
-            f"{name}: {old.str_short()}{_weak(old)} → {now.str_short()}{_weak(now)}"
-            for name, old, now in zip(names, nearest.avals, new.avals, strict=True)
-            if old != now
-        ]
-        for before, after in ((nearest.positional, new.positional), (nearest.named, new.named)):
-            if before != after:
-                changes.append(f"static arguments: {before} → {after}")
-        if nearest.settings != new.settings:
-            changes.append("a setting changed (64-bit types, random bits, or the named axes around the call)")
-        return "; ".join(changes) or "the earlier trace was not kept: the function closes over traced values"
+    # What users may ask of a jitted function -------------------------------------------------------------------------
+
+    def stage_traced(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Traced:
+        """The call traced, as a stage to go on from."""
+        arguments = self.split(args, kwargs)
+        known = [_TypeOnly(x) if isinstance(x, ShapeDtypeStruct) else x for x in arguments.operands]
+        types = self.avals(arguments._replace(operands=known))
+        traced = self.trace(arguments, types)
+        place = self.place(arguments)
+        return Traced(
+            self.function, self.options, arguments, traced.program, traced.out_structure, traced.number, place
+        )
+
+    def clear(self) -> None:
+        """Forget the traces, and with them what was compiled."""
+        self.traces.clear()
+
+
+class _TypeOnly:
+    """An operand of which nothing is known but its type."""
+
+    def __init__(self, struct: ShapeDtypeStruct) -> None:
+        self.aval = shaped(struct.shape, canonical(struct.dtype), struct.weak_type)
+
+
+_MOST_KINDS = 32
+
+
+def _after(reason: retrace.Reason) -> str:
+    return f" {reason.fix}" if reason.fix else ""
 
 
 def settings_of_trace() -> Any:
     """What a trace depends on beside the function and its arguments."""
     return boot.enable_x64.value, boot.threefry_partitionable.value, STATE.axes
-
-
-def _weak(aval: ShapedArray) -> str:
-    return " (weak)" if aval.weak_type else ""
-
-
-def _distance(old: Signature, new: Signature) -> int:
-    if old.structure != new.structure:
-        return 1_000_000
-    types = sum(a is not b for a, b in zip(old.avals, new.avals, strict=True))
-    return types + sum(bool(a != b) for a, b in zip(old[2:], new[2:], strict=True))
 
 
 def _innermost_user_line(error: BaseException) -> records.SourceRange | None:
@@ -252,35 +258,6 @@ def _innermost_user_line(error: BaseException) -> records.SourceRange | None:
     return found
 
 
-def check_results(name: str, results: Sequence[Any], structure: Any) -> list[Any]:
-    """The flat results of a traced function; raises TypeError naming one that is no array."""
-    for index, x in enumerate(results):
-        try:
-            aval_of(x)
-        except TypeError:
-            path = tree.keystr(tree.leaves_with_path(structure.unflatten(range(len(results))))[index][0])
-            raise not_an_array(x, f"the result{path} of {name}") from None
-    return list(results)
-
-
-def operand_names(function: Callable[..., Any], structure: Any) -> list[str]:
-    """What a user calls each operand of a call with arguments of that structure (``((args), {kwargs})``)."""
-    args, kwargs = structure.unflatten(range(structure.num_leaves))
-    names = _parameter_names(function, len(args))
-    found = [names[i] + tree.keystr(path) for i, x in enumerate(args) for path, _ in tree.leaves_with_path(x)]
-    return found + [k + tree.keystr(path) for k in sorted(kwargs) for path, _ in tree.leaves_with_path(kwargs[k])]
-
-
-def _parameter_names(function: Callable[..., Any], count: int) -> list[str]:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return [f"args[{i}]" for i in range(count)]
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    return names[:count] + [f"{rest}[{i}]" for i in range(count - len(names))]
-
-
 def _traces_of(function: Callable[..., Any], options: Options) -> dict[Signature, TracedCall]:
     try:
         return _traces.setdefault(function, {}).setdefault(options, {})
@@ -291,8 +268,10 @@ def _traces_of(function: Callable[..., Any], options: Options) -> dict[Signature
 def jit_function(function: Callable[..., Any], options: Options) -> Any:
     """A function that traces, compiles and runs ``function`` through jaxlib's call cache."""
     if not callable(function):
-        raise TypeError(f"jit takes a function, got {function!r} of type {type(function).__name__}{_at()}")
-    options = _complete_static(function, options)
+        raise TypeError(
+            f"jit takes a function, got {function!r} of type {type(function).__name__}{where_text(user_line())}"
+        )
+    options = complete_options(function, options)
     jitted = Jitted(function, options)
     made = make_pjit(
         jitted.name, function, jitted.cache_miss, options.static_argnums, options.static_argnames, (function, options)
@@ -302,27 +281,57 @@ def jit_function(function: Callable[..., Any], options: Options) -> Any:
     return made
 
 
-def _at() -> str:
-    place = user_line()
-    return f" at {place.file}:{place.line}" if place else ""
+# Methods of jitted functions: jaxlib's class has none of its own ------------------------------------------------------
 
 
-def _complete_static(function: Callable[..., Any], options: Options) -> Options:
-    """Let static arguments be given by number or by name, whichever way the user named them."""
-    if not options.static_argnums and not options.static_argnames:
-        return options
-    try:
-        names = [
-            p.name
-            for p in inspect.signature(function).parameters.values()
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
-    except (TypeError, ValueError):
-        return options
-    by_number = {names[i] for i in options.static_argnums if -len(names) <= i < len(names)}
-    by_name = {names.index(n) for n in options.static_argnames if n in names}
-    numbers = {i % len(names) if names and -len(names) <= i < len(names) else i for i in options.static_argnums}
-    return options._replace(
-        static_argnums=tuple(sorted(numbers | by_name)),
-        static_argnames=tuple(sorted({*options.static_argnames, *by_number})),
-    )
+def _trace(self: Any, *args: Any, **kwargs: Any) -> Traced:
+    """The call traced to a jaxpr but not compiled; arguments may be ShapeDtypeStructs."""
+    return jitted_side(self).stage_traced(args, kwargs)
+
+
+def _lower(self: Any, *args: Any, **kwargs: Any) -> Lowered:
+    """The call as StableHLO, not compiled; arguments may be ShapeDtypeStructs."""
+    return jitted_side(self).stage_traced(args, kwargs).lower()
+
+
+def _eval_shape(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """A tree like the result with shapes and dtypes in place of arrays."""
+    return jitted_side(self).stage_traced(args, kwargs).out_info
+
+
+def _clear_cache(self: Any) -> None:
+    """Forget the function's traces and compiled programs."""
+    jitted_side(self).clear()
+    self._clear_cache()
+
+
+def jitted_side(function: Any) -> Jitted:
+    """The Python side of a jitted function; raises AttributeError for a single operation's."""
+    side: Jitted = function._jitted
+    return side
+
+
+for _name, _method in (
+    ("trace", _trace),
+    ("lower", _lower),
+    ("eval_shape", _eval_shape),
+    ("clear_cache", _clear_cache),
+):
+    _method.__name__ = _name
+    setattr(PjitFunction, _name, _method)
+
+__all__ = [
+    "Arguments",
+    "Compiled",
+    "Jitted",
+    "Lowered",
+    "Options",
+    "Signature",
+    "Traced",
+    "TracedCall",
+    "check_results",
+    "jit_function",
+    "jitted_side",
+    "operand_names",
+    "settings_of_trace",
+]

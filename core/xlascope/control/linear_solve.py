@@ -192,7 +192,8 @@ def _check(
     what: str, function: Any, wanted: Any, found: Any, avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
 ) -> None:
     words = f"{what} ({name_of(function)}) of custom_linear_solve has to return a tree like b"
-    check_same_structure(words, wanted, found)
-    different = differing(wanted, avals, out_avals[: len(avals)], "the leaf", ("is", "of b, and"))
+    terms = ("b is", "the result")
+    check_same_structure(words, "tree", terms, wanted, found)
+    different = differing(wanted, avals, out_avals[: len(avals)], "leaf", terms)
     if different:
         raise TypeError(f"{words}: {different}{where_text(user_line())}")

@@ -6,10 +6,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import tree
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray
 from ..operations import arithmetic, shapes
 from ..operations.elementwise import convert_element_type
 from ..runtime.boot import disable_jit
@@ -17,7 +15,7 @@ from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from .bodies import as_type, body_of, name_of, operand_aval, without_axis
+from .bodies import Body, as_type, body_of, concrete, name_of, operand_aval, without_axis
 from .scan import Scan
 from .while_loop import carry_types, while_loop
 
@@ -58,15 +56,14 @@ def scan(
     arguments = tree.structure((init, xs))
     slice_avals = [without_axis(a) for a in avals]
     returns_pair = _Pair(f)
-    staged: dict[str, Any] = {}
+    body: Any = None
 
-    def stage_for(types: list[ShapedArray]) -> Any:
-        whole = body_of(f, arguments, [*types, *slice_avals])
-        staged["whole"] = whole
-        return whole._replace(structure=returns_pair.carry(whole.structure))
+    def stage_for(types: list[ShapedArray]) -> Body:
+        nonlocal body
+        body = body_of(f, arguments, [*types, *slice_avals])
+        return body._replace(structure=returns_pair.carry(body.structure))
 
     carry_avals, _ = carry_types("scan", f, stage_for, structure, carry_avals)
-    body = staged["whole"]
     ys_structure = returns_pair.second(body.structure)
     operation = Scan(body.opened, steps, len(carry), len(body.consts), bool(reverse), count)
     start = [as_type(x, aval) for x, aval in zip(carry, carry_avals, strict=True)]
@@ -82,8 +79,8 @@ class _Pair:
 
     def carry(self, structure: Any) -> Any:
         """The structure of the carry; raises TypeError unless the body returned a pair."""
-        children = structure.children()
-        if structure.num_nodes == 1 or len(children) != 2 or structure.node_data()[0] not in (tuple, list):
+        children, node = structure.children(), structure.node_data()
+        if len(children) != 2 or not issubclass(node[0], (tuple, list)):
             raise TypeError(
                 f"the body of scan ({name_of(self.function)}) has to return a pair (carry, y); it returned a tree with "
                 f"structure {structure}{_here()}"
@@ -102,10 +99,9 @@ def _length(f: Callable[..., Any], avals: Sequence[ShapedArray], structure: Any,
             raise ValueError(f"scan takes xs with a leading axis to go along; xs{tree.keystr(path)} has none{_here()}")
         sizes[f"xs{tree.keystr(path)}"] = aval.shape[0]
     if length is not None:
-        try:
-            sizes["length"] = operator.index(length)
-        except TypeError:
-            raise TypeError(f"scan takes a Python integer as length, got {length!r}{_here()}") from None
+        sizes["length"] = int(length)
+        if sizes["length"] < 0:
+            raise ValueError(f"scan takes a length of at least 0, got {length}{_here()}")
     if not sizes:
         raise ValueError(f"scan of {name_of(f)} needs xs or length to know how many steps to take{_here()}")
     if len(set(sizes.values())) > 1:
@@ -117,9 +113,12 @@ def _length(f: Callable[..., Any], avals: Sequence[ShapedArray], structure: Any,
 def _unroll(unroll: int | bool, length: int) -> int:
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
-    if unroll < 1:
-        raise ValueError(f"scan takes unroll as a positive number or a bool, got {unroll}{_here()}")
-    return int(unroll)
+    if not isinstance(unroll, Tracer) and not hasattr(unroll, "__index__"):
+        raise TypeError(f"scan takes unroll as a bool or a number of steps, got {unroll!r}{_here()}")
+    count = operator.index(unroll)
+    if count < 0:
+        raise ValueError(f"scan takes unroll as a bool or a number of steps, got {unroll}{_here()}")
+    return max(count, 1)
 
 
 def _scan_in_python(
@@ -143,7 +142,8 @@ def fori_loop(
     """``init_val`` taken through ``body_fun(i, value)`` for i from ``lower`` up to (not including) ``upper``.
 
     With bounds that are known while tracing it is a scan, and can be differentiated in reverse mode; else it is a
-    while_loop. Raises TypeError where the bounds are no integer scalars or the body does not return what it got.
+    while_loop. Raises TypeError where the bounds are no integer scalars of one type or the body does not return what
+    it got, ValueError for ``unroll`` where the bounds are not known.
 
     >>> import xlascope as xs
     >>> print(xs.lax.fori_loop(0, 4, lambda i, total: total + i, 0))
@@ -156,20 +156,24 @@ def fori_loop(
         if aval.shape or aval.dtype.kind not in "iu":
             raise TypeError(f"fori_loop takes integer scalars as bounds; {name} is {aval.str_short()}{_here()}")
     lower, upper = _of_one_type(lower, upper)
-    first, last = _known(lower), _known(upper)
-    if disable_jit.value and first is not None and last is not None:
-        value = init_val
-        for i in range(first, last):
-            value = body_fun(np.asarray(i, aval_of(lower).dtype)[()], value)
-        return value
+    first, last = concrete(lower), concrete(upper)
     if first is not None and last is not None:
-        steps = max(last - first, 0)
+        if disable_jit.value:
+            return _for_in_python(lower, int(last) - int(first), body_fun, init_val)
+        steps = max(int(last) - int(first), 0)
         (_, value), _ = scan(_CountedStep(body_fun), (lower, init_val), None, length=steps, unroll=unroll or 1)
         return value
     if unroll is not None and unroll is not False and unroll != 1:
         raise ValueError(f"fori_loop can only be unrolled when its bounds are known while tracing{_here()}")
-
     return while_loop(_below, _Advance(body_fun), (lower, upper, init_val))[2]
+
+
+def _for_in_python(i: Any, steps: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
+    """The same, step by step, for ``disable_jit``."""
+    for _ in range(steps):
+        value = body(i, value)
+        i = i + 1
+    return value
 
 
 class _CountedStep:
@@ -209,18 +213,15 @@ def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:
     a, b = aval_of(lower), aval_of(upper)
     if a is b:
         return lower, upper
-    strong = a if b.weak_type else b if a.weak_type else shaped((), np.promote_types(a.dtype, b.dtype))
+    if not a.weak_type and not b.weak_type:
+        raise TypeError(
+            f"fori_loop takes bounds of one type, got {a.dtype.name} and {b.dtype.name}{_here()}; convert one with "
+            "astype, or use a Python number"
+        )
+    strong = a if b.weak_type else b
     return convert_element_type(lower, strong.dtype, strong.weak_type), convert_element_type(
         upper, strong.dtype, strong.weak_type
     )
-
-
-def _known(bound: Any) -> int | None:
-    """The number, where it is known while tracing."""
-    if isinstance(bound, Tracer):
-        concrete = bound.concrete()
-        return None if concrete is None or isinstance(concrete, Tracer) else int(concrete)
-    return int(bound)
 
 
 def _here() -> str:

@@ -26,6 +26,8 @@ from ..transforms.dce import (
 )
 from ..transforms.differentiate import SplitProgram, instantiated, jvp_program, linearize_program
 from ..transforms.evaluate import evaluate
+from ..transforms.taylor import in_groups, marked, separated, taylor_program
+from ..transforms.taylor import joined as taylor_terms
 from ..transforms.transpose import transpose_program
 from .bodies import permuted, stacked
 
@@ -190,6 +192,25 @@ class Scan(Operation, name="scan"):
         for place, y in zip(out_order, results, strict=True):
             values[place] = y
         return values[:r], [values[out_tangent[i]] if go else ZERO for i, go in enumerate(out_moving)]
+
+    def taylor_program_rule(
+        self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        marks, order = marked(series), len(series[0])
+        carry = self.moving_carry(marks, lambda m: taylor_program(self.jaxpr, order, m)[1])
+        consts, _, xs = self.split(marks)
+        moving = (*consts, *carry, *xs)
+        forced = (*carry, *(False,) * (len(self.jaxpr.out_avals) - len(carry)))
+        program, out_moving = taylor_program(self.jaxpr, order, moving, forced)
+        n, c, count = len(consts), len(carry), len(out_moving)
+        places = in_groups([range(n), range(n, n + c), range(n + c, len(primals))], moving, order)
+        out_places = in_groups([range(c), range(c, count)], out_moving, order)
+        body = permuted(program, places, out_places)
+        operands = [*primals, *taylor_terms(primals, series, moving)]
+        scan = self.of(body, n + order * sum(consts), c + order * sum(carry))
+        results = dict(zip(out_places, bind(scan, *(operands[place] for place in places)), strict=True))
+        terms = [results[place] for place in range(count, len(results))]
+        return [results[place] for place in range(count)], separated(terms, out_moving, order)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run a scan that stacks what the tangents will need, and record the scan of the tangents."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import tree
 from ..dtypes import promote
-from ..ir.avals import ShapedArray
+from ..errors import ConcretizationTypeError
+from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -26,6 +27,8 @@ from ..transforms.batch import batch_program, batch_size
 from ..transforms.dce import dce_program, dependence, fixed_point, restricted_program
 from ..transforms.differentiate import instantiated, jvp_program
 from ..transforms.evaluate import evaluate
+from ..transforms.taylor import in_groups, marked, separated, taylor_program
+from ..transforms.taylor import joined as taylor_terms
 from .bodies import (
     Body,
     as_type,
@@ -35,6 +38,7 @@ from .bodies import (
     name_of,
     operand_aval,
     permuted,
+    youngest,
 )
 
 Marks = tuple[bool, ...]
@@ -55,7 +59,7 @@ class While(Operation, name="while"):
 
     @property
     def holder(self) -> ClosedJaxpr:
-        return self.body_jaxpr
+        return youngest(self.bodies())
 
     def bodies(self) -> Sequence[ClosedJaxpr]:
         return self.body_jaxpr, self.cond_jaxpr
@@ -70,6 +74,8 @@ class While(Operation, name="while"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         avals = builder.in_avals
+        if not avals:  # nothing goes in, so nothing comes out
+            return []
         made = builder.operation("stablehlo.while", operands, {}, avals, regions=2)
 
         def condition(*values: Any) -> list[Any]:
@@ -108,6 +114,24 @@ class While(Operation, name="while"):
         count = len(moving)
         moved = iter(results[count:])
         return results[:count], [next(moved) if m else ZERO for m in moving]
+
+    def taylor_program_rule(
+        self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        cond_consts, consts, carry = self.split(primals)
+        _, marks, start = self.split(marked(series))
+        order, n, count = len(series[0]), len(consts), len(carry)
+        moving = fixed_point(lambda m: taylor_program(self.body_jaxpr, order, (*marks, *m))[1], tuple(start))
+        body, _ = taylor_program(self.body_jaxpr, order, (*marks, *moving), moving)
+        places = in_groups([range(n), range(n, n + count)], (*marks, *moving), order)
+        known = [*consts, *carry]
+        operands = [*known, *taylor_terms(known, series[len(cond_consts) :], (*marks, *moving))]
+        body = permuted(body, places, range(count + order * sum(moving)))
+        leading = n + order * sum(marks)
+        condition = _with_more(self.cond_jaxpr, body.in_avals[leading + count :])
+        loop = While(body, leading, condition, self.cond_nconsts)
+        results = bind(loop, *cond_consts, *(operands[place] for place in places))
+        return results[:count], separated(results[count:], moving, order)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the loop now, and record one that runs it again with tangents: the number of steps is not known, so
@@ -198,8 +222,9 @@ def _any(condition: ClosedJaxpr) -> ClosedJaxpr:
 
 def _where_going_on(body: ClosedJaxpr, condition: ClosedJaxpr, cond_consts: int, consts: int) -> ClosedJaxpr:
     """The body of a loop over a batch: an example that has come to its end keeps its carry."""
-    key = ("where going on", condition, cond_consts, consts)
-    found = body.derived.get(key)
+    key = ("where going on", body, condition, cond_consts, consts)
+    keeper = youngest([body, condition])
+    found = keeper.derived.get(key)
     if found is None:
         decisive = condition.in_avals[:cond_consts]
 
@@ -209,7 +234,7 @@ def _where_going_on(body: ClosedJaxpr, condition: ClosedJaxpr, cond_consts: int,
             results = evaluate(body, *operands[cond_consts:])
             return [_chosen(going, new, old) for new, old in zip(results, carry, strict=True)]
 
-        found = body.derived[key] = stage(step, [*decisive, *body.in_avals], body.name)
+        found = keeper.derived[key] = stage(step, [*decisive, *body.in_avals], body.name)
     return found
 
 
@@ -244,10 +269,10 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         if not callable(function):
             raise TypeError(f"while_loop takes functions; {name} is {function!r}{_here()}")
     if disable_jit.value:
-        value = init_val
-        while cond_fun(value):
-            value = body_fun(value)
-        return value
+        try:
+            return _while_in_python(cond_fun, body_fun, init_val)
+        except ConcretizationTypeError:  # vmap: it is the examples that decide
+            pass
     carry, structure = tree.flatten(init_val)
     arguments = tree.structure((init_val,))
     avals = [operand_aval("the initial value of while_loop", x) for x in carry]
@@ -257,6 +282,13 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     carry = [as_type(x, aval) for x, aval in zip(carry, avals, strict=True)]
     loop = While(body.opened, len(body.consts), condition.opened, len(condition.consts))
     return structure.unflatten(bind(loop, *condition.consts, *body.consts, *carry))
+
+
+def _while_in_python(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], value: Any) -> Any:
+    """The same, step by step, for ``disable_jit``."""
+    while cond_fun(value):
+        value = body_fun(value)
+    return value
 
 
 def _check_condition(cond_fun: Callable[..., Any], condition: Body) -> None:
@@ -283,7 +315,7 @@ def carry_types(
     """The types of a loop's carry, and the body staged for them; raises TypeError where it does not come back as it
     went in.
 
-    A Python number that comes back as another type (0 as a float) is of that type from the start.
+    A Python number that comes back as another type (0 as a float) is an array of that type from the start.
     """
     avals = list(avals)
     while True:
@@ -291,7 +323,7 @@ def carry_types(
         out = body.program.out_avals[: len(avals)]
         if body.structure != structure:
             break
-        wider = [b if _gives_way(a, b) else a for a, b in zip(avals, out, strict=True)]
+        wider = [strengthened(b) if _gives_way(a, b) else a for a, b in zip(avals, out, strict=True)]
         if wider == avals:
             break
         avals = wider
@@ -311,15 +343,14 @@ def check_carry(
 ) -> None:
     """Raise TypeError unless a loop's body returns the carry as it was given it."""
     name = name_of(function)
-    words = f"the body of {what} ({name}) has to return what it carries along in the structure in which it got it"
-    check_same_structure(words, structure, body.structure)
-    found = differing(
-        structure, avals, body.program.out_avals[: len(avals)], "the carry", ("goes in as", "comes out as")
-    )
+    task = f"the body of {what} ({name}) has to return what it carries along"
+    words = ("it goes in as", "comes out as")
+    check_same_structure(f"{task} in the structure in which it got it", "the carry", words, structure, body.structure)
+    found = differing(structure, avals, body.program.out_avals[: len(avals)], "the carry", words)
     if found:
         raise TypeError(
-            f"the body of {what} ({name}) has to return what it carries along with the types it got: "
-            f"{found}{_here()}. Convert one of them (astype, or a start value of the right type)."
+            f"{task} with the types it got: {found}{_here()}. Convert one of them (astype, or a start value of the "
+            "right type and shape)."
         )
 
 

@@ -93,7 +93,7 @@ def traced_again(traced: TracedCall) -> records.Traced:
     kept = traced.program.derived
     key = ("record", traced.number)
     if key not in kept:
-        kept[key] = traced_record(traced.program, traced.number, traced.began, traced.seconds, BEFORE, None)
+        kept[key] = traced_record(traced.program, traced.number, traced.began, traced.seconds, BEFORE, "", None)
     return kept[key]  # type: ignore[no-any-return]
 
 

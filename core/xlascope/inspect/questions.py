@@ -21,10 +21,7 @@ def explore(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> xs.inspect.explore(lambda x: jnp.sin(x) * 2.0, 1.0)
-    { lambda ; a:f32[]. let
-        b:f32[] = sin a
-        c:f32[] = mul b 2.0:f32[]
-      in (c,) }
+    { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b 2.0:f32[] in (c,) }
     """
     with inspection():
         traced = _traced(fun, args, kwargs)[1]

@@ -24,7 +24,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A function was traced to a jaxpr; ``reason`` says why this trace was needed."""
+    """A function was traced to a jaxpr; ``reason`` says why this trace was needed, ``fix`` how to do without it."""
 
     program: int
     function: str
@@ -35,6 +35,19 @@ class Traced:
     reason: str
     call_site: SourceRange | None = None
     sources: tuple[SourceText, ...] = ()
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A call that was traced before passed through Python because jaxlib's call cache did not know it."""
+
+    program: int
+    function: str
+    time: float
+    reason: str
+    fix: str
+    call_site: SourceRange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,4 +179,4 @@ class Failure:
     source: SourceRange | None = None
 
 
-Record = Started | Traced | Lowered | Compiled | Executed | Failure
+Record = Started | Traced | Missed | Lowered | Compiled | Executed | Failure

@@ -21,6 +21,7 @@ __all__ = [
     "default_registry",
     "disable_jit",
     "enable_x64",
+    "explain_cache_misses",
     "in_trace",
     "post_hook",
     "threefry_partitionable",
@@ -42,6 +43,7 @@ def _state(name: str, value: Any, *, in_key: bool) -> Any:
 
 enable_x64 = _state("enable_x64", _flag("XLASCOPE_ENABLE_X64", False), in_key=True)
 disable_jit = _state("disable_jit", _flag("XLASCOPE_DISABLE_JIT", False), in_key=True)
+explain_cache_misses = _state("explain_cache_misses", _flag("XLASCOPE_EXPLAIN_CACHE_MISSES", False), in_key=False)
 threefry_partitionable = _state("threefry_partitionable", _flag("XLASCOPE_THREEFRY_PARTITIONABLE", True), in_key=True)
 
 #: True while a jaxpr is being traced: a jitted call then has a cache entry of its own that always comes back to Python,

@@ -6,7 +6,7 @@ import itertools
 import re
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxlib import _jax, xla_client
@@ -29,11 +29,12 @@ def module_name(function: str) -> str:
     return f"jit_{re.sub(r'[^A-Za-z0-9_]', '_', function)}.{next(_modules)}"
 
 
-def compile_options(device: Any) -> Any:
-    """XLA's options for a program on one device."""
+def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Any:
+    """XLA's options for a program on one device; ``overrides`` are flags of XLA by name, for this program alone."""
     options = xla_client.CompileOptions()
     options.num_replicas = 1
     options.num_partitions = 1
+    options.env_option_overrides = list(overrides)
     build = options.executable_build_options
     build.num_replicas = 1
     build.num_partitions = 1
@@ -66,6 +67,51 @@ class Compilation:
         self.began = began
         self.seconds = seconds
 
+    def text(self) -> str:
+        """The optimized HLO."""
+        return self.executable.hlo_modules()[0].to_string()
+
+    def cost(self) -> dict[str, float]:
+        """XLA's estimates, by its names; empty where the back end has none."""
+        return _cost(self.executable)
+
+    def memory(self) -> Any:
+        """The compiler's memory statistics, None where the back end has none."""
+        try:
+            return self.executable.get_compiled_memory_stats()
+        except _jax.JaxRuntimeError:
+            return None
+
+
+class LoweredProgram(NamedTuple):
+    """A program as StableHLO, ready to be compiled: the module, its name, and the program's number and name."""
+
+    lowered: Lowered
+    module: str
+    number: int
+    name: str
+
+    def text(self, dialect: str, *, debug_info: bool) -> str:
+        """The module as text, in the dialect ``stablehlo`` or ``hlo``."""
+        made = self.object(dialect)
+        if dialect == "hlo":
+            return made.as_hlo_text(debug_info)
+        return made.operation.get_asm(enable_debug_info=debug_info)
+
+    def object(self, dialect: str) -> Any:
+        """The module as MLIR (``stablehlo``) or as an XLA computation (``hlo``)."""
+        if dialect == "stablehlo":
+            return self.lowered.module
+        if dialect == "hlo":
+            return _jax.mlir.mlir_module_to_xla_computation(str(self.lowered.module), use_tuple_args=False)
+        raise ValueError(f"there is no dialect {dialect!r}; the dialects are stablehlo and hlo")
+
+
+def estimated_cost(program: LoweredProgram, platform: str) -> dict[str, float]:
+    """XLA's estimates for a program before optimization."""
+    module = program.object("hlo").get_hlo_module()
+    return dict(_jax.hlo_module_cost_analysis(client(platform), module))
+
 
 def compile_program(
     program: ClosedJaxpr,
@@ -74,39 +120,42 @@ def compile_program(
     donated: Sequence[bool] = (),
     keep_unused: bool = False,
     number: int | None = None,
+    overrides: Sequence[tuple[str, str]] = (),
 ) -> Compilation:
     """Lower and compile a program for one device. Raises jaxlib's error when XLA refuses it."""
+    lowered = lower_program(program, device.platform, donated=donated, keep_unused=keep_unused, number=number)
+    return compile_lowered(lowered, device, overrides)
+
+
+def lower_program(
+    program: ClosedJaxpr,
+    platform: str,
+    *,
+    donated: Sequence[bool] = (),
+    keep_unused: bool = False,
+    number: int | None = None,
+) -> LoweredProgram:
+    """The StableHLO of a program for a platform."""
     name = program.name or "main"
     if number is None:
         number = records.next_program()
         if watchers:  # nobody traced it on the way here: a single operation, or the half of a jitted function
-            records.publish(traced_record(program, number, time.time(), 0.0, "run outside of jit", None))
+            records.publish(traced_record(program, number, time.time(), 0.0, "run outside of jit", "", None))
     module = module_name(name)
-    lowered = _lower(program, module, number, name, donated, keep_unused, device.platform)
-    return _compile(lowered, device, module, number, name)
-
-
-def _lower(
-    program: ClosedJaxpr,
-    module: str,
-    number: int,
-    name: str,
-    donated: Sequence[bool],
-    keep_unused: bool,
-    platform: str,
-) -> Lowered:
     began = _begin(number, name, "lower")
     lowered = lower(program, module, donated=donated, keep_unused=keep_unused, platform=platform)
     if watchers:
         records.publish(records.Lowered(number, name, began[0], time.perf_counter() - began[1], lowered.operations))
-    return lowered
+    return LoweredProgram(lowered, module, number, name)
 
 
-def _compile(lowered: Lowered, device: Any, module: str, number: int, name: str) -> Compilation:
+def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Compilation:
+    """Compile StableHLO for one device. Raises jaxlib's error when XLA refuses it."""
+    lowered, module, number, name = program
     began = _begin(number, name, "compile")
     try:
         executable = client(device.platform).compile_and_load(
-            lowered.module, _jax.DeviceList((device,)), compile_options(device)
+            lowered.module, _jax.DeviceList((device,)), compile_options(device, overrides)
         )
     except Exception as error:
         if watchers:

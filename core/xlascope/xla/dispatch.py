@@ -125,16 +125,25 @@ def executable_of(
     donated: tuple[bool, ...] = (),
     keep_unused: bool = False,
     number: int | None = None,
+    overrides: tuple[tuple[str, str], ...] = (),
 ) -> Executable:
     """The executable of a program for a device, compiled at the first call and kept with the program."""
-    key = ("executable", place, donated, keep_unused)
+    kept_for = (donated, keep_unused, overrides)
+    key = ("executable", place, kept_for)
     found = program.derived.get(key)
     if found is None:
-        other = program.derived.get(("executable", Place(place.device, not place.committed), donated, keep_unused))
+        other = program.derived.get(("executable", Place(place.device, not place.committed), kept_for))
         compilation = (
             other.compilation
             if other is not None
-            else compile_program(program, place.device, donated=donated, keep_unused=keep_unused, number=number)
+            else compile_program(
+                program,
+                place.device,
+                donated=donated,
+                keep_unused=keep_unused,
+                number=number,
+                overrides=overrides,
+            )
         )
         found = Executable(compilation, program.consts, program.out_avals, place.committed)
         program.derived[key] = found

@@ -1,0 +1,238 @@
+"""Why a call could not use what was there: what differs from the nearest earlier call, and what can be done."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..ir.avals import ShapedArray
+from ..xla.backend import ArrayImpl
+
+
+class Signature(NamedTuple):
+    """What a trace depends on: two calls with equal signatures share it."""
+
+    structure: Any
+    avals: tuple[ShapedArray, ...]
+    positional: tuple[tuple[int, Any], ...]
+    named: tuple[tuple[str, Any], ...]
+    settings: Any
+
+
+class Reason(NamedTuple):
+    """Why a call was traced (again), and what would have spared it."""
+
+    text: str
+    fix: str = ""
+
+
+FIRST = Reason("first call")
+_MOST_CODES = 10_000
+#: The code of functions that have been traced, and how many function objects had it.
+_codes: dict[types.CodeType, int] = {}
+
+
+def note_function(function: Callable[..., Any]) -> None:
+    """Remember that a function object is traced for the first time."""
+    code = _code_of(function)
+    if code is not None:
+        if len(_codes) >= _MOST_CODES:
+            _codes.clear()
+        _codes[code] = _codes.get(code, 0) + 1
+
+
+def _code_of(function: Any) -> types.CodeType | None:
+    while hasattr(function, "func"):  # functools.partial
+        function = function.func
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, types.CodeType) else None
+
+
+def reason_of(
+    function: Callable[..., Any],
+    earlier: Iterable[Signature],
+    new: Signature,
+    operand_names: Callable[[], Sequence[str]],
+    parameter_names: Callable[[int], Sequence[str]],
+) -> Reason:
+    """Why a signature needs a trace: what differs from the nearest one of ``earlier``, the latest if several are."""
+    signatures = list(earlier)[::-1]
+    if not signatures:
+        return _first(function)
+    old = min(signatures, key=lambda other: _distance(other, new))
+    changes, fixes = [], dict[str, None]()
+    if old.structure != new.structure:
+        changes.append("the structure of the arguments changed: " + structure_difference(old, new, parameter_names))
+        fixes["Pass the same arguments in the same way (by position or by name), in the same containers."] = None
+    else:
+        for name, was, now in zip(operand_names(), old.avals, new.avals, strict=True):
+            if was is not now:
+                changes.append(f"{name}: {_described(was)} → {_described(now)}")
+                fixes[_fix_for_types(was, now)] = None
+    before, after = _static_values(old, parameter_names), _static_values(new, parameter_names)
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name, _NOT_GIVEN), after.get(name, _NOT_GIVEN)
+        if was != now:
+            changes.append(f"the static argument {name}: {_shown(was)} → {_shown(now)}")
+            fixes[_fix_for_static(was, now)] = None
+    if not changes and (old.positional, old.named) != (new.positional, new.named):
+        changes.append("a static argument was given by name that was given by position before, or the other way round")
+        fixes["Give it the same way in every call."] = None
+    if old.settings != new.settings:
+        changes.append("a setting changed: " + _settings_difference(old.settings, new.settings))
+        fixes["Set it once, before the first call."] = None
+    if not changes:
+        return Reason(
+            "the earlier trace was not kept: the function closes over values of an enclosing transformation",
+            "Pass these values as arguments.",
+        )
+    return Reason("; ".join(changes), " ".join(fixes))
+
+
+class _NotGiven:
+    def __repr__(self) -> str:
+        return "(not given)"
+
+
+_NOT_GIVEN = _NotGiven()
+
+
+def _static_values(signature: Signature, parameter_names: Callable[[int], Sequence[str]]) -> dict[str, Any]:
+    names = parameter_names(max((i for i, _ in signature.positional), default=-1) + 1)
+    return {**{names[i]: value for i, value in signature.positional}, **dict(signature.named)}
+
+
+def _first(function: Callable[..., Any]) -> Reason:
+    code = _code_of(function)
+    made = _codes.get(code, 0) if code is not None else 0
+    if code is None or made < 2:
+        return FIRST
+    return Reason(
+        f"{code.co_name} is a new function object: the {_ordinal(made)} made from the code at "
+        f"{code.co_filename}:{code.co_firstlineno}, and traces belong to function objects",
+        "Define and jit the function once, outside of the loop or function that makes it, and pass what it closes over "
+        "as arguments.",
+    )
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _distance(old: Signature, new: Signature) -> int:
+    static = sum(bool(a != b) for a, b in zip(old[2:], new[2:], strict=True))
+    if old.structure != new.structure:
+        return 1_000_000 + static
+    return static + sum(_far(a, b) for a, b in zip(old.avals, new.avals, strict=True))
+
+
+def _far(a: ShapedArray, b: ShapedArray) -> int:
+    if a is b:
+        return 0
+    return 1 + (a.dtype != b.dtype) + 2 * (a.shape != b.shape) + 4 * (len(a.shape) != len(b.shape))
+
+
+def structure_difference(old: Signature, new: Signature, parameter_names: Callable[[int], Sequence[str]]) -> str:
+    """Which arguments have another structure, in words."""
+    before, after = _structures(old, parameter_names), _structures(new, parameter_names)
+    parts = []
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name), after.get(name)
+        if was is None:
+            parts.append(f"{name} is new")
+        elif now is None:
+            parts.append(f"{name} is gone")
+        elif was != now:
+            parts.append(f"{name}: {was} → {now}")
+    return "; ".join(parts) or "an argument was given by name that was given by position before, or the other way round"
+
+
+def _structures(signature: Signature, parameter_names: Callable[[int], Sequence[str]]) -> dict[str, str]:
+    """The structure of each argument that is not static, as text."""
+    args, kwargs = signature.structure.children()
+    names = parameter_names(len(args.children()))
+    static = {i for i, _ in signature.positional}
+    found = {names[i]: child for i, child in enumerate(args.children()) if i not in static}
+    found.update(zip(kwargs.node_data()[1], kwargs.children(), strict=True))
+    return {
+        name: _short(str(structure).removeprefix("PyTreeDef(").removesuffix(")")) for name, structure in found.items()
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _described(aval: ShapedArray) -> str:
+    return aval.str_short() + (" (weak)" if aval.weak_type else "")
+
+
+def _fix_for_types(old: ShapedArray, new: ShapedArray) -> str:
+    if old.shape != new.shape:
+        if len(old.shape) == len(new.shape):
+            return "Pad or batch the data to one shape, or expect one trace per shape."
+        return "Give the argument the same number of axes in every call."
+    if old.dtype != new.dtype:
+        return "Convert the argument to one dtype before the call (jnp.asarray(x, dtype))."
+    return "Python numbers are weak and arrays are not: pass an array in every call (jnp.asarray(x))."
+
+
+def _shown(value: Any) -> str:
+    return _short(repr(value))
+
+
+def _fix_for_static(old: Any, new: Any) -> str:
+    if type(old) is type(new) and type(new).__eq__ is _IDENTITY and not isinstance(new, type):
+        if callable(new):
+            return "Pass the same function object each time: define it once instead of writing a lambda in the call."
+        return (
+            f"{type(new).__name__} compares by identity: define __eq__ and __hash__ (a frozen dataclass does), or pass "
+            "the same object in every call."
+        )
+    return "Each static value has a program of its own: make the argument an ordinary one if it changes often."
+
+
+_IDENTITY: Any = object.__eq__
+
+
+def _settings_difference(old: Any, new: Any) -> str:
+    return (
+        ", ".join(f"{a!r} → {b!r}" for a, b in zip(old, new, strict=False) if a != b) or "64-bit types or random bits"
+    )
+
+
+# Calls that are not traced again, but that jaxlib's cache does not know -----------------------------------------------
+
+#: What jaxlib's cache tells operands apart by, beside their types.
+Kind = tuple[str, ...]
+
+
+def kinds_of(operands: Sequence[Any]) -> Kind:
+    """How jaxlib's cache sees the operands of a call."""
+    return tuple([_kind(x) for x in operands])
+
+
+def _kind(x: Any) -> str:
+    if isinstance(x, ArrayImpl):
+        return f"an array committed to {x._sharding._device}" if x._committed else "an array"
+    if isinstance(x, np.ndarray):
+        return "a NumPy array"
+    return "a NumPy scalar" if isinstance(x, np.generic) else f"a Python {type(x).__name__}"
+
+
+def miss_reason(earlier: Sequence[Kind], new: Kind, names: Callable[[], Sequence[str]], repeatable: bool) -> Reason:
+    """Why jaxlib's cache did not know a call whose trace was there."""
+    if not repeatable:
+        return Reason("calls of this function always pass through Python: a device was chosen, or it has effects")
+    nearest = min(earlier, key=lambda old: sum(a != b for a, b in zip(old, new, strict=True)))
+    changes = [f"{n}: {a} → {b}" for n, a, b in zip(names(), nearest, new, strict=True) if a != b]
+    if not changes:
+        return Reason("jaxlib's cache had forgotten the call, or a setting changed")
+    return Reason(
+        "; ".join(changes),
+        "The program is the same; each kind of argument costs one slow call. Pass arguments of one kind to avoid it.",
+    )
