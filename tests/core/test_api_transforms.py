@@ -126,7 +126,14 @@ def test_a_tracer_that_leaked_says_so(transform, use):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, SystemExit])
 @pytest.mark.parametrize(
-    "transform", [xs.jit, xs.vmap, xs.grad, xs.make_jaxpr, xs.jacfwd, lambda f: xs.jit(xs.vmap(xs.grad(f)))]
+    "transform",
+    [
+        *(xs.jit, xs.vmap, xs.grad, xs.make_jaxpr, xs.jacfwd, xs.jacrev, xs.hessian),
+        lambda f: xs.jit(xs.vmap(xs.grad(f))),
+        lambda f: lambda x: xs.linear_transpose(f, x)(1.0),
+        lambda f: lambda x: xs.jvp(f, (x,), (x,)),
+        lambda f: lambda x: xs.linearize(f, x)[1](x),
+    ],
 )
 def test_a_function_that_raises_leaves_no_trace_behind(transform, error):
     stop = True

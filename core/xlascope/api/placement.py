@@ -9,12 +9,19 @@ import numpy as np
 from .. import tree
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.dispatch import clear, put
+from ..xla.dispatch import clear, commit, put
 
 
 def device_put(x: Any, device: Any = None) -> Any:
     """A tree of arrays on a device: the given one, to which they are then committed, or the default one."""
-    return tree.map(lambda leaf: leaf if isinstance(leaf, Tracer) else put(leaf, aval_of(leaf), device), x)
+
+    def placed(leaf: Any) -> Any:
+        if isinstance(leaf, Tracer):
+            return leaf
+        array = put(leaf, aval_of(leaf), device)
+        return array if device is None else commit(array, device)
+
+    return tree.map(placed, x)
 
 
 def device_get(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
@@ -109,7 +110,9 @@ def donated(options: Options, arguments: Arguments) -> tuple[bool, ...]:
 
 
 def function_name(function: Any) -> str:
-    """The name of a function, or of the class of another callable."""
+    """The name of a function (of what a partial calls), or of the class of another callable."""
+    while isinstance(function, functools.partial):
+        function = function.func
     return getattr(function, "__name__", None) or type(function).__name__
 
 

@@ -103,6 +103,6 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
     key = ("record", made.module)
     if key not in kept:
         kept[key] = describe_executable(
-            made.executable, made.device, traced.number, traced.program.name, made.began, made.seconds
+            made.executable, made.device, traced.number, traced.program.name, made.began, made.seconds, made.cache
         )
     return kept[key]  # type: ignore[no-any-return]

@@ -22,7 +22,7 @@ from .source import user_line, where_text
 _IF_HELP = (
     "Under jit, vmap and the like a function is run once with tracers, so its Python control flow cannot depend on "
     "values. "
-    "Use xlascope.numpy.where instead, or make the argument static "
+    "Use xlascope.lax.cond or while_loop, or xlascope.numpy.where element by element, or make the argument static "
     "(jit(f, static_argnums=...)). Under grad without jit it works as it stands."
 )
 _NUMBER_HELP = (

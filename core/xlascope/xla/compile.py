@@ -6,7 +6,7 @@ import itertools
 import re
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxlib import _jax, xla_client
@@ -18,6 +18,7 @@ from ..records.hlo import read_kernels
 from ..records.watch import watchers
 from .backend import client, device_name
 from .lowering import Lowered, lower
+from .persistent_cache import load_or_compile
 
 _modules = itertools.count(1)
 
@@ -47,7 +48,7 @@ def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> A
 class Compilation:
     """A compiled program: the loaded executable, which operands it takes, and what its records say."""
 
-    __slots__ = ("began", "device", "executable", "kept", "module", "number", "seconds")
+    __slots__ = ("began", "cache", "device", "executable", "kept", "module", "number", "seconds")
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Compilation:
         number: int,
         began: float,
         seconds: float,
+        cache: Literal["hit", "miss"] = "miss",
     ) -> None:
         self.executable = executable
         self.kept = kept
@@ -66,6 +68,7 @@ class Compilation:
         self.number = number
         self.began = began
         self.seconds = seconds
+        self.cache = cache
 
     def text(self) -> str:
         """The optimized HLO."""
@@ -154,9 +157,7 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     lowered, module, number, name = program
     began = _begin(number, name, "compile")
     try:
-        executable = client(device.platform).compile_and_load(
-            lowered.module, _jax.DeviceList((device,)), compile_options(device, overrides)
-        )
+        executable, module, cache = load_or_compile(lowered.module, module, device, compile_options(device, overrides))
     except Exception as error:
         if watchers:
             failure = records.Failure(number, name, "compile", began[0], type(error).__name__, str(error))
@@ -164,8 +165,8 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
         raise
     seconds = time.perf_counter() - began[1]
     if watchers:
-        records.publish(describe_executable(executable, device, number, name, began[0], seconds))
-    return Compilation(executable, lowered.kept, device, module, number, began[0], seconds)
+        records.publish(describe_executable(executable, device, number, name, began[0], seconds, cache))
+    return Compilation(executable, lowered.kept, device, module, number, began[0], seconds, cache)
 
 
 def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:
@@ -175,7 +176,13 @@ def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:
 
 
 def describe_executable(
-    executable: Any, device: Any, number: int, name: str, began: float, seconds: float
+    executable: Any,
+    device: Any,
+    number: int,
+    name: str,
+    began: float,
+    seconds: float,
+    cache: Literal["hit", "miss"] = "miss",
 ) -> records.Compiled:
     """What the compiler made, as a record: optimized HLO, kernels, cost, memory."""
     module = executable.hlo_modules()[0]
@@ -186,7 +193,7 @@ def describe_executable(
         function=name,
         time=began,
         seconds=seconds,
-        cache="miss",
+        cache=cache,
         platform=device.platform,
         devices=(device_name(device),),
         module=module.name,

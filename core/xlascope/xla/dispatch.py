@@ -58,6 +58,13 @@ def put(x: Any, aval: ShapedArray, device: Any = None, *, copy: bool = True) -> 
     )
 
 
+def commit(x: Any, device: Any) -> Any:
+    """The array on its device, to stay there: what is computed with it is computed there. Shares its memory."""
+    if x._committed:
+        return x
+    return _jax.batched_device_put(x.aval, sharding_of(device), [x], [device], committed=True)
+
+
 def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
     """What jaxlib calls for an argument that is not where the program wants it."""
     device = sharding._device

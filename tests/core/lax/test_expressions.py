@@ -16,6 +16,7 @@ HERE = Path(__file__).with_name("expressions.py")
 KNOWN = {
     "lax.log(2)": "as in the first versions of JAX, whole Python numbers count as floats where a float is wanted",
     "lax.reshape(m, (5, 5))": "a TypeError that names the shapes; jax fails in the compiler",
+    "lax.convert_element_type(c, np.bool_)": "as in NumPy, complex values are true unless both parts are zero",
     "lax.dot(m, m)": "the TypeError that jax had, and that programs expect",
 }
 

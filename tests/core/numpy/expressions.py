@@ -26,6 +26,10 @@ VALUES = {
     "w": np.array([np.nan, np.inf, -np.inf, 1.0], np.float32),
     "e": np.zeros((0, 3), np.float32),
     "r": np.array([[2, 0], [1, 1]], np.int32),
+    "z": np.array([1 + 2j, -0.5j, -3 + 1j], np.complex64),
+    "y": np.array([0.5, 2j, -3], np.complex64),
+    "a": (np.arange(12).reshape(3, 4) + 1j * np.arange(12)[::-1].reshape(3, 4)).astype(np.complex64),
+    "c": np.array([complex(np.nan, 1), complex(1, np.inf), 1 - 1j], np.complex64),
     "f": np.float32(2.5),
     "n": np.int32(1),
 }
@@ -62,6 +66,115 @@ def _table() -> list[str]:
 
 
 _MORE = """
+# complex numbers
+jnp.real(z)
+jnp.conj(z)
+jnp.angle(z)
+jnp.angle(z, deg=True)
+jnp.angle(x)
+jnp.abs(z)
+jnp.absolute(z)
+jnp.sign(z)
+jnp.square(z)
+jnp.exp(z)
+jnp.log(z)
+jnp.log2(z)
+jnp.log10(z)
+jnp.sqrt(z)
+jnp.sin(z)
+jnp.tanh(z)
+jnp.arcsin(z)
+jnp.power(z, 2)
+z ** 2
+z ** y
+2 ** z
+z ** 0.5
+z + x
+z * 2j
+x * 1j
+x + 1j
+-z
+abs(z)
+z / y
+z == y
+z != x
+z < y
+z <= y
+z > x
+jnp.maximum(z, y)
+jnp.minimum(z, x)
+jnp.nan_to_num(c)
+jnp.sum(a, 0)
+jnp.prod(a, 1)
+jnp.mean(a)
+jnp.var(a, 1)
+jnp.std(a)
+jnp.sort(z)
+jnp.argsort(z)
+jnp.cumsum(z)
+jnp.cumprod(z)
+jnp.dot(a.T, z)
+jnp.vdot(z, y)
+jnp.vecdot(z, y)
+jnp.outer(z, x)
+a.T @ z
+jnp.einsum('ij,i->j', a, z)
+jnp.linalg.norm(z)
+jnp.linalg.norm(a, axis=1)
+jnp.linalg.norm(z, 1)
+jnp.where(x > 0, z, x)
+jnp.round(z * 1.3, 1)
+jnp.rint(z * 1.3)
+jnp.allclose(z, z)
+jnp.array_equal(z, z)
+jnp.array([1j, 2])
+jnp.asarray(1j)
+jnp.zeros(2, complex)
+jnp.ones_like(z)
+jnp.full(2, 1j)
+z.astype('float32')
+z.astype('complex64')
+x.astype(complex)
+jnp.diff(z)
+jnp.gradient(z)
+jnp.trace(a)
+jnp.linspace(0, 1j, 3)
+jnp.arange(3) * 1j
+jnp.sinc(z)
+jnp.reciprocal(z)
+jnp.expm1(z)
+jnp.cov(a)
+jnp.average(z, weights=x)
+jnp.count_nonzero(z)
+jnp.tensordot(a, a, 2)
+jnp.kron(z, y)
+jnp.float_power(z, 2)
+jnp.positive(z)
+jnp.negative(z)
+jnp.exp2(z)
+jnp.conjugate(x)
+z.real
+z.imag
+z.conj()
+x.imag
+x.real
+z.T.conj()
+jnp.logical_and(z, y)
+jnp.trapezoid(z)
+jnp.triu(a)
+jnp.matvec(a.T, z)
+jnp.vecmat(z, a)
+jnp.isnan(c)
+jnp.isinf(c)
+jnp.isfinite(c)
+jnp.iscomplex(z)
+jnp.isreal(z)
+jnp.isclose(z, y)
+jnp.fabs(z)
+jnp.floor(z)
+jnp.trunc(z)
+z // y
+jnp.angle(3)
 # operators
 -x
 +x

@@ -60,7 +60,7 @@ def _array_difference(found: Any, wanted: tuple[np.ndarray, bool]) -> str:
         weak = weak_theirs  # a truth value cannot be weak, but sometimes it says so in jax
     if (ours.dtype, ours.shape, weak) != (theirs.dtype, theirs.shape, weak_theirs):
         return f"gave {ours.dtype}{ours.shape} weak={weak}, jax gives {theirs.dtype}{theirs.shape} weak={weak_theirs}"
-    if ours.dtype.kind == "f":
+    if ours.dtype.kind in "fc":
         precision = 2e-3 if ours.dtype.itemsize == 2 else 1e-5
         same = np.allclose(ours, theirs, rtol=precision, atol=precision / 10, equal_nan=True)
     else:

@@ -20,12 +20,16 @@ import numpy as np
 import scipy.special
 
 from xlascope.control.call import Call
+from xlascope.control.cond import Cond
+from xlascope.control.scan import Scan
+from xlascope.control.while_loop import While
 from xlascope.ir.avals import shaped
 from xlascope.ir.operation import Operation
 from xlascope.operations import arithmetic as a
+from xlascope.operations import barriers, bits, cumulative, linear_algebra, random_bits, scattering, sorting, special
+from xlascope.operations import complex_numbers as c
 from xlascope.operations import elementwise as e
 from xlascope.operations import indexing as i
-from xlascope.operations import linear_algebra, random_bits, sorting
 from xlascope.operations import reductions as r
 from xlascope.operations import shapes as s
 from xlascope.trace.jaxpr_trace import stage
@@ -256,8 +260,41 @@ def windows(x: Any, at: Any) -> Any:
     return np.stack([block((2, 2))(x, *corner) for corner in at])
 
 
-def put_rows(mode: str, add: bool) -> Callable[[Any, Any, Any], Any]:
-    """Rows put at or added to numbered rows, outside ones dropped or clamped."""
+def rows_or(fill: Any) -> Callable[[Any, Any], Any]:
+    """Rows by number, those outside filled."""
+
+    def take(x: Any, at: Any) -> Any:
+        nothing = np.nan if x.dtype.kind in "fc" else True if x.dtype.kind == "b" else np.iinfo(x.dtype).max if x.dtype.kind == "u" else np.iinfo(x.dtype).min
+        value = np.asarray(nothing if fill is None else fill).astype(x.dtype)
+        return np.where((at < 0) | (at >= len(x)), value, rows_at(x, at))
+
+    return take
+
+
+def largest(k: int, axis: int) -> Callable[[Any], Any]:
+    """The k largest along an axis and where they are, the first of equals first."""
+
+    def find(x: Any) -> Any:
+        order = np.take(np.argsort(-x, axis, kind="stable"), np.arange(k), axis)
+        return np.take_along_axis(x, order, axis), order
+
+    return find
+
+
+def leading_zeros(x: Any) -> Any:
+    """The zeros in front of the binary digits."""
+    width = 8 * x.itemsize
+    return np.array([width - int(v).bit_length() for v in x.view(f"u{x.itemsize}")])
+
+
+def upper_half(x: Any, y: Any) -> Any:
+    """The upper half of products, in Python's integers."""
+    return np.array([int(p) * int(q) >> 8 * x.itemsize for p, q in zip(x, y, strict=True)])
+
+
+def put_rows(mode: str, add: Any) -> Callable[[Any, Any, Any], Any]:
+    """Rows put at or merged into numbered rows (``add``: False, True, or how), outside ones dropped or clamped."""
+    merge = add if callable(add) else np.add if add else lambda old, new: new
 
     def put(x: Any, at: Any, rows: Any) -> Any:
         x = x.copy()
@@ -265,20 +302,21 @@ def put_rows(mode: str, add: bool) -> Callable[[Any, Any, Any], Any]:
             if mode == "clip":
                 number = np.clip(number, 0, len(x) - 1)
             if 0 <= number < len(x):
-                x[number] = x[number] + row if add else row
+                x[number] = merge(x[number], row)
         return x
 
     return put
 
 
-def put_along(add: bool) -> Callable[[Any, Any, Any], Any]:
-    """One element of each row put or added."""
+def put_along(add: Any) -> Callable[[Any, Any, Any], Any]:
+    """One element of each row put or merged."""
+    merge = add if callable(add) else np.add if add else lambda old, new: new
 
     def put(x: Any, at: Any, new: Any) -> Any:
         x = x.copy()
         for row in range(len(x)):
             for column, value in zip(at[row, :, 0], new[row], strict=True):
-                x[row, column] = x[row, column] + value if add else value
+                x[row, column] = merge(x[row, column], value)
         return x
 
     return put
@@ -306,6 +344,49 @@ def _call(body: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[[np.dt
     return operation
 
 
+def _program(dtype: np.dtype[Any], body: Callable[..., Any], *shapes: Any) -> Any:
+    """A program for operands of those shapes: of the row's dtype, or int32 where a shape is ``"i"``."""
+    return stage(body, [shaped((), np.dtype("int32")) if x == "i" else shaped(x, dtype) for x in shapes], "body")
+
+
+def _cond(*branches: Callable[..., Any], shapes: Sequence[Any]) -> Callable[[np.dtype[Any]], Operation]:
+    return lambda dtype: Cond(tuple(_program(dtype, branch, *shapes) for branch in branches))
+
+
+def _while(
+    condition: Callable[..., Any], body: Callable[..., Any], cond_consts: Sequence[Any], consts: Sequence[Any], carry: Sequence[Any]
+) -> Callable[[np.dtype[Any]], Operation]:
+    def of(dtype: np.dtype[Any]) -> Operation:
+        body_program, cond_program = _program(dtype, body, *consts, *carry), _program(dtype, condition, *cond_consts, *carry)
+        return While(body_program, len(consts), cond_program, len(cond_consts))
+
+    return of
+
+
+def _scan(
+    body: Callable[..., Any], consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], length: int, reverse: bool = False, unroll: int = 1
+) -> Callable[[np.dtype[Any]], Operation]:
+    def of(dtype: np.dtype[Any]) -> Operation:
+        return Scan(_program(dtype, body, *consts, *carry, *xs), length, len(carry), len(consts), reverse, unroll)
+
+    return of
+
+
+def looped(body: Callable[..., Any], consts: int, carry: int, length: int, reverse: bool = False) -> Callable[..., Any]:
+    """A scan as a Python loop: ``body(*consts, *carry, *slices)`` gives the carry and what is stacked."""
+
+    def loop(*operands: Any) -> list[Any]:
+        known, values, xs = operands[:consts], list(operands[consts : consts + carry]), operands[consts + carry :]
+        stacks = []
+        for step in reversed(range(length)) if reverse else range(length):
+            values, ys = (lambda results: (results[:carry], results[carry:]))(body(*known, *values, *(x[step] for x in xs)))
+            stacks.append(ys)
+        ordered = stacks[::-1] if reverse else stacks
+        return [*values, *(np.stack(ys) for ys in zip(*ordered, strict=True))]
+
+    return loop
+
+
 def first_extreme(find: Callable[..., Any], axis: int) -> Callable[[Any], Any]:
     return lambda x: find(x, axis=axis)
 
@@ -316,7 +397,7 @@ GATHER_WINDOWS = i.GatherDimensionNumbers((1, 2), (), (0, 1))
 PUT_ROWS = i.ScatterDimensionNumbers((1,), (0,), (0,))
 PUT_ALONG = i.ScatterDimensionNumbers((), (1,), (1,), (0,), (0,))
 INT32 = np.dtype("int32")
-BOTH, EITHER = (0, 1), ((0,), (1,))
+BOTH, EITHER, EITHER_END = (0, 1), ((0,), (1,)), ((0,), (2,))
 DIFFERENT_ROWS = exactly([[2], [0]], "int32")
 OUTSIDE = exactly([[9], [-4], [1]], "int32")
 
@@ -374,7 +455,9 @@ def _rows() -> Iterator[Row]:
     yield from unary(e.Square(), np.square, dtypes=COMPLEX + INTEGER)
     yield from unary(e.Abs(), np.abs, low=0.2, dtypes=(*HALF, "int32"))
     yield Row(e.Abs(), np.abs, real(2, 3, high=-0.1), note="negative")
-    yield Row(e.Abs(), np.abs, real(2, 3), dtypes=("complex64",), smooth=False, note="complex")
+    yield Row(e.Abs(), np.abs, real(2, 3), dtypes=("complex64",), note="complex")
+    yield Row(e.Abs(), np.abs, exactly([0, 1j, 3 - 4j]), dtypes=("complex64",), smooth=False, note="complex zero")
+    yield Row(e.Sign(), lambda x: np.where(x == 0, 0, x / np.abs(x)), exactly([0, 1j, 3 - 4j, -2]), dtypes=("complex64",), smooth=False, note="complex")
     for power in (-3, -2, -1, 0, 1, 2, 3, 7):
         yield Row(e.IntegerPow(power), lambda x, y=power: x**y, real(2, 3, low=0.5), dtypes=COMPLEX, note=str(power))
     yield Row(e.IntegerPow(3), lambda x: x**3, real(2, 3), dtypes=INTEGER, note="integers")
@@ -413,6 +496,14 @@ def _rows() -> Iterator[Row]:
     yield Row(e.BitcastConvertType(np.dtype("int32")), lambda x: x.view("int32"), real(2, 3), raw=True, smooth=False)
     yield Row(e.BitcastConvertType(np.dtype("uint16")), lambda x: x.view("uint16"), real(2, 3), dtypes=("float16", "bfloat16"), raw=True, smooth=False)
 
+    # complex numbers
+    for part, oracle in ((c.Real, np.real), (c.Imag, np.imag)):
+        yield Row(part(), oracle, real(2, 3), dtypes=("complex64",), linear=((0,),))
+        yield Row(part(), oracle, real(), dtypes=("complex64",), linear=((0,),), note="scalar")
+    yield Row(c.Conj(np.dtype("complex64")), np.conj, real(2, 3), dtypes=("complex64",), linear=((0,),))
+    yield Row(c.Conj(np.dtype("float32")), lambda x: x + 0j, real(2, 3), linear=((0,),), note="real")
+    yield from binary(c.Complex(), lambda x, y: x + 1j * y, linear=(BOTH, *EITHER))
+
     # arithmetic
     yield from binary(a.Add(), np.add, dtypes=NUMBERS, linear=(BOTH, *EITHER))
     yield from binary(a.Sub(), np.subtract, (1, 2), (-2, 1), dtypes=(*HALF, "complex64", "int32"), linear=(BOTH, *EITHER))
@@ -449,6 +540,13 @@ def _rows() -> Iterator[Row]:
             a.SelectN(), lambda w, x, y: np.where(w, y, x), truth(*which), real(*first), real(*second),
             linear=((1, 2), (1,), (2,)), dtypes=NUMBERS + TRUTH if alike else FLOAT, note=f"{_sizes(which)}·{_sizes(first)}·{_sizes(second)}",
         )
+    for shape in ((2, 3), ()):
+        yield Row(
+            a.SelectN(), lambda w, *cases: np.choose(w, cases, mode="clip"), index(*shape, low=-1, high=3), real(2, 3), real(2, 3), real(2, 3),
+            linear=((1, 2, 3), (1,), (2,), (3,)), note=f"three cases, {_sizes(shape)}",
+        )
+    yield Row(a.SelectN(), lambda w, x, y: np.choose(w, (x, y)), index(2, 3, high=1), real(2, 3), real(), dtypes=NUMBERS, linear=((1, 2),), note="by number")
+    yield Row(a.SelectN(), lambda w, x: x, truth(2), real(2), linear=((1,),), note="one case")
     yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(-0.7), apart(2, 3), exactly(0.7), note="scalars")
     yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), real(2, 3, low=-1, high=-0.6), apart(2, 3), real(2, 3, low=0.6, high=0.9))
     yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(3), real(5, high=9), exactly(6), dtypes=INTEGER, note="integers")
@@ -467,7 +565,7 @@ def _rows() -> Iterator[Row]:
     yield Row(r.ReduceProd((1,)), lambda x: x.prod(1), WITH_ZEROS, note="zeros")
     yield Row(r.ReduceProd((0, 1)), np.prod, WITH_ZEROS, note="several zeros")
     yield Row(r.ReduceProd((0,)), lambda x: x.prod(0), real(0, 2), note="nothing")
-    for reduction, oracle in ((r.ReduceAnd, np.bitwise_and), (r.ReduceOr, np.bitwise_or)):
+    for reduction, oracle in ((r.ReduceAnd, np.bitwise_and), (r.ReduceOr, np.bitwise_or), (r.ReduceXor, np.bitwise_xor)):
         yield Row(reduction((1,)), lambda x, f=oracle: f.reduce(x, axis=1), real(2, 3, high=100), dtypes=WORDS)
         yield Row(reduction((0, 1)), lambda x, f=oracle: f.reduce(x, axis=(0, 1)), real(2, 0), dtypes=("bool",), note="nothing")
     for extreme, oracle in ((r.ArgMax, np.argmax), (r.ArgMin, np.argmin)):
@@ -485,16 +583,62 @@ def _rows() -> Iterator[Row]:
         yield Row(r.CumSum(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumsum(k)), real(3, 4), linear=((0,),), dtypes=COMPLEX + INTEGER, note=note)
         yield Row(r.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), real(3, 5), dtypes=COMPLEX + INTEGER, note=note)
         yield Row(r.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), WITH_ZEROS, note=f"{note}, zeros")
+    for axis, reverse in ((0, False), (1, True)):
+        turn = _reversed(axis) if reverse else (lambda x: x)
+        note = f"axis {axis}{' from behind' if reverse else ''}"
+        for running, oracle in ((cumulative.CumMax, np.maximum), (cumulative.CumMin, np.minimum)):
+            yield Row(running(axis, reverse), lambda x, f=turn, k=axis, g=oracle: f(g.accumulate(f(x), k)), apart(3, 5), dtypes=(*HALF, "int32"), note=note)
+            yield Row(running(axis, reverse), lambda x, f=turn, k=axis, g=oracle: f(g.accumulate(f(x), k)), NAN_AND_INFINITY, smooth=False, note=f"{note}, nan and infinity")
+        yield Row(cumulative.CumLogSumExp(axis, reverse), lambda x, f=turn, k=axis: f(np.logaddexp.accumulate(f(x), k)), real(3, 5, high=9), note=note)
+        yield Row(cumulative.CumLogSumExp(axis, reverse), lambda x, f=turn, k=axis: f(np.logaddexp.accumulate(f(x), k)), NAN_AND_INFINITY, smooth=False, note=f"{note}, nan and infinity")
+    for running in (cumulative.CumMax, cumulative.CumMin, cumulative.CumLogSumExp):
+        yield Row(running(0, False), lambda x: x, real(0, 2), note="nothing")
     yield Row(r.CumSum(0, False), lambda x: x, real(0, 2), linear=((0,),), note="nothing")
     yield Row(r.CumProd(0, False), lambda x: x, real(0, 2), note="nothing")
 
     yield Row(sorting.Sort(1, True, 1), lambda x: np.sort(x, 1), apart(2, 4), dtypes=(*HALF, "int32"))
     yield Row(sorting.Sort(0, True, 1), lambda x: np.sort(x, 0), NAN_AND_INFINITY, smooth=False, note="nan last")
     yield Row(sorting.Sort(0, True, 1), lambda x: np.sort(x, 0), real(3, 2, high=250), dtypes=("uint8", "bool"), note="unsigned and truth")
+    yield Row(sorting.Sort(0, True, 1), lambda x: np.sort(x), exactly([2 - 1j, 1 + 2j, 1 - 2j, 2 + 1j, 1j]), dtypes=("complex64",), smooth=False, note="complex, tied real parts")
+    yield Row(sorting.Sort(0, True, 1), lambda x: np.sort(x), exactly([2 - 1j, 1 + 2j, -2j, 3 + 1j, -1 + 1j]), dtypes=("complex64",), note="complex")
     yield Row(sorting.Sort(0, True, 1), lambda x: x, real(0, 2), note="nothing")
     yield Row(sorting.Sort(0, True, 1), lambda k, v: (np.sort(k), v[np.argsort(k, kind="stable")]), apart(5), real(5), note="one key")
     yield Row(sorting.Sort(0, True, 1), lambda k, v: (np.sort(k), v[np.argsort(k, kind="stable")]), exactly([1.0, 0.0, 1.0, -0.0]), exactly([3.0, 4.0, 1.0, 2.0]), smooth=False, note="equals stay in order")
     yield Row(sorting.Sort(0, True, 2), lambda k, v: (k[np.lexsort((v, k))], v[np.lexsort((v, k))]), exactly([2.0, 1.0, 2.0, 1.0]), apart(4), smooth=False, note="two keys")
+
+    for axis in (0, 1):
+        yield Row(sorting.TopK(2, axis), largest(2, axis), apart(3, 4), dtypes=(*HALF, "int32"), note=f"axis {axis}")
+    yield Row(sorting.TopK(3, 0), largest(3, 0), exactly([1.0, 3.0, 3.0, -0.0, 3.0]), smooth=False, note="the first of equals")
+    yield Row(sorting.TopK(0, 0), lambda x: (x[:0], np.zeros((0, 2))), real(3, 2), note="nothing")
+
+    # special functions
+    yield from unary(special.Lgamma(), scipy.special.gammaln, low=0.3, high=5, dtypes=HALF, tolerance=3)
+    yield Row(special.Lgamma(), scipy.special.gammaln, exactly([-0.5, -2.3, -7.5]), note="negative", tolerance=3)
+    yield from unary(special.Digamma(), scipy.special.digamma, low=0.3, high=5, tolerance=5)
+    yield from unary(special.Erfc(), scipy.special.erfc, dtypes=HALF)
+    yield Row(special.Erfc(), lambda x: scipy.special.erfc(x) * 1e9, exactly([4.0, 4.2]), smooth=False, note="far out", tolerance=1e9)
+    yield from unary(special.BesselI1e(), scipy.special.i1e, smooth=False)
+    for order in (0.0, 1.0, 3.0):
+        yield Row(special.Polygamma(), lambda m, x: scipy.special.polygamma(int(m), x), exactly(order), real(2, 3, low=0.5, high=4), tolerance=9, note=f"order {order:.0f}", smooth=False)
+    yield Row(special.Zeta(), scipy.special.zeta, real(2, 3, low=2, high=4), real(2, 3, low=0.5, high=3), smooth=False, tolerance=3)
+
+    # bits
+    yield Row(bits.PopulationCount(), lambda x: np.bitwise_count(x.view(f"u{x.itemsize}")), real(2, 3, high=100), dtypes=("int32", "uint8", "int8"), raw=True)
+    yield Row(bits.CountLeadingZeros(), leading_zeros, exactly([0, 1, 5, 100, 127]), dtypes=("int32", "uint8", "int8"), raw=True)
+    yield Row(bits.CountLeadingZeros(), leading_zeros, exactly([-1, -2]), dtypes=("int32",), raw=True, note="negative")
+    yield Row(bits.NextAfter(), np.nextafter, real(2, 3), real(2, 3), dtypes=("float32", "float16"), raw=True, smooth=False)
+    yield Row(bits.NextAfter(), np.nextafter, exactly([0.0, 1.0, np.inf, np.nan]), exactly([-1.0, 1.0, 0.0, 1.0]), raw=True, smooth=False, note="edges")
+    for dtype in ("int32", "uint32", "int8", "uint8"):
+        limits = np.iinfo(dtype)
+        edges = exactly([limits.max, limits.min, limits.max // 2, 3], dtype)
+        yield Row(bits.MulHi(), upper_half, edges, exactly([limits.max, limits.max, 7, 2], dtype), raw=True, note=dtype)
+    yield Row(bits.ReducePrecision(5, 10), lambda x: x.astype("float16"), real(2, 3), smooth=False)
+    yield Row(bits.ReducePrecision(8, 7), lambda x: x.astype(ml_dtypes.bfloat16), real(2, 3), smooth=False, note="bfloat16")
+    yield Row(bits.ReducePrecision(8, 23), lambda x: x, real(2, 3), linear=((0,),), smooth=False, note="all bits")
+
+    # barriers
+    yield Row(barriers.OptimizationBarrier(), lambda x, y: (x, y), real(2, 3), real(), linear=(BOTH, *EITHER), dtypes=NUMBERS)
+    yield Row(barriers.Copy(), lambda x: x, real(2, 3), linear=((0,),), dtypes=NUMBERS)
 
     # indexing
     for at in ((0, 1), (7, -5)):
@@ -511,6 +655,25 @@ def _rows() -> Iterator[Row]:
     yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(0, 1, high=2), linear=((0,),), note="no rows")
     yield Row(i.Gather(GATHER_ALONG, (1, 1)), along, real(2, 4), index(2, 3, 1, high=3), linear=((0,),), note="along an axis")
     yield Row(i.Gather(GATHER_WINDOWS, (2, 2)), windows, real(4, 3), exactly([[0, 0], [9, 1], [1, -3]], "int32"), linear=((0,),), note="windows")
+    for fill in (None, 7):
+        gather = i.Gather(GATHER_ROWS, (1, 2), "fill", fill)
+        yield Row(gather, rows_or(fill), real(3, 2), OUTSIDE, dtypes=(*NUMBERS, "bool"), smooth=fill is not None, note=f"rows filled with {fill}")
+    yield Row(i.Gather(GATHER_ROWS, (1, 2), "fill", 0), rows_or(0), real(3, 2), OUTSIDE, linear=((0,),), note="rows filled with zeros")
+    yield Row(i.Gather(GATHER_ROWS._replace(offset_dims=(0,)), (1, 2), "fill", 0), lambda x, at: rows_or(0)(x, at).T, real(3, 2), OUTSIDE, linear=((0,),), note="columns filled")
+    yield Row(i.Gather(GATHER_ALONG, (1, 1), "fill", 0), lambda x, at: np.where((at[..., 0] < 0) | (at[..., 0] > 3), 0, along(x, at)), real(2, 4), index(2, 3, 1, low=-2, high=6), linear=((0,),), note="along an axis, filled")
+    yield Row(i.Gather(GATHER_ROWS, (1, 2), "promise_in_bounds", None, True, True), rows_at, real(3, 2), exactly([[0], [2]], "int32"), linear=((0,),), note="promises")
+    yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(300, 2), exactly([[255], [3]], "uint8"), linear=((0,),), note="narrow indices")
+    twice = exactly([[1], [1], [9], [1], [0]], "int32")
+    for scatter, merge in ((scattering.ScatterSub, np.subtract), (scattering.ScatterMul, np.multiply), (scattering.ScatterMin, np.minimum), (scattering.ScatterMax, np.maximum)):
+        linear = {"scatter_sub": ((0, 2), (0,), (2,)), "scatter_mul": ((0,),)}.get(scatter.name, ())
+        kinds = FLOAT if linear == () else COMPLEX
+        for mode in ("drop", "clip"):
+            yield Row(scatter(PUT_ROWS, mode), put_rows(mode, merge), apart(3, 2), twice, real(5, 2, low=0.3), linear=linear, dtypes=(*kinds, "int32"), note=f"rows thrice, {mode}")
+        linear = linear if linear != ((0,),) else EITHER_END
+        yield Row(scatter(PUT_ROWS, "drop", False, True), put_rows("drop", merge), real(3, 2), DIFFERENT_ROWS, real(2, 2), linear=linear, note="unique")
+        yield Row(scatter(PUT_ALONG, "clip"), put_along(merge), real(2, 4), exactly([[[1], [3]], [[0], [0]]], "int32"), real(2, 2), note="along an axis")
+    zeros = exactly([[0.0, 2.0], [1.5, 0.0], [3.0, 0.0], [1.0, 1.0], [0.0, 0.5]])
+    yield Row(scattering.ScatterMul(PUT_ROWS, "drop"), put_rows("drop", np.multiply), real(3, 2), twice, zeros, linear=((0,),), smooth=False, note="zeros")
     for scatter, add in ((i.ScatterAdd, True), (i.Scatter, False)):
         linear = (((0, 2), (0,), (2,)) if add else ((0,),))
         note = "added" if add else "put"
@@ -550,6 +713,37 @@ def _rows() -> Iterator[Row]:
     yield Row(_call(lambda x, y: [a.mul(x, e.sin(y)), a.sub(x, y)], (2, 3), (2, 3)), lambda x, y: (x * np.sin(y), x - y), real(2, 3), real(2, 3))
     yield Row(_call(lambda x, y: [a.mul(x, 3.0), e.exp(y), x], (2,), ()), lambda x, y: (x * 3, np.exp(y), x), real(2), real(), note="results apart")
     yield Row(_call(lambda x: [s.ADD_ANY and a.add(x, x), s.full((2,), np.float32(1))], (3,)), lambda x: (x + x, np.ones(2)), real(3), dtypes=FLOAT, linear=((0,),), smooth=False, note="linear")
+
+    # control flow
+    pair = [(2,), (2,)]
+    yield Row(_cond(lambda x, y: [a.mul(x, e.sin(y)), y], lambda x, y: [a.sub(x, y), e.exp(x)], shapes=pair), lambda n, x, y: (x - y, np.exp(x)) if n else (x * np.sin(y), y), index(high=1), real(2), real(2))
+    yield Row(_cond(*[lambda x, k=k: [a.mul(x, float(k))] for k in range(3)], shapes=[(3,)]), lambda n, x: n * x, index(high=2), real(3), linear=((1,),), note="linear")
+    yield Row(_cond(lambda x, y: [a.mul(x, y), x], lambda x, y: [s.full((2,), x.dtype.type(1)), y], shapes=pair), lambda n, x, y: (np.ones(2), y) if n else (x * y, x), index(high=1), real(2), real(2), note="one branch moves")
+    yield Row(
+        _while(lambda end, i, x: [a.lt(i, end)], lambda w, i, x: [a.add(i, np.int32(1)), a.mul(e.sin(x), w)], ["i"], [(2,)], ["i", (2,)]),
+        lambda end, w, i, x: looped(lambda w, i, x: (i + 1, np.sin(x) * w), 1, 2, max(end - i, 0))(w, i, x),
+        index(low=1, high=4), real(2), index(high=1), real(2), smooth=False, note="forward mode only",
+    )
+    yield Row(
+        _scan(lambda w, c, x: [a.add(a.mul(e.sin(c), w), x), a.mul(c, x)], [(2,)], [(2,)], [(2,)], 3),
+        looped(lambda w, c, x: (np.sin(c) * w + x, c * x), 1, 1, 3), real(2), real(2), real(3, 2),
+    )
+    yield Row(
+        _scan(lambda n, c, x: [a.add(n, np.int32(1)), a.mul(e.sin(c), x), a.mul(n, n), e.exp(c)], [], ["i", ()], [()], 5, True, 2),
+        looped(lambda n, c, x: (n + 1, np.sin(c) * x, n * n, np.exp(c)), 0, 2, 5, True), index(high=3), real(), real(5), note="reverse, unrolled, with a counter",
+    )
+    yield Row(
+        _scan(lambda k, c, x: [a.add(a.mul(c, 0.5), k), a.sub(x, c)], [(2,)], [(2,)], [(2,)], 3),
+        looped(lambda k, c, x: (c * 0.5 + k, x - c), 1, 1, 3), real(2), real(2), real(3, 2), linear=((0, 1, 2), (1, 2), (0, 1)), note="linear",
+    )
+    yield Row(
+        _scan(lambda w, c, x, f: [a.add(a.mul(c, w), a.mul(x, f)), c], [(2,)], [(2,)], [(2,), (2,)], 3, True),
+        looped(lambda w, c, x, f: (c * w + x * f, c), 1, 1, 3, True), real(2), real(2), real(3, 2), real(3, 2), linear=((1, 2), (1, 3), (1,)), note="linear beside known",
+    )
+    yield Row(
+        _scan(lambda n, c, x: [a.add(n, np.int32(1)), a.add(c, a.mul(x, e.convert_element_type(n, x.dtype))), c], [], ["i", ()], [()], 4),
+        looped(lambda n, c, x: (n + 1, c + x * n, c), 0, 2, 4), index(high=3), real(), real(4), linear=((1, 2),), note="linear beside a counter",
+    )
 
 
 def _slicer(*bounds: tuple[int, ...]) -> Callable[[Any], Any]:

@@ -1,0 +1,258 @@
+"""Every way to miss a cache, with the reason and the fix that it has to report."""
+
+import dataclasses
+import functools
+import logging
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import xlascope as xs
+import xlascope.numpy as jnp
+from xlascope import records
+from xlascope.settings import setting
+
+
+class Case(NamedTuple):
+    """Two calls of a jitted function, of which the second cannot use what the first made."""
+
+    name: str
+    jitted: Callable[[], Any]
+    first: Callable[[Any], Any]
+    second: Callable[[Any], Any]
+    reason: str
+    fix: str
+
+
+class Plain:
+    """A static value that compares by identity."""
+
+    def __repr__(self) -> str:
+        return "Plain()"
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    size: int
+
+
+Point = namedtuple("Point", "x y")
+Other = namedtuple("Other", "x y")
+
+
+def identity(x):
+    return x
+
+
+def scaled(x, n=1):
+    return x
+
+
+def both(x, y=None):
+    return x
+
+
+def of(function, **options):
+    """Makes a jitted function that nobody has called yet."""
+    return functools.partial(_fresh, function, options)
+
+
+def _fresh(function, options):
+    """A jitted function that nobody has called yet, with the same parameters."""
+    made = functools.wraps(function)(lambda *args, **kwargs: function(*args, **kwargs))
+    return xs.jit(made, **options)
+
+
+THREE = np.arange(3, dtype=np.float32)
+
+CASES = [
+    Case("shape", of(identity), lambda f: f(jnp.zeros(3)), lambda f: f(jnp.zeros(4)), "x: f32[3] → f32[4]", "Pad"),
+    Case(
+        "rank", of(identity), lambda f: f(jnp.zeros(3)), lambda f: f(jnp.zeros((1, 3))), "x: f32[3] → f32[1,3]", "axes"
+    ),
+    Case("dtype", of(identity), lambda f: f(jnp.zeros(3)), lambda f: f(jnp.zeros(3, int)), "f32[3] → i32[3]", "dtype"),
+    Case("weak", of(identity), lambda f: f(1.0), lambda f: f(jnp.float32(1)), "x: f32[] (weak) → f32[]", "jnp.asarray"),
+    Case("number", of(identity), lambda f: f(1.0), lambda f: f(1), "x: f32[] (weak) → i32[] (weak)", "dtype"),
+    Case("truth", of(identity), lambda f: f(1), lambda f: f(True), "x: i32[] (weak) → bool[]", "dtype"),
+    Case(
+        "leaf",
+        of(identity),
+        lambda f: f({"w": 1.0}),
+        lambda f: f({"w": jnp.zeros(2)}),
+        "x['w']: f32[] (weak) → f32[2]",
+        "axes",
+    ),
+    Case(
+        "two leaves",
+        of(both),
+        lambda f: f(1.0, 1.0),
+        lambda f: f(1, 1),
+        "x: f32[] (weak) → i32[] (weak); y: f32",
+        "dtype",
+    ),
+    Case("key", of(identity), lambda f: f({"a": 1.0}), lambda f: f({"b": 1.0}), "x: {'a': *} → {'b': *}", "containers"),
+    Case(
+        "more keys",
+        of(identity),
+        lambda f: f({"a": 1.0}),
+        lambda f: f({"a": 1.0, "b": 1.0}),
+        "{'a': *, 'b': *}",
+        "containers",
+    ),
+    Case("container", of(identity), lambda f: f([1.0]), lambda f: f((1.0,)), "x: [*] → (*,)", "containers"),
+    Case(
+        "named tuple", of(identity), lambda f: f(Point(1.0, 2.0)), lambda f: f(Other(1.0, 2.0)), "Point", "containers"
+    ),
+    Case("None", of(both), lambda f: f(1.0, 2.0), lambda f: f(1.0, None), "y: * → None", "containers"),
+    Case("left out", of(both), lambda f: f(1.0, 2.0), lambda f: f(1.0), "y is gone", "same way"),
+    Case("by name", of(both), lambda f: f(1.0, 2.0), lambda f: f(1.0, y=2.0), "by name", "same way"),
+    Case(
+        "static",
+        of(scaled, static_argnums=1),
+        lambda f: f(1.0, 2),
+        lambda f: f(1.0, 3),
+        "the static argument n: 2 → 3",
+        "program of its own",
+    ),
+    Case(
+        "static by name",
+        of(scaled, static_argnames="n"),
+        lambda f: f(1.0, n="a"),
+        lambda f: f(1.0, n="b"),
+        "the static argument n: 'a' → 'b'",
+        "program of its own",
+    ),
+    Case(
+        "static left out",
+        of(scaled, static_argnames="n"),
+        lambda f: f(1.0),
+        lambda f: f(1.0, n=3),
+        "n: (not given) → 3",
+        "program of its own",
+    ),
+    Case(
+        "static identity",
+        of(scaled, static_argnums=1),
+        lambda f: f(1.0, Plain()),
+        lambda f: f(1.0, Plain()),
+        "n: Plain() → Plain()",
+        "define __eq__ and __hash__",
+    ),
+    Case(
+        "static lambda",
+        of(scaled, static_argnums=1),
+        lambda f: f(1.0, lambda: 1),
+        lambda f: f(1.0, lambda: 1),
+        "n: <function",
+        "same function object",
+    ),
+    Case(
+        "static dataclass",
+        of(scaled, static_argnums=1),
+        lambda f: f(1.0, Frozen(1)),
+        lambda f: f(1.0, Frozen(2)),
+        "Frozen(size=1) → Frozen(size=2)",
+        "program of its own",
+    ),
+    Case(
+        "setting",
+        of(identity),
+        lambda f: f(THREE),
+        lambda f: _with_x64(f),
+        "a setting changed",
+        "before the first call",
+    ),
+]
+
+
+def _with_x64(f):
+    with xs.enable_x64():
+        return f(THREE)
+
+
+def traced(run: Callable[[], Any], kind: type = records.Traced) -> list[Any]:
+    """The records of that kind that a piece of a program makes."""
+    seen: list[Any] = []
+    with records.watch(seen.append):
+        run()
+    return [
+        each for each in seen if isinstance(each, kind) and each.function in ("identity", "both", "scaled", "<lambda>")
+    ]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_a_retrace_names_what_differs_and_the_fix(case):
+    function = case.jitted()
+    case.first(function)
+    (record,) = traced(lambda: case.second(function))
+    assert case.reason in record.reason
+    assert case.fix in record.fix
+    assert record.call_site is not None and record.call_site.file == __file__
+    assert record.seconds > 0
+
+
+def test_a_first_call_is_told_as_such_and_needs_no_fix():
+    (record,) = traced(lambda: xs.jit(lambda x: x)(1.0))
+    assert (record.reason, record.fix) == ("first call", "")
+
+
+def test_the_nearest_earlier_call_is_compared_with():
+    function = of(identity)()
+    for x in (1.0, jnp.zeros(3), jnp.zeros((2, 2), int)):
+        function(x)
+    (record,) = traced(lambda: function(jnp.zeros(5)))
+    assert record.reason == "x: f32[3] → f32[5]"
+
+
+def test_a_function_made_again_in_a_loop_is_recognized():
+    def calls():
+        for i in range(3):
+            xs.jit(lambda x: x + i)(1.0)  # noqa: B023  (what users write, and what is wrong with it)
+
+    found = traced(calls)
+    assert [r.reason.split(":")[0] for r in found[1:]] == ["<lambda> is a new function object"] * 2
+    assert "the 3rd made from the code at" in found[2].reason
+    assert "outside of the loop" in found[2].fix
+
+
+def test_a_partial_made_again_is_recognized():
+    found = traced(lambda: [xs.jit(functools.partial(scaled, n=2))(1.0) for _ in range(2)])
+    assert "new function object" in found[-1].reason
+
+
+KINDS = [
+    ("NumPy", lambda: jnp.zeros(3), lambda: np.zeros(3, "float32"), "x: an array → a NumPy array"),
+    ("NumPy scalar", lambda: jnp.zeros(()), lambda: np.float32(0), "x: an array → a NumPy scalar"),
+    (
+        "committed",
+        lambda: jnp.zeros(3),
+        lambda: xs.device_put(jnp.zeros(3), xs.devices()[0]),
+        "x: an array → an array committed to",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "first", "second", "reason"), KINDS, ids=[kind[0] for kind in KINDS])
+def test_a_miss_of_the_call_cache_without_a_trace_has_its_reason(name, first, second, reason):
+    function = of(identity)()
+    function(first())
+    missed = traced(lambda: function(second()), records.Missed)
+    assert len(missed) == 1 and reason in missed[0].reason
+    assert missed[0].call_site.file == __file__
+    assert not traced(lambda: function(second()), records.Missed), "the second call of a kind is known"
+
+
+def test_explanations_are_logged_when_asked_for(caplog):
+    function = of(identity)()
+    with caplog.at_level(logging.WARNING, "xlascope.jit"):
+        function(jnp.zeros(2))
+        assert not caplog.records
+        with setting("explain_cache_misses", True):
+            function(jnp.zeros(3))
+    (record,) = caplog.records
+    message = record.getMessage()
+    assert "identity was traced at" in message and "x: f32[2] → f32[3]" in message and "Pad" in message
+    assert __file__ in message

@@ -1,0 +1,165 @@
+"""f.trace, f.lower, compile: each stage says what it knows, and the last one runs."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import xlascope as xs
+import xlascope.numpy as jnp
+
+
+@pytest.fixture(name="step")
+def make_step():
+    def step(params, x, scale=2.0):
+        return {"w": params["w"] * scale + x, "n": x.sum()}
+
+    return xs.jit(step, donate_argnums=0)
+
+
+@pytest.fixture(name="params")
+def make_params():
+    return {"w": jnp.ones(3)}
+
+
+def test_traced_knows_the_program_and_the_types(step, params):
+    traced = step.trace(params, np.zeros(3, "float32"))
+    assert traced.fun_name == "step"
+    assert "mul" in str(traced.jaxpr)
+    assert traced.out_info["n"] == xs.ShapeDtypeStruct((), "float32")
+    assert traced.out_avals["w"].str_short() == "f32[3]"
+    (first, second), named = traced.args_info
+    assert first["w"].donated and not second.donated and named == {}
+    assert second.shape == (3,) and second.dtype == np.float32
+    assert traced.in_tree == xs.tree_structure(((({"w": 0}), 0), {}))
+    assert traced.donate_argnums == (0,)
+
+
+def test_shapes_and_dtypes_are_enough_to_trace_lower_and_compile(step):
+    struct = xs.ShapeDtypeStruct((4,), "float32")
+    compiled = step.lower({"w": struct}, struct).compile()
+    out = compiled({"w": jnp.arange(4.0)}, jnp.ones(4))
+    np.testing.assert_allclose(out["w"], np.arange(4.0) * 2 + 1)
+    assert step.eval_shape({"w": struct}, struct)["w"] == struct
+
+
+def test_lowered_is_readable_in_both_dialects_and_has_costs(step, params):
+    lowered = step.lower(params, jnp.ones(3))
+    assert "stablehlo.multiply" in lowered.as_text()
+    assert "e0/mul" in lowered.as_text(debug_info=True)
+    assert lowered.as_text("hlo").startswith("HloModule")
+    assert lowered.cost_analysis()["flops"] > 0
+    assert "func.func" in str(lowered.compiler_ir())
+    with pytest.raises(ValueError, match="stablehlo and hlo"):
+        lowered.as_text("mhlo")
+
+
+def test_compiled_runs_and_knows_its_memory(step, params):
+    compiled = step.lower(params, jnp.ones(3)).compile()
+    assert compiled.as_text().startswith("HloModule")
+    assert compiled.cost_analysis()["bytes accessed"] > 0
+    memory = compiled.memory_analysis()
+    assert memory.argument_size_in_bytes >= 24 and memory.output_size_in_bytes >= 16
+    out = compiled(params, jnp.ones(3))
+    np.testing.assert_allclose(out["w"], [3.0, 3.0, 3.0])
+    assert params["w"].is_deleted(), "a donated argument is gone"
+    assert compiled.input_shardings[0][1] == compiled.output_shardings["n"]
+    assert compiled.runtime_executable().hlo_modules()
+
+
+def test_static_arguments_are_left_out_of_a_compiled_call():
+    power = xs.jit(lambda x, n: x**n, static_argnums=1)
+    compiled = power.lower(jnp.ones(3), 3).compile()
+    np.testing.assert_allclose(compiled(jnp.full(3, 2.0)), [8.0] * 3)
+    with pytest.raises(TypeError, match="another structure"):
+        compiled(jnp.ones(3), 3)
+
+
+MISUSES = [
+    ("shape", lambda c: c({"w": jnp.ones(4)}, jnp.ones(4)), r"params\['w'\] is f32\[4\], compiled for f32\[3\]"),
+    ("dtype", lambda c: c({"w": jnp.ones(3, int)}, jnp.ones(3)), r"i32\[3\], compiled for f32\[3\]"),
+    ("structure", lambda c: c({"v": jnp.ones(3)}, jnp.ones(3)), r"args\[0\]: \{'w': \*\} → \{'v': \*\}"),
+    ("missing", lambda c: c({"w": jnp.ones(3)}), r"args\[1\] is gone"),
+    ("transformed", lambda c: xs.vmap(lambda x: c({"w": x}, x))(jnp.ones((2, 3))), "cannot be transformed"),
+    ("no array", lambda c: c({"w": "text"}, jnp.ones(3)), "'text'"),
+]
+
+
+@pytest.mark.parametrize(("name", "call", "words"), MISUSES, ids=[row[0] for row in MISUSES])
+def test_a_compiled_call_refuses_what_it_was_not_compiled_for(step, params, name, call, words):
+    compiled = step.lower(params, jnp.ones(3)).compile()
+    with pytest.raises(TypeError, match=words) as caught:
+        call(compiled)
+    if name != "no array":
+        assert __file__ in str(caught.value)
+
+
+def test_compiler_options_reach_the_compiler():
+    double = xs.jit(lambda x: x * 2)
+    lowered = double.lower(1.0)
+    assert float(lowered.compile({"xla_cpu_enable_fast_math": True})(3.0)) == 6.0
+    with pytest.raises(Exception, match="No such compile option: 'xla_nothing'"):
+        lowered.compile({"xla_nothing": 1})
+    with pytest.raises(Exception, match="No such compile option"):
+        xs.jit(lambda x: x, compiler_options={"xla_nothing": 1})(1.0)
+    assert float(xs.jit(lambda x: x * 2, compiler_options={"xla_cpu_enable_fast_math": True})(3.0)) == 6.0
+
+
+def test_staging_and_calling_share_one_trace(step):
+    traces = []
+    counted = xs.jit(lambda x: (traces.append(1), x * 2)[1])
+    counted.trace(jnp.ones(3))
+    counted.lower(jnp.ones(3))
+    counted(jnp.ones(3))
+    assert len(traces) == 1
+    counted.clear_cache()
+    counted(jnp.ones(3))
+    assert len(traces) == 2
+
+
+def test_jit_takes_methods_callables_and_partials():
+    class Counter:
+        def __init__(self):
+            self.start = 2.0
+
+        def step(self, x):
+            return x + self.start
+
+    class Doubler:
+        def __call__(self, x):
+            return x * 2
+
+    assert float(xs.jit(Counter().step)(1.0)) == 3.0
+    assert float(xs.jit(Doubler())(4.0)) == 8.0
+    assert float(xs.jit(functools.partial(lambda n, x: x * n, 3))(2.0)) == 6.0
+
+
+def test_static_and_donated_arguments_may_be_named_either_way():
+    by_name = xs.jit(lambda x, n: x * n, static_argnames="n")
+    assert float(by_name(2.0, 3)) == 6.0 and float(by_name(2.0, n=3)) == 6.0
+    donating = xs.jit(lambda x: x + 1, donate_argnames="x")
+    array = jnp.ones(3)
+    donating(array)
+    assert array.is_deleted()
+
+
+def test_a_static_or_donated_argument_that_does_not_exist_is_an_error():
+    with pytest.raises(ValueError, match="static_argnums names argument 3"):
+        xs.jit(lambda x: x, static_argnums=3)
+    with pytest.raises(ValueError, match="static_argnames names 'size'"):
+        xs.jit(lambda x: x, static_argnames="size")
+    with pytest.raises(ValueError, match="donate_argnames names 'y'"):
+        xs.jit(lambda x: x, donate_argnames="y")
+
+
+def test_inlined_calls_leave_no_equation():
+    inner = xs.jit(lambda x: x * 2, inline=True)
+    outer = xs.make_jaxpr(lambda x: inner(x) + 1)(1.0)
+    assert [e.primitive.name for e in outer.eqns] == ["mul", "add"]
+    assert [e.primitive.name for e in xs.make_jaxpr(lambda x: xs.jit(lambda y: y * 2)(x))(1.0).eqns] == ["jit"]
+
+
+def test_unused_arguments_are_dropped_unless_kept():
+    ignoring = lambda x, y: x  # noqa: E731
+    assert "%arg1" not in xs.jit(ignoring).lower(1.0, 2.0).as_text()
+    assert "%arg1" in xs.jit(ignoring, keep_unused=True).lower(1.0, 2.0).as_text()
