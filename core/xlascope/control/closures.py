@@ -87,14 +87,21 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     9.0 10.0
     """
 
+    def pair(found: Any) -> Any:
+        if not isinstance(found, (tuple, list)) or len(found) != 2 or not callable(found[1]):
+            raise TypeError(
+                f"{name_of(fun)}, a custom_gradient function, has to return its result and the function that takes the "
+                f"result's cotangent to the arguments' cotangents{where_text(user_line())}"
+            )
+        return found
+
     @custom_vjp
     @functools.wraps(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
-        result, _ = fun(*args, **kwargs)
-        return result
+        return pair(fun(*args, **kwargs))[0]
 
     def forward(*args: Any) -> tuple[Any, _Pullback]:
-        result, pullback = fun(*args)
+        result, pullback = pair(fun(*args))
         leaves, out = tree.flatten(result)
         kept: list[Any] = []
 

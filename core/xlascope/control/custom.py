@@ -91,7 +91,10 @@ def arguments_of(
     except (TypeError, ValueError):
         signature = None
     if signature is not None:
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name_of(function)}{signature}: {error}{where_text(user_line())}") from None
         bound.apply_defaults()
         if bound.kwargs:
             raise TypeError(
@@ -99,11 +102,10 @@ def arguments_of(
                 f"{', '.join(bound.kwargs)} cannot be given by name{where_text(user_line())}"
             )
         args = bound.args
-        names = list(signature.parameters)
-        fixed = sorted({*fixed, *(names.index(n) for n in fixed_names)})
+        fixed = sorted({*fixed, *_places(function, list(signature.parameters), fixed_names)})
     elif kwargs:
         raise TypeError(f"{name_of(function)} takes arguments by position{where_text(user_line())}")
-    numbers = tuple(i % len(args) for i in fixed if -len(args) <= i < len(args))
+    numbers = places_of(fixed, len(args), f"nondiff_argnums of {name_of(function)}")
     moving = tuple(x for i, x in enumerate(args) if i not in numbers)
     operands, structure = tree.flatten(moving)
     for (path, _), x in zip(tree.leaves_with_path(moving), operands, strict=True):
@@ -112,6 +114,38 @@ def arguments_of(
         except TypeError:
             raise not_an_array(x, f"argument {tree.keystr(path)} of {name_of(function)}") from None
     return Arguments(operands, structure, args, numbers)
+
+
+def _places(function: Callable[..., Any], parameters: list[str], names: Sequence[str]) -> list[int]:
+    missing = [name for name in names if name not in parameters]
+    if missing:
+        raise ValueError(
+            f"nondiff_argnames of {name_of(function)} holds {', '.join(missing)}; its parameters are "
+            f"{', '.join(parameters)}{where_text(user_line())}"
+        )
+    return [parameters.index(name) for name in names]
+
+
+def places_of(numbers: Sequence[int], count: int, what: str) -> tuple[int, ...]:
+    """Argument numbers counted from the front; ValueError for one that is out of range."""
+    for number in numbers:
+        if not -count <= number < count:
+            raise ValueError(f"{what} holds {number}, but {count} arguments were given{where_text(user_line())}")
+    return tuple(number % count for number in numbers)
+
+
+def check_results_of_rule(name: str, function: str, results: Sequence[Any], avals: Sequence[ShapedArray]) -> None:
+    """Raise TypeError unless what a rule returned has the types that the function's results have."""
+    found = [aval_of(y) for y in results]
+    if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in avals]:
+        raise TypeError(
+            f"{name} has to return results of the types that {function} returns, {_types(avals)}; it returned "
+            f"{_types(found)}{where_text(user_line())}"
+        )
+
+
+def _types(avals: Sequence[ShapedArray]) -> str:
+    return f"({', '.join(a.str_short() for a in avals)})"
 
 
 def tangent_aval(aval: ShapedArray) -> ShapedArray:

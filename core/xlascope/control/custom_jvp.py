@@ -24,6 +24,7 @@ from .custom import (
     SymbolicZero,
     arguments_of,
     batched_in_front,
+    check_results_of_rule,
     closed_over_error,
     is_zero,
     shown,
@@ -101,7 +102,11 @@ class CustomJVPCall(Operation, name="custom_jvp_call", by_identity=True):
         count = self.num_consts
         if any(t is not ZERO for t in tangents[:count]):
             raise closed_over_error(self.title)
-        return self.rule(primals[count:], tangents[count:])
+        results, moved = self.rule(primals[count:], tangents[count:])
+        if self.jaxpr is not None:
+            name = f"the jvp rule {self.rule_title} of {self.title}"
+            check_results_of_rule(name, self.title, results, self.jaxpr.out_avals)
+        return results, moved
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         assert self.jaxpr is not None
@@ -181,6 +186,11 @@ class custom_jvp:  # noqa: N801  (a decorator)
 
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
             result = self(*primals)
+            if len(jvps) != len(primals):
+                raise ValueError(
+                    f"defjvps of {name_of(self.fun)} got {len(jvps)} rules for {len(primals)} arguments{_here()}: "
+                    "there has to be one for each argument, or None"
+                )
             parts = [
                 part(t, result, *primals)
                 for part, t in zip(jvps, tangents, strict=True)

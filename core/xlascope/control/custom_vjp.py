@@ -14,6 +14,7 @@ from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..operations.elementwise import convert_element_type
 from ..operations.families import is_linear
 from ..operations.shapes import moveaxis, reduce_sum
 from ..trace.bind import bind
@@ -27,6 +28,7 @@ from .custom import (
     Arguments,
     arguments_of,
     batched_in_front,
+    check_results_of_rule,
     closed_over_error,
     in_front,
     is_zero,
@@ -121,6 +123,9 @@ class CustomVJPCall(Operation, name="custom_vjp_call", by_identity=True):
         operands, moves = primals[count:], tangents[count:]
         moving = tuple(t is not ZERO for t in moves)
         results, residuals, backward = self.rule(operands, moving)
+        if self.jaxpr is not None:
+            name = f"the forward rule {self.rule_titles[0]} of {self.title}"
+            check_results_of_rule(name, self.title, results, self.jaxpr.out_avals)
         avals = tuple(aval_of(y) for y in results)
         linear = CustomLin(backward, len(residuals), moving, avals, self.title)
         types = linear.abstract_eval(())
@@ -397,12 +402,12 @@ def _checked(name: str, cotangent: Any, aval: ShapedArray) -> Any:
     if is_zero(cotangent) or not is_differentiable(aval.dtype):
         return ZERO
     found = aval_of(cotangent)
-    if found.shape != aval.shape or (found.dtype != aval.dtype and not found.weak_type):
+    if found.shape != aval.shape or (found.dtype.kind == "c" and aval.dtype.kind != "c"):
         raise ValueError(
             f"{name} has to return cotangents of the arguments' types: for one of type {aval.str_short()} it returned "
             f"{found.str_short()}{_here()}"
         )
-    return np.asarray(cotangent, aval.dtype)[()] if not hasattr(cotangent, "aval") else cotangent
+    return convert_element_type(cotangent, aval.dtype)
 
 
 def _here() -> str:

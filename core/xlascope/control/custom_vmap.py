@@ -107,6 +107,14 @@ class CustomVmapCall(Operation, name="custom_vmap_call", by_identity=True):
         mapped = [a is not NOT_MAPPED for a in axes[count:]]
         front = [moveaxis(x, a, 0) if m else x for x, a, m in zip(operands[count:], axes[count:], mapped, strict=True)]
         results, out_mapped = self.rule(size, mapped, front)
+        assert self.jaxpr is not None
+        for y, m, aval in zip(results, out_mapped, self.jaxpr.out_avals, strict=True):
+            wanted = (size, *aval.shape) if m else aval.shape
+            if aval_of(y).shape != wanted:
+                raise ValueError(
+                    f"the batching rule {self.rule_title} of {self.title} has to return results for {size} examples, "
+                    f"of shape {wanted}; it returned {aval_of(y).shape}{where_text(user_line())}"
+                )
         return results, [0 if m else NOT_MAPPED for m in out_mapped]
 
 
@@ -218,11 +226,17 @@ def _results_of_rule(function: custom_vmap, pair: Any, structure: Any) -> tuple[
         raise TypeError(f"{name} has to return a pair (results, which are batched){where_text(user_line())}")
     results, out = tree.flatten(pair[0])
     if out != structure:
-        raise TypeError(
+        raise ValueError(
             f"{name} has to return results in the structure of the function's, {structure}; it returned {out}"
             + where_text(user_line())
         )
-    marks = tree.leaves(tree.broadcast(pair[1], structure.unflatten(range(len(results)))))
+    try:
+        marks = tree.leaves(tree.broadcast(pair[1], structure.unflatten(range(len(results)))))
+    except ValueError:
+        raise ValueError(
+            f"{name} has to say which results are batched in their structure, {structure}; it returned "
+            f"{tree.structure(pair[1])}{where_text(user_line())}"
+        ) from None
     return results, [bool(m) for m in marks]
 
 

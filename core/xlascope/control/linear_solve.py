@@ -154,19 +154,24 @@ def custom_linear_solve(
         vecmat, vecmat_consts = opened, product.consts
     else:
         linear = (*(False,) * count, *(True,) * len(avals))
-        vecmat, _ = transpose_program(opened, linear, (True,) * len(avals), (True,) * len(avals))
+        try:
+            vecmat, _ = transpose_program(opened, linear, (True,) * len(avals), (True,) * len(avals))
+        except (TypeError, NotImplementedError) as error:
+            raise TypeError(
+                f"matvec ({name_of(matvec)}) of custom_linear_solve has to be linear{where_text(user_line())}: {error}"
+            ) from error
         vecmat_consts = product.consts
 
     def of(program: ClosedJaxpr) -> Callable[[Any], Any]:
         return lambda x: structure.unflatten(evaluate(program, *product.consts, *tree.leaves(x)))
 
     solver, solver_out = _staged(lambda x: solve(of(opened), x), structure, avals, name_of(solve))
-    _check("solve", solve, structure, solver_out.children()[0] if has_aux else solver_out, avals, solver.out_avals)
+    _check("solve", solve, structure, _own(solver_out, has_aux, "solve"), avals, solver.out_avals)
     transposed = None
     if transpose_solve is not None:
         transposing = transpose_solve
         transposed, found = _staged(lambda x: transposing(of(vecmat), x), structure, avals, name_of(transposing))
-        own = found.children()[0] if has_aux else found
+        own = _own(found, has_aux, "transpose_solve")
         _check("transpose_solve", transposing, structure, own, avals, transposed.out_avals)
     consts = Parts(product.consts, vecmat_consts, solver.consts, [] if transposed is None else transposed.consts)
     jaxprs = Parts(
@@ -186,6 +191,23 @@ def _staged(function: Callable[[Any], Any], structure: Any, avals: Sequence[Shap
         return check_results(name or name_of(function), results, out)
 
     return stage(flat, avals, name or name_of(function)), kept[0]
+
+
+def _own(structure: Any, has_aux: bool, what: str) -> Any:
+    """The structure of the solution in what a solver returned."""
+    if not has_aux:
+        return structure
+    return solution_structure(structure, f"{what} of custom_linear_solve")
+
+
+def solution_structure(structure: Any, what: str) -> Any:
+    """The structure of x in a pair (x, aux); raises ValueError for anything else."""
+    node = structure.node_data()
+    if node is None or node[0] is not tuple or len(structure.children()) != 2:
+        raise ValueError(
+            f"{what} has to return a pair (x, aux) with has_aux=True, it returned {structure}{where_text(user_line())}"
+        )
+    return structure.children()[0]
 
 
 def _check(

@@ -9,7 +9,6 @@ from typing import Any
 from .. import tree
 from ..ir.avals import ShapedArray
 from ..operations import arithmetic, shapes
-from ..operations.elementwise import convert_element_type
 from ..runtime.boot import disable_jit
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
@@ -219,9 +218,7 @@ def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:
             "astype, or use a Python number"
         )
     strong = a if b.weak_type else b
-    return convert_element_type(lower, strong.dtype, strong.weak_type), convert_element_type(
-        upper, strong.dtype, strong.weak_type
-    )
+    return as_type(lower, strong), as_type(upper, strong)
 
 
 def _here() -> str:

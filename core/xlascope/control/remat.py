@@ -18,8 +18,9 @@ from ..trace.state import STATE
 from ..transforms.dce import dce_program, needed_equations
 from ..transforms.differentiate import linearize_program
 from ..transforms.evaluate import evaluate
-from .bodies import name_of, operand_aval
+from .bodies import body_of, name_of, operand_aval
 from .call import Call, Calling, without_constants
+from .custom import places_of
 from .jit import check_results
 from .policies import Policy, saves
 
@@ -208,6 +209,12 @@ def checkpoint(
     >>> print(xs.grad(f)(1.0))
     0.36003947
     """
+    if policy is not None and not callable(policy):
+        raise TypeError(
+            f"checkpoint: policy has to be a function, such as those in checkpoint_policies, not {policy!r}"
+        )
+    if fun is not None and not callable(fun):
+        raise TypeError(f"checkpoint takes a function, not {fun!r}")
     if fun is None:
         return functools.partial(
             checkpoint,
@@ -223,9 +230,14 @@ def checkpoint(
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        static = {i % len(args) for i in numbers if -len(args) <= i < len(args)}
+        static = set(places_of(numbers, len(args), f"static_argnums of the checkpointed {name_of(fun)}"))
         given = tuple(x for i, x in enumerate(args) if i not in static)
         named = {k: v for k, v in kwargs.items() if k not in names}
+        if not static and not kwargs:  # a body that is called again is traced once
+            operands, structure = tree.flatten(given)
+            body = body_of(fun, structure, [_type_of_argument(fun, x) for x in operands])
+            operation = Remat(body.opened, False, policy, bool(prevent_cse))
+            return body.structure.unflatten(bind(operation, *body.consts, *operands))
         operands, structure = tree.flatten((given, named))
         kept: list[Any] = []
 
@@ -237,12 +249,15 @@ def checkpoint(
             kept.append(out)
             return check_results(name_of(fun), results, out)
 
-        avals = [operand_aval(f"an argument of the checkpointed {name_of(fun)}", x) for x in operands]
-        program = stage(flat, avals, name_of(fun))
+        program = stage(flat, [_type_of_argument(fun, x) for x in operands], name_of(fun))
         operation = Remat(without_constants(program), False, policy, bool(prevent_cse))
         return kept[0].unflatten(bind(operation, *program.consts, *operands))
 
     return checkpointed
+
+
+def _type_of_argument(fun: Callable[..., Any], x: Any) -> ShapedArray:
+    return operand_aval(f"an argument of the checkpointed {name_of(fun)}", x)
 
 
 remat = checkpoint

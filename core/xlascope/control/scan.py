@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..ir.avals import ShapedArray, shaped
-from ..ir.jaxpr import ClosedJaxpr, Jaxpr
+from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..operations.families import is_linear, type_of
-from ..operations.shapes import ADD_ANY, mapped_in_front, moveaxis, zeros_of
-from ..trace.bind import bind, bind1
-from ..trace.jaxpr_trace import stage
+from ..operations.shapes import mapped_in_front, moveaxis, zeros_of
+from ..trace.bind import bind
 from ..transforms.batch import batch_program, batch_size
 from ..transforms.dce import (
     dce_program,
     dependence,
     fixed_point,
-    needed_equations,
     restricted_program,
-    spread_dependence,
 )
-from ..transforms.differentiate import SplitProgram, instantiated, jvp_program, linearize_program
+from ..transforms.differentiate import instantiated, jvp_program, linearize_program
 from ..transforms.evaluate import evaluate
 from ..transforms.taylor import in_groups, marked, separated, taylor_program
 from ..transforms.taylor import joined as taylor_terms
-from ..transforms.transpose import transpose_program
 from .bodies import permuted, stacked
+from .scan_parts import backward_body, chosen, halves_of, interleaved, with_carry_stacked
 
 Marks = tuple[bool, ...]
 
@@ -77,7 +74,7 @@ class Scan(Operation, name="scan"):
         carry = fixed_point(lambda marks: dependence(self.jaxpr, (*consts, *marks, *xs))[:count], tuple(carry))
         return [*carry, *dependence(self.jaxpr, (*consts, *carry, *xs))[count:]]
 
-    def dce_rule(self, used: Marks) -> tuple[Operation, Marks, Marks]:
+    def dce_rule(self, used: Marks) -> tuple[Scan, Marks, Marks]:
         """The scan of what the used results need; a part of the carry that another part needs is kept."""
         count, first = self.num_carry, self.num_consts
         ys = used[count:]
@@ -179,12 +176,12 @@ class Scan(Operation, name="scan"):
         program, out_moving = jvp_program(self.jaxpr, moving, forced)
         n, c, m = len(consts), len(init), len(primals)
         tangent = {i: m + k for k, i in enumerate(i for i, go in enumerate(moving) if go)}
-        order = _interleaved(range(n), range(n, n + c), range(n + c, m), tangent)
+        order = interleaved(range(n), range(n, n + c), range(n + c, m), tangent)
         r = len(out_moving)
         out_tangent = {i: r + k for k, i in enumerate(i for i, go in enumerate(out_moving) if go)}
-        out_order = _interleaved((), range(c), range(c, r), out_tangent)
+        out_order = interleaved((), range(c), range(c, r), out_tangent)
         body = permuted(program, order, out_order)
-        init_t = _chosen(instantiated(init_t, self.jaxpr.in_avals[n : n + c], carry), carry)
+        init_t = chosen(instantiated(init_t, self.jaxpr.in_avals[n : n + c], carry), carry)
         known_t, slices_t = [t for t in const_t if t is not ZERO], [t for t in xs_t if t is not ZERO]
         scan = self.of(body, n + len(known_t), c + len(init_t))
         results = bind(scan, *consts, *known_t, *init, *init_t, *xs, *slices_t)
@@ -220,7 +217,7 @@ class Scan(Operation, name="scan"):
         )
         moving = (*(t is not ZERO for t in const_t), *carry, *(t is not ZERO for t in xs_t))
         forced = (*carry, *(False,) * (len(self.jaxpr.out_avals) - len(carry)))
-        halves = _halves_of(self, moving, forced)
+        halves = halves_of(self.jaxpr, self.num_consts, self.num_carry, moving, forced)
         consts, _, _ = self.split(primals)
         results = bind(self.of(halves.forward, self.num_consts, self.num_carry), *primals)
         count = len(halves.out_moving)
@@ -231,7 +228,7 @@ class Scan(Operation, name="scan"):
         whole = [primals[i] for i in halves.whole]
         sliced = [primals[i] for i in halves.sliced]
         init_avals = self.jaxpr.in_avals[self.num_consts : self.num_consts + self.num_carry]
-        init_t = _chosen(instantiated(init_t, init_avals, carry), carry)
+        init_t = chosen(instantiated(init_t, init_avals, carry), carry)
         const_t, xs_t = [t for t in const_t if t is not ZERO], [t for t in xs_t if t is not ZERO]
         linear = self.of(halves.linear, len(invariant) + len(whole) + len(const_t), len(init_t))
         stacks = [results[i] for i in halves.stacked]
@@ -239,6 +236,11 @@ class Scan(Operation, name="scan"):
         return results[:count], [next(moved) if m else ZERO for m in out_moving]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        smaller, kept, given = self.dce_rule(tuple(ct is not ZERO for ct in cotangents))
+        if not (all(kept) and all(given)):  # what no cotangent reaches is not gone through backward
+            rest = [x for x, keep in zip(operands, kept, strict=True) if keep]
+            found = iter(smaller.transpose_rule([ct for ct, g in zip(cotangents, given, strict=True) if g], rest))
+            return [next(found) if k else ZERO if is_linear(x) else None for x, k in zip(operands, kept, strict=True)]
         linear = tuple(is_linear(x) for x in operands)
         const_l, init_l, xs_l = self.split(linear)
         reached = self.dependence(linear)[: self.num_carry]
@@ -250,7 +252,7 @@ class Scan(Operation, name="scan"):
         ct_carry = instantiated(ct_carry, out_avals[: self.num_carry])
         arriving = (*(True,) * self.num_carry, *(ct is not ZERO for ct in ct_ys))
         consts, _, xs = self.split(operands)
-        body = _backward_body(self.jaxpr, inside, arriving, self.num_consts, self.num_carry)
+        body = backward_body(self.jaxpr, inside, arriving, self.num_consts, self.num_carry)
         starts = [zeros_of(type_of(x)) for x in consts if is_linear(x)]
         known = [x for x in consts if not is_linear(x)]
         given = [ct for ct in ct_ys if ct is not ZERO]
@@ -274,9 +276,9 @@ class Scan(Operation, name="scan"):
         count, first = self.num_carry, self.num_consts
         known = tuple(not r for r in reached)
         forward, kept, given = self.dce_rule((*known, *(False,) * (len(self.jaxpr.out_avals) - count)))
-        assert isinstance(forward, Scan)
         inputs = [x for x, keep in zip(operands, kept, strict=True) if keep]
-        stacks = bind(_with_carry_stacked(forward), *inputs)[forward.num_carry :]
+        body = with_carry_stacked(forward.jaxpr, forward.num_consts, forward.num_carry)
+        stacks = bind(forward.of(body, forward.num_consts, forward.num_carry), *inputs)[forward.num_carry :]
         order = [i for i, keep in enumerate(known) if keep]
         assert [i for i, g in enumerate(given[:count]) if g] == order
         carried = [i for i in range(count) if not known[i]]
@@ -322,153 +324,3 @@ class Scan(Operation, name="scan"):
 
 
 _COUNTER = shaped((), np.dtype(np.int32))
-
-
-def _chosen(values: Sequence[Any], marks: Sequence[bool]) -> list[Any]:
-    return [x for x, mark in zip(values, marks, strict=True) if mark]
-
-
-def _interleaved(consts: Any, carry: Any, xs: Any, tangent: dict[int, int]) -> list[int]:
-    """Places of values and their tangents in a scan's order: constants, carry, slices, each with its tangents."""
-    return [place for group in (consts, carry, xs) for place in (*group, *(tangent[i] for i in group if i in tangent))]
-
-
-class _Halves(NamedTuple):
-    """A scan's body split for reverse mode.
-
-    ``forward`` gives the results and residuals that differ from step to step; ``stacked`` are their places among its
-    results. ``linear`` takes residuals that are the same in all steps (computed by ``invariant`` once, and operands
-    ``whole``), tangents of constants and carry, the stacked residuals, operands ``sliced`` again, and tangents of
-    slices.
-    """
-
-    forward: ClosedJaxpr
-    stacked: list[int]
-    invariant: ClosedJaxpr
-    invariant_operands: list[int]
-    linear: ClosedJaxpr
-    whole: list[int]
-    sliced: list[int]
-    out_moving: Sequence[bool]
-
-
-def _halves_of(scan: Scan, moving: Marks, forced: Marks) -> _Halves:
-    key = ("scan halves", moving, forced, scan.num_consts)
-    found = scan.jaxpr.derived.get(key)
-    if found is None:
-        split = linearize_program(scan.jaxpr, moving, forced)
-        found = scan.jaxpr.derived[key] = _split_halves(scan, split, moving)
-    return found
-
-
-def _split_halves(scan: Scan, split: SplitProgram, moving: Marks) -> _Halves:
-    jaxpr = split.forward.jaxpr
-    consts, first = scan.num_consts, scan.num_consts + scan.num_carry
-    varying = {id(v) for v in jaxpr.invars[consts:]}
-    spread_dependence(jaxpr.raw, varying)
-    extra = jaxpr.outvars[len(split.out_moving) :]
-    same = [j for j, x in enumerate(extra) if id(x) not in varying]
-    differing = [j for j, x in enumerate(extra) if id(x) in varying]
-    whole = sorted(p for p in split.residuals if 0 <= p < consts)
-    carried = sorted(p for p in split.residuals if consts <= p < first)  # nobody stacks a part of the carry by itself
-    sliced = sorted(p for p in split.residuals if p >= first)
-    outvars = list(jaxpr.outvars[: len(split.out_moving)])
-    stacked_places = [
-        _place_in(outvars, x, scan.num_carry)
-        for x in (*(extra[j] for j in differing), *(jaxpr.invars[p] for p in carried))
-    ]
-    once, needed = dce_program(_program(jaxpr, [extra[j] for j in same]), (True,) * len(same))
-    # Operands of the linear half: residuals, then tangents of what moves, in the order of the body's operands.
-    operand = {where: i for i, where in enumerate(split.residuals)}
-    before = len(operand) + sum(moving[:first])
-    order = [
-        *(operand[-1 - j] for j in same),
-        *(operand[p] for p in whole),
-        *range(len(operand), before),
-        *(operand[-1 - j] for j in differing),
-        *(operand[p] for p in (*carried, *sliced)),
-        *range(before, len(operand) + sum(moving)),
-    ]
-    return _Halves(
-        _program(jaxpr, outvars),
-        stacked_places,
-        once,
-        [i for i, keep in enumerate(needed) if keep],
-        permuted(split.linear, order, range(len(split.linear.out_avals))),
-        whole,
-        sliced,
-        split.out_moving,
-    )
-
-
-def _place_in(outvars: list[Any], x: Any, start: int) -> int:
-    """Where a value is among the stacked results (those from ``start`` on), to which it is added if it is not there."""
-    for i in range(start, len(outvars)):
-        if outvars[i] is x:
-            return i
-    outvars.append(x)
-    return len(outvars) - 1
-
-
-def _program(jaxpr: Jaxpr, outvars: Sequence[Any]) -> ClosedJaxpr:
-    _, raw = needed_equations(jaxpr.raw, outvars)
-    return ClosedJaxpr(Jaxpr((), jaxpr.invars, outvars, raw, jaxpr.name))
-
-
-def _with_carry_stacked(scan: Scan) -> Scan:
-    """A scan that also stacks its carry as it is at the start of each step."""
-    key = ("carry stacked", scan.num_consts, scan.num_carry)
-    found = scan.jaxpr.derived.get(key)
-    if found is None:
-        jaxpr = scan.jaxpr.jaxpr
-        carry = jaxpr.invars[scan.num_consts : scan.num_consts + scan.num_carry]
-        found = scan.jaxpr.derived[key] = _program(jaxpr, [*jaxpr.outvars, *carry])
-    return scan.of(found, scan.num_consts, scan.num_carry)
-
-
-def _backward_body(
-    program: ClosedJaxpr, linear: Marks, arriving: Marks, num_consts: int, num_carry: int
-) -> ClosedJaxpr:
-    """One step backward: (known constants, cotangents of linear constants so far, cotangent of the carry, known
-    slices, cotangents of what was stacked) to (cotangents of linear constants, of the carry, of linear slices).
-    """
-    key = ("backward body", linear, arriving, num_consts, num_carry)
-    found = program.derived.get(key)
-    if found is None:
-        consts, xs = linear[:num_consts], linear[num_consts + num_carry :]
-        forced = (*(False,) * sum(consts), *(True,) * (num_carry + sum(xs)))
-        step, moved = transpose_program(program, linear, arriving, forced)
-        avals, count = program.in_avals, num_consts + num_carry
-        known = [a for a, one in zip(avals[:num_consts], consts, strict=True) if not one]
-        sums = [a for a, one in zip(avals[:num_consts], consts, strict=True) if one]
-        known_xs = [a for a, one in zip(avals[count:], xs, strict=True) if not one]
-        carry = program.out_avals[:num_carry]
-        ys = [a for a, there in zip(program.out_avals[num_carry:], arriving[num_carry:], strict=True) if there]
-
-        def backward(*operands: Any) -> list[Any]:
-            own = _Taker(operands)
-            known_values, so_far = own.take(len(known)), own.take(len(sums))
-            ct_carry, slices, ct_ys = own.take(num_carry), own.take(len(known_xs)), own.take(len(ys))
-            received = iter(evaluate(step, *known_values, *slices, *ct_carry, *ct_ys))
-            found = [next(received) if m else ZERO for m in moved]
-            added = [
-                total if ct is ZERO else bind1(ADD_ANY, total, ct)
-                for total, ct in zip(so_far, found[: len(sums)], strict=True)
-            ]
-            return [*added, *found[len(sums) :]]
-
-        made = stage(backward, [*known, *sums, *carry, *known_xs, *ys], program.name)
-        found = program.derived[key] = made
-    return found
-
-
-class _Taker:
-    """Hands out a list in pieces."""
-
-    def __init__(self, values: Sequence[Any]) -> None:
-        self.values = values
-        self.start = 0
-
-    def take(self, count: int) -> Sequence[Any]:
-        self.start += count
-        return self.values[self.start - count : self.start]

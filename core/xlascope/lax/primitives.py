@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from ..control.cond import Cond
+from ..control.custom_jvp import CustomJVPCall
+from ..control.custom_vjp import CustomLin, CustomVJPCall
+from ..control.custom_vmap import CustomVmapCall
+from ..control.linear_solve import LinearSolve
+from ..control.remat import Name, Remat
 from ..control.scan import Scan
 from ..control.while_loop import While
 from ..operations import (
@@ -148,3 +153,10 @@ bessel_i1e_p = special.BesselI1e.primitive
 polygamma_p = special.Polygamma.primitive
 zeta_p = special.Zeta.primitive
 top_k_p = sorting.TopK.primitive
+custom_jvp_call_p = CustomJVPCall.primitive
+custom_lin_p = CustomLin.primitive
+custom_linear_solve_p = LinearSolve.primitive
+custom_vjp_call_p = CustomVJPCall.primitive
+custom_vmap_call_p = CustomVmapCall.primitive
+name_p = Name.primitive
+remat2_p = Remat.primitive

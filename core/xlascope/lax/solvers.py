@@ -9,6 +9,7 @@ from .. import tree
 from ..api import linearize
 from ..control.bodies import Body, body_of, check_same_structure, differing, name_of, operand_aval
 from ..control.custom_jvp import custom_jvp
+from ..control.linear_solve import solution_structure
 from ..operations.elementwise import neg
 from ..operations.shapes import zeros_of
 from ..trace.source import user_line, where_text
@@ -51,7 +52,9 @@ def custom_root(
 
     find.__name__ = name_of(solve)
     solution = body_of(find, one, avals)
-    found = solution._replace(structure=solution.structure.children()[0]) if has_aux else solution
+    found = solution
+    if has_aux:
+        found = solution._replace(structure=solution_structure(solution.structure, "solve of custom_root"))
     _check("solve", solve, structure, found, avals)
 
     def solve_tangent(x: Any, y: Any) -> Any:

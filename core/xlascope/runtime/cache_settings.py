@@ -74,8 +74,8 @@ enable_compilation_cache = _state("enable_compilation_cache", None)
 compilation_cache_dir = _state("compilation_cache_dir", None)
 #: Bytes; what was not used for longest goes first. Negative: no bound.
 compilation_cache_max_size = _state("compilation_cache_max_size", 2 << 30)
-#: What compiles faster than this is not kept.
-persistent_cache_min_compile_time_secs = _state("persistent_cache_min_compile_time_secs", 0.01)
+#: What compiles faster than this is not kept. Loading takes a hundredth of compiling and keeping less, so all is kept.
+persistent_cache_min_compile_time_secs = _state("persistent_cache_min_compile_time_secs", 0.0)
 persistent_cache_min_entry_size_bytes = _state("persistent_cache_min_entry_size_bytes", 0)
 
 #: The settings by name.
