@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
 
 from .mlp import digits_like, init, make_update
 from .sides import Side
+from .transformer import make_gradient, weights_and_tokens
 
 _LENGTH = 1000
 _EQUATIONS = 3 * _LENGTH + 1
@@ -108,6 +113,24 @@ def first_step(side: Side) -> float:
     return _best(lambda: side.xs.block_until_ready(make_update(side)(state, images, labels)), 1)
 
 
+def first_call_cold(side: Side) -> float:
+    """Seconds to the first gradient of twelve transformer blocks: trace, lower, compile, run."""
+    weights, tokens = weights_and_tokens()
+    gradient = make_gradient(side)
+    return _best(lambda: side.xs.block_until_ready(gradient(weights, tokens)), 1)
+
+
+def first_call_warm(side: Side) -> float:
+    """The same when another process has compiled it before and kept it on disk."""
+    with tempfile.TemporaryDirectory() as folder:
+        side.xs.config.update("jax_compilation_cache_dir", folder)
+        side.xs.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        kept = {"JAX_COMPILATION_CACHE_DIR": folder, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+        command = [sys.executable, "-m", "bench.one", side.name, "first_call_cold"]
+        subprocess.run(command, check=True, env={**os.environ, **kept}, capture_output=True)
+        return first_call_cold(side)
+
+
 CASES = {
     case.__name__: case
     for case in (
@@ -120,5 +143,7 @@ CASES = {
         eager_multiply,
         training_step,
         first_step,
+        first_call_cold,
+        first_call_warm,
     )
 }

@@ -2,5 +2,14 @@
 
 from .control.policies import Offloadable, checkpoint_policies
 from .control.remat import checkpoint, checkpoint_name, remat
+from .control.saved_residuals import print_saved_residuals, saved_residuals
 
-__all__ = ["Offloadable", "checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
+__all__ = [
+    "Offloadable",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
+    "print_saved_residuals",
+    "remat",
+    "saved_residuals",
+]

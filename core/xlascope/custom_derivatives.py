@@ -4,6 +4,7 @@ from .control.closures import closure_convert, custom_gradient
 from .control.custom import SymbolicZero
 from .control.custom_jvp import custom_jvp
 from .control.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_primal_tree_values, zero_from_primal
+from .control.linear_call import linear_call
 
 __all__ = [
     "CustomVJPPrimal",
@@ -13,5 +14,6 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "custom_vjp_primal_tree_values",
+    "linear_call",
     "zero_from_primal",
 ]

@@ -1,20 +1,78 @@
-"""What a user can set: names, values, and the context managers that set them for a while."""
+"""What a user can set: names, values, and the context managers that set them for a while.
+
+A setting is a :class:`Setting`: where its value is kept, which values it takes, and what it does. It has three ways in:
+the environment (``XLASCOPE_DEBUG_NANS=1``, or ``JAX_`` in front), for the process (``config.update("debug_nans",
+True)``), and for a stretch of one thread (``with debug_nans():``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, NoReturn
 
-from .runtime import boot, cache_settings
+from .runtime import boot, cache_settings, guards
 
-_STATES = {
-    "enable_x64": boot.enable_x64,
-    "disable_jit": boot.disable_jit,
-    "explain_cache_misses": boot.explain_cache_misses,
-    "threefry_partitionable": boot.threefry_partitionable,
-    **cache_settings.STATES,
-}
+_NOT_GIVEN: Any = object()
+_TABLE: dict[str, Setting] = {}
+#: Names that programs for JAX use besides.
+_ALIASES = {"platform_name": "platforms"}
+
+Check = Callable[[str, Any], Any]
+
+
+class Setting:
+    """One setting. Calling it with a value sets it on this thread for the length of a ``with`` block.
+
+    >>> from xlascope.settings import log_compiles
+    >>> with log_compiles():
+    ...     log_compiles.value
+    True
+    """
+
+    def __init__(self, state: Any, check: Check, values: str, meaning: str, default: Any = _NOT_GIVEN) -> None:
+        #: Where the value is kept: one for the process, one for each thread that has set its own.
+        self.state = state
+        self.name: str = state.name
+        #: Which values it takes, in words.
+        self.values = values
+        self.meaning = meaning
+        #: The value for a ``with`` block that names none.
+        self.switched_on = default
+        self._check = check
+        self.__doc__ = f"{meaning} Takes {values}."
+        self.__name__ = self.name
+        _TABLE[self.name] = self
+
+    @property
+    def value(self) -> Any:
+        """The value that counts on this thread."""
+        return self.state.value
+
+    def set(self, value: Any) -> None:
+        """Set the value for the process; raises ValueError, which lists the valid values, for one that is none."""
+        self.state.set_global(self._check(self.name, value))
+        boot.note_changes()
+
+    def __call__(self, new_value: Any = _NOT_GIVEN) -> AbstractContextManager[None]:
+        if new_value is _NOT_GIVEN:
+            new_value = self.switched_on
+        if new_value is _NOT_GIVEN:
+            raise TypeError(f"{self.name} takes the new value, as in {self.name}(...): {self.values}")
+        return self._for_a_while(self._check(self.name, new_value))
+
+    @contextmanager
+    def _for_a_while(self, value: Any) -> Iterator[None]:
+        previous = self.state.swap_local(value)
+        boot.note_changes()
+        try:
+            yield
+        finally:
+            self.state.set_local(previous)
+            boot.note_changes()
+
+    def __repr__(self) -> str:
+        return f"<setting {self.name} = {self.value!r}>"
 
 
 class Settings:
@@ -23,50 +81,253 @@ class Settings:
     def update(self, name: str, value: Any) -> None:
         """Set ``name`` to ``value`` for the whole process; ``jax_`` in front of a name is accepted.
 
-        Raises AttributeError for a name that is no setting, listing those that are, and ValueError for a value that
-        the setting cannot have.
+        Raises AttributeError for a name that is no setting, listing those that are, and ValueError for a value that the
+        setting does not take, listing those that it does.
         """
-        _state(name).set_global(_converted(name, value))
+        _setting(name).set(value)
+
+    def read(self, name: str) -> Any:
+        """The value of a setting on this thread."""
+        return _setting(name).value
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of all settings on this thread, by their names with ``jax_`` in front."""
+        return {f"jax_{name}": found.value for name, found in sorted(_TABLE.items())}
 
     def __getattr__(self, name: str) -> Any:
-        return _state(name).value
+        return _setting(name).value
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"settings are not assigned to: write config.update({name!r}, {value!r})")
+
+    def __dir__(self) -> list[str]:
+        return sorted([*super().__dir__(), *(f"jax_{name}" for name in _TABLE)])
 
 
 config = Settings()
 
 
-def _state(name: str) -> Any:
-    short = _short(name)
-    if short not in _STATES:
-        raise AttributeError(f"there is no setting named {name!r}; the settings are {', '.join(sorted(_STATES))}")
-    return _STATES[short]
+def _setting(name: str) -> Setting:
+    short = name.removeprefix("jax_").removeprefix("xlascope_")
+    found = _TABLE.get(_ALIASES.get(short, short))
+    if found is None:
+        raise AttributeError(f"there is no setting named {name!r}; the settings are {', '.join(sorted(_TABLE))}")
+    return found
 
 
-def _short(name: str) -> str:
-    return name.removeprefix("jax_").removeprefix("xlascope_")
+def all_settings() -> list[Setting]:
+    """Every setting, by name."""
+    return [_TABLE[name] for name in sorted(_TABLE)]
+
+
+def setting(name: str, value: Any) -> AbstractContextManager[None]:
+    """Set ``name`` to ``value`` on this thread for the length of a ``with`` block."""
+    return _setting(name)(value)
+
+
+# Kinds of values ----------------------------------------------------------------------------------------------------
+
+
+def _switch(state: Any, meaning: str) -> Setting:
+    """A setting that is on or off."""
+
+    def check(name: str, value: Any) -> bool:
+        if value not in (True, False):
+            raise ValueError(f"{name} can be True or False, not {value!r}")
+        return bool(value)
+
+    return Setting(state, check, "True or False", meaning, True)
+
+
+def _choice(state: Any, allowed: Sequence[Any], meaning: str) -> Setting:
+    """A setting with several values."""
+    listed = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
+
+    def check(name: str, value: Any) -> Any:
+        if value not in allowed:
+            raise ValueError(f"{name} can be {listed}, not {value!r}")
+        return value
+
+    return Setting(state, check, listed, meaning)
+
+
+def _only(name: str, value: Any, why: str) -> Setting:
+    """A setting of JAX's of which there is one value here."""
+
+    def check(name: str, wanted: Any) -> Any:
+        if wanted != value:
+            raise ValueError(f"{name} can only be {value!r} here, not {wanted!r}: {why}")
+        return value
+
+    state = _kept(name, value)
+    check(name, state.value)  # the environment may have said something else
+    return Setting(state, check, repr(value), f"Accepted for JAX's sake: {why}.", value)
+
+
+def _kept(name: str, default: Any) -> Any:
+    value = boot.from_environment(name, default)
+    return boot.Configuration(name, value, include_in_jit_key=False, include_in_trace_context=False)
+
+
+def _without_effect(name: str, default: bool, why: str) -> Setting:
+    """A switch of JAX's that changes nothing here."""
+    return _switch(_kept(name, default), f"Accepted for JAX's sake, without effect: {why}.")
+
+
+def _device(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, str) or hasattr(value, "device_kind"):
+        return value
+    raise ValueError(f"{name} can be a device (as in devices()[0]), the name of a platform or None, not {value!r}")
+
+
+def _platforms(name: str, value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value or None
+    raise ValueError(f"{name} is the name of a platform (or several, separated by commas) or None, not {value!r}")
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{name} is a whole number, not {value!r}")
+    return value
 
 
 def _converted(name: str, value: Any) -> Any:
-    convert = cache_settings.CONVERTERS.get(_short(name))
-    return value if convert is None else convert(value)
+    return cache_settings.CONVERTERS[name](value)
 
 
-@contextmanager
-def setting(name: str, value: Any) -> Iterator[None]:
-    """Set ``name`` to ``value`` on this thread for the length of a ``with`` block."""
-    state = _state(name)
-    previous = state.swap_local(_converted(name, value))
-    try:
-        yield
-    finally:
-        state.set_local(previous)
+# The settings -------------------------------------------------------------------------------------------------------
+
+enable_x64 = _switch(boot.enable_x64, "Allow 64-bit types.")
+_disable_jit = _switch(boot.disable_jit, "Run jitted functions operation by operation.")
+default_device = Setting(
+    boot.default_device, _device, "a device, the name of a platform or None", "Where uncommitted values live."
+)
+platforms = Setting(
+    boot.platforms,
+    _platforms,
+    "the name of a platform or None",
+    "The platform that computations run on; counts until the first of them.",
+)
+num_cpu_devices = Setting(
+    boot.num_cpu_devices, _count, "a whole number", "How many devices the CPU is; counts until the first computation."
+)
+default_matmul_precision = _choice(
+    boot.default_matmul_precision,
+    boot.MATMUL_PRECISIONS,
+    "The precision of products and convolutions that are given none.",
+)
+numpy_rank_promotion = _choice(
+    boot.numpy_rank_promotion,
+    boot.RANK_PROMOTIONS,
+    "What happens when operands of different ranks meet.",
+)
+numpy_dtype_promotion = _choice(
+    boot.numpy_dtype_promotion,
+    boot.DTYPE_PROMOTIONS,
+    "Whether operands of different dtypes meet in a common one, or are an error.",
+)
+default_prng_impl = _only("default_prng_impl", "threefry2x32", "it is the one generator there is")
+threefry_partitionable = _switch(
+    boot.threefry_partitionable, "Draw random bits in a way that does not depend on how arrays are split over devices."
+)
+
+# Looking for mistakes
+debug_nans = _switch(boot.debug_nans, "Raise FloatingPointError at the operation that makes a NaN.")
+debug_infs = _switch(boot.debug_infs, "Raise FloatingPointError at the operation that makes an infinity.")
+check_tracer_leaks = _switch(
+    boot.check_tracer_leaks, "Raise UnexpectedTracerError when a traced value outlives the function it belongs to."
+)
+enable_checks = _switch(boot.enable_checks, "Check every program that is traced for being well-formed.")
+log_compiles = _switch(boot.log_compiles, "Log (as warnings) what is traced, lowered and compiled.")
+traceback_filtering = _choice(
+    boot.traceback_filtering,
+    boot.TRACEBACK_FILTERINGS,
+    "Which of the engine's own frames the traceback of an error shows.",
+)
+explain_cache_misses = _switch(boot.explain_cache_misses, "Log (as warnings) why a jitted function is traced again.")
+no_tracing = _switch(boot.no_tracing, "Raise RuntimeError when a function would have to be traced.")
+no_execution = _switch(boot.no_execution, "Raise RuntimeError when a program would run.")
+
+# Guards
+_GUARD = "Whether {} are allowed, logged or errors; the explicit ones among them (device_put, device_get)."
+transfer_guard_host_to_device = _choice(
+    guards.host_to_device, guards.TRANSFER_LEVELS, _GUARD.format("transfers from host to device")
+)
+transfer_guard_device_to_host = _choice(
+    guards.device_to_host, guards.TRANSFER_LEVELS, _GUARD.format("transfers from device to host")
+)
+transfer_guard_device_to_device = _choice(
+    guards.device_to_device, guards.TRANSFER_LEVELS, _GUARD.format("transfers between devices")
+)
+array_garbage_collection_guard = _choice(
+    guards.array_garbage_collection,
+    guards.COLLECTION_LEVELS,
+    "What happens to arrays that only the garbage collector finds.",
+)
+
+# The persistent compilation cache
+_CACHE_VALUES = {
+    "enable_compilation_cache": ("True, False or None", "Keep compiled programs on disk; None: if a folder is set."),
+    "compilation_cache_dir": ("a folder or None", "The folder of compiled programs; None: the user's own."),
+    "compilation_cache_max_size": ("a number of bytes", "How large that folder may grow; negative: without bound."),
+    "persistent_cache_min_compile_time_secs": ("seconds", "Programs that compile faster are not kept."),
+    "persistent_cache_min_entry_size_bytes": ("a number of bytes", "Smaller programs are not kept."),
+}
+for _name, _state in cache_settings.STATES.items():
+    Setting(_state, _converted, _CACHE_VALUES[_name][0], _CACHE_VALUES[_name][1])
+
+# What programs for JAX set, and what needs no setting here
+allow_f16_reductions = _without_effect("allow_f16_reductions", True, "reductions keep their operand's type anyway")
+auto_pcast = _without_effect("auto_pcast", True, "types do not say along which axes of a mesh values vary")
+enable_custom_prng = _without_effect("enable_custom_prng", False, "key() makes typed keys, PRNGKey() raw ones")
+jax2tf_associative_scan_reductions = _without_effect(
+    "jax2tf_associative_scan_reductions", False, "there is no export to TensorFlow"
+)
+remove_size_one_mesh_axis_from_type = _without_effect(
+    "remove_size_one_mesh_axis_from_type", False, "types do not name axes of a mesh"
+)
+softmax_custom_jvp = _without_effect("softmax_custom_jvp", True, "softmax has the derivative that it stands for")
+debug_key_reuse = _only("debug_key_reuse", False, "keys are not followed through programs")
+thread_guard = _only("thread_guard", False, "threads may use the engine at the same time")
+legacy_prng_key = _only("legacy_prng_key", "allow", "raw keys are keys")
 
 
-def enable_x64(new_value: bool = True) -> Any:
-    """Allow 64-bit types on this thread for the length of a ``with`` block."""
-    return setting("enable_x64", new_value)
+# Several at once ----------------------------------------------------------------------------------------------------
 
 
-def disable_jit(disable: bool = True) -> Any:
+def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
     """Run jitted functions operation by operation on this thread for the length of a ``with`` block."""
-    return setting("disable_jit", disable)
+    return _disable_jit(disable)
+
+
+def checking_leaks() -> AbstractContextManager[None]:
+    """Raise UnexpectedTracerError when a traced value outlives the function it belongs to, in a ``with`` block."""
+    return check_tracer_leaks(True)
+
+
+class _TransferGuards:
+    """All three guards of transfers as one state, to be set; they are read one by one."""
+
+    name = "transfer_guard"
+    _all = (guards.host_to_device, guards.device_to_host, guards.device_to_device)
+
+    @property
+    def value(self) -> str | None:
+        levels = {guard.value for guard in self._all}
+        return levels.pop() if len(levels) == 1 else None
+
+    def set_global(self, value: str | None) -> None:
+        for guard in self._all:
+            guard.set_global(value)
+
+    def swap_local(self, value: str | None) -> list[Any]:
+        return [guard.swap_local(value) for guard in self._all]
+
+    def set_local(self, previous: list[Any]) -> None:
+        for guard, level in zip(self._all, previous, strict=True):
+            guard.set_local(level)
+
+
+transfer_guard = _choice(_TransferGuards(), guards.TRANSFER_LEVELS, _GUARD.format("transfers of all kinds"))

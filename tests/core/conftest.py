@@ -15,7 +15,7 @@ import pytest
 _RUN = """
 import importlib.util, pickle, sys
 import jax
-import jax.numpy, jax.random, jax.nn
+import jax.numpy, jax.random, jax.nn, jax.ad_checkpoint, jax.custom_batching, jax.custom_derivatives
 spec = importlib.util.spec_from_file_location("programs", sys.argv[1])
 programs = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(programs)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import tree
 from ..ir.avals import ShapedArray
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms import differentiate
 from ..transforms.transpose import backward
@@ -29,6 +30,7 @@ from .naming import name_of, named_after
 from .pullback import Pullback, Signature
 
 
+@api_boundary
 def grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -52,6 +54,7 @@ def grad(
     with_value = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     @named_after(fun, "grad")
+    @api_boundary
     def gradient(*args: Any, **kwargs: Any) -> Any:
         if has_aux:
             (_, aux), found = with_value(*args, **kwargs)
@@ -61,6 +64,7 @@ def grad(
     return gradient
 
 
+@api_boundary
 def value_and_grad(
     fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
@@ -79,6 +83,7 @@ def value_and_grad(
     chosen = Chosen("grad", argnums)
 
     @named_after(fun, "value_and_grad")
+    @api_boundary
     def both(*args: Any, **kwargs: Any) -> Any:
         places = chosen.places(fun, len(args), TypeError)
         operands, structure = tree.flatten(tuple([args[i] for i in places]))
@@ -118,6 +123,7 @@ def _one_like(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Any:
     return np.ones((), aval.dtype)[()]
 
 
+@api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The result of a function, and the function that takes its cotangent back to cotangents of the arguments.
 
@@ -137,6 +143,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (value, pullback, aux) if has_aux else (value, pullback)
 
 
+@api_boundary
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The result of a function, and the linear function from changes of the arguments to the change of the result.
 
@@ -178,6 +185,7 @@ def _avals(fun: Callable[..., Any], operands: Sequence[Any], structure: Any) -> 
     return avals
 
 
+@api_boundary
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """The result of a function and its change when the arguments move by ``tangents`` (trees like ``primals``).
 

@@ -11,6 +11,7 @@ from .. import tree
 from ..ir.avals import ShapedArray
 from ..ir.markers import ZERO
 from ..operations import shapes
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms import differentiate
 from ..transforms.transpose import backward
@@ -38,6 +39,7 @@ def jacfwd(
     chosen = Chosen("jacfwd", argnums)
 
     @named_after(fun, "jacfwd")
+    @api_boundary
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         places = chosen.places(fun, len(args))
         operands, structure = tree.flatten(tuple([args[i] for i in places]))
@@ -79,6 +81,7 @@ def jacrev(
     chosen = Chosen("jacrev", argnums)
 
     @named_after(fun, "jacrev")
+    @api_boundary
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         places = chosen.places(fun, len(args))
         operands, structure = tree.flatten(tuple([args[i] for i in places]))

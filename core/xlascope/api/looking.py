@@ -11,6 +11,7 @@ from ..dtypes import canonical
 from ..ir.avals import ShapedArray, ShapeDtypeStruct, shaped
 from ..ir.jaxpr import ClosedJaxpr
 from ..trace.jaxpr_trace import stage
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from .naming import Numbers, name_of, named_after, numbers_of
 
@@ -36,6 +37,7 @@ def make_jaxpr(
     static = numbers_of(static_argnums)
 
     @named_after(fun, "make_jaxpr")
+    @api_boundary
     def traced(*args: Any, **kwargs: Any) -> Any:
         program, shape = trace_program(fun, args, kwargs, static)
         return (program, shape) if return_shape else program
@@ -63,6 +65,7 @@ def trace_program(
     return program, kept[0].unflatten(shapes_out)
 
 
+@api_boundary
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """A tree like the result of ``fun`` with shapes and dtypes in place of arrays; nothing is computed.
 

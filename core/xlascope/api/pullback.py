@@ -11,6 +11,7 @@ from .. import tree
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
+from ..trace.traceback_filtering import api_boundary
 from ..transforms.differentiate import LinearProgram
 from ..transforms.evaluate import evaluate
 from ..transforms.transpose import backward, transpose_program
@@ -45,6 +46,7 @@ class Signature:
         #: From residuals and the tangents that move; made when first needed.
         self.program: ClosedJaxpr | None = None
 
+    @api_boundary
     def push(self, residuals: Sequence[Any], *tangents: Any) -> Any:
         """The change of the result for changes of the arguments."""
         name = tangents_of(lambda: f"the linearized {name_of(self.fun)}")
@@ -83,6 +85,7 @@ class Pullback:
         self._recording = recording
         self._residuals = residuals
 
+    @api_boundary
     def __call__(self, *cotangents: Any) -> Any:
         """A tuple with the cotangents of each argument, for a tree of cotangents like the result."""
         signature = self._signature

@@ -14,6 +14,7 @@ from ..dtypes import canonical, is_differentiable
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..operations import arithmetic, elementwise, shapes
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms.taylor import taylor
 from ..xla.dispatch import put
@@ -38,6 +39,7 @@ zero_series = ZeroSeries()
 zero_term = ZeroTerm()
 
 
+@api_boundary
 def jet(
     fun: Callable[..., Any],
     primals: Sequence[Any],

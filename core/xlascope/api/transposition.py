@@ -12,6 +12,7 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Equation, Literal
 from ..ir.markers import ZERO, linear_input
 from ..trace.jaxpr_trace import stage
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import not_an_array
 from ..transforms.dce import results_depending
 from ..transforms.evaluate import evaluate
@@ -25,6 +26,7 @@ from .naming import name_of
 _ERRORS = Errors(tree=TypeError, shape=TypeError, dtype=TypeError)
 
 
+@api_boundary
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
     """The transpose of a linear function: from a cotangent like its result to a tuple of cotangents of its arguments.
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import tree
 from ..control.jit import check_results, operand_names
+from ..dtypes import float0
 from ..ir.markers import NOT_MAPPED
 from ..operations import shapes
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms import batch as batching
 from .naming import name_of, named_after
 
 
+@api_boundary
 def vmap(
     fun: Callable[..., Any],
     in_axes: Any = 0,
@@ -44,6 +49,7 @@ def vmap(
     _check_arguments(fun, in_axes, axis_name)
 
     @named_after(fun, "vmap")
+    @api_boundary
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
@@ -160,10 +166,14 @@ def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size
                 f"vmap of {name_of(fun)}: out_axes is None for a result that differs from example to example"
             )
         return y
-    front = shapes.mapped_in_front(y, axis, size)
+    if aval_of(y).dtype == float0:  # no operation takes it: made anew, as every example has it
+        front: Any = np.zeros((size, *aval_of(y).shape), float0)
+    else:
+        front = shapes.mapped_in_front(y, axis, size)
     rank = len(aval_of(front).shape)
     if not -rank <= wanted < rank:
         raise ValueError(
             f"vmap of {name_of(fun)}: out_axes puts the mapped axis at {wanted} of a result of {rank} axes, it included"
         )
-    return shapes.moveaxis(front, 0, wanted % rank)
+    move: Any = np.moveaxis if isinstance(front, np.ndarray) else shapes.moveaxis
+    return move(front, 0, wanted % rank)

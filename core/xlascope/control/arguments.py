@@ -7,7 +7,10 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import tree
+from ..dtypes import float0
 from ..ir.avals import ShapedArray
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of, not_an_array
@@ -127,10 +130,38 @@ def check_results(name: str, results: Sequence[Any], structure: Any) -> list[Any
     return list(results)
 
 
+class _Float0:
+    """Stands in a result's structure for an array of float0: it holds nothing, so no program computes it."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+
+tree.register_pytree_node(_Float0, lambda x: ((), x.shape), lambda shape, _: np.zeros(shape, float0))
+
+
+def flatten_results(result: Any) -> tuple[list[Any], Any]:
+    """The leaves that a program has to compute of a function's result, and the result's structure."""
+    leaves, structure = tree.flatten(result)
+    if not any(getattr(x, "dtype", None) == float0 for x in leaves):
+        return leaves, structure
+    marked = [_Float0(x.shape) if getattr(x, "dtype", None) == float0 else x for x in leaves]
+    return tree.flatten(structure.unflatten(marked))
+
+
 def operand_names(function: Callable[..., Any], structure: Any) -> list[str]:
     """What a user calls each operand of a call with arguments of that structure (``((args), {kwargs})``)."""
+    return names_of_leaves(parameter_names(function, number_of_arguments(structure)), structure)
+
+
+def number_of_arguments(structure: Any) -> int:
+    """How many positional arguments a call with arguments of that structure (``((args), {kwargs})``) has."""
+    return len(structure.children()[0].children())
+
+
+def names_of_leaves(names: Sequence[str], structure: Any) -> list[str]:
+    """What a user calls each operand, for positional arguments with those names."""
     args, kwargs = structure.unflatten(range(structure.num_leaves))
-    names = parameter_names(function, len(args))
     found = [names[i] + tree.keystr(path) for i, x in enumerate(args) for path, _ in tree.leaves_with_path(x)]
     return found + [k + tree.keystr(path) for k in sorted(kwargs) for path, _ in tree.leaves_with_path(kwargs[k])]
 

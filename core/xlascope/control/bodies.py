@@ -125,18 +125,26 @@ def permuted(program: ClosedJaxpr, operands: Sequence[int], results: Sequence[in
     return found
 
 
-def padded(program: ClosedJaxpr, consts: Sequence[Any], everything: Sequence[Any]) -> ClosedJaxpr:
-    """A program whose leading operands stand for ``consts``, with ones for all of ``everything`` instead."""
-    key = ("padded", tuple(id(c) for c in everything))
-    found = program.derived.get(key)
+def alike(bodies: Sequence[Body]) -> tuple[list[Any], list[ClosedJaxpr]]:
+    """The values that several functions close over, each once, and their programs with all of them in front."""
+    everything = list({id(c): c for body in bodies for c in body.consts}.values())
+    keeper = youngest([body.program for body in bodies])
+    return everything, [_padded(body, everything, keeper) for body in bodies]
+
+
+def _padded(body: Body, everything: Sequence[Any], keeper: ClosedJaxpr) -> ClosedJaxpr:
+    """A body's program with operands for all of ``everything`` in front."""
+    if len(body.consts) == len(everything) and all(a is b for a, b in zip(body.consts, everything, strict=True)):
+        return body.opened
+    key = ("padded", body.program, tuple(id(c) for c in everything))
+    found = keeper.derived.get(key)
     if found is None:
-        jaxpr = program.jaxpr
-        own = {id(c): v for c, v in zip(consts, jaxpr.invars, strict=False)}
-        leading = [own.get(id(c)) or Var(aval_of(c)) for c in everything]
-        rest = jaxpr.invars[len(consts) :]
-        made = ClosedJaxpr(Jaxpr((), [*leading, *rest], jaxpr.outvars, jaxpr.raw, jaxpr.name))
-        found = program.derived[key] = made, everything  # an id must not be given out again while it is a key
-    return found[0]
+        jaxpr = body.program.jaxpr
+        own = {id(c): v for c, v in zip(body.consts, jaxpr.constvars, strict=True)}
+        leading = [own[id(c)] if id(c) in own else Var(aval_of(c)) for c in everything]
+        made = ClosedJaxpr(Jaxpr((), [*leading, *jaxpr.invars], jaxpr.outvars, jaxpr.raw, jaxpr.name))
+        found = keeper.derived[key] = made, everything  # an id must not be given out again while it is a key
+    return found[0]  # type: ignore[no-any-return]
 
 
 def without_axis(aval: ShapedArray) -> ShapedArray:

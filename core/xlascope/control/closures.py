@@ -11,14 +11,16 @@ from ..dtypes import is_differentiable
 from ..ir.jaxpr import ClosedJaxpr
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_line, where_text
+from ..trace.traceback_filtering import api_boundary
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..transforms.evaluate import evaluate_jaxpr
+from .arguments import check_results
 from .bodies import name_of, operand_aval
 from .custom_vjp import custom_vjp
-from .jit import check_results
 
 
+@api_boundary
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
     """``fun`` as a function of its arguments and of the traced floating-point values that it closes over.
 

@@ -20,6 +20,7 @@ from ..runtime.boot import disable_jit
 from ..trace.bind import bind
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_line, where_text
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms.batch import batch_program, batch_size
 from ..transforms.dce import dce_program, dependence, restricted_program
@@ -28,7 +29,7 @@ from ..transforms.evaluate import evaluate
 from ..transforms.taylor import joined as taylor_terms
 from ..transforms.taylor import marked, separated, taylor_program
 from ..transforms.transpose import transpose_program
-from .bodies import Body, body_of, check_same_structure, concrete, differing, name_of, operand_aval, padded, youngest
+from .bodies import Body, alike, body_of, check_same_structure, concrete, differing, name_of, operand_aval, youngest
 
 Marks = tuple[bool, ...]
 
@@ -46,6 +47,9 @@ class Cond(Operation, name="cond"):
 
     def bodies(self) -> Sequence[ClosedJaxpr]:
         return self.branches
+
+    def flops_of_bodies(self, flops: Sequence[int]) -> int:
+        return max(flops)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return self.branches[0].out_avals
@@ -210,6 +214,7 @@ def _linear(
 _NO_OPERAND: Any = object()
 
 
+@api_boundary
 def cond(
     pred: Any,
     true_fun: Any,
@@ -270,6 +275,7 @@ def _cond_with_two_operands(pred: Any, true_operand: Any, true_fun: Any, *rest: 
     return cond(pred, lambda t, f: true_fun(t), lambda t, f: false_fun(f), true_operand, false_operand)
 
 
+@api_boundary
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NO_OPERAND, linear: Any = None
 ) -> Any:
@@ -307,12 +313,11 @@ def _choose(
     leaves, structure = tree.flatten(tuple(operands))
     avals = [operand_aval(f"an operand of {what}", x) for x in leaves]
     bodies = [body_of(function, structure, avals) for function in functions]
-    for name, function, body in zip(names[1:], functions[1:], bodies[1:], strict=True):
-        pair = (names[0], name_of(functions[0])), (name, name_of(function))
-        _check_alike(what, *(f"{role} ({own})" if own != role else role for role, own in pair), bodies[0], body)
-    consts = list({id(c): c for body in bodies for c in body.consts}.values())
-    branches = tuple(padded(body.opened, body.consts, consts) for body in bodies)
-    results = bind(Cond(branches), index, *consts, *leaves)
+    labels = [f"{name} ({name_of(function)})" for name, function in zip(names, functions, strict=True)]
+    for label, body in zip(labels[1:], bodies[1:], strict=True):
+        _check_alike(what, labels[0], label, bodies[0], body)
+    consts, branches = alike(bodies)
+    results = bind(Cond(tuple(branches)), index, *consts, *leaves)
     return bodies[0].structure.unflatten(results)
 
 

@@ -15,6 +15,7 @@ from ..ir.operation import Operation
 from ..operations.families import sum_tangents
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms.batch import axis_of_rule, batch_program, batch_size
 from ..transforms.evaluate import evaluate
@@ -206,6 +207,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
             raise AttributeError(

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
-
 from .. import tree
 from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strengthened
@@ -20,6 +18,7 @@ from ..operations.shapes import moveaxis, reduce_sum
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.state import STATE
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms.batch import axis_of_rule, batch, batch_program, batch_size
 from ..transforms.evaluate import evaluate
@@ -296,6 +295,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(

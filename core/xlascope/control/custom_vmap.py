@@ -14,6 +14,7 @@ from ..ir.operation import Operation
 from ..operations.shapes import mapped_in_front, moveaxis, zeros_of
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms.batch import batch_size
 from ..transforms.differentiate import jvp
@@ -193,6 +194,7 @@ class custom_vmap:  # noqa: N801  (a decorator)
         self.vmap_rule = vmap_rule
         return vmap_rule
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.vmap_rule is None:
             raise AttributeError(

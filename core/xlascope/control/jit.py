@@ -31,8 +31,11 @@ from .arguments import (
     check_results,
     complete_options,
     donated,
+    flatten_results,
     function_name,
     join,
+    names_of_leaves,
+    number_of_arguments,
     operand_names,
     parameter_names,
     split,
@@ -149,12 +152,12 @@ class Jitted:
 
         def flat(*operands: Any) -> list[Any]:
             args, kwargs = join(arguments, operands)
-            results, structure = tree.flatten(self.function(*args, **kwargs))
+            results, structure = flatten_results(self.function(*args, **kwargs))
             structures.append(structure)
             return check_results(self.name, results, structure)
 
         try:
-            program = stage(flat, signature.avals, self.name, lambda: self.argument_names(arguments))
+            program = stage(flat, signature.avals, self.name, self._names_for(arguments.structure))
         except BaseException as error:
             if watchers:
                 failure = (type(error).__name__, str(error), _innermost_user_line(error))
@@ -166,6 +169,12 @@ class Jitted:
         )
         self._tell(program, number, began, seconds, reason)
         return TracedCall(program, structures[0], number, began, seconds, reason, [])
+
+    def _names_for(self, structure: Any) -> Callable[[], list[str]]:
+        """Finds the operands' names when asked. It knows neither the function nor the arguments: whoever keeps the
+        program would keep them as well, and a trace that holds its function never goes away (see ``_traces``).
+        """
+        return functools.partial(names_of_leaves, self.parameter_names(number_of_arguments(structure)), structure)
 
     def _tell(self, program: ClosedJaxpr, number: int, began: float, seconds: float, reason: retrace.Reason) -> None:
         """Say that the function was traced, to whoever watches and to whoever asked for explanations."""
@@ -274,7 +283,7 @@ def jit_function(function: Callable[..., Any], options: Options) -> Any:
     options = complete_options(function, options)
     jitted = Jitted(function, options)
     made = make_pjit(
-        jitted.name, function, jitted.cache_miss, options.static_argnums, options.static_argnames, (function, options)
+        jitted.name, function, api_boundary(jitted.cache_miss), options.static_argnums, options.static_argnames, options
     )
     functools.update_wrapper(made, function)
     made._jitted = jitted

@@ -20,9 +20,9 @@ from ..transforms.batch import batch_program, batch_size
 from ..transforms.differentiate import instantiated, jvp
 from ..transforms.evaluate import evaluate
 from ..transforms.transpose import transpose_program
+from .arguments import check_results
 from .bodies import check_same_structure, differing, name_of, operand_aval
 from .call import without_constants
-from .jit import check_results
 
 
 class Parts(NamedTuple):

@@ -12,6 +12,7 @@ from ..operations import arithmetic, shapes
 from ..runtime.boot import disable_jit
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
+from ..trace.traceback_filtering import api_boundary
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from .bodies import Body, as_type, body_of, concrete, name_of, operand_aval, without_axis
@@ -19,6 +20,7 @@ from .scan import Scan
 from .while_loop import carry_types, while_loop
 
 
+@api_boundary
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -59,8 +61,8 @@ def scan(
 
     def stage_for(types: list[ShapedArray]) -> Body:
         nonlocal body
-        body = body_of(f, arguments, [*types, *slice_avals])
-        return body._replace(structure=returns_pair.carry(body.structure))
+        found = body = body_of(f, arguments, [*types, *slice_avals])
+        return found._replace(structure=returns_pair.carry(found.structure))
 
     carry_avals, _ = carry_types("scan", f, stage_for, structure, carry_avals)
     ys_structure = returns_pair.second(body.structure)
@@ -135,14 +137,16 @@ def _scan_in_python(
     return carry, tree.map(lambda *parts: shapes.concatenate([shapes.expand_dims(p, (0,)) for p in parts], 0), *ordered)
 
 
+@api_boundary
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
     """``init_val`` taken through ``body_fun(i, value)`` for i from ``lower`` up to (not including) ``upper``.
 
-    With bounds that are known while tracing it is a scan, and can be differentiated in reverse mode; else it is a
-    while_loop. Raises TypeError where the bounds are no integer scalars of one type or the body does not return what
-    it got, ValueError for ``unroll`` where the bounds are not known.
+    With bounds that are known while tracing it is a scan, i counts as a Python integer (its type is weak), and it can
+    be differentiated in reverse mode; else it is a while_loop, and i has the type of the bounds. Raises TypeError where
+    the bounds are no integer scalars of one type or the body does not return what it got, ValueError for ``unroll``
+    where the bounds are not known.
 
     >>> import xlascope as xs
     >>> print(xs.lax.fori_loop(0, 4, lambda i, total: total + i, 0))
@@ -157,21 +161,21 @@ def fori_loop(
     lower, upper = _of_one_type(lower, upper)
     first, last = concrete(lower), concrete(upper)
     if first is not None and last is not None:
+        start, end = int(first), int(last)
         if disable_jit.value:
-            return _for_in_python(lower, int(last) - int(first), body_fun, init_val)
-        steps = max(int(last) - int(first), 0)
-        (_, value), _ = scan(_CountedStep(body_fun), (lower, init_val), None, length=steps, unroll=unroll or 1)
+            return _for_in_python(start, end, body_fun, init_val)
+        steps = max(end - start, 0)
+        (_, value), _ = scan(_CountedStep(body_fun), (start, init_val), None, length=steps, unroll=unroll or 1)
         return value
     if unroll is not None and unroll is not False and unroll != 1:
         raise ValueError(f"fori_loop can only be unrolled when its bounds are known while tracing{_here()}")
     return while_loop(_below, _Advance(body_fun), (lower, upper, init_val))[2]
 
 
-def _for_in_python(i: Any, steps: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
+def _for_in_python(start: int, end: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
     """The same, step by step, for ``disable_jit``."""
-    for _ in range(steps):
+    for i in range(start, end):
         value = body(i, value)
-        i = i + 1
     return value
 
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import tree
 from ..ir.avals import ShapedArray
-from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation
+from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..operations.families import Linear
 from ..trace.bind import bind, bind1
 from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
-from ..transforms.dce import dce_program, needed_equations
-from ..transforms.differentiate import linearize_program
+from ..trace.traceback_filtering import api_boundary
 from ..transforms.evaluate import evaluate
+from .arguments import check_results
 from .bodies import body_of, name_of, operand_aval
-from .call import Call, Calling, without_constants
+from .call import Calling, without_constants
 from .custom import places_of
-from .jit import check_results
-from .policies import Policy, saves
+from .policies import Policy
+from .remat_halves import halves_of
 
 
 class Remat(Calling, name="remat2"):
@@ -56,7 +56,7 @@ class Remat(Calling, name="remat2"):
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the program now, keeping what the policy lets it, and record what computes the rest again."""
-        halves = _halves_of(self.jaxpr, tuple(t is not ZERO for t in tangents), self.policy)
+        halves = halves_of(self.jaxpr, tuple(t is not ZERO for t in tangents), self.policy)
         results = evaluate(halves.forward, *primals)
         count = len(halves.out_moving)
         kept = [x for x, keep in zip((*primals, *results[count:]), halves.kept, strict=True) if keep]
@@ -66,97 +66,6 @@ class Remat(Calling, name="remat2"):
         operands = [*kept, *(t for t in tangents if t is not ZERO)]
         moved = iter(STATE.trace.record(again, operands, halves.again.out_avals))
         return results[:count], [next(moved) if m else ZERO for m in halves.out_moving]
-
-
-class _Halves(NamedTuple):
-    """``forward`` gives the results and what is saved; ``again`` takes the kept of (operands, saved), and tangents."""
-
-    forward: ClosedJaxpr
-    again: ClosedJaxpr
-    kept: tuple[bool, ...]
-    out_moving: Sequence[bool]
-
-
-def _halves_of(program: ClosedJaxpr, moving: tuple[bool, ...], policy: Policy | None) -> _Halves:
-    key = ("remat halves", moving, policy)
-    found = program.derived.get(key)
-    if found is None:
-        found = program.derived[key] = _split(program, moving, policy)
-    return found
-
-
-def _split(program: ClosedJaxpr, moving: tuple[bool, ...], policy: Policy | None) -> _Halves:
-    split = linearize_program(program, moving)
-    count = len(split.out_moving)
-    whole = split.forward if policy is None else _inlined(split.forward)
-    jaxpr = whole.jaxpr
-    saved, raw = _cut(jaxpr, jaxpr.outvars[count:], policy)
-    operands = [*jaxpr.invars, *saved]
-    residuals = ClosedJaxpr(Jaxpr((), operands, jaxpr.outvars[count:], raw, jaxpr.name))
-    tangents = split.linear.in_avals[len(split.residuals) :]
-
-    def again(*values: Any) -> list[Any]:
-        known, moves = values[: len(operands)], values[len(operands) :]
-        extra = evaluate(residuals, *known)
-        chosen = [known[place] if place >= 0 else extra[-1 - place] for place in split.residuals]
-        return evaluate(split.linear, *chosen, *moves)
-
-    staged = stage(again, [*(v.aval for v in operands), *tangents], program.name)
-    # Tangents stay even where nothing depends on them: they are counted by whoever calls.
-    needed = dce_program(staged, (True,) * len(staged.out_avals))[1][: len(operands)]
-    kept = [v for v, keep in zip(staged.jaxpr.invars, needed, strict=False) if keep]
-    invars = [*kept, *staged.jaxpr.invars[len(operands) :]]
-    outvars = staged.jaxpr.outvars
-    trimmed = Jaxpr((), invars, outvars, needed_equations(staged.jaxpr.raw, outvars)[1], program.name)
-    results = [*jaxpr.outvars[:count], *saved]
-    forward = Jaxpr((), jaxpr.invars, results, needed_equations(jaxpr.raw, results)[1], program.name)
-    return _Halves(ClosedJaxpr(forward), ClosedJaxpr(trimmed), needed, split.out_moving)
-
-
-def _cut(jaxpr: Jaxpr, outvars: Sequence[Any], policy: Policy | None) -> tuple[list[Any], list[RawEquation]]:
-    """What the policy saves of what ``outvars`` depend on, and the equations that compute the rest from it."""
-    needed = {id(x) for x in outvars if x.__class__ is not Literal}
-    saved: list[Any] = []
-    raw: list[RawEquation] = []
-    for equation in reversed(jaxpr.raw):
-        operation, inputs, outputs, *_ = equation
-        wanted = [v for v in outputs if id(v) in needed]
-        if not wanted:
-            continue
-        if policy is not None and saves(policy, operation, [x.aval for x in inputs]):
-            saved += wanted
-            continue
-        raw.append(equation)
-        needed.update(id(x) for x in inputs if x.__class__ is not Literal)
-    return saved[::-1], raw[::-1]
-
-
-def _inlined(program: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with the jitted functions that it calls written out, so that a policy sees what is in them."""
-    if not any(equation[0].__class__ is Call for equation in program.jaxpr.raw):
-        return program
-    found = program.derived.get("inlined")
-    if found is None:
-        staged = stage(lambda *xs: _evaluate_inline(program, xs), program.in_avals, program.name)
-        found = program.derived["inlined"] = staged
-    return found
-
-
-def _evaluate_inline(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
-    values: dict[int, Any] = {id(v): x for v, x in zip(program.jaxpr.invars, operands, strict=True)}
-    previous = STATE.origin
-    try:
-        for operation, inputs, outputs, code, lasti, origin in program.jaxpr.raw:
-            STATE.origin = origin or previous or Origin("forward", None, code, lasti)
-            given = [x.val if x.__class__ is Literal else values[id(x)] for x in inputs]
-            if isinstance(operation, Call):
-                results = _evaluate_inline(operation.jaxpr, given)
-            else:
-                results = bind(operation, *given)
-            values.update((id(v), y) for v, y in zip(outputs, results, strict=True))
-    finally:
-        STATE.origin = previous
-    return [x.val if x.__class__ is Literal else values[id(x)] for x in program.jaxpr.outvars]
 
 
 class Name(Linear, name="name"):
@@ -229,6 +138,7 @@ def checkpoint(
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
     @functools.wraps(fun)
+    @api_boundary
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         static = set(places_of(numbers, len(args), f"static_argnums of the checkpointed {name_of(fun)}"))
         given = tuple(x for i, x in enumerate(args) if i not in static)

@@ -54,6 +54,9 @@ class Scan(Operation, name="scan"):
     def bodies(self) -> Sequence[ClosedJaxpr]:
         return (self.jaxpr,)
 
+    def flops_of_bodies(self, flops: Sequence[int]) -> int:
+        return self.length * sum(flops)
+
     def of(self, jaxpr: ClosedJaxpr, num_consts: int, num_carry: int) -> Scan:
         """A scan over the same steps of another program."""
         return Scan(jaxpr, self.length, num_carry, num_consts, self.reverse, self.unroll)
@@ -121,7 +124,8 @@ class Scan(Operation, name="scan"):
             return [builder.compare("LT", counter, end)]
 
         def body(counter: Any, *values: Any) -> list[Any]:
-            own_consts, own_state, own_xs = values[:first], values[first : first + last], values[first + last :]
+            own_consts, own_xs = values[:first], values[first + last :]
+            own_state = list(values[first : first + last])
             for part in range(self.unroll):
                 index = counter
                 if self.unroll > 1:
@@ -249,16 +253,16 @@ class Scan(Operation, name="scan"):
         inside = (*const_l, *(True,) * self.num_carry, *xs_l)
         ct_carry, ct_ys = cotangents[: self.num_carry], cotangents[self.num_carry :]
         out_avals = self.jaxpr.out_avals
-        ct_carry = instantiated(ct_carry, out_avals[: self.num_carry])
+        of_carry = instantiated(ct_carry, out_avals[: self.num_carry])
         arriving = (*(True,) * self.num_carry, *(ct is not ZERO for ct in ct_ys))
         consts, _, xs = self.split(operands)
         body = backward_body(self.jaxpr, inside, arriving, self.num_consts, self.num_carry)
         starts = [zeros_of(type_of(x)) for x in consts if is_linear(x)]
         known = [x for x in consts if not is_linear(x)]
-        given = [ct for ct in ct_ys if ct is not ZERO]
+        stacks = [ct for ct in ct_ys if ct is not ZERO]
         known_xs = [x for x in xs if not is_linear(x)]
         scan = Scan(body, self.length, len(starts) + self.num_carry, len(known), not self.reverse, self.unroll)
-        results = bind(scan, *known, *starts, *ct_carry, *known_xs, *given)
+        results = bind(scan, *known, *starts, *of_carry, *known_xs, *stacks)
         s, c = len(starts), self.num_carry
         of_consts, of_init, of_xs = iter(results[:s]), results[s : s + c], iter(results[s + c :])
         return [

@@ -62,6 +62,8 @@ def _split_halves(consts: int, carry: int, split: SplitProgram, moving: Marks) -
     jaxpr = split.forward.jaxpr
     first = consts + carry
     varying = {id(v) for v in jaxpr.invars[consts:]}
+    # What has an effect happens in each step, and may give something else each time.
+    varying.update(id(v) for operation, _, outputs, *_ in jaxpr.raw if operation.effects for v in outputs)
     spread_dependence(jaxpr.raw, varying)
     extra = jaxpr.outvars[len(split.out_moving) :]
     same = [j for j, x in enumerate(extra) if id(x) not in varying]
@@ -73,7 +75,7 @@ def _split_halves(consts: int, carry: int, split: SplitProgram, moving: Marks) -
     stacked_places = [
         _place_in(outvars, x, carry) for x in (*(extra[j] for j in differing), *(jaxpr.invars[p] for p in carried))
     ]
-    once, needed = dce_program(_program(jaxpr, [extra[j] for j in same]), (True,) * len(same))
+    once, needed = dce_program(_program(jaxpr, [extra[j] for j in same], effects=False), (True,) * len(same))
     # Operands of the linear half: residuals, then tangents of what moves, in the order of the body's operands.
     operand = {where: i for i, where in enumerate(split.residuals)}
     before = len(operand) + sum(moving[:first])
@@ -106,8 +108,8 @@ def _place_in(outvars: list[Any], x: Any, start: int) -> int:
     return len(outvars) - 1
 
 
-def _program(jaxpr: Jaxpr, outvars: Sequence[Any]) -> ClosedJaxpr:
-    _, raw = needed_equations(jaxpr.raw, outvars)
+def _program(jaxpr: Jaxpr, outvars: Sequence[Any], *, effects: bool = True) -> ClosedJaxpr:
+    _, raw = needed_equations(jaxpr.raw, outvars, effects=effects)
     return ClosedJaxpr(Jaxpr((), jaxpr.invars, outvars, raw, jaxpr.name))
 
 

@@ -163,7 +163,7 @@ class Lowered(Stage):
         overrides = overrides_of({**dict(self._options.compiler_options), **(compiler_options or {})})
         place = self._traced._place
         compilation = compile_lowered(self._lowered, place.device, overrides)
-        executable = Executable(compilation, self._program.consts, self._program.out_avals, place.committed)
+        executable = Executable(compilation, self._program, place.committed, self._donated)
         return Compiled(self, executable)
 
 

@@ -22,6 +22,7 @@ from ..trace.bind import bind
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_line, where_text
 from ..trace.state import STATE
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms.batch import batch_program, batch_size
 from ..transforms.dce import dce_program, dependence, fixed_point, restricted_program
@@ -255,6 +256,7 @@ def _cannot_reverse() -> NoReturn:
 # As users call it ---------------------------------------------------------------------------------------------------
 
 
+@api_boundary
 def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
     """``init_val`` taken through ``body_fun`` as long as ``cond_fun`` of it is true.
 

@@ -44,15 +44,24 @@ Atom = Var | Literal
 
 
 class Origin(NamedTuple):
-    """Where a derived equation comes from: the pass that made it, and the value whose derivative it computes."""
+    """Where a derived equation comes from: the pass that made it, the value whose derivative it computes, the user's
+    line, and the scopes (``named_scope``) that are open there.
+    """
 
     role: str
     forward: Any
     code: Any
     lasti: int
+    scope: str = ""
 
 
-def origin_of(role: str, forward: Any, code: Any, lasti: int, new: Any = tuple.__new__) -> Origin:
+#: The instruction of an origin that says nothing but which scopes are open: the user's line is still to be found.
+NO_LINE = -2
+
+
+def origin_of(
+    role: str, forward: Any, code: Any, lasti: int, scope: str = "", new: Any = tuple.__new__
+) -> Origin:
     """An :class:`Origin`, made in half the time that calling the class takes: derivatives make two an equation."""
-    made: Origin = new(Origin, (role, forward, code, lasti))
+    made: Origin = new(Origin, (role, forward, code, lasti, scope))
     return made

@@ -93,9 +93,7 @@ class _Describer:
     ) -> records.Equation:
         operation, inputs, outputs, code, lasti, origin = raw
         forward = None if origin is None else self._made(origin.forward, forward_call)
-        bodies = tuple(
-            self.jaxpr(body.jaxpr, path, number, forward) for number, body in enumerate(operation.bodies())
-        )
+        bodies = tuple(self.jaxpr(body.jaxpr, path, number, forward) for number, body in enumerate(operation.bodies()))
         for v in outputs:
             self._variable(variables, v)
             self.made_at.setdefault(id(v), []).append(path)
@@ -109,8 +107,11 @@ class _Describer:
             role=origin.role if origin is not None else "forward",  # type: ignore[arg-type]
             source=locate(code, lasti),
             transposes=forward,
-            flops=operation.flops(_types(inputs), _types(outputs)) if not bodies else _total(bodies),
+            flops=operation.flops_of_bodies([_total(body) for body in bodies])
+            if bodies
+            else operation.flops(_types(inputs), _types(outputs)),
             bodies=bodies,
+            scope=origin.scope if origin is not None else "",
         )
 
 
@@ -118,8 +119,8 @@ def _types(atoms: Sequence[Var | Literal]) -> list[Any]:
     return [x.aval for x in atoms]
 
 
-def _total(bodies: Sequence[records.Jaxpr]) -> int:
-    return sum(equation.flops for body in bodies for equation in body.equations)
+def _total(body: records.Jaxpr) -> int:
+    return sum(equation.flops for equation in body.equations)
 
 
 def source_texts(program: records.Jaxpr) -> tuple[records.SourceText, ...]:

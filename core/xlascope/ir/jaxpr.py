@@ -11,6 +11,7 @@ from typing import Any
 
 from .atoms import Atom, Literal, Origin, Var
 from .avals import ShapedArray
+from .effects import NO_EFFECTS, Effects
 from .operation import Operation, Primitive
 from .printer import equation_text, jaxpr_text
 
@@ -41,6 +42,16 @@ class Equation:
         return self.operation.params
 
     @property
+    def effects(self) -> Effects:
+        """What the equation does besides giving results."""
+        return self.operation.effects
+
+    @property
+    def scope(self) -> str:
+        """The names of the scopes (``named_scope``) that the equation stands in, joined by ``/``."""
+        return self.origin.scope if self.origin is not None else ""
+
+    @property
     def source_info(self) -> tuple[Any, int]:
         """Code object and instruction offset of the user's line, (None, -1) where there is none."""
         return self.code, self.lasti
@@ -52,7 +63,7 @@ class Equation:
 class Jaxpr:
     """A program: ``constvars`` and ``invars`` in, equations, ``outvars`` out."""
 
-    __slots__ = ("_argument_names", "_equations", "constvars", "invars", "name", "outvars", "raw")
+    __slots__ = ("_argument_names", "_effects", "_equations", "constvars", "invars", "name", "outvars", "raw")
 
     def __init__(
         self,
@@ -70,6 +81,7 @@ class Jaxpr:
         self.name = name
         self._argument_names = argument_names
         self._equations: list[Equation] | None = None
+        self._effects: Effects | None = None
 
     @property
     def argument_names(self) -> tuple[str, ...]:
@@ -84,6 +96,13 @@ class Jaxpr:
         if self._equations is None:
             self._equations = [Equation(raw) for raw in self.raw]
         return self._equations
+
+    @property
+    def effects(self) -> Effects:
+        """What the program does besides giving results."""
+        if self._effects is None:
+            self._effects = NO_EFFECTS.union(*(equation[0].effects for equation in self.raw))
+        return self._effects
 
     def __iter__(self) -> Iterator[Equation]:
         return iter(self.eqns)
@@ -129,6 +148,11 @@ class ClosedJaxpr:
     def eqns(self) -> list[Equation]:
         """The equations, in order."""
         return self.jaxpr.eqns
+
+    @property
+    def effects(self) -> Effects:
+        """What the program does besides giving results."""
+        return self.jaxpr.effects
 
     @property
     def name(self) -> str:

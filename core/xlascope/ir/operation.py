@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, dataclass_transform
 
 from .avals import ShapedArray
+from .effects import NO_EFFECTS, Effects
 
 RULES = ("abstract_eval", "to_stablehlo", "jvp", "transpose_rule", "batch_rule")
 REQUIRED = ("abstract_eval", "to_stablehlo", "jvp", "batch_rule")
@@ -184,6 +185,11 @@ class Operation:
         """The programs that the operation holds (``ClosedJaxpr``), in order."""
         return ()
 
+    @property
+    def effects(self) -> Effects:
+        """What the operation does besides giving results: what the programs do that it holds."""
+        return NO_EFFECTS.union(*(body.effects for body in self.bodies())) if self.composite else NO_EFFECTS
+
     def whole(self) -> Any:
         """The program that the operation runs when it stands alone, for one that is nothing but a program; else
         None.
@@ -207,6 +213,10 @@ class Operation:
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         """Our count of floating-point operations for operands and results of those types."""
         return 0
+
+    def flops_of_bodies(self, flops: Sequence[int]) -> int:
+        """Our count for an operation that holds programs, of which each counts as many as ``flops`` says."""
+        return sum(flops)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         """The types of the results; raises TypeError when the operands do not fit."""

@@ -1,8 +1,9 @@
-"""From a code object and an instruction to the user's line."""
+"""The user's line: the first frame outside the library; and from a code object and an instruction to a line."""
 
 from __future__ import annotations
 
 import os
+import sys
 from types import CodeType
 from typing import Any
 
@@ -44,3 +45,26 @@ def locate(code: CodeType | None, lasti: int) -> SourceRange | None:
     if line is None:
         return None
     return SourceRange(code.co_filename, line, column or 0, end_line or line, end_column or 0, code.co_qualname)
+
+
+def user_frame(depth: int = 1) -> tuple[Any, int]:
+    """Code object and instruction of the innermost frame that is not the library's; (None, -1) if there is none."""
+    frame = sys._getframe(depth)
+    while is_library[frame.f_code.co_filename]:
+        above = frame.f_back
+        if above is None:
+            return None, -1
+        frame = above
+    return frame.f_code, frame.f_lasti
+
+
+def user_line() -> SourceRange | None:
+    """Where the user's program is right now."""
+    return locate(*user_frame(2))
+
+
+def where_text(place: SourceRange | None) -> str:
+    """`` at file.py:12 (in f)``, or nothing where the place is not known."""
+    if place is None:
+        return ""
+    return f" at {place.file}:{place.line} (in {place.function})"

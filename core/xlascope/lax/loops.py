@@ -11,6 +11,7 @@ from ..control.bodies import name_of, operand_aval
 from ..control.loops import scan
 from ..operations import shapes
 from ..trace.source import user_line, where_text
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 
 
@@ -32,6 +33,7 @@ class _MappedBatch(_Mapped):
         return None, vmap(self.user_function)(x)
 
 
+@api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """``f`` of each slice of ``xs`` along its leading axis, one after the other, stacked.
 
@@ -69,6 +71,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     return tree.map(lambda a, b: shapes.concatenate([a, b], 0), joined, last)
 
 
+@api_boundary
 def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """All prefixes of an associative operation: element i of the result is ``fn`` of elements 0 to i.
 

@@ -6,6 +6,7 @@ from ..control.cond import Cond
 from ..control.custom_jvp import CustomJVPCall
 from ..control.custom_vjp import CustomLin, CustomVJPCall
 from ..control.custom_vmap import CustomVmapCall
+from ..control.linear_call import LinearCall
 from ..control.linear_solve import LinearSolve
 from ..control.remat import Name, Remat
 from ..control.scan import Scan
@@ -156,6 +157,7 @@ top_k_p = sorting.TopK.primitive
 custom_jvp_call_p = CustomJVPCall.primitive
 custom_lin_p = CustomLin.primitive
 custom_linear_solve_p = LinearSolve.primitive
+linear_call_p = LinearCall.primitive
 custom_vjp_call_p = CustomVJPCall.primitive
 custom_vmap_call_p = CustomVmapCall.primitive
 name_p = Name.primitive

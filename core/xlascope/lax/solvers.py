@@ -8,16 +8,19 @@ from typing import Any
 from .. import tree
 from ..api import linearize
 from ..control.bodies import Body, body_of, check_same_structure, differing, name_of, operand_aval
+from ..control.custom import shown
 from ..control.custom_jvp import custom_jvp
 from ..control.linear_solve import solution_structure
+from ..ir.markers import ZERO
 from ..operations.elementwise import neg
-from ..operations.shapes import zeros_of
 from ..trace.source import user_line, where_text
+from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms.differentiate import instantiated, jvp
 from ..transforms.evaluate import evaluate
 
 
+@api_boundary
 def custom_root(
     f: Callable[[Any], Any],
     initial_guess: Any,
@@ -78,7 +81,7 @@ def custom_root(
         _, moved = jvp(lambda *values: evaluate(function.opened, *values, *x), of_f, tangents[0])
         right = [neg(t) for t in instantiated(moved, avals)]
         solved = evaluate(tangent.opened, *of_tangent, *x, *right)
-        return results, [*solved, *(zeros_of(aval_of(y)) for y in results[count:])]
+        return results, [*solved, *(shown(ZERO, aval_of(y), False) for y in results[count:])]
 
     results = root(list(function.consts), list(solution.consts), list(tangent.consts), guess)
     return solution.structure.unflatten(results)

@@ -5,6 +5,10 @@ body ``jit(update)/e12/jit(loss)``. When XLA inlines the call, at every call sit
 ``jit(update)/e12/jit(loss)/e4/dot_general``. It leaves that out where the name begins with the call's already,
 so what stands for the callee (``jit(loss)``) is a name that no other function of the module has.
 
+When XLA takes a part of a loop's body out and inlines it again, it puts the loop's name in front of whole names:
+``jit(f)/e0/scan/jit(f)/e0/jit(body)/e1/tanh`` is ``jit(f)/e0/jit(body)/e1/tanh``. A callee follows an equation's
+number, so the second ``jit(f)`` begins the name anew.
+
 Of an equation that holds several bodies (a cond's branches) those after the first are told apart by their number:
 ``b1/e4/add`` is equation 4 in the second body, whose path ends in ``1.4``.
 """
@@ -14,6 +18,7 @@ from __future__ import annotations
 import re
 
 _SEGMENT = re.compile(r"([be])(\d+)")
+_LIKE_ONE = re.compile(r"\(*[be]\d+\)*")
 
 
 def equation_path(name: str) -> str | None:
@@ -28,8 +33,12 @@ def equation_path(name: str) -> str | None:
     """
     path: list[str] = []
     body = ""
+    root, previous = name.partition("/")[0], ""
     for segment in name.split("/"):
         found = _SEGMENT.fullmatch(segment)
+        if segment == root and _SEGMENT.fullmatch(previous) is None:  # the name of an outlined part is in front
+            path = []
+        previous = segment
         if found is None:
             continue
         kind, number = found.groups()
@@ -39,6 +48,20 @@ def equation_path(name: str) -> str | None:
             path.append(body + number)
             body = ""
     return "/".join(path) or None
+
+
+def scoped(prefix: str, scope: str, index: int) -> str:
+    """The name of equation ``index`` in scopes (``layer/norm``): they come first, so that names sort by them.
+
+    A scope whose name looks like an equation's is put in parentheses.
+
+    >>> scoped("jit(f)/", "layer/e3", 4)
+    'jit(f)/layer/(e3)/e4'
+    >>> equation_path("jit(f)/layer/(e3)/e4/sin")
+    '4'
+    """
+    names = [f"({name})" if _LIKE_ONE.fullmatch(name) else name for name in scope.split("/")]
+    return f"{prefix}{'/'.join(names)}/e{index}"
 
 
 def inner_path(path: str, body: int, index: int) -> str:

@@ -75,7 +75,8 @@ class Equation:
     ``parameters`` is text (``axes=(0,)``); ``inputs`` are variable names or literal texts;
     ``role`` says which pass made it; ``transposes`` is the path of the forward equation whose
     derivative a tangent or backward equation computes; ``flops`` is our own count (0 for data movement);
-    ``bodies`` are the programs it holds (a nested jit's, a scan's).
+    ``bodies`` are the programs it holds (a nested jit's, a scan's); ``scope`` are the names of the scopes
+    (``named_scope``) around it in its program, joined by ``/``.
     """
 
     path: str
@@ -88,6 +89,7 @@ class Equation:
     transposes: str | None = None
     flops: int = 0
     bodies: tuple[Jaxpr, ...] = ()
+    scope: str = ""
 
     @property
     def name(self) -> str:

@@ -8,12 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..ir.atoms import NO_LINE
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from ..ir.operation import Operation
 from ..ir.sources import is_library
 from ..runtime.boot import in_trace
 from ..xla.backend import ArrayImpl
+from .provenance import Ended, Traced
+from .source import with_line
 from .state import STATE
 from .tracer import Tracer, leaked_error, reaches
 from .values import aval_of, scalar_literal
@@ -54,7 +57,7 @@ class JaxprTrace:
 
     #: Whether operations end as equations, however many traces are between.
     staging: ClassVar[bool] = True
-    __slots__ = ("alive", "consts", "constvars", "equations", "lifted", "parent")
+    __slots__ = ("alive", "consts", "constvars", "equations", "lifted", "parent", "traced")
 
     def __init__(self, parent: Any) -> None:
         self.parent = parent
@@ -63,6 +66,7 @@ class JaxprTrace:
         self.consts: list[Any] = []
         self.lifted: dict[int, JaxprTracer] = {}
         self.alive = True
+        self.traced: Traced | None = None
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """Record an operation and return its results. Written for speed: this is where tracing spends its time."""
@@ -98,6 +102,8 @@ class JaxprTrace:
                 frame = above
             self.equations.append((operation, inputs, outputs, frame.f_code, frame.f_lasti, None))
         else:
+            if origin.lasti == NO_LINE:
+                origin = with_line(origin, 3)
             self.equations.append((operation, inputs, outputs, origin.code, origin.lasti, origin))
         return outputs
 
@@ -125,19 +131,23 @@ class JaxprTrace:
             self.consts.append(x)
         return found
 
-    def end(self) -> None:
+    def end(self, program: ClosedJaxpr | None) -> None:
         """Turn the tracers into plain variables, so that nothing can be computed with them any more."""
         self.alive = False
-        close(self.constvars)
+        ended = Ended(self.traced.name if self.traced is not None else "", program)
+        close(self.constvars, ended)
         for _, _, outputs, _, _, _ in self.equations:
-            close(outputs)
+            close(outputs, ended)
+        if self.traced is not None:
+            close(self.traced.invars, ended)
+            self.traced = None
 
 
-def close(variables: Sequence[Any]) -> None:
+def close(variables: Sequence[Any], ended: Ended) -> None:
     """Turn tracers into plain variables."""
     for variable in variables:
         variable.__class__ = Var
-        variable._trace = None
+        variable._trace = ended
 
 
 def stage(
@@ -150,14 +160,16 @@ def stage(
     previous, previous_origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
     trace = JaxprTrace(previous)
     invars = [JaxprTracer(aval, trace) for aval in avals]
+    trace.traced = Traced(name, invars, argument_names)
+    program = None
     try:
         STATE.trace, STATE.origin = trace, None
         in_trace.set_local(True)
         outvars = [trace.lift(x) for x in function(*invars)]
         jaxpr = Jaxpr(trace.constvars, invars, outvars, trace.equations, name, argument_names)
-        return ClosedJaxpr(jaxpr, trace.consts)
+        program = ClosedJaxpr(jaxpr, trace.consts)
+        return program
     finally:
         STATE.trace, STATE.origin = previous, previous_origin
         in_trace.set_local(was_in_trace)
-        trace.end()
-        close(invars)
+        trace.end(program)

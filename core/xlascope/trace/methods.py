@@ -85,6 +85,8 @@ METHODS = [
     "transpose",
     "var",
 ]
+#: What a variable that was a tracer must not answer either: without them it would count as true.
+CONVERSIONS = ["__array__", "__bool__", "__complex__", "__float__", "__index__", "__int__", "__len__", "item", "tolist"]
 PROPERTIES = ["T", "at", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
@@ -125,7 +127,7 @@ def install(table: Mapping[str, Any]) -> None:
         raise KeyError(f"the method table lacks {', '.join(missing)}")
     for name in (*OPERATORS, *METHODS, *PROPERTIES):
         _set(name, table[name])
-    for name in (*OPERATORS, *METHODS):
+    for name in (*OPERATORS, *METHODS, *CONVERSIONS):
         if name not in ("__eq__", "__ne__"):
             setattr(Var, name, _leaked(name))
 

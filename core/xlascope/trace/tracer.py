@@ -15,14 +15,15 @@ from ..errors import (
     TracerBoolConversionError,
     TracerIntegerConversionError,
     UnexpectedTracerError,
+    see,
 )
 from ..ir.avals import ShapedArray
+from .provenance import ended_text, function_text, origin_text
 from .source import user_line, where_text
 
 _IF_HELP = (
-    "Under jit, vmap and the like a function is run once with tracers, so its Python control flow cannot depend on "
-    "values. "
-    "Use xlascope.lax.cond or while_loop, or xlascope.numpy.where element by element, or make the argument static "
+    "Python's if and while need one answer while the function is traced, before there are values. Use xlascope.lax.cond "
+    "or while_loop, or xlascope.numpy.where element by element, or make the argument static "
     "(jit(f, static_argnums=...)). Under grad without jit it works as it stands."
 )
 _NUMBER_HELP = (
@@ -44,6 +45,10 @@ class Tracer:
 
     def concrete(self) -> Any:
         """The array behind the tracer when its value is known, else None."""
+        return None
+
+    def inner(self) -> Any:
+        """The value that the transformation was given and this one stands for; None for a variable of a program."""
         return None
 
     @property
@@ -114,7 +119,7 @@ class Tracer:
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise TypeError(
             "traced arrays cannot be changed in place: instead of x[index] = y write x = x.at[index].set(y)"
-            + where_text(user_line())
+            f"{where_text(user_line())}{see('in-place-update')}"
         )
 
     def block_until_ready(self) -> Tracer:
@@ -130,25 +135,25 @@ class Tracer:
 
 def _message(what: str, tracer: Tracer, fix: str) -> str:
     return (
-        f"Abstract value passed where a concrete value is required: {what} {tracer!r} is not known while the function "
-        f"is traced{where_text(user_line())}.\n{fix}"
+        f"Abstract value passed where a concrete value is required: {what} {tracer!r} is not known while "
+        f"{function_text(tracer)} is traced{where_text(user_line())}.{origin_text(tracer)}\n{fix}"
     )
 
 
 def leaked_error(value: Any) -> UnexpectedTracerError:
     """The error for a tracer whose trace has ended, or does not reach the place where it is used."""
-    kind = value.aval.str_short()
+    kind, here = value.aval.str_short(), where_text(user_line())
     if getattr(value._trace, "alive", False):
         return UnexpectedTracerError(
             f"a traced value of type {kind} was used outside of the transformation (grad, jvp, vmap) that it belongs to"
-            f"{where_text(user_line())}. Rules (of custom_jvp, custom_vjp and the like) run outside of the "
+            f"{here}. Rules (of custom_jvp, custom_vjp and the like) run outside of the "
             "transformation that applies them, so neither they nor functions passed to them may close over values that "
             "it traces. Make such a value an argument; closure_convert can do it."
         )
     return UnexpectedTracerError(
-        f"a traced value of type {kind} was used after the function it belongs to had been traced. "
-        "It was probably stored in a global, an attribute or a list by a function under jit, grad or vmap. "
-        "Return the value from the function instead of storing it."
+        f"a traced value of type {kind} was used{here} after the function it belongs to had been traced."
+        f"{ended_text(value)} It was probably stored in a global, an attribute or a list by a function under jit, grad "
+        "or vmap. Return the value from the function instead of storing it."
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
+from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal, Var
 from ..xla.backend import ArrayImpl
@@ -55,7 +56,9 @@ def _aval_of_other(x: Any) -> ShapedArray:
 
 
 def not_an_array(x: Any, what: str = "a value") -> TypeError:
-    """The error for something that cannot be an operand."""
+    """The error for something that cannot be an operand; for what was a tracer once, that it has ended."""
+    if x.__class__ is Var:
+        return leaked_error(x)
     kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
     text = repr(x)
     shown = text if len(text) <= 60 else text[:57] + "..."
@@ -67,7 +70,7 @@ def not_an_array(x: Any, what: str = "a value") -> TypeError:
             "(jit(f, static_argnums=...)) or close over them."
         )
     )
-    return TypeError(f"{what} of type {kind} is not a valid array{where_text(user_line())}: {shown}. {fix}")
+    return TypeError(f"{what} of type {kind} is not a valid array{where_text(user_line())}: {shown}. {fix}{see('not-an-array')}")
 
 
 def is_value(x: Any) -> bool:

@@ -37,6 +37,9 @@ class BatchTracer(Tracer):
         whole = aval_of(value)
         self.aval = without_axis(whole, axis)
 
+    def inner(self) -> Any:
+        return self.value
+
 
 class BatchTrace:
     """Applies each operation to all examples at once."""

@@ -54,14 +54,19 @@ def restricted_program(program: ClosedJaxpr, used: Used, kept: Used) -> ClosedJa
     return found
 
 
-def needed_equations(raw: Sequence[RawEquation], outvars: Sequence[Any]) -> tuple[set[int], list[RawEquation]]:
-    """The ids of the variables that ``outvars`` depend on, and the equations that make them, in order."""
+def needed_equations(
+    raw: Sequence[RawEquation], outvars: Sequence[Any], *, effects: bool = True
+) -> tuple[set[int], list[RawEquation]]:
+    """The ids of the variables that ``outvars`` depend on, and the equations that make them, in order.
+
+    Equations that do something besides giving results are kept, with what they depend on, unless ``effects`` is false.
+    """
     needed = {id(x) for x in outvars if x.__class__ is not Literal}
     kept: list[RawEquation] = []
     for equation in reversed(raw):
         operation, inputs, outputs, *rest = equation
         use = [id(v) in needed for v in outputs]
-        if not any(use):
+        if not any(use) and not (effects and operation.effects):
             continue
         operands: Sequence[bool] = (True,) * len(inputs)
         if operation.dce_rule is not None and not all(use):

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import is_differentiable
-from ..ir.atoms import origin_of
+from ..ir.atoms import NO_LINE, origin_of
 from ..ir.avals import ShapedArray, shaped, strengthened
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..operations.shapes import BroadcastInDim, zeros_of
 from ..trace.jaxpr_trace import stage
-from ..trace.source import user_frame
+from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
@@ -40,6 +40,9 @@ class JVPTracer(Tracer):
 
     def concrete(self) -> Any:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+
+    def inner(self) -> Any:
+        return self.primal
 
 
 class LinearTracer(Tracer):
@@ -89,6 +92,8 @@ class LinearTrace:
             out._trace = self
             outputs.append(out)
         origin = STATE.origin or Origin("forward", None, *user_frame(3))
+        if origin.lasti == NO_LINE:
+            origin = with_line(origin, 3)
         self.equations.append((operation, operands, outputs, origin.code, origin.lasti, origin))  # type: ignore[arg-type]
         return outputs
 
@@ -158,6 +163,8 @@ class JVPTrace:
             STATE.trace = self.inner
             if origin is None:  # all steps of the rule stand on one line of the user's: look for it once
                 STATE.origin = origin_of("forward", None, *user_frame(2))
+            elif origin.lasti == NO_LINE:
+                STATE.origin = with_line(origin, 2)
             if recorder is None:
                 results, moved = operation.jvp(primals, tangents)
             else:
@@ -249,7 +256,10 @@ class LinearProgram:
         raw: list[RawEquation] = []
         for equation, forward in zip(self.recorder.equations, self.recorder.forward_of(), strict=True):
             operation, operands, results, code, lasti, origin = equation
-            origin = Origin("tangent", forward, code, lasti) if origin is None or origin.role == "forward" else origin
+            if origin is None:
+                origin = Origin("tangent", forward, code, lasti)
+            elif origin.role == "forward":
+                origin = Origin("tangent", forward, code, lasti, origin.scope)
             raw.append((operation, [operand(x) for x in operands], [new(x) for x in results], code, lasti, origin))  # type: ignore[arg-type]
         outputs = [operand(x) for x in self.outputs if x is not ZERO]
         invars = [v for _, v in residuals.values()] + inputs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..ir.atoms import NO_LINE
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin
 from ..trace.bind import bind
 from ..trace.state import STATE
@@ -19,10 +20,13 @@ def evaluate_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any])
     """Like :func:`evaluate`, with the constants apart. New equations keep the lines and passes of the old ones."""
     values: dict[int, Any] = {id(v): x for v, x in zip(jaxpr.constvars, consts, strict=True)}
     values.update((id(v), x) for v, x in zip(jaxpr.invars, operands, strict=True))
-    previous = STATE.origin
+    previous = outside = STATE.origin
+    scope = ""
+    if outside is not None and outside.lasti == NO_LINE:  # only scopes are open: the lines are those of the equations
+        outside, scope = None, outside.scope
     try:
         for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
-            STATE.origin = origin or previous or Origin("forward", None, code, lasti)
+            STATE.origin = origin or outside or Origin("forward", None, code, lasti, scope)
             results = bind(operation, *[x.val if x.__class__ is Literal else values[id(x)] for x in inputs])
             for variable, result in zip(outputs, results, strict=True):
                 values[id(variable)] = result

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import is_differentiable
-from ..ir.atoms import origin_of
+from ..ir.atoms import NO_LINE, origin_of
 from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
@@ -28,7 +28,7 @@ from ..operations import arithmetic
 from ..operations.elementwise import ConvertElementType
 from ..operations.shapes import zeros_of
 from ..trace.jaxpr_trace import stage
-from ..trace.source import user_frame
+from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
@@ -52,6 +52,9 @@ class TaylorTracer(Tracer):
         value = self.series[0]
         return value.concrete() if isinstance(value, Tracer) else value
 
+    def inner(self) -> Any:
+        return self.series[0]
+
 
 class TaylorTrace:
     """Gives the results of each operation all their coefficients, up to ``order``."""
@@ -74,6 +77,8 @@ class TaylorTrace:
         try:
             if origin is None:
                 STATE.origin = origin_of("forward", None, *user_frame(2))
+            elif origin.lasti == NO_LINE:
+                STATE.origin = with_line(origin, 2)
             if operation.taylor_program_rule is not None:
                 STATE.trace = self.parent
                 found = at_once(

@@ -37,7 +37,7 @@ def backward(
             else:
                 continue
             forward = origin.forward if origin is not None and origin.forward is not None else forwards[index]
-            STATE.origin = origin_of("backward", forward, code, lasti)
+            STATE.origin = origin_of("backward", forward, code, lasti, "" if origin is None else origin.scope)
             marked = [
                 linear_input(x.aval) if x.__class__ is LinearTracer and x._trace is recorder else x for x in operands
             ]

@@ -9,7 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import see
+from ..ir.sources import user_line, where_text
 from .backend import ArrayImpl
+from .failures import deleted_error
 
 
 def _value(self: Any) -> np.ndarray[Any, Any]:
@@ -23,6 +26,8 @@ def _value(self: Any) -> np.ndarray[Any, Any]:
 
 
 def _on_host(self: Any) -> np.ndarray[Any, Any]:
+    if self.is_deleted():
+        raise deleted_error(self)
     # jaxlib looks for jax at every copy. Where jax is installed the first copy would import it, and it would take over
     # jaxlib's process-wide states (64-bit types among them); where it is not, the search costs 50 µs each time.
     modules = sys.modules
@@ -78,7 +83,7 @@ def _representation(self: Any) -> str:
 def _setitem(self: Any, index: Any, value: Any) -> None:
     raise TypeError(
         "arrays cannot be changed in place: instead of x[index] = y write x = x.at[index].set(y) "
-        "(inside jit the copy is optimized away)"
+        f"(inside jit the copy is optimized away){where_text(user_line())}{see('in-place-update')}"
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxlib import _jax, xla_client
 
-from ..runtime import boot  # noqa: F401  (jaxlib's states come before its clients)
+from ..runtime import boot
 
 ArrayImpl = _jax.ArrayImpl
 Device = _jax.Device
@@ -42,7 +42,7 @@ class Backend:
 
 
 def _make_cpu_client() -> Any:
-    count = int(os.environ.get("XLASCOPE_NUM_CPU_DEVICES", os.environ.get("JAX_NUM_CPU_DEVICES", "1")))
+    count = max(boot.num_cpu_devices.value, 1)
     if count > 1:
         os.environ.setdefault("NPROC", _THREADS)
     return xla_client.make_cpu_client(num_devices=count, asynchronous=True)
@@ -66,8 +66,8 @@ def client(platform: str | None = None) -> Any:
 
 
 def default_platform() -> str:
-    """The platform that computations run on when nothing else is said: ``XLASCOPE_PLATFORMS``, or the CPU."""
-    chosen = os.environ.get("XLASCOPE_PLATFORMS", os.environ.get("JAX_PLATFORMS", "cpu"))
+    """The platform that computations run on when nothing else is said: the setting ``platforms``, or the CPU."""
+    chosen: str = boot.platforms.value or "cpu"
     return chosen.split(",")[0] or "cpu"
 
 
@@ -76,10 +76,15 @@ def get_backend(platform: str | None = None) -> Backend:
     return Backend(client(platform))
 
 
-@functools.cache
 def default_device() -> Any:
-    """The device that uncommitted values live on."""
-    return client().local_devices()[0]
+    """The device that uncommitted values live on: the setting ``default_device``, or the platform's first."""
+    chosen = boot.default_device.value
+    return _first_device(chosen) if chosen is None or isinstance(chosen, str) else chosen
+
+
+@functools.cache
+def _first_device(platform: str | None) -> Any:
+    return client(platform).local_devices()[0]
 
 
 def devices(backend: str | None = None) -> list[Any]:

@@ -72,6 +72,18 @@ def integers(values: Sequence[int]) -> Any:
     return attribute(f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>")
 
 
+#: What passes from one ordered effect to the next: a number that nobody looks at.
+TOKEN = shaped((), np.dtype(np.int32))
+
+
+def _row_major(avals: Sequence[ShapedArray]) -> Any:
+    """The attribute that says that arrays lie in memory as NumPy has them."""
+    layouts = [", ".join(map(str, reversed(range(aval.ndim)))) for aval in avals]
+    return attribute(
+        f"[{', '.join(f'dense<[{x}]> : tensor<{a.ndim}xindex>' for x, a in zip(layouts, avals, strict=True))}]"
+    )
+
+
 class Builder:
     """Emits operations at the insertion point of the function being written.
 
@@ -84,6 +96,8 @@ class Builder:
         self.outputs: Sequence[Any] = ()
         self.location: Any = None
         self.insertion: Any = ir.InsertionPoint.current
+        #: The value on which the next ordered effect depends, so that it happens after the last one; None before any.
+        self.token: Any = None
         self._literals: dict[Any, Any] = {}
         self._spread: dict[Any, Any] = {}
 
@@ -99,6 +113,10 @@ class Builder:
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         """Call a program that the current equation holds, the ``index``-th of them."""
+        raise NotImplementedError
+
+    def add_callback(self, function: Callable[..., Any]) -> int:
+        """The number, in the program, of a Python function that it calls."""
         raise NotImplementedError
 
     def emit(self, name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
@@ -207,6 +225,83 @@ class Builder:
         starts = [index, *[self.constant(0, shaped((), np.dtype(np.int32)))] * (len(aval.shape) - 1)]
         slice_ = self.emit1("stablehlo.reshape", [part], shaped((1, *aval.shape[1:]), aval.dtype))
         return self.emit1("stablehlo.dynamic_update_slice", [whole, slice_, *starts], aval)
+
+    def current_token(self) -> Any:
+        """The value on which the next ordered effect depends, a new one where there has been none."""
+        if self.token is None:
+            self.token = self.constant(0, TOKEN)
+        return self.token
+
+    def call_python(
+        self, function: Callable[..., Any], operands: Sequence[Any], *, ordered: bool = False, pure: bool = False
+    ) -> list[Any]:
+        """Call a Python function, of NumPy arrays to a tuple of NumPy arrays of the current equation's results.
+
+        An ``ordered`` call is given the token as one more operand, and returns it as one more result. A ``pure`` call
+        may be left out where nobody needs its results.
+        """
+        given, results = self.in_avals, self.out_avals
+        if ordered:
+            operands, given, results = [*operands, self.current_token()], [*given, TOKEN], [*results, TOKEN]
+        attributes = {
+            "call_target_name": attribute(f'"xla_ffi_python_{"cpu" if self.platform == "cpu" else "gpu"}_callback"'),
+            "api_version": attribute("4 : i32"),
+            "has_side_effect": attribute("false" if pure else "true"),
+            "backend_config": attribute(f"{{index = {self.add_callback(function)} : ui64}}"),
+            "operand_layouts": _row_major(given),
+            "result_layouts": _row_major(results),
+        }
+        values = list(self.operation("stablehlo.custom_call", operands, attributes, results).results)
+        if ordered:
+            self.token = values.pop()
+        return values
+
+    def while_loop(
+        self,
+        operands: Sequence[Any],
+        avals: Sequence[ShapedArray],
+        condition: Callable[..., list[Any]],
+        body: Callable[..., list[Any]],
+        *,
+        ordered: bool = False,
+    ) -> list[Any]:
+        """The operands, of those types, after ``body`` has been applied for as long as ``condition`` is true of them.
+
+        The token is carried along where ``ordered`` effects happen in the body.
+        """
+        if not ordered:
+            made = self.operation("stablehlo.while", operands, {}, avals, regions=2)
+            self.fill_region(made, avals, condition, 0)
+            self.fill_region(made, avals, body, 1)
+            return list(made.results)
+
+        def body_with_token(*values: Any) -> list[Any]:
+            *given, self.token = values
+            return [*body(*given), self.token]
+
+        start, types = [*operands, self.current_token()], [*avals, TOKEN]
+        made = self.operation("stablehlo.while", start, {}, types, regions=2)
+        self.fill_region(made, types, lambda *values: condition(*values[:-1]), 0)
+        self.fill_region(made, types, body_with_token, 1)
+        *results, self.token = made.results
+        return list(results)
+
+    def case(self, index: Any, branches: Sequence[Callable[[], list[Any]]], *, ordered: bool = False) -> list[Any]:
+        """What the branch with that index gives: the current equation's results.
+
+        The token passes through it where ``ordered`` effects happen in any branch.
+        """
+        types = [*self.out_avals, TOKEN] if ordered else self.out_avals
+        before = self.current_token() if ordered else self.token
+        made = self.operation("stablehlo.case", [index], {}, types, regions=len(branches))
+        for number, branch in enumerate(branches):
+            self.token = before
+            self.fill_region(made, [], lambda b=branch: [*b(), self.token] if ordered else b(), number)
+        self.token = before
+        if not ordered:
+            return list(made.results)
+        *results, self.token = made.results
+        return list(results)
 
     def fill_region(
         self,

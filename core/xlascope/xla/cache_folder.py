@@ -43,7 +43,7 @@ class DamagedEntryError(ValueError):
 
 def pack(key: str, entry: Entry) -> bytes:
     """The bytes of an entry's file."""
-    facts = json.dumps({"key": key, **entry.facts}).encode()
+    facts = json.dumps({**entry.facts, "key": key}).encode()
     digest = hashlib.sha256(facts)
     digest.update(entry.data)
     return b"".join((_MARK, digest.digest(), _LENGTH.pack(len(facts)), facts, entry.data))
@@ -53,7 +53,7 @@ def unpack(key: str, content: bytes) -> Entry:
     """The entry of a file's bytes; raises DamagedEntryError, saying how they are wrong.
 
     >>> unpack("a1", pack("a1", Entry({"n": 1}, b"abc")))
-    Entry(facts={'key': 'a1', 'n': 1}, data=b'abc')
+    Entry(facts={'n': 1, 'key': 'a1'}, data=b'abc')
     >>> unpack("a1", pack("a1", Entry({"n": 1}, b"abc"))[:-1])
     Traceback (most recent call last):
     ...
@@ -94,7 +94,7 @@ class Folder:
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._warn("read", f"cannot be read ({error}); programs are compiled")
+            self._warn("unusable", f"cannot be read ({error}); programs are compiled")
             return None
         except DamagedEntryError as error:
             self.discard(key, str(error))
@@ -118,7 +118,7 @@ class Folder:
             if self._spare < 0 <= bound:
                 self._spare = min(bound - self.shrink(bound), bound // 100)
         except OSError as error:
-            self._warn("write", f"cannot be written ({error}); what is compiled is not kept")
+            self._warn("unusable", f"cannot be written ({error}); what is compiled is not kept")
             return False
         return True
 

@@ -5,6 +5,7 @@ Calls that repeat stay in jaxlib's C++: what is written here is what happens at 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,8 +16,10 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.operation import Operation
 from ..runtime.boot import default_registry, disable_jit, enable_x64
+from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl, default_device
 from .compile import Compilation, compile_program
+from .failures import is_out_of_memory, memory_error, note_donations, require_live
 from .shardings import sharding_of
 
 _ZERO_COPY = xla_client.HostBufferSemantics.ZERO_COPY
@@ -77,14 +80,17 @@ class Executable:
     (:meth:`fastpath`).
     """
 
-    __slots__ = ("committed", "compilation", "consts", "handlers", "out_avals", "sharding")
+    __slots__ = ("committed", "compilation", "consts", "donated", "handlers", "jaxpr", "out_avals", "sharding")
 
     def __init__(
-        self, compilation: Compilation, consts: Sequence[Any], out_avals: Sequence[ShapedArray], committed: bool
+        self, compilation: Compilation, program: ClosedJaxpr, committed: bool, donated: tuple[bool, ...] = ()
     ) -> None:
+        out_avals = program.out_avals
         self.committed = committed
         self.compilation = compilation
-        self.consts = [put(c, _operand_aval(c)) for c in consts]
+        self.consts = [put(c, _operand_aval(c)) for c in program.consts]
+        self.donated = donated
+        self.jaxpr = program.jaxpr  # for errors; the program itself holds us
         self.out_avals = list(out_avals)
         self.sharding = sharding_of(compilation.device)
         self.handlers = [
@@ -92,7 +98,22 @@ class Executable:
         ]
 
     def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-        """Run on flat operands of those types; does not wait for the results."""
+        """Run on flat operands of those types; does not wait for the results.
+
+        Raises DeletedArrayError for an operand that is gone, OutOfMemoryError when there is no room.
+        """
+        require_live(self.jaxpr, self.consts, operands)
+        if self.donated:
+            note_donations(self.jaxpr, self.donated)
+        try:
+            return self._run(operands, avals)
+        except JaxRuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            device = self.compilation.device
+            raise memory_error(error, self.jaxpr, self.compilation.executable, device) from None
+
+    def _run(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         count = len(self.consts)
         kept = self.compilation.kept
         device = self.compilation.device
@@ -152,7 +173,7 @@ def executable_of(
                 overrides=overrides,
             )
         )
-        found = Executable(compilation, program.consts, program.out_avals, place.committed)
+        found = Executable(compilation, program, place.committed, donated)
         program.derived[key] = found
     return found
 
@@ -174,6 +195,7 @@ def place_of(operands: Sequence[Any]) -> Place:
 # Single operations --------------------------------------------------------------------------------------------------
 
 _eager: dict[Operation, Any] = {}
+_keys = itertools.count()
 _operand_aval: Callable[[Any], ShapedArray]
 _leaf = default_registry.flatten(0)[1]
 
@@ -228,7 +250,9 @@ def _compile_on_demand(operation: Operation) -> Any:
         finally:
             disable_jit.set_local(previous)
 
-    compiled = make_pjit(operation.name, without_jit, cache_miss, (), (), (operation,))
+    # jaxlib holds the key where the garbage collector does not look: it must not lead back to the program.
+    key = (operation,) if operation.holder is None else (operation.name, next(_keys))
+    compiled = make_pjit(operation.name, without_jit, cache_miss, (), (), key)
     return compiled
 
 

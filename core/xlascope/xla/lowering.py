@@ -7,22 +7,25 @@ so a call's segment holds the function's symbol, which is unique in the module.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
+from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.sources import locate
-from .builder import Builder, attribute, context, tensor_type
+from ..records.paths import scoped
+from .builder import TOKEN, Builder, attribute, context, tensor_type
 
 
 class Lowered(NamedTuple):
-    """A module, and which of the program's operands (constants first) it takes."""
+    """A module, which of the program's operands (constants first) it takes, and the Python functions it calls."""
 
     module: Any
     kept: tuple[bool, ...]
     operations: int
+    callbacks: tuple[Callable[..., Any], ...]
 
 
 def lower(
@@ -53,7 +56,7 @@ def lower(
             function.attributes["arg_attrs"] = ir.ArrayAttr.get(
                 [attribute("{jax.buffer_donor = true}" if d else "{}") for d in marks]
             )
-    return Lowered(module, kept, lowering.operations)
+    return Lowered(module, kept, lowering.operations, tuple(lowering.callbacks))
 
 
 def _plain(name: str) -> str:
@@ -76,12 +79,20 @@ class _ModuleLowering:
         self.symbols: set[str] = {"main"}
         self.bodies: dict[tuple[int, int], str] = {}
         self.lines: dict[tuple[int, int], Any] = {}
+        self.callbacks: list[Callable[..., Any]] = []
         self.operations = 0
 
     def function(self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool) -> Any:
-        """Write a jaxpr as a function of ``parameters``; returns the function."""
+        """Write a jaxpr as a function of ``parameters``; returns the function.
+
+        One with ordered effects, but the program itself, takes the token as its last parameter, and returns it as well.
+        """
         types = [tensor_type(v.aval) for v in parameters]
         results = [tensor_type(v.aval) for v in jaxpr.outvars]
+        ordered = not public and is_ordered(jaxpr.effects)
+        if ordered:
+            types.append(tensor_type(TOKEN))
+            results.append(tensor_type(TOKEN))
         made = ir.Operation.create(
             "func.func",
             attributes={
@@ -94,20 +105,25 @@ class _ModuleLowering:
         )
         block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
         with ir.InsertionPoint(block):
-            environment = dict(zip(parameters, block.arguments, strict=True))
-            outputs = self.equations(jaxpr, environment, prefix)
+            environment = dict(zip(parameters, block.arguments, strict=not ordered))
+            builder = _FunctionBuilder(self, prefix)
+            if ordered:
+                builder.token = block.arguments[len(parameters)]
+            outputs = self.equations(builder, jaxpr, environment)
+            if ordered:
+                outputs.append(builder.token)
             ir.Operation.create("func.return", operands=outputs)
         return made
 
-    def equations(self, jaxpr: Jaxpr, environment: dict[Any, Any], prefix: str) -> list[Any]:
-        """Write the equations of a jaxpr here; returns the values of its results."""
-        builder = _FunctionBuilder(self, prefix)
-        literal, named, lines = builder.literal, ir.Location.name, self.lines
+    def equations(self, builder: _FunctionBuilder, jaxpr: Jaxpr, environment: dict[Any, Any]) -> list[Any]:
+        """Write the equations of a jaxpr; returns the values of its results."""
+        literal, named, lines, prefix = builder.literal, ir.Location.name, self.lines, builder.prefix
         for index, equation in enumerate(jaxpr.raw):
-            operation, inputs, outputs, code, lasti, _ = equation
+            operation, inputs, outputs, code, lasti, origin = equation
             line = lines.get((id(code), lasti)) or self.line(code, lasti)
-            builder.location = named(f"{prefix}e{index}/{operation.name}", line)
-            builder.index = index
+            place = f"{prefix}e{index}" if origin is None or not origin.scope else scoped(prefix, origin.scope, index)
+            builder.location = named(f"{place}/{operation.name}", line)
+            builder.place = place
             builder.equation = equation
             builder.inputs = inputs
             builder.outputs = outputs
@@ -131,6 +147,7 @@ class _ModuleLowering:
             prefix = f"b{index}/" if index else ""
             self.function(symbol, body.jaxpr.invars, body.jaxpr, prefix, public=False)
         results = [tensor_type(aval) for aval in body.out_avals]
+        results += [tensor_type(TOKEN)] * (len(operands) - len(body.in_avals))
         made = ir.Operation.create(
             "func.call",
             results=results,
@@ -172,10 +189,19 @@ class _FunctionBuilder(Builder):
         super().__init__(lowering.platform)
         self.lowering = lowering
         self.prefix = prefix
-        self.index = 0
+        self.place = ""
         self.equation: Any = None
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         _, _, _, code, lasti, _ = self.equation
-        at = f"{self.prefix}e{self.index}"
-        return self.lowering.call(body, operands, at, (code, lasti), index, self.insertion)
+        ordered = is_ordered(body.effects)
+        if ordered:
+            operands = [*operands, self.current_token()]
+        results = self.lowering.call(body, operands, self.place, (code, lasti), index, self.insertion)
+        if ordered:
+            self.token = results.pop()
+        return results
+
+    def add_callback(self, function: Callable[..., Any]) -> int:
+        self.lowering.callbacks.append(function)
+        return len(self.lowering.callbacks) - 1

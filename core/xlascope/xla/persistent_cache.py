@@ -4,9 +4,9 @@ Off unless a setting turns it on (``compilation_cache_dir``, or ``enable_compila
 
 **The key** is the SHA-256 of the very bytes that are compiled, and of all else that shapes the result: options, XLA's
 flags, jaxlib, the device and its machine. The bytes are the StableHLO with the names of operations, which say which
-equation is which, but without files and lines: those change with every edit above a function, and an executable that held
-them would show somebody else's. So a program that was loaded knows its equations as well as one that was compiled,
-and lines come from the jaxpr, where our tools take them from anyway.
+equation is which, but without files and lines: those change with every edit above a function, and an executable that
+held them would show somebody else's. So a program that was loaded knows its equations as well as one that was
+compiled, and lines come from the jaxpr, where our tools take them from anyway.
 
 **The module's name** is unique in a process, since profiles name modules and nothing else. An executable spells it
 wherever the profiler wants it, so it is kept with a mark of the same length in its place, which loading replaces

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+from jaxlib.mlir.dialects import stablehlo
 
 
 def real(*shape, seed=0):
@@ -384,7 +385,6 @@ def everything(lib, interpret):
 
 def everything_by_jax(lib):
     """What jax's programs give, in StableHLO's reference interpreter: XLA would compile for minutes."""
-    from jaxlib.mlir.dialects import stablehlo
 
     def interpret(whole):
         module = lib.jit(whole).lower().compiler_ir("stablehlo")

@@ -58,7 +58,9 @@ def names(lib):
 
 @rule("remat: dots", SQUARE, SQUARE)
 def dots(lib):
-    f = lib.checkpoint(lambda x, y: lib.numpy.sin(lib.numpy.sin(x @ y) @ x), policy=lib.checkpoint_policies.dots_saveable)
+    f = lib.checkpoint(
+        lambda x, y: lib.numpy.sin(lib.numpy.sin(x @ y) @ x), policy=lib.checkpoint_policies.dots_saveable
+    )
     return f
 
 

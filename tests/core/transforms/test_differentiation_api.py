@@ -16,10 +16,6 @@ from xlascope.ir.checker import check_jaxpr
 from xlascope.test_util import check_grads, check_jvp, check_vjp
 from xlascope.trace.state import STATE
 
-KNOWN = {
-    "lib.vmap(lib.grad(lambda x, i: x[i], (0, 1), allow_int=True), (None, 0))(V, np.arange(2))": "vmap of float0",
-    "lib.jit(lib.grad(lambda x, i: x[i] ** 2, (0, 1), allow_int=True))(V, 1)": "float0 results of jit",
-}
 CALLS = Path(__file__).with_name("differentiation.py")
 TREES = Path(__file__).with_name("tree_functions.py")
 
@@ -67,9 +63,7 @@ def same(found, expected, tolerance=1e-5):
 
 
 @pytest.mark.parametrize("row", TABLE.rows(TABLE.CALLS + TABLE.COMPLEX + TABLE.STOPPED + TABLE.CARRIED))
-def test_a_call_gives_what_jax_gives(row, jax_calls, request):
-    if row in KNOWN:
-        request.applymarker(pytest.mark.xfail(reason=KNOWN[row], strict=True))
+def test_a_call_gives_what_jax_gives(row, jax_calls):
     same(TABLE.value_of(xs, row), jax_calls[row])
 
 

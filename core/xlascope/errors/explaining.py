@@ -1,0 +1,82 @@
+"""The page behind an error: what happened, a program that fails, the mended one, and why."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+_POINTER = re.compile(r'errors\.explain\("([\w-]+)"\)')
+
+#: Errors that jaxlib's C++ raises before any Python of ours runs, by words of their messages.
+_BY_WORDS = {
+    "Non-hashable static arguments": "static-arguments",
+    "deleted or donated": "DeletedArrayError",
+    "has been deleted": "DeletedArrayError",
+    "RESOURCE_EXHAUSTED": "OutOfMemoryError",
+}
+
+
+def see(page: str) -> str:
+    """The line that ends a message: where to read more.
+
+    >>> print(see("shape-mismatch").strip())
+    See xlascope.errors.explain("shape-mismatch").
+    """
+    return f'\nSee xlascope.errors.explain("{page}").'
+
+
+@functools.cache
+def pages() -> dict[str, str]:
+    """The texts of all pages (Markdown) by their names."""
+    files = resources.files(__package__).joinpath("pages").iterdir()
+    found = {Path(file.name).stem: file for file in files if file.name.endswith(".md")}
+    return {name: found[name].read_text(encoding="utf-8") for name in sorted(found, key=str.lower)}
+
+
+def page_of(kind: type[BaseException]) -> str | None:
+    """The name of the page for a class of errors: its own, or that of the nearest class above it that has one."""
+    return next((base.__name__ for base in kind.__mro__ if base.__name__ in pages()), None)
+
+
+def explain(what: Any = None) -> None:
+    """Print the page about an error: what happened, a program that fails, the mended program, and why.
+
+    ``what`` is the name of a page, an exception, or a class of exceptions; without it, the last error that reached
+    the prompt. Where there is no such page, it says which there are.
+
+    >>> import xlascope as xs
+    >>> xs.errors.explain("in-place-update")
+    # in-place-update
+    ...
+    """
+    if what is None:
+        what = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    name = _name(what)
+    if name is None:
+        print(f"There is no page about {_shown(what)}. There are pages about: {', '.join(pages())}.")
+    else:
+        print(pages()[name])
+
+
+def _name(what: Any) -> str | None:
+    if isinstance(what, str):
+        return next((name for name in pages() if name.lower() == what.lower()), None)
+    if isinstance(what, type) and issubclass(what, BaseException):
+        return page_of(what)
+    if not isinstance(what, BaseException):
+        return None
+    text = str(what)
+    pointed = _POINTER.findall(text)
+    if pointed and pointed[-1] in pages():
+        return str(pointed[-1])
+    return page_of(type(what)) or next((name for words, name in _BY_WORDS.items() if words in text), None)
+
+
+def _shown(what: Any) -> str:
+    if what is None:
+        return "nothing (no error has reached the prompt)"
+    return repr(what if isinstance(what, (str, type)) else type(what).__name__)

@@ -1,0 +1,44 @@
+"""What an operation may do besides giving results, and whether the order in which it happens counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Effect(NamedTuple):
+    """A kind of effect; equations that have one are kept whether or not their results are used.
+
+    Debugging may happen as often as the program runs (twice, where a transformation computes something again), input
+    and output just once.
+    """
+
+    kind: str
+    ordered: bool
+
+
+Effects = frozenset[Effect]
+
+NO_EFFECTS: Effects = frozenset()
+DEBUG = Effect("debug", ordered=False)
+ORDERED_DEBUG = Effect("debug", ordered=True)
+IO = Effect("io", ordered=False)
+ORDERED_IO = Effect("io", ordered=True)
+
+
+def is_ordered(effects: Iterable[Effect]) -> bool:
+    """Whether the order of any of the effects counts.
+
+    >>> is_ordered([DEBUG, IO]), is_ordered([DEBUG, ORDERED_IO])
+    (False, True)
+    """
+    return any(effect.ordered for effect in effects)
+
+
+def is_io(effects: Iterable[Effect]) -> bool:
+    """Whether any of the effects is input or output, which has to happen just once.
+
+    >>> is_io([DEBUG, ORDERED_DEBUG]), is_io([DEBUG, IO])
+    (False, True)
+    """
+    return any(effect.kind == "io" for effect in effects)

@@ -1,0 +1,81 @@
+"""jaxlib's guards (of transfers, of garbage collection) with the face of its other configuration states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxlib import _jax
+
+from . import boot
+
+_lib = _jax.guard_lib
+
+TRANSFER_LEVELS = (None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
+COLLECTION_LEVELS = (None, "allow", "log", "fatal")
+
+
+class Guard:
+    """How strictly jaxlib guards one thing: a level for the process, and one for this thread which goes first."""
+
+    def __init__(self, name: str, field: str, kinds: Any, allowed: Sequence[str | None], default: str | None) -> None:
+        self.name = name
+        self._field = field
+        self._kinds = kinds
+        self.set_global(boot.from_environment(name, default, allowed))
+
+    @property
+    def value(self) -> str | None:
+        """The level that counts on this thread; None where none was set."""
+        local = getattr(_lib.thread_local_state(), self._field)
+        level = getattr(_lib.global_state(), self._field) if local is None else local
+        return None if level is None else str(level.name).lower()
+
+    def set_global(self, value: str | None) -> None:
+        """Guard the whole process at that level."""
+        setattr(_lib.global_state(), self._field, self._level(value))
+
+    def swap_local(self, value: str | None) -> Any:
+        """Guard this thread at that level; returns what :meth:`set_local` takes to go back."""
+        previous = getattr(_lib.thread_local_state(), self._field)
+        setattr(_lib.thread_local_state(), self._field, self._level(value))
+        return previous
+
+    def set_local(self, previous: Any) -> None:
+        """Go back to what :meth:`swap_local` found."""
+        setattr(_lib.thread_local_state(), self._field, previous)
+
+    def _level(self, value: str | None) -> Any:
+        return None if value is None else getattr(self._kinds, value.upper())
+
+
+def _transfer(field: str) -> Guard:
+    return Guard(f"transfer_guard_{field}", field, _lib.TransferGuardLevel, TRANSFER_LEVELS, _everywhere)
+
+
+_everywhere = boot.from_environment("transfer_guard", None, TRANSFER_LEVELS)
+host_to_device = _transfer("host_to_device")
+device_to_host = _transfer("device_to_host")
+device_to_device = _transfer("device_to_device")
+array_garbage_collection = Guard(
+    "array_garbage_collection_guard",
+    "garbage_collect_array",
+    _lib.GarbageCollectionGuardLevel,
+    COLLECTION_LEVELS,
+    None,
+)
+
+
+class ExplicitTransfers:
+    """A ``with`` block whose transfers a user asked for: the levels ``disallow`` and ``log`` let them pass."""
+
+    def __enter__(self) -> None:
+        state = _lib.thread_local_state()
+        state.explicit_device_put = state.explicit_device_get = True
+
+    def __exit__(self, *error: object) -> None:
+        state = _lib.thread_local_state()
+        state.explicit_device_put = state.explicit_device_get = False
+
+
+explicit_transfers = ExplicitTransfers()

@@ -1,0 +1,121 @@
+"""Where a traced value comes from, in words: what errors about tracers say about them."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+from ..ir.jaxpr import ClosedJaxpr, RawEquation, Var
+from ..ir.sources import locate, user_line, where_text
+
+_MOST_NAMED = 3
+
+
+class Traced:
+    """What is being traced: the function's name, the variables of its arguments, and what the user calls them."""
+
+    __slots__ = ("invars", "name", "names")
+
+    def __init__(self, name: str, invars: Sequence[Var], names: Sequence[str] | Callable[[], Sequence[str]]) -> None:
+        self.name = name
+        self.invars = invars
+        self.names = names
+
+    def argument_names(self) -> Sequence[str]:
+        """What the user calls the arguments, as far as that is known."""
+        return self.names() if callable(self.names) else self.names
+
+
+class Ended:
+    """What is left of a trace that has ended: the name of its function, and its program while somebody holds it."""
+
+    __slots__ = ("name", "program")
+    alive: ClassVar[bool] = False
+    parent: ClassVar[None] = None
+
+    def __init__(self, name: str, program: ClosedJaxpr | None) -> None:
+        self.name = name
+        self.program = None if program is None else weakref.ref(program)
+
+
+def origin_text(tracer: Any) -> str:
+    """A sentence, with a space in front, that says which arguments a traced value depends on; or nothing."""
+    variable = _variable(tracer)
+    if variable is None:
+        return " It stands for every example of a vmap at once." if _is_mapped(tracer) else ""
+    trace = variable._trace
+    traced: Traced | None = getattr(trace, "traced", None)
+    if traced is None:
+        return ""
+    made = _made_by(variable, trace.equations)
+    computed = "is" if made is None else f"was computed by {made[0].name}{_elsewhere(made)} from"
+    return _sentence(computed, _arguments(variable, trace, traced), traced.name)
+
+
+def function_text(tracer: Any) -> str:
+    """The name of the function that is being traced for a value, where it is known: ``update``."""
+    traced = getattr(getattr(_variable(tracer), "_trace", None), "traced", None)
+    return (traced is not None and traced.name) or "the function"
+
+
+def ended_text(value: Any) -> str:
+    """A sentence, with a space in front, that says where a value of an ended trace comes from; or nothing."""
+    ended = value._trace
+    if not isinstance(ended, Ended) or not ended.name:
+        return ""
+    program = ended.program and ended.program()
+    if program is None:
+        return f" It belongs to {ended.name}."
+    if value in program.jaxpr.invars:
+        names = program.jaxpr.argument_names
+        place = program.jaxpr.invars.index(value)
+        return f" It is the argument {names[place]} of {ended.name}." if place < len(names) else ""
+    made = _made_by(value, program.jaxpr.raw)
+    if made is None:
+        return f" It belongs to {ended.name}."
+    return f" It was computed by {made[0].name}{where_text(locate(made[3], made[4]))} while {ended.name} was traced."
+
+
+def _variable(tracer: Any) -> Any:
+    """The variable of a program that a tracer ends in, through the transformations between; None if there is none."""
+    while tracer is not None and not isinstance(tracer, Var):
+        tracer = tracer.inner() if hasattr(tracer, "inner") else None
+    return tracer
+
+
+def _is_mapped(tracer: Any) -> bool:
+    while tracer is not None:
+        if hasattr(tracer, "axis"):
+            return True
+        tracer = tracer.inner() if hasattr(tracer, "inner") else None
+    return False
+
+
+def _made_by(variable: Var, equations: Iterable[RawEquation]) -> RawEquation | None:
+    return next((raw for raw in equations if any(y is variable for y in raw[2])), None)
+
+
+def _elsewhere(made: RawEquation) -> str:
+    """Where an equation was recorded, unless it is the line that the error names already."""
+    place, here = locate(made[3], made[4]), user_line()
+    if place is None or (here is not None and (place.file, place.line) == (here.file, here.line)):
+        return ""
+    return where_text(place)
+
+
+def _arguments(variable: Var, trace: Any, traced: Traced) -> list[str]:
+    """The names of the arguments that a variable depends on."""
+    needed = {id(variable)}
+    for _, inputs, outputs, *_ in reversed(trace.equations):
+        if any(id(y) in needed for y in outputs):
+            needed.update(id(x) for x in inputs)
+    names = traced.argument_names()
+    return [name for name, v in zip(names, traced.invars, strict=False) if id(v) in needed]
+
+
+def _sentence(computed: str, names: list[str], function: str) -> str:
+    if not names:
+        return ""
+    listed = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
+    return f" It {computed} the argument{'s' if len(names) > 1 else ''} {listed} of {function or 'the function'}."

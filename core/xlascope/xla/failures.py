@@ -1,0 +1,127 @@
+"""What jaxlib says when a call fails, in the user's words: no memory, and arrays that are gone.
+
+jaxlib's C++ runs calls that it has seen before without asking us, so what fails there keeps jaxlib's own words
+(``xlascope.errors.explain(error)`` knows them).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..errors import DeletedArrayError, OutOfMemoryError
+from ..ir.avals import ShapedArray
+from ..ir.jaxpr import Jaxpr
+from ..ir.sources import user_line, where_text
+from .backend import ArrayImpl
+
+_ASKED_FOR = re.compile(r"(?:allocating|allocate) (\d+) bytes")
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
+_MOST_DONORS = 1000
+
+
+class Donor(NamedTuple):
+    """A call that gave away the memory of an argument."""
+
+    function: str
+    argument: str
+    where: str
+
+
+#: The last donor of arrays of each type. Calls that repeat do not come by here, so single arrays cannot be remembered.
+_donors: dict[ShapedArray, Donor] = {}
+
+
+def note_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> None:
+    """Remember that a call is about to give away the memory of its donated arguments."""
+    where = where_text(user_line())
+    for index, (variable, given) in enumerate(zip(jaxpr.invars, donated, strict=True)):
+        if given:
+            if len(_donors) >= _MOST_DONORS:
+                _donors.clear()
+            _donors[variable.aval] = Donor(_function(jaxpr), argument_name(jaxpr, index), where)
+
+
+def require_live(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any]) -> None:
+    """Raise DeletedArrayError when a constant or an operand of a program has been donated or deleted."""
+    for x in consts:
+        if isinstance(x, ArrayImpl) and x.is_deleted():
+            raise deleted_error(x, f"a value that {_function(jaxpr)} closes over")
+    for index, x in enumerate(operands):
+        if isinstance(x, ArrayImpl) and x.is_deleted():
+            raise deleted_error(x, f"{argument_name(jaxpr, index)} of {_function(jaxpr)}")
+
+
+def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:
+    """The error for an array that is used after its memory was given away."""
+    kind, donor = array.aval.str_short(), _donors.get(array.aval)
+    cause = (
+        f"An array of this type was donated to {donor.function} (its {donor.argument}){donor.where}"
+        if donor is not None
+        else "It was deleted (x.delete()), or donated to a jitted function"
+    )
+    return DeletedArrayError(
+        f"{what}, of type {kind}, has been deleted or donated{where_text(user_line())}. {cause}. A call may reuse the "
+        "memory of an argument that is donated to it, so the array is gone after the call. Go on with the call's "
+        "result (x = f(x)), pass a copy (x.copy()), or leave donate_argnums away."
+    )
+
+
+def memory_error(error: Exception, jaxpr: Jaxpr, executable: Any, device: Any) -> OutOfMemoryError:
+    """The error for a program that does not fit on its device."""
+    asked = _ASKED_FOR.search(str(error))
+    amount = f"it asked for {size_text(int(asked.group(1)))}" if asked else str(error)
+    return OutOfMemoryError(
+        f"{_function(jaxpr)} needs more memory than {device.platform}:{device.id} has left{where_text(user_line())}: "
+        f"{amount}.{_needs(executable)}{_largest(jaxpr)} Make the arrays smaller (a smaller batch, a smaller dtype), "
+        "delete or donate (donate_argnums) what is not needed any more, or recompute what a gradient keeps (checkpoint)."
+    )
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether jaxlib raised an error because there was no memory."""
+    return str(error).startswith("RESOURCE_EXHAUSTED")
+
+
+def size_text(count: float) -> str:
+    """A number of bytes as people read it.
+
+    >>> size_text(4 * 2**40)
+    '4 TiB'
+    """
+    unit = 0
+    while count >= 1024 and unit < len(_UNITS) - 1:
+        count, unit = count / 1024, unit + 1
+    return f"{count:.3g} {_UNITS[unit]}"
+
+
+def argument_name(jaxpr: Jaxpr, index: int) -> str:
+    """What the user calls an argument of a program: ``argument x``, ``operand 0`` of a single operation."""
+    names = jaxpr.argument_names
+    return f"argument {names[index]}" if index < len(names) else f"operand {index}"
+
+
+def _function(jaxpr: Jaxpr) -> str:
+    return jaxpr.name or "the function"
+
+
+def _needs(executable: Any) -> str:
+    try:
+        stats = executable.get_compiled_memory_stats()
+    except Exception:  # not every platform can say
+        return ""
+    return (
+        f" Its arguments take {size_text(stats.argument_size_in_bytes)}, its results "
+        f"{size_text(stats.output_size_in_bytes)}, values in between {size_text(stats.temp_size_in_bytes)}."
+    )
+
+
+def _largest(jaxpr: Jaxpr) -> str:
+    avals = {v.aval for v in (*jaxpr.invars, *jaxpr.outvars)} | {y.aval for raw in jaxpr.raw for y in raw[2]}
+    largest = max(avals, key=_bytes, default=None)
+    return "" if largest is None else f" The largest array in it is {largest.str_short()}, {size_text(_bytes(largest))}."
+
+
+def _bytes(aval: ShapedArray) -> int:
+    return aval.size * aval.dtype.itemsize
