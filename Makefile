@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 NOTEBOOK ?= notebooks/01_see_a_training_step.ipynb
 PYTEST_ARGS ?=
 LAB_ARGS ?=
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
@@ -30,11 +31,17 @@ style: $(VENV)/.installed-test
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
+# Side by side on all cores, then those that need the machine for themselves. PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test
+ifeq ($(PYTEST_ARGS),)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone"
+	$(BIN)/python -m pytest -m "not slow and alone"
+else
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+endif
 
 slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) -m slow $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench

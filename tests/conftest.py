@@ -16,6 +16,17 @@ hypothesis.settings.register_profile("xlascope", deadline=None, derandomize=True
 hypothesis.settings.load_profile("xlascope")
 
 
+#: Where tests drive a browser, a kernel or a profiler and wait for it: they need the machine for themselves.
+ALONE = ("browser/", "kernel_ext/", "notebooks/", "widgets/test_feed", "core/inspect/", "core/records/test_live_profile")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here) and item.path.relative_to(here).as_posix().startswith(ALONE):
+            item.add_marker(pytest.mark.alone)
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository."""

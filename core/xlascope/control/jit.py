@@ -20,6 +20,7 @@ from ..runtime import boot
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_frame, user_line, where_text
 from ..trace.state import STATE
+from ..trace.traceback_filtering import api_boundary
 from ..trace.tracer import Tracer, leaked_error
 from ..transforms.evaluate import evaluate
 from ..xla.dispatch import Executable, PjitFunction, Place, executable_of, make_pjit, place_of, put
@@ -274,6 +275,7 @@ def _traces_of(function: Callable[..., Any], options: Options) -> dict[Signature
         return {}
 
 
+@api_boundary
 def jit_function(function: Callable[..., Any], options: Options) -> Any:
     """A function that traces, compiles and runs ``function`` through jaxlib's call cache."""
     if not callable(function):
@@ -293,16 +295,19 @@ def jit_function(function: Callable[..., Any], options: Options) -> Any:
 # Methods of jitted functions: jaxlib's class has none of its own ------------------------------------------------------
 
 
+@api_boundary
 def _trace(self: Any, *args: Any, **kwargs: Any) -> Traced:
     """The call traced to a jaxpr but not compiled; arguments may be ShapeDtypeStructs."""
     return jitted_side(self).stage_traced(args, kwargs)
 
 
+@api_boundary
 def _lower(self: Any, *args: Any, **kwargs: Any) -> Lowered:
     """The call as StableHLO, not compiled; arguments may be ShapeDtypeStructs."""
     return jitted_side(self).stage_traced(args, kwargs).lower()
 
 
+@api_boundary
 def _eval_shape(self: Any, *args: Any, **kwargs: Any) -> Any:
     """A tree like the result with shapes and dtypes in place of arrays."""
     return jitted_side(self).stage_traced(args, kwargs).out_info

@@ -41,6 +41,7 @@ __all__ = [
     "UnexpectedTracerError",
     "XlascopeError",
     "explain",
+    "see",
 ]
 
 

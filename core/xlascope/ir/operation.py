@@ -138,6 +138,8 @@ class Operation:
     #: Set by operations that hold a Python function until somebody needs its program: (trace, operands) to the results
     #: of the operation that holds the program instead.
     stage_rule: ClassVar[Callable[..., list[Any]] | None] = None
+    #: Set by operations that run in Python where they stand alone: the arrays that they give for arrays.
+    host_rule: ClassVar[Callable[..., list[Any]] | None] = None
     #: Set by operations that hold programs: which results are needed -> the operation that gives these, which operands
     #: it takes, and which results it gives (a loop may need more of them for itself). Others are needed whole.
     dce_rule: ClassVar[Callable[..., tuple[Any, tuple[bool, ...], tuple[bool, ...]]] | None] = None

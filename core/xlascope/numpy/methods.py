@@ -11,6 +11,7 @@ from ..ir.operation import Operation
 from ..operations import arithmetic
 from ..trace.bind import bind1
 from ..trace.methods import install
+from ..trace.traceback_filtering import filter_traceback
 from ..trace.tracer import Tracer
 from ..trace.values import not_an_array
 from ..xla.backend import ArrayImpl
@@ -39,13 +40,17 @@ def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None)
     operation, kinds = direct or _NEVER
 
     def operator(self: Any, other: Any) -> Any:
-        aval, kind = self.aval, other.__class__
-        if kind is self.__class__:
-            if other.aval is aval and aval.dtype.kind in kinds:
-                return bind1(operation, self, other)
-        elif kind in HOLDERS and (held := aval.dtype.kind) in kinds and held in HOLDERS[kind]:
-            return bind1(operation, self, scalar_beside(other, aval.dtype))
-        return function(self, other) if isinstance(other, _OPERANDS) else _unknown(other)
+        try:
+            aval, kind = self.aval, other.__class__
+            if kind is self.__class__:
+                if other.aval is aval and aval.dtype.kind in kinds:
+                    return bind1(operation, self, other)
+            elif kind in HOLDERS and (held := aval.dtype.kind) in kinds and held in HOLDERS[kind]:
+                return bind1(operation, self, scalar_beside(other, aval.dtype))
+            return function(self, other) if isinstance(other, _OPERANDS) else _unknown(other)
+        except BaseException as error:
+            filter_traceback(error)
+            raise
 
     return operator
 
@@ -55,10 +60,14 @@ def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None
     operation, kinds = direct or _NEVER
 
     def operator(self: Any, other: Any) -> Any:
-        dtype, kind = self.aval.dtype, other.__class__
-        if kind in HOLDERS and (held := dtype.kind) in kinds and held in HOLDERS[kind]:
-            return bind1(operation, scalar_beside(other, dtype), self)
-        return function(other, self) if isinstance(other, _OPERANDS) else _unknown(other)
+        try:
+            dtype, kind = self.aval.dtype, other.__class__
+            if kind in HOLDERS and (held := dtype.kind) in kinds and held in HOLDERS[kind]:
+                return bind1(operation, scalar_beside(other, dtype), self)
+            return function(other, self) if isinstance(other, _OPERANDS) else _unknown(other)
+        except BaseException as error:
+            filter_traceback(error)
+            raise
 
     return operator
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from ..control.jit import Options, jit_function
 from ..trace.state import STATE
+from ..trace.traceback_filtering import filter_traceback
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,11 +25,15 @@ def together(*static: str) -> Callable[[F], F]:
         @functools.wraps(function)
         def either(*args: Any, **kwargs: Any) -> Any:
             nonlocal compiled
-            if STATE.trace is not None:
-                return function(*args, **kwargs)
-            if compiled is None:
-                compiled = jit_function(function, Options(static_argnames=static))
-            return compiled(*args, **kwargs)
+            try:
+                if STATE.trace is not None:
+                    return function(*args, **kwargs)
+                if compiled is None:
+                    compiled = jit_function(function, Options(static_argnames=static))
+                return compiled(*args, **kwargs)
+            except BaseException as error:
+                filter_traceback(error)
+                raise
 
         return either  # type: ignore[return-value]
 

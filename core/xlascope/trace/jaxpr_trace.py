@@ -13,8 +13,9 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from ..ir.operation import Operation
 from ..ir.sources import is_library
-from ..runtime.boot import in_trace
+from ..runtime.boot import checked_traces, in_trace
 from ..xla.backend import ArrayImpl
+from .checks import checked
 from .provenance import Ended, Traced
 from .source import with_line
 from .state import STATE
@@ -157,6 +158,17 @@ def stage(
     argument_names: Sequence[str] | Callable[[], Sequence[str]] = (),
 ) -> ClosedJaxpr:
     """The program that ``function`` (flat operands to a flat list of results) computes for operands of those types."""
+    if checked_traces.value:
+        return checked(lambda: _stage(function, avals, name, argument_names), name, told=bool(argument_names))
+    return _stage(function, avals, name, argument_names)
+
+
+def _stage(
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[ShapedArray],
+    name: str,
+    argument_names: Sequence[str] | Callable[[], Sequence[str]],
+) -> ClosedJaxpr:
     previous, previous_origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
     trace = JaxprTrace(previous)
     invars = [JaxprTracer(aval, trace) for aval in avals]

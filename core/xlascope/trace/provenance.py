@@ -64,7 +64,7 @@ def ended_text(value: Any) -> str:
     ended = value._trace
     if not isinstance(ended, Ended) or not ended.name:
         return ""
-    program = ended.program and ended.program()
+    program = ended.program() if ended.program is not None else None
     if program is None:
         return f" It belongs to {ended.name}."
     if value in program.jaxpr.invars:

@@ -22,8 +22,8 @@ from .provenance import ended_text, function_text, origin_text
 from .source import user_line, where_text
 
 _IF_HELP = (
-    "Python's if and while need one answer while the function is traced, before there are values. Use xlascope.lax.cond "
-    "or while_loop, or xlascope.numpy.where element by element, or make the argument static "
+    "Python's if and while need one answer while the function is traced, before there are values. "
+    "Use xlascope.lax.cond or while_loop, or xlascope.numpy.where element by element, or make the argument static "
     "(jit(f, static_argnums=...)). Under grad without jit it works as it stands."
 )
 _NUMBER_HELP = (

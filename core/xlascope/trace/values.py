@@ -70,7 +70,8 @@ def not_an_array(x: Any, what: str = "a value") -> TypeError:
             "(jit(f, static_argnums=...)) or close over them."
         )
     )
-    return TypeError(f"{what} of type {kind} is not a valid array{where_text(user_line())}: {shown}. {fix}{see('not-an-array')}")
+    where, more = where_text(user_line()), see("not-an-array")
+    return TypeError(f"{what} of type {kind} is not a valid array{where}: {shown}. {fix}{more}")
 
 
 def is_value(x: Any) -> bool:

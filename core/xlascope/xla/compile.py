@@ -17,8 +17,10 @@ from ..ir.jaxpr import ClosedJaxpr
 from ..records.hlo import read_kernels
 from ..records.watch import watchers
 from .backend import client, device_name
+from .callbacks import guarded
+from .logs import log_compilation
 from .lowering import Lowered, lower
-from .persistent_cache import load_or_compile
+from .persistent_cache import Loaded, load_or_compile
 
 _modules = itertools.count(1)
 
@@ -48,7 +50,7 @@ def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> A
 class Compilation:
     """A compiled program: the loaded executable, which operands it takes, and what its records say."""
 
-    __slots__ = ("began", "cache", "device", "executable", "kept", "module", "number", "seconds")
+    __slots__ = ("began", "cache", "calls_python", "device", "executable", "kept", "module", "number", "seconds")
 
     def __init__(
         self,
@@ -60,8 +62,10 @@ class Compilation:
         began: float,
         seconds: float,
         cache: Literal["hit", "miss"] = "miss",
+        calls_python: bool = False,
     ) -> None:
         self.executable = executable
+        self.calls_python = calls_python
         self.kept = kept
         self.device = device
         self.module = module
@@ -146,9 +150,12 @@ def lower_program(
             records.publish(traced_record(program, number, time.time(), 0.0, "run outside of jit", "", None))
     module = module_name(name)
     began = _begin(number, name, "lower")
+    log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
     lowered = lower(program, module, donated=donated, keep_unused=keep_unused, platform=platform)
+    seconds = time.perf_counter() - began[1]
+    log_compilation("Finished jaxpr to MLIR module conversion jit(%s) in %.9f sec", name, seconds)
     if watchers:
-        records.publish(records.Lowered(number, name, began[0], time.perf_counter() - began[1], lowered.operations))
+        records.publish(records.Lowered(number, name, began[0], seconds, lowered.operations))
     return LoweredProgram(lowered, module, number, name)
 
 
@@ -157,16 +164,29 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     lowered, module, number, name = program
     began = _begin(number, name, "compile")
     try:
-        executable, module, cache = load_or_compile(lowered.module, module, device, compile_options(device, overrides))
+        executable, module, cache = _loaded(lowered, module, device, compile_options(device, overrides))
     except Exception as error:
         if watchers:
             failure = records.Failure(number, name, "compile", began[0], type(error).__name__, str(error))
             records.publish(failure)
         raise
     seconds = time.perf_counter() - began[1]
+    log_compilation("Finished XLA compilation of jit(%s) in %.9f sec", name, seconds)
     if watchers:
         records.publish(describe_executable(executable, device, number, name, began[0], seconds, cache))
-    return Compilation(executable, lowered.kept, device, module, number, began[0], seconds, cache)
+    calls_python = bool(lowered.callbacks)
+    return Compilation(executable, lowered.kept, device, module, number, began[0], seconds, cache, calls_python)
+
+
+def _loaded(lowered: Lowered, module: str, device: Any, options: Any) -> Loaded:
+    """The executable of a module: from disk if it is there, unless it calls Python functions of this process."""
+    if not lowered.callbacks:
+        return load_or_compile(lowered.module, module, device, options)
+    callbacks = [guarded(function) for function in lowered.callbacks]
+    devices = _jax.DeviceList((device,))
+    return Loaded(
+        client(device.platform).compile_and_load(lowered.module, devices, options, callbacks), module, "miss"
+    )
 
 
 def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:

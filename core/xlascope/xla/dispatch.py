@@ -15,9 +15,10 @@ from jaxlib import _jax, xla_client
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.operation import Operation
-from ..runtime.boot import default_registry, disable_jit, enable_x64
+from ..runtime.boot import checked_calls, default_registry, disable_jit, enable_x64, no_execution
 from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl, default_device
+from .callbacks import run_and_wait
 from .compile import Compilation, compile_program
 from .failures import is_out_of_memory, memory_error, note_donations, require_live
 from .shardings import sharding_of
@@ -98,10 +99,23 @@ class Executable:
         ]
 
     def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-        """Run on flat operands of those types; does not wait for the results.
+        """Run on flat operands of those types; waits for the results of a program that calls Python, and no other.
 
         Raises DeletedArrayError for an operand that is gone, OutOfMemoryError when there is no room.
         """
+        if checked_calls.value:
+            return self._checked(operands, avals)
+        return self._guarded(operands, avals)
+
+    def _checked(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
+        """Run as the debugging settings ask for."""
+        if no_execution.value:
+            raise RuntimeError(f"{self.jaxpr.name} would have to run, and no_execution is set")
+        results = self._guarded(operands, avals)
+        _check_results(self.jaxpr, self.consts, operands, results)
+        return results
+
+    def _guarded(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         require_live(self.jaxpr, self.consts, operands)
         if self.donated:
             note_donations(self.jaxpr, self.donated)
@@ -119,11 +133,17 @@ class Executable:
         device = self.compilation.device
         arguments = [c for c, keep in zip(self.consts, kept, strict=False) if keep]
         arguments += [put(x, aval, device) for x, aval, keep in zip(operands, avals, kept[count:], strict=True) if keep]
+        if self.compilation.calls_python:
+            return run_and_wait(self.compilation.executable, arguments, self.handlers)
         results = self.compilation.executable.execute_sharded(arguments)
         return list(results.consume_with_handlers(self.handlers))
 
-    def fastpath(self, out_tree: Any) -> FastpathData:
-        """The data with which jaxlib repeats the call on its own."""
+    def fastpath(self, out_tree: Any) -> FastpathData | None:
+        """The data with which jaxlib repeats the call on its own; None for a program that calls Python, and where
+        somebody looks at the results.
+        """
+        if self.compilation.calls_python or checked_calls.value:
+            return None
         kept = sum(self.compilation.kept)
         outputs = len(self.out_avals)
         return FastpathData(
@@ -156,6 +176,8 @@ def executable_of(
     overrides: tuple[tuple[str, str], ...] = (),
 ) -> Executable:
     """The executable of a program for a device, compiled at the first call and kept with the program."""
+    if checked_calls.value:
+        donated = ()  # who looks for the cause of a NaN runs the program again
     kept_for = (donated, keep_unused, overrides)
     key = ("executable", place, kept_for)
     found = program.derived.get(key)
@@ -197,6 +219,7 @@ def place_of(operands: Sequence[Any]) -> Place:
 _eager: dict[Operation, Any] = {}
 _keys = itertools.count()
 _operand_aval: Callable[[Any], ShapedArray]
+_check_results: Callable[[Jaxpr, Sequence[Any], Sequence[Any], Sequence[Any]], None]
 _leaf = default_registry.flatten(0)[1]
 
 
@@ -204,6 +227,12 @@ def use_avals(aval_of: Callable[[Any], ShapedArray]) -> None:
     """Tell dispatch how the layer above types an operand (and refuses what is none)."""
     global _operand_aval
     _operand_aval = aval_of
+
+
+def use_check(check: Callable[[Jaxpr, Sequence[Any], Sequence[Any], Sequence[Any]], None]) -> None:
+    """Tell dispatch who looks at results when settings ask for it: ``check(jaxpr, consts, operands, results)``."""
+    global _check_results
+    _check_results = check
 
 
 def run(operation: Operation, operands: Sequence[Any]) -> list[Any]:
@@ -227,6 +256,8 @@ def _function_of(operation: Operation) -> Any:
     """
     if operation.stage_rule is not None:
         return operation.expand
+    if operation.host_rule is not None:
+        return operation.host_rule
     cache: Any = _eager if operation.holder is None else operation.holder.derived
     found = cache.get(operation)
     if found is None:
@@ -235,7 +266,7 @@ def _function_of(operation: Operation) -> Any:
 
 
 def _compile_on_demand(operation: Operation) -> Any:
-    def cache_miss(*operands: Any) -> tuple[Any, FastpathData, bool]:
+    def cache_miss(*operands: Any) -> tuple[Any, FastpathData | None, bool]:
         avals = [_operand_aval(x) for x in operands]
         program = _program_of(operation, avals)
         executable = executable_of(program, place_of(operands))

@@ -75,7 +75,8 @@ def memory_error(error: Exception, jaxpr: Jaxpr, executable: Any, device: Any) -
     return OutOfMemoryError(
         f"{_function(jaxpr)} needs more memory than {device.platform}:{device.id} has left{where_text(user_line())}: "
         f"{amount}.{_needs(executable)}{_largest(jaxpr)} Make the arrays smaller (a smaller batch, a smaller dtype), "
-        "delete or donate (donate_argnums) what is not needed any more, or recompute what a gradient keeps (checkpoint)."
+        "delete or donate (donate_argnums) what is not needed any more, or recompute what a gradient keeps "
+        "(checkpoint)."
     )
 
 
@@ -120,7 +121,9 @@ def _needs(executable: Any) -> str:
 def _largest(jaxpr: Jaxpr) -> str:
     avals = {v.aval for v in (*jaxpr.invars, *jaxpr.outvars)} | {y.aval for raw in jaxpr.raw for y in raw[2]}
     largest = max(avals, key=_bytes, default=None)
-    return "" if largest is None else f" The largest array in it is {largest.str_short()}, {size_text(_bytes(largest))}."
+    if largest is None:
+        return ""
+    return f" The largest array in it is {largest.str_short()}, {size_text(_bytes(largest))}."
 
 
 def _bytes(aval: ShapedArray) -> int:

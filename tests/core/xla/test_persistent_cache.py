@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from jaxlib import lapack, xla_client
 from jaxlib.mlir import ir
 
 import xlascope as xs
@@ -234,6 +235,36 @@ def test_what_calls_back_into_the_process_is_not_kept(target: str, kept: bool) -
     with context(), ir.Location.unknown():
         module = ir.Module.parse(CALLING.format(target=target))
     assert (persistent_cache.without_lines(module) is not None) == kept
+
+
+LAPACK = """
+module @jit_f.7 {
+  func.func public @main(%a: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>) {
+    %0:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {
+      api_version = 4 : i32, backend_config = {uplo = 76 : ui8},
+      operand_layouts = [dense<[0, 1]> : tensor<2xindex>],
+      result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]
+    } : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
+    return %0#0, %0#1 : tensor<2x2xf32>, tensor<i32>
+  }
+}
+"""
+
+
+def test_a_call_of_a_library_is_found_again(folder: Path) -> None:
+    for name, target, version in lapack.registrations()["cpu"]:
+        if name == "lapack_spotrf_ffi":
+            xla_client.register_custom_call_target(name, target, "cpu", version)
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse(LAPACK)
+    device = default_device()
+    matrix = jnp.asarray(np.array([[4, 2], [2, 10]], np.float32))
+    for number, outcome in ((1, "miss"), (2, "hit")):
+        made = persistent_cache.load_or_compile(module, f"jit_f.{number}", device, compile_options(device))
+        assert made.cache == outcome
+        (factor,), (info,) = made.executable.execute_sharded([matrix]).disassemble_into_single_device_arrays()
+        np.testing.assert_array_equal(np.tril(factor), [[2, 0], [1, 3]])
+        assert int(info) == 0
 
 
 def test_results_after_loading(folder: Path) -> None:

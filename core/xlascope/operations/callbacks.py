@@ -1,0 +1,266 @@
+"""Operations that call Python while the program runs: pure_callback, io_callback, debug_callback.
+
+A callback is given NumPy arrays that belong to it, and runs outside of any trace, on whatever thread the program runs
+on. Under vmap one call from the program serves all examples, and calls the user's function once for each where that is
+what was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from .. import tree
+from ..dtypes import canonical
+from ..ir.avals import ShapedArray, shaped
+from ..ir.effects import DEBUG, IO, ORDERED_DEBUG, ORDERED_IO, Effects
+from ..ir.markers import NOT_MAPPED
+from ..ir.operation import Operation
+from ..records import SourceRange
+from ..runtime.boot import in_trace
+from ..trace.bind import bind
+from ..trace.source import where_text
+from ..trace.state import STATE
+from ..trace.values import aval_of
+from ..xla.dispatch import place_of, put
+from .shapes import expand_dims, mapped_in_front, moveaxis
+
+VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
+
+
+class HostFunction:
+    """A user's function of trees, as the flat function of NumPy arrays that a program calls.
+
+    ``structure`` and ``static`` (by position) make the arguments, ``avals`` and ``out_structure`` are what it has to
+    return; with ``out_structure`` None, what it returns is ignored. ``place`` is the line of the call that stands for.
+    """
+
+    __slots__ = ("avals", "function", "out_structure", "place", "static", "structure", "what")
+
+    def __init__(
+        self,
+        what: str,
+        function: Callable[..., Any],
+        structure: Any,
+        static: dict[int, Any],
+        avals: Sequence[ShapedArray],
+        out_structure: Any,
+        place: SourceRange | None,
+    ) -> None:
+        self.what = what
+        self.function = function
+        self.structure = structure
+        self.static = static
+        self.avals = tuple(avals)
+        self.out_structure = out_structure
+        self.place = place
+
+    @property
+    def name(self) -> str:
+        """What a person calls the function."""
+        return getattr(self.function, "__name__", type(self.function).__name__)
+
+    def returning(self, avals: Sequence[ShapedArray]) -> HostFunction:
+        """The same function for results of other types."""
+        out = self.out_structure
+        return HostFunction(self.what, self.function, self.structure, self.static, avals, out, self.place)
+
+    def __call__(self, *operands: Any) -> tuple[Any, ...]:
+        """Call the function outside of any trace; an exception is told where it comes from."""
+        previous, origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
+        STATE.trace = STATE.origin = None
+        in_trace.set_local(False)
+        try:
+            return self._call(operands)
+        except BaseException as error:
+            note = f"raised in {self.name}, which {self.what}{where_text(self.place)} calls"
+            if note not in getattr(error, "__notes__", ()):
+                error.add_note(note)
+            raise
+        finally:
+            STATE.trace, STATE.origin = previous, origin
+            in_trace.set_local(was_in_trace)
+
+    def _call(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        given = iter(operands)
+        leaves = [
+            self.static[i] if i in self.static else next(given) for i in range(len(operands) + len(self.static))
+        ]
+        args, kwargs = self.structure.unflatten(leaves)
+        returned = self.function(*args, **kwargs)
+        if self.out_structure is None:
+            return ()
+        results, structure = tree.flatten(returned)
+        if structure != self.out_structure:
+            raise TypeError(
+                f"{self.what}: the callback {self.name} has to return what result_shape_dtypes says, a tree of "
+                f"structure {self.out_structure}; it returned one of structure {structure}"
+            )
+        return tuple(self._result(y, aval) for y, aval in zip(results, self.avals, strict=True))
+
+    def _result(self, y: Any, aval: ShapedArray) -> Any:
+        value = np.asarray(y)
+        if value.dtype.kind == "O" or canonical(value.dtype) != aval.dtype or value.shape != aval.shape:
+            raise TypeError(
+                f"{self.what}: the callback {self.name} has to return what result_shape_dtypes says, "
+                f"{aval.str_short()}; it returned {value.dtype.name}[{','.join(map(str, value.shape))}]"
+            )
+        return np.asarray(value, aval.dtype, order="C")
+
+
+class EachExample:
+    """A callback called once for each example of a batch; operands that are mapped have the examples in front."""
+
+    __slots__ = ("avals", "function", "mapped", "size")
+
+    def __init__(self, function: Callable[..., Any], mapped: Sequence[bool], size: int) -> None:
+        self.function = function
+        self.mapped = tuple(mapped)
+        self.size = size
+        self.avals = tuple(_batched(a, size) for a in function.avals)  # type: ignore[attr-defined]
+
+    def __call__(self, *operands: Any) -> tuple[Any, ...]:
+        """The results for all examples, in order."""
+        found = [
+            self.function(*(x[i] if own else x for x, own in zip(operands, self.mapped, strict=True)))
+            for i in range(self.size)
+        ]
+        results = tuple(np.empty(aval.shape, aval.dtype) for aval in self.avals)
+        for i, one in enumerate(found):
+            for result, y in zip(results, one, strict=True):
+                result[i] = y
+        return results
+
+
+def _batched(aval: ShapedArray, size: int) -> ShapedArray:
+    return shaped((size, *aval.shape), aval.dtype)
+
+
+class Callback(Operation):
+    """What a Python function returns for the operands."""
+
+    callback: Any
+
+    pure: ClassVar[bool] = False
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return list(self.callback.avals)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        ordered = any(effect.ordered for effect in self.effects)
+        return builder.call_python(self.callback, operands, ordered=ordered, pure=self.pure)  # type: ignore[no-any-return]
+
+    def host_rule(self, *operands: Any) -> list[Any]:  # type: ignore[override]
+        """Outside of any trace the function is called at once."""
+        given = [np.asarray(x, aval_of(x).dtype) for x in operands]
+        place = place_of(operands)
+        device = place.device if place.committed else None
+        results = self.callback(*given)
+        return [put(y, aval, device) for y, aval in zip(results, self.callback.avals, strict=True)]
+
+    def of(self, callback: Any) -> Operation:
+        """The same operation with another function."""
+        raise NotImplementedError
+
+    def for_each_example(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """A batch rule: the function is called for one example after the other."""
+        size, given = _in_front(operands, axes)
+        each = self.of(EachExample(self.callback, [a is not NOT_MAPPED for a in axes], size))
+        return bind(each, *given), [0] * len(self.callback.avals)
+
+
+def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> tuple[int, list[Any]]:
+    """The number of examples, and operands with the examples in front where they are mapped."""
+    size = next(aval_of(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
+    return size, [x if a is NOT_MAPPED else moveaxis(x, a, 0) for x, a in zip(operands, axes, strict=True)]
+
+
+class PureCallback(Callback, name="pure_callback", by_identity=True):
+    """A callback that does nothing but compute: it may be called again, or left out where nobody needs its results."""
+
+    vmap_method: str | None
+
+    pure = True
+
+    def of(self, callback: Any) -> Operation:
+        return PureCallback(callback, self.vmap_method)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> NoReturn:
+        raise ValueError(
+            f"Pure callbacks do not support JVP: Python code cannot be differentiated{where_text(_place(self))}. Say "
+            "what the derivative is with custom_jvp or custom_vjp around the callback"
+        )
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        method = self.vmap_method
+        if method is None:
+            raise NotImplementedError(
+                f"vmap of pure_callback{where_text(_place(self))} needs to know how: give vmap_method as one of "
+                f"{', '.join(map(repr, VMAP_METHODS))}"
+            )
+        if method.startswith("sequential"):
+            return self.for_each_example(operands, axes)
+        size, given = _in_front(operands, axes)
+        if method == "expand_dims":
+            given = [expand_dims(x, (0,)) if a is NOT_MAPPED else x for x, a in zip(given, axes, strict=True)]
+        elif method == "broadcast_all":
+            given = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
+        function = self.callback.returning([_batched(a, size) for a in self.callback.avals])
+        return bind(self.of(function), *given), [0] * len(function.avals)
+
+
+class IOCallback(Callback, name="io_callback", by_identity=True):
+    """A callback that reads or writes something: it is called just once, also where nobody needs its results."""
+
+    ordered: bool
+
+    @property
+    def effects(self) -> Effects:
+        return frozenset([ORDERED_IO if self.ordered else IO])
+
+    def of(self, callback: Any) -> Operation:
+        return IOCallback(callback, self.ordered)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> NoReturn:
+        raise ValueError(
+            f"IO callbacks do not support JVP: Python code cannot be differentiated{where_text(_place(self))}. Put "
+            "stop_gradient around the arguments, or say what the derivative is with custom_jvp or custom_vjp"
+        )
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        if self.ordered:
+            raise ValueError(
+                f"Cannot `vmap` ordered IO callbacks{where_text(_place(self))}: the examples of a batch have no order. "
+                "Use ordered=False, or a loop (lax.map, lax.scan)"
+            )
+        return self.for_each_example(operands, axes)
+
+
+class DebugCallback(Callback, name="debug_callback", by_identity=True):
+    """A callback that looks at values: it returns nothing, and is called for each example of a batch by itself."""
+
+    ordered: bool
+
+    @property
+    def effects(self) -> Effects:
+        return frozenset([ORDERED_DEBUG if self.ordered else DEBUG])
+
+    def of(self, callback: Any) -> Operation:
+        return DebugCallback(callback, self.ordered)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *primals), []
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        return [None] * len(operands)
+
+    batch_rule = Callback.for_each_example
+
+
+def _place(operation: Callback) -> SourceRange | None:
+    function = operation.callback
+    while isinstance(function, EachExample):
+        function = function.function
+    return function.place  # type: ignore[no-any-return]

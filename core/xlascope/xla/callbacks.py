@@ -1,0 +1,73 @@
+"""Programs that call Python: running them, and handing on what the called functions raise.
+
+Such a program never takes jaxlib's fast path, and is waited for. So what it prints and writes has happened when the call
+returns, effects of successive programs happen in order, and an exception comes out of the call that caused it, as the
+object that was raised.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jaxlib import _jax
+
+_MARK = re.compile(r"xlascope callback failure (\d+)")
+_MOST_FAILURES = 100
+_numbers = itertools.count()
+_lock = threading.Lock()
+#: What callbacks raised, by number, until the caller of the program picks it up. XLA hands on no more than a text.
+_failures: OrderedDict[int, BaseException] = OrderedDict()
+
+
+class CallbackError(RuntimeError):
+    """What XLA is told when a callback raises: the number under which the exception is kept."""
+
+
+def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, keeping what it raises (an interrupt as well) for the caller of the program."""
+
+    def call(*operands: Any) -> Any:
+        try:
+            return function(*operands)
+        except BaseException as error:
+            raise CallbackError(f"xlascope callback failure {_keep(error)}: {type(error).__name__}: {error}") from error
+
+    return call
+
+
+def _keep(error: BaseException) -> int:
+    number = next(_numbers)
+    with _lock:
+        _failures[number] = error
+        while len(_failures) > _MOST_FAILURES:  # several callbacks of one program raised: one of them is handed on
+            _failures.popitem(last=False)
+    return number
+
+
+def run_and_wait(executable: Any, arguments: Sequence[Any], handlers: Sequence[Any]) -> list[Any]:
+    """Run an executable that calls Python, and wait until it is done; raises what a callback raised."""
+    try:
+        results = executable.execute_sharded(arguments, with_tokens=True)
+        done = results.consume_token()
+        arrays = list(results.consume_with_handlers(handlers))
+        done.block_until_ready()
+        return arrays
+    except _jax.JaxRuntimeError as error:
+        raised = _raised(error)
+        if raised is None:
+            raise
+    raise raised  # not in the handler: XLA's error would be shown as its context
+
+
+def _raised(error: Exception) -> BaseException | None:
+    """The exception of a callback that an error of XLA's tells about."""
+    found = _MARK.search(str(error))
+    if found is None:
+        return None
+    with _lock:
+        return _failures.pop(int(found.group(1)), None)
