@@ -10,6 +10,8 @@ import hypothesis
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Whoever reads the traceback of a failing test wants to see the library's frames.
+os.environ.setdefault("XLASCOPE_TRACEBACK_FILTERING", "off")
 
 # The same examples in every run, and no deadline: a first call compiles.
 hypothesis.settings.register_profile("xlascope", deadline=None, derandomize=True)

@@ -7,6 +7,7 @@ Python scalars stand as the weak types ``i*``, ``f*``, ``c*`` (the lattice of JA
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 import ml_dtypes
@@ -111,18 +112,50 @@ def promote(types: tuple[tuple[np.dtype[Any], bool], ...]) -> tuple[np.dtype[Any
     >>> promote(((np.dtype("float16"), False), (np.dtype("float32"), True)))
     (dtype('float16'), False)
     """
-    return _promote(types, bool(boot.enable_x64.value))
+    return _promote(types, bool(boot.enable_x64.value), boot.numpy_dtype_promotion.value == "strict")
 
 
 @functools.lru_cache(maxsize=4096)
-def _promote(types: tuple[tuple[np.dtype[Any], bool], ...], x64: bool) -> tuple[np.dtype[Any], bool]:
+def _promote(types: tuple[tuple[np.dtype[Any], bool], ...], x64: bool, strict: bool) -> tuple[np.dtype[Any], bool]:
     if len({dtype for dtype, _ in types}) == 1:
         return types[0][0], all(weak for _, weak in types)
     nodes = frozenset(scalar_type(dtype) if weak and dtype.kind != "b" else dtype for dtype, weak in types)
+    if strict:
+        _check_strict(nodes)
     node = _join(nodes)
     if isinstance(node, type):
         return canonical(node), True
     return canonical(node), False
+
+
+_ORDER = (bool, int, float, complex)
+
+
+def _check_strict(nodes: frozenset[Any]) -> None:
+    """Under the setting ``strict`` only Python scalars give way, and only to types of their kind or above."""
+    types = [node for node in nodes if not isinstance(node, type)]
+    kinds = [node for node in nodes if isinstance(node, type)]
+    if len(types) > 1 or any(not holds_strictly(types[0], kind) for kind in kinds if types):
+        raise promotion_error(nodes)
+
+
+def holds_strictly(dtype: np.dtype[Any], kind: type) -> bool:
+    """Whether a Python scalar may meet an array of ``dtype`` under the setting ``numpy_dtype_promotion="strict"``."""
+    own = scalar_type(dtype)
+    return own is bool if kind is bool else own is not bool and _ORDER.index(kind) <= _ORDER.index(own)
+
+
+def promotion_error(nodes: Iterable[Any]) -> TypePromotionError:
+    """The error for operands that the setting ``strict`` keeps apart."""
+    names = " and ".join(sorted(f"a Python {n.__name__}" if isinstance(n, type) else n.name for n in nodes))
+    return TypePromotionError(
+        f"Input dtypes {names} do not meet in a common dtype under numpy_dtype_promotion='strict'. Convert one of them "
+        "(astype), or set numpy_dtype_promotion to 'standard'."
+    )
+
+
+class TypePromotionError(ValueError):
+    """Operands of different dtypes met where the setting ``numpy_dtype_promotion`` does not let them."""
 
 
 def short_name(dtype: np.dtype[Any]) -> str:

@@ -175,10 +175,14 @@ def _without_effect(name: str, default: bool, why: str) -> Setting:
     return _switch(_kept(name, default), f"Accepted for JAX's sake, without effect: {why}.")
 
 
+_PLATFORMS = ("cpu", "gpu", "cuda", "rocm", "tpu")
+
+
 def _device(name: str, value: Any) -> Any:
-    if value is None or isinstance(value, str) or hasattr(value, "device_kind"):
+    if value is None or value in _PLATFORMS or hasattr(value, "device_kind"):
         return value
-    raise ValueError(f"{name} can be a device (as in devices()[0]), the name of a platform or None, not {value!r}")
+    names = ", ".join(_PLATFORMS)
+    raise ValueError(f"{name} can be a device (as in devices()[0]), a platform ({names}) or None, not {value!r}")
 
 
 def _platforms(name: str, value: Any) -> str | None:

@@ -103,13 +103,13 @@ def test_the_message_says_what_where_and_the_way_out(row):
         act()
     message = str(caught.value)
     assert not [fragment for fragment in fragments if fragment not in message], message
-    assert len(message) < 800
+    assert len(message) < 1000
 
 
 def test_the_tracers_errors_are_type_errors_as_in_jax():
     assert issubclass(errors.TracerBoolConversionError, errors.ConcretizationTypeError)
     assert issubclass(errors.ConcretizationTypeError, TypeError)
-    assert not issubclass(errors.UnexpectedTracerError, TypeError)
+    assert issubclass(errors.UnexpectedTracerError, TypeError)
 
 
 # The type checker for jaxprs ----------------------------------------------------------------------------------------

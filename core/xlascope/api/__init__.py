@@ -5,7 +5,7 @@ from .compilation import jit
 from .differentiation import grad, jvp, linearize, value_and_grad, vjp
 from .jacobians import hessian, jacfwd, jacobian, jacrev
 from .looking import abstract, eval_shape, make_jaxpr, trace_program
-from .placement import block_until_ready, clear_caches, device_get, device_put
+from .placement import block_until_ready, clear_caches, device_get, device_put, live_arrays
 from .transposition import linear_transpose
 from .vectorization import vmap
 
@@ -26,6 +26,7 @@ __all__ = [
     "jvp",
     "linear_transpose",
     "linearize",
+    "live_arrays",
     "make_jaxpr",
     "trace_program",
     "value_and_grad",

@@ -8,6 +8,7 @@ from typing import Any, SupportsIndex
 
 from .. import tree
 from ..dtypes import float0, is_differentiable, is_floating
+from ..errors import see
 from ..ir.sources import locate
 from ..trace.source import user_line, where_text
 from ..trace.tracer import Tracer
@@ -125,7 +126,8 @@ def require_differentiable(
         if complaint:
             name = f"{leaf_name(structure, places, index)} of {name_of(fun)}"
             shown = "float0" if dtype == float0 else dtype.name
-            raise TypeError(f"{what} {complaint.format(name=name, dtype=shown)}{at()}")
+            more = "" if is_differentiable(dtype) else see("grad-of-integers")
+            raise TypeError(f"{what} {complaint.format(name=name, dtype=shown)}{at()}{more}")
 
 
 def _complaint(dtype: Any, holomorphic: bool, allow_int: bool, only_real: bool) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 
 from ..control.jit import Options, jit_function
 from ..control.stages import overrides_of
+from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
 from .naming import Names, Numbers, numbers_of, strings_of
 
@@ -18,7 +19,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def jit(fun: Function, **options: Any) -> Function: ...
 @overload
 def jit(fun: None = None, **options: Any) -> Callable[[Function], Function]: ...
-def jit(  # type: ignore[misc]
+@api_boundary  # type: ignore[misc]
+def jit(
     fun: Callable[..., Any] | None = None,
     *,
     static_argnums: Numbers = None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..errors import see
 from ..ir.avals import ShapedArray
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
@@ -112,12 +113,13 @@ def _one_like(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Any:
         )
         raise TypeError(
             f"grad takes a function with one scalar result, but {name_of(fun)}{defined_at(fun)} returned "
-            f"{kind_of(value)}{at()}. {fix}"
+            f"{kind_of(value)}{at()}. {fix}{see('grad-of-non-scalar')}"
         ) from None
     if aval.shape:
         raise TypeError(
             f"grad takes a function with one scalar result, but {name_of(fun)}{defined_at(fun)} returned shape "
             f"{aval.shape}{at()}. Sum or average it, or use jacrev for the derivative of every element."
+            + see("grad-of-non-scalar")
         )
     require_result_dtype("grad", fun, aval.dtype, holomorphic)
     return np.ones((), aval.dtype)[()]

@@ -7,26 +7,34 @@ from typing import Any
 import numpy as np
 
 from .. import tree
+from ..control.caches import clear_all
+from ..runtime.guards import explicit_transfers
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.dispatch import clear, commit, put
+from ..xla.backend import ArrayImpl, client
+from ..xla.dispatch import commit, put
 
 
 def device_put(x: Any, device: Any = None) -> Any:
-    """A tree of arrays on a device: the given one, to which they are then committed, or the default one."""
+    """A tree of arrays on a device: the given one, to which they are then committed.
+
+    Without one, arrays stay where they are, and other values go to the default device.
+    """
 
     def placed(leaf: Any) -> Any:
-        if isinstance(leaf, Tracer):
+        if isinstance(leaf, Tracer) or (device is None and isinstance(leaf, ArrayImpl)):
             return leaf
         array = put(leaf, aval_of(leaf), device)
         return array if device is None else commit(array, device)
 
-    return tree.map(placed, x)
+    with explicit_transfers:
+        return tree.map(placed, x)
 
 
 def device_get(x: Any) -> Any:
     """A tree of NumPy arrays with the values of a tree of arrays."""
-    return tree.map(np.asarray, x)
+    with explicit_transfers:
+        return tree.map(np.asarray, x)
 
 
 def block_until_ready(x: Any) -> Any:
@@ -38,5 +46,13 @@ def block_until_ready(x: Any) -> Any:
 
 
 def clear_caches() -> None:
-    """Forget compiled single operations; jitted functions forget theirs with ``f.clear_cache()``."""
-    clear()
+    """Forget everything that was traced and compiled, of all functions and operations."""
+    clear_all()
+
+
+def live_arrays(platform: str | None = None) -> list[Any]:
+    """The arrays of this process that have not been deleted, of a platform (None: the default one).
+
+    Raises RuntimeError for a platform that is not there.
+    """
+    return list(client(platform).live_arrays())

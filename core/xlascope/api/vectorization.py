@@ -10,8 +10,10 @@ import numpy as np
 from .. import tree
 from ..control.jit import check_results, operand_names
 from ..dtypes import float0
+from ..errors import see
 from ..ir.markers import NOT_MAPPED
 from ..operations import shapes
+from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms import batch as batching
@@ -54,6 +56,7 @@ def vmap(
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 f"vmap of {name_of(fun)}: in_axes has {len(in_axes)} entries, but there are {len(args)} arguments"
+                + _here()
             )
         operands, structure = tree.flatten((args, kwargs))
         names = operand_names(fun, structure)
@@ -118,7 +121,7 @@ def _spread(fun: Callable[..., Any], what: str, axes: Any, whole: Any) -> list[A
         shown = tree.map(lambda _: _Leaf(), whole)
         raise ValueError(
             f"vmap of {name_of(fun)}: {what} {axes!r} does not fit: it has to be a prefix of the tree it speaks of, "
-            f"which is {shown!r}"
+            f"which is {shown!r}{_here()}"
         ) from None
     for axis, part in zip(leaves, parts, strict=True):
         if not is_axis(axis):
@@ -136,8 +139,8 @@ def _checked_axis(fun: Callable[..., Any], name: str, x: Any, axis: int | None) 
         raise not_an_array(x, f"argument {name} of {name_of(fun)}, to be mapped,") from None
     if not -len(shape) <= axis < len(shape):
         raise ValueError(
-            f"vmap of {name_of(fun)} was asked to map axis {axis} of argument {name}, whose shape is {shape}. "
-            "Use in_axes=None for arguments that all examples share."
+            f"vmap of {name_of(fun)} was asked to map axis {axis} of argument {name}, whose shape is {shape}"
+            f"{where_text(user_line())}. Use in_axes=None for arguments that all examples share.{see('vmap-axes')}"
         )
     return axis % len(shape)
 
@@ -151,11 +154,11 @@ def _batch_size(
     if not sizes:
         raise ValueError(
             f"vmap of {name_of(fun)} needs at least one mapped argument, or an axis_size: nothing says how many "
-            "examples there are"
+            f"examples there are{_here()}"
         )
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        raise ValueError(f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}")
+        raise ValueError(f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}{_here()}")
     return int(next(iter(sizes.values())))
 
 
@@ -163,7 +166,7 @@ def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size
     if wanted is None:
         if axis is not NOT_MAPPED:
             raise ValueError(
-                f"vmap of {name_of(fun)}: out_axes is None for a result that differs from example to example"
+                f"vmap of {name_of(fun)}: out_axes is None for a result that differs from example to example" + _here()
             )
         return y
     if aval_of(y).dtype == float0:  # no operation takes it: made anew, as every example has it
@@ -174,6 +177,12 @@ def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size
     if not -rank <= wanted < rank:
         raise ValueError(
             f"vmap of {name_of(fun)}: out_axes puts the mapped axis at {wanted} of a result of {rank} axes, it included"
+            + _here()
         )
     move: Any = np.moveaxis if isinstance(front, np.ndarray) else shapes.moveaxis
     return move(front, 0, wanted % rank)
+
+
+def _here() -> str:
+    """The end of a message about axes: the user's line, and where to read more."""
+    return where_text(user_line()) + see("vmap-axes")

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import tree
 from ..dtypes import float0
+from ..errors import see
 from ..ir.avals import ShapedArray
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of, not_an_array
@@ -82,6 +83,7 @@ def _require_hash(function: Callable[..., Any], name: str, value: Any) -> None:
         f"the static argument {name} of {function_name(function)} is a {type(value).__name__}, which has no hash"
         f"{where_text(user_line())}: static arguments are remembered by value. Pass a tuple instead of a list, a "
         "frozen dataclass instead of a dict, or make the argument an ordinary one (arrays are never static)."
+        + see("static-arguments")
     )
 
 

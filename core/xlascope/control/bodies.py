@@ -144,7 +144,7 @@ def _padded(body: Body, everything: Sequence[Any], keeper: ClosedJaxpr) -> Close
         leading = [own[id(c)] if id(c) in own else Var(aval_of(c)) for c in everything]
         made = ClosedJaxpr(Jaxpr((), [*leading, *jaxpr.invars], jaxpr.outvars, jaxpr.raw, jaxpr.name))
         found = keeper.derived[key] = made, everything  # an id must not be given out again while it is a key
-    return found[0]  # type: ignore[no-any-return]
+    return found[0]
 
 
 def without_axis(aval: ShapedArray) -> ShapedArray:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import tree
+from ..errors import see
 from ..ir.avals import ShapedArray
+from ..ir.effects import is_io, is_ordered
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -56,10 +59,8 @@ class Cond(Operation, name="cond"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         index, *rest = operands
-        made = builder.operation("stablehlo.case", [index], {}, regions=len(self.branches))
-        for number, branch in enumerate(self.branches):
-            builder.fill_region(made, [], lambda b=branch, n=number: builder.call_body(b, rest, n), number)
-        return list(made.results)
+        branches = [functools.partial(builder.call_body, b, rest, n) for n, b in enumerate(self.branches)]
+        return builder.case(index, branches, ordered=is_ordered(self.effects))  # type: ignore[no-any-return]
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
         index, *marks = operands
@@ -132,6 +133,12 @@ class Cond(Operation, name="cond"):
 
     def _select(self, operands: Sequence[Any], axes: Sequence[Any], size: int) -> tuple[list[Any], list[Any]]:
         """Each example chooses for itself: compute all branches for all examples, and select."""
+        if is_io(self.effects):
+            raise NotImplementedError(
+                f"IO effect not supported in vmap-of-cond{_here()}: where each example chooses for itself all branches "
+                "are computed for all examples, and io_callback would be called for those that did not choose it. Use "
+                "lax.map in place of vmap"
+            )
         forced = (True,) * len(self.branches[0].out_avals)
         inner = tuple(axes[1:])
         branches = [batch_program(branch, inner, size, forced)[0] for branch in self.branches]
@@ -335,7 +342,7 @@ def _check_alike(what: str, first_name: str, name: str, first: Body, body: Body)
     if found:
         raise TypeError(
             f"the functions of {what} have to return the same types: {found}{_here()}. Convert one of them (astype), "
-            "or give it the other's shape (broadcast_to, zeros_like)."
+            f"or give it the other's shape (broadcast_to, zeros_like).{see('loop-types')}"
         )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import tree
 from ..dtypes import float0, is_differentiable
+from ..errors import see
 from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
@@ -179,6 +180,7 @@ def closed_over_error(name: str) -> TypeError:
         f"{name} has a derivative rule of its own and is differentiated with respect to a value that it closes over"
         f"{where_text(user_line())}. The rule says only how its arguments move: make that value an argument "
         "(closure_convert can do it), or wrap it in lax.stop_gradient if its derivative is not wanted."
+        + see("closed-over-value")
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree
+from ..errors import see
 from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
@@ -104,6 +105,7 @@ class CustomVmapCall(Operation, name="custom_vmap_call", by_identity=True):
             raise TypeError(
                 f"{self.title} has a batching rule of its own and closes over a mapped value{where_text(user_line())}: "
                 "the rule says only how its arguments are vectorized. Make that value an argument."
+                + see("closed-over-value")
             )
         mapped = [a is not NOT_MAPPED for a in axes[count:]]
         front = [moveaxis(x, a, 0) if m else x for x, a, m in zip(operands[count:], axes[count:], mapped, strict=True)]

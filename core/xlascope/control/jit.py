@@ -91,12 +91,13 @@ class Jitted:
         for x in arguments.operands:
             if isinstance(x, Tracer):  # no trace is current, so its own has ended
                 raise leaked_error(x)
-        self._note_kinds(traced, arguments, new)
         executable, operands = self.executable(traced, arguments, avals)
+        repeatable = self.options.device is None and not executable.compilation.calls_python
+        self._note_kinds(traced, arguments, new, repeatable)
         if watchers:
             records.publish(records.Started(traced.number, self.name, "run", time.time()))
         results = executable(operands, avals)
-        fast = None if self.options.device is not None else executable.fastpath(traced.out_structure)
+        fast = executable.fastpath(traced.out_structure) if repeatable else None
         return traced.out_structure.unflatten(results), fast, False
 
     def executable(
@@ -189,12 +190,12 @@ class Jitted:
                 "%s was traced%s in %.3g s: %s.%s", self.name, where_text(place), seconds, reason.text, _after(reason)
             )
 
-    def _note_kinds(self, traced: TracedCall, arguments: Arguments, new: bool) -> None:
+    def _note_kinds(self, traced: TracedCall, arguments: Arguments, new: bool, repeatable: bool) -> None:
         """Remember which calls jaxlib's cache will know, and say why it did not know this one."""
         kinds = retrace.kinds_of(arguments.operands)
         if not new and traced.kinds and (watchers or boot.explain_cache_misses.value):
             names = functools.partial(self.argument_names, arguments)
-            reason = retrace.miss_reason(traced.kinds, kinds, names, self.options.device is None)
+            reason = retrace.miss_reason(traced.kinds, kinds, names, repeatable)
             place = locate(*user_frame())
             if watchers:
                 missed = records.Missed(traced.number, self.name, time.time(), *reason, place)
@@ -253,7 +254,7 @@ def _after(reason: retrace.Reason) -> str:
 
 def settings_of_trace() -> Any:
     """What a trace depends on beside the function and its arguments."""
-    return boot.enable_x64.value, boot.threefry_partitionable.value, STATE.axes
+    return boot.enable_x64.value, boot.trace_settings.value, STATE.axes
 
 
 def _innermost_user_line(error: BaseException) -> records.SourceRange | None:

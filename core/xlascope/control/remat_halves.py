@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..ir.effects import is_io
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..trace.bind import bind
 from ..trace.jaxpr_trace import stage
@@ -37,6 +38,11 @@ def halves_of(program: ClosedJaxpr, moving: tuple[bool, ...], policy: Policy | N
 
 
 def _split(program: ClosedJaxpr, moving: tuple[bool, ...], policy: Policy | None) -> Halves:
+    if is_io(program.effects):
+        raise NotImplementedError(
+            f"io_callback in a checkpointed function ({program.name}) cannot be differentiated in reverse mode: the "
+            "function runs again for its derivative, and with it what may happen just once. Take it out of the function"
+        )
     split = linearize_program(program, moving)
     count = len(split.out_moving)
     whole = split.forward if policy is None else _inlined(split.forward)
@@ -81,18 +87,21 @@ def _cut(raw: Sequence[RawEquation], outvars: Sequence[Any], policy: Policy | No
     for equation in reversed(raw):
         operation, inputs, outputs, *_ = equation
         wanted = [v for v in outputs if id(v) in needed]
+        effects = bool(operation.effects)  # what shows values does so again
         if wanted and policy is not None:
             if saves(policy, operation, [x.aval for x in inputs]):
                 saved += wanted
                 wanted = []
+                effects = False
             elif isinstance(operation, Scan):
                 equation, repeated, stacks = _cut_scan(equation, [id(v) in needed for v in outputs], policy)
                 saved += stacks
                 again.append(repeated)
                 needed.update(id(x) for x in inputs if x.__class__ is not Literal)
                 wanted = []
+                effects = False
         forward.append(equation)
-        if wanted:
+        if wanted or effects:
             again.append(equation)
             needed.update(id(x) for x in inputs if x.__class__ is not Literal)
     return _Cut(saved[::-1], again[::-1], forward[::-1])

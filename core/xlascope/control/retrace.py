@@ -227,7 +227,7 @@ def _kind(x: Any) -> str:
 def miss_reason(earlier: Sequence[Kind], new: Kind, names: Callable[[], Sequence[str]], repeatable: bool) -> Reason:
     """Why jaxlib's cache did not know a call whose trace was there."""
     if not repeatable:
-        return Reason("calls of this function always pass through Python: a device was chosen, or it has effects")
+        return Reason("calls of this function always pass through Python: a device was chosen, or it calls Python")
     nearest = min(earlier, key=lambda old: sum(a != b for a, b in zip(old, new, strict=True)))
     changes = [f"{n}: {a} → {b}" for n, a, b in zip(names(), nearest, new, strict=True) if a != b]
     if not changes:

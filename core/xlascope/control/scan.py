@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.avals import ShapedArray, shaped
+from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -117,8 +118,6 @@ class Scan(Operation, name="scan"):
         avals = [_COUNTER, *in_consts, *in_carry, *in_ys, *in_xs]
         first, last = len(consts), len(state)
         start = builder.constant(np.int32(0), _COUNTER)
-        made = builder.operation("stablehlo.while", [start, *consts, *state, *xs], {}, avals, regions=2)
-
         def going_on(counter: Any, *_: Any) -> list[Any]:
             end = builder.constant(np.int32(rounds), _COUNTER)
             return [builder.compare("LT", counter, end)]
@@ -138,9 +137,9 @@ class Scan(Operation, name="scan"):
             one = builder.constant(np.int32(1), _COUNTER)
             return [builder.emit1("stablehlo.add", [counter, one], _COUNTER), *own_consts, *own_state, *own_xs]
 
-        builder.fill_region(made, avals, going_on, 0)
-        builder.fill_region(made, avals, body, 1)
-        return list(made.results)[1 + first : 1 + first + last]
+        operands = [start, *consts, *state, *xs]
+        results = builder.while_loop(operands, avals, going_on, body, ordered=is_ordered(self.effects))
+        return results[1 + first : 1 + first + last]  # type: ignore[no-any-return]
 
     def _step(
         self, builder: Any, index: Any, consts: Sequence[Any], xs: Sequence[Any], state: Sequence[Any]

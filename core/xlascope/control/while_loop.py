@@ -9,8 +9,9 @@ import numpy as np
 
 from .. import tree
 from ..dtypes import promote
-from ..errors import ConcretizationTypeError
+from ..errors import ConcretizationTypeError, see
 from ..ir.avals import ShapedArray, strengthened
+from ..ir.effects import is_io, is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -77,19 +78,38 @@ class While(Operation, name="while"):
         avals = builder.in_avals
         if not avals:  # nothing goes in, so nothing comes out
             return []
-        made = builder.operation("stablehlo.while", operands, {}, avals, regions=2)
+        if is_ordered(self.cond_jaxpr.effects):
+            return self._with_answer_carried(builder, operands)
 
         def condition(*values: Any) -> list[Any]:
-            cond_consts, _, carry = self.split(values)
-            return builder.call_body(self.cond_jaxpr, [*cond_consts, *carry], 1)  # type: ignore[no-any-return]
+            return self._decide(builder, values)
 
         def body(*values: Any) -> list[Any]:
             cond_consts, body_consts, carry = self.split(values)
             return [*cond_consts, *body_consts, *builder.call_body(self.body_jaxpr, [*body_consts, *carry], 0)]
 
-        builder.fill_region(made, avals, condition, 0)
-        builder.fill_region(made, avals, body, 1)
-        return list(self.split(list(made.results))[2])
+        ordered = is_ordered(self.body_jaxpr.effects)
+        return list(self.split(builder.while_loop(operands, avals, condition, body, ordered=ordered))[2])
+
+    def _decide(self, builder: Any, values: Sequence[Any]) -> list[Any]:
+        cond_consts, _, carry = self.split(values)
+        return builder.call_body(self.cond_jaxpr, [*cond_consts, *carry], 1)  # type: ignore[no-any-return]
+
+    def _with_answer_carried(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        """The loop in XLA's terms for a condition with ordered effects: nothing but an answer can come out of a
+        condition there, so the condition is asked before the loop and at the end of the body, and its answer carried.
+        """
+        avals = [*self.cond_jaxpr.out_avals, *builder.in_avals]
+
+        def body(_: Any, *values: Any) -> list[Any]:
+            cond_consts, body_consts, carry = self.split(values)
+            carry = builder.call_body(self.body_jaxpr, [*body_consts, *carry], 0)
+            following = [*cond_consts, *body_consts, *carry]
+            return [*self._decide(builder, following), *following]
+
+        start = [*self._decide(builder, operands), *operands]
+        results = builder.while_loop(start, avals, lambda answer, *_: [answer], body, ordered=True)
+        return list(self.split(results[1:])[2])
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
         cond_consts, body_consts, carry = self.split(tuple(operands))
@@ -182,6 +202,12 @@ class While(Operation, name="while"):
         if deciding is NOT_MAPPED:
             loop = While(body, len(consts), condition, count)
             return bind(loop, *cond_consts, *consts, *carry), out_axes
+        if is_io(self.effects):
+            raise NotImplementedError(
+                f"IO effects not supported in a while_loop whose condition differs from example to example{_here()}: "
+                "the body runs for all examples until the last has come to its end, and io_callback would be called "
+                "for those that had. Use lax.map in place of vmap"
+            )
         loop = While(_where_going_on(body, condition, count, len(consts)), count + len(consts), _any(condition), count)
         return bind(loop, *cond_consts, *cond_consts, *consts, *carry), out_axes
 
@@ -249,7 +275,7 @@ def _cannot_reverse() -> NoReturn:
         f"reverse-mode differentiation (grad, vjp) does not work through a while_loop, or a fori_loop whose bounds are "
         f"not known while it is traced{where_text(user_line())}: the number of steps is not known, so their values "
         "cannot be kept. Use scan, or fori_loop with Python numbers as bounds; or forward mode (jvp, jacfwd); or say "
-        "what the derivative is with custom_vjp, or custom_root for a solver."
+        "what the derivative is with custom_vjp, or custom_root for a solver." + see("reverse-through-while-loop")
     )
 
 
@@ -352,7 +378,7 @@ def check_carry(
     if found:
         raise TypeError(
             f"{task} with the types it got: {found}{_here()}. Convert one of them (astype, or a start value of the "
-            "right type and shape)."
+            f"right type and shape).{see('loop-types')}"
         )
 
 

@@ -48,8 +48,11 @@ __all__ = [
 class XlascopeError(Exception):
     """The root of the errors that xlascope raises on its own account; the text ends with where to read more."""
 
+    #: The name of the page about the error, where it is not the one about its class.
+    page: str | None = None
+
     def __str__(self) -> str:
-        page = page_of(type(self))
+        page = self.page or page_of(type(self))
         return super().__str__() + (see(page) if page else "")
 
 

@@ -17,6 +17,7 @@ _BY_WORDS = {
     "deleted or donated": "DeletedArrayError",
     "has been deleted": "DeletedArrayError",
     "RESOURCE_EXHAUSTED": "OutOfMemoryError",
+    "Out of memory": "OutOfMemoryError",
 }
 
 

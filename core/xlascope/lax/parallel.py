@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import tree
 from ..dtypes import is_differentiable
+from ..errors import see
 from ..operations import arithmetic, collectives, reductions, shapes
 from ..operations.elementwise import convert_element_type
 from ..operations.values import PYTHON_SCALARS, dtype_of, shape_of
@@ -58,6 +59,7 @@ def _unbound(what: str, name: Any) -> NameError:
     return NameError(
         f"{what}: unbound axis name {name!r}{where_text(user_line())}. The names bound here: {listed}. "
         f"Call it inside a function that is mapped with this name, such as vmap(f, axis_name={name!r})."
+        + see("unbound-axis-name")
     )
 
 

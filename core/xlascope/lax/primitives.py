@@ -15,6 +15,7 @@ from ..operations import (
     arithmetic,
     barriers,
     bits,
+    callbacks,
     collectives,
     complex_numbers,
     cumulative,
@@ -158,6 +159,9 @@ custom_jvp_call_p = CustomJVPCall.primitive
 custom_lin_p = CustomLin.primitive
 custom_linear_solve_p = LinearSolve.primitive
 linear_call_p = LinearCall.primitive
+pure_callback_p = callbacks.PureCallback.primitive
+io_callback_p = callbacks.IOCallback.primitive
+debug_callback_p = callbacks.DebugCallback.primitive
 custom_vjp_call_p = CustomVJPCall.primitive
 custom_vmap_call_p = CustomVmapCall.primitive
 name_p = Name.primitive

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
+from ..errors import see
+from ..ir.sources import user_line, where_text
 from ..operations import linear_algebra
+from ..operations.precision import Precision as Precision
 from ..trace.values import aval_of
 
 dot_general = linear_algebra.dot_general
-
-
-class Precision(enum.Enum):
-    """How exact products are on hardware that offers a choice."""
-
-    DEFAULT = "default"
-    HIGH = "high"
-    HIGHEST = "highest"
 
 
 def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -28,7 +22,8 @@ def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any =
     """
     x, y = aval_of(lhs).shape, aval_of(rhs).shape
     if not (1 <= len(x) <= 2 and 1 <= len(y) <= 2 and x[-1] == y[0]):
-        raise TypeError(f"Incompatible shapes for dot: got {x} and {y}.")
+        here = where_text(user_line())
+        raise TypeError(f"Incompatible shapes for dot: got {x} and {y}{here}.{see('shape-mismatch')}")
     numbers = ((len(x) - 1,), (0,)), ((), ())
     return dot_general(lhs, rhs, numbers, precision, preferred_element_type or aval_of(lhs).dtype)
 

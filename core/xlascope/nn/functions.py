@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
+from ..control.custom_jvp import custom_jvp
 from ..dtypes import canonical, is_differentiable
+from ..numpy.transcendental import logaddexp
 from ..operations import arithmetic as a
 from ..operations import elementwise as e
 from ..operations import reductions
@@ -21,21 +23,29 @@ Axis = int | tuple[int, ...] | None
 # Elementwise --------------------------------------------------------------------------------------------------------
 
 
+@custom_jvp
 @jit
 def relu(x: Any) -> Any:
     """max(x, 0); its derivative at 0 is 0, and NaN stays NaN.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
-    >>> print(xs.nn.relu(jnp.array([-1.0, 0.0, 2.0])))
-    [0. 0. 2.]
+    >>> print(xs.nn.relu(jnp.array([-1.0, 0.0, 2.0])), xs.grad(xs.nn.relu)(0.0))
+    [0. 0. 2.] 0.0
     """
-    return a.select(a.le(x, 0), _like(x, 0), x)
+    return a.max(x, 0)
 
 
+relu.defjvps(lambda t, result, x: a.select(a.gt(x, 0), t, _like(t, 0)))
+
+
+@custom_jvp
 @jit
 def relu6(x: Any) -> Any:
     """min(max(x, 0), 6); its derivative is 0 at 0 and at 6."""
-    return a.select(a.le(x, 0), _like(x, 0), a.select(a.ge(x, 6), _like(x, 6), x))
+    return a.min(a.max(x, 0), 6)
+
+
+relu6.defjvps(lambda t, result, x: a.select(a.bitwise_and(a.gt(x, 0), a.lt(x, 6)), t, _like(t, 0)))
 
 
 @jit
@@ -58,10 +68,7 @@ def softplus(x: Any) -> Any:
     >>> print(xs.nn.softplus(1000.0), xs.grad(xs.nn.softplus)(0.0))
     1000.0 0.5
     """
-    # x + log(1 + e⁻ˣ) right of 0, log(1 + eˣ) left of it: at 0 both have the same derivatives of every order.
-    x = _real(x)
-    right = a.gt(x, 0)
-    return a.add(a.select(right, x, _like(x, 0)), e.log1p(e.exp(a.select(right, e.neg(x), x))))
+    return logaddexp(_real(x), 0.0)
 
 
 @jit

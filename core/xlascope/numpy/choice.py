@@ -113,7 +113,8 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
 @together("invert")
 def _isin(element: Any, test_elements: Any, invert: bool) -> Any:
     x, tests = to_common_dtype((element, test_elements))
-    found = logic.equal(shapes.expand_dims(x, (len(shape_of(x)),)), ravel(tests))
+    rank = len(shape_of(x))
+    found = logic.equal(shapes.expand_dims(x, (rank,)), shapes.expand_dims(ravel(tests), tuple(range(rank))))
     held = shapes.reduce_sum(e.convert_element_type(found, np.int32), (len(shape_of(x)),))
     return logic.equal(held, 0) if invert else logic.not_equal(held, 0)
 

@@ -136,6 +136,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
     """A shape from an integer or a sequence of them; raises TypeError for a traced one."""
     if isinstance(shape, (int, np.integer)):
         return (int(shape),)
+    if isinstance(shape, Tracer) and not shape.shape:
+        return (shape.__index__(),)
     try:
         sizes = tuple(size.__index__() for size in (shape if isinstance(shape, Sequence) else np.atleast_1d(shape)))
     except AttributeError:

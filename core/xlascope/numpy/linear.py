@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
+from ..errors import see
 from ..operations import elementwise as e
 from ..operations import linear_algebra, shapes
 from ..trace.source import user_line, where_text
@@ -47,6 +48,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
         raise TypeError(
             f"Incompatible shapes for dot: got {shape_of(x)} and {shape_of(y)}{where_text(user_line())}. "
             f"The last axis of the first has to be as long as axis {contract[1][0]} of the second."
+            + see("shape-mismatch")
         )
     return _product(x, y, contract, ((), ()), precision, preferred_element_type)
 
@@ -67,7 +69,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     if shape_x[-1] != shape_y[inner_y]:
         raise TypeError(
             f"matmul: the last axis of shape {shape_x} ({shape_x[-1]}) does not fit axis {inner_y} of {shape_y} "
-            f"({shape_y[inner_y]})"
+            f"({shape_y[inner_y]}){where_text(user_line())}{see('shape-mismatch')}"
         )
     lead_x, lead_y = shape_x[:-2], shape_y[:-2]
     if not lead_y:  # the axes of x stay where they are

@@ -187,6 +187,6 @@ def copysign(x: Any, y: Any, /) -> Any:
 def where(condition: Any, x: Any, y: Any) -> Any:
     """``x`` where the condition holds, ``y`` elsewhere."""
     condition = truth(condition)
-    x, y = pair(x, y)
+    x, y = pair(x, y, any_rank=True)
     condition, x, y = fit_ranks([condition, x, y], [aval_of(v) for v in (condition, x, y)])
     return a.select(condition, x, y)

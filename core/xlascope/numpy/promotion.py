@@ -6,12 +6,14 @@ kind holds it. The lattice itself is :func:`xlascope.dtypes.promote`.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..dtypes import canonical, is_floating
+from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal
 from ..operations import shapes
@@ -32,12 +34,14 @@ _MOST_KEPT = 4096
 _Key = tuple[Any, type, np.dtype[Any], bool]
 _literals: dict[_Key, Any] = {}
 _arrays: dict[_Key, Any] = {}
-_chains: dict[tuple[ShapedArray, ShapedArray, bool], tuple[Chain, Chain]] = {}
+_chains: dict[tuple[ShapedArray, ShapedArray, bool, Any], tuple[Chain, Chain]] = {}
 _weak_kinds: dict[tuple[np.dtype[Any], bool], type | None] = {}
 
 
-def pair(x: Any, y: Any) -> tuple[Any, Any]:
+def pair(x: Any, y: Any, any_rank: bool = False) -> tuple[Any, Any]:
     """Two operands of one dtype whose shapes an elementwise operation takes.
+
+    ``any_rank`` lets ranks differ whatever the settings say.
 
     >>> pair(np.float16(1), 2.5)
     (np.float16(1.0), np.float16(2.5))
@@ -54,17 +58,20 @@ def pair(x: Any, y: Any) -> tuple[Any, Any]:
         elif x.aval is y.aval:
             return x, y
         elif x.__class__ is not Literal and y.__class__ is not Literal:
-            for_x, for_y = _chains_of(x.aval, y.aval)
+            for_x, for_y = _chains_of(x.aval, y.aval, any_rank)
             return apply(for_x, x), apply(for_y, y)
     except AttributeError:  # two Python scalars, a NumPy array, or no array at all
         pass
-    first, second = fitted((x, y))
+    first, second = fitted((x, y), any_rank)
     return first, second
 
 
-def _chains_of(x: ShapedArray, y: ShapedArray) -> tuple[Chain, Chain]:
+def _chains_of(x: ShapedArray, y: ShapedArray, any_rank: bool) -> tuple[Chain, Chain]:
     """What has to be done to operands of those types before they meet."""
-    key = (x, y, boot.enable_x64.value)
+    settings = boot.trace_settings.value
+    if settings and not any_rank:
+        _check_ranks([x, y])
+    key = (x, y, boot.enable_x64.value, settings)
     found = _chains.get(key)
     if found is None:
         if len(_chains) >= _MOST_KEPT:
@@ -89,6 +96,8 @@ def scalar_beside(value: Any, dtype: np.dtype[Any]) -> Any:
 
     In a jaxpr it is a literal; outside of any trace an array, kept for the next time; else a scalar.
     """
+    if value.__class__ is bool and dtype != BOOL and boot.numpy_dtype_promotion.value == "strict":
+        raise dtypes.promotion_error((bool, dtype))
     trace = STATE.trace
     if trace is None:
         kept, make = _arrays, _array
@@ -146,9 +155,11 @@ def _within(value: int, dtype: np.dtype[Any]) -> int:
     return value
 
 
-def fitted(operands: tuple[Any, ...]) -> list[Any]:
+def fitted(operands: tuple[Any, ...], any_rank: bool = False) -> list[Any]:
     """Operands converted to the dtype in which they meet, the lower ranks given leading axes."""
     avals = [aval_of(x) for x in operands]
+    if boot.trace_settings.value and not any_rank:
+        _check_ranks(avals)
     return fit_ranks(to_common_dtype(operands, avals), avals)
 
 
@@ -197,6 +208,27 @@ def fit_ranks(operands: list[Any], avals: list[ShapedArray]) -> list[Any]:
     return [_raised(x, highest) for x in operands]
 
 
+def _check_ranks(avals: list[ShapedArray]) -> None:
+    """Warn of operands of different ranks, or raise ValueError, when the setting ``numpy_rank_promotion`` says so."""
+    allowed = boot.numpy_rank_promotion.value
+    if allowed == "allow" or len({a.ndim for a in avals if a.ndim}) <= 1:
+        return
+    shapes = " and ".join(str(a.shape) for a in avals)
+    place = user_line()
+    if allowed == "raise":
+        raise ValueError(
+            f"Operands of different ranks meet, with shapes {shapes}{where_text(place)}, and the setting "
+            "numpy_rank_promotion is 'raise'. Give the lower one leading axes: x[None, :] or reshape."
+        )
+    warnings.warn_explicit(
+        f"Operands of different ranks meet, with shapes {shapes}{where_text(place)}: the lower one is given leading "
+        "axes. (The setting numpy_rank_promotion is 'warn'.)",
+        UserWarning,
+        "" if place is None else place.file,
+        0 if place is None else place.line,
+    )
+
+
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape in which arrays of those shapes meet; raises ValueError naming them when they do not fit."""
     try:
@@ -206,7 +238,7 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         kind = TypeError if len(set(map(len, shapes))) == 1 else ValueError  # as JAX has it
         raise kind(
             f"Incompatible shapes for broadcasting: {named}{where_text(user_line())}. "
-            "Axes are compared from the last one on; sizes have to be equal, or one of them 1."
+            f"Axes are compared from the last one on; sizes have to be equal, or one of them 1.{see('shape-mismatch')}"
         ) from None
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
+from ..control.custom_jvp import custom_jvp
 from ..operations import arithmetic as a
 from ..operations import elementwise as e
 from .promotion import inexact, inexact_pair
@@ -63,7 +65,6 @@ def cbrt(x: Any, /) -> Any:
     return e.cbrt(inexact(x))
 
 
-@together()
 def logaddexp(x: Any, y: Any, /) -> Any:
     """log(exp(x) + exp(y)), without overflow.
 
@@ -71,12 +72,25 @@ def logaddexp(x: Any, y: Any, /) -> Any:
     >>> print(jnp.logaddexp(1000.0, 900.0))
     1000.0
     """
+    x, y = inexact_pair(x, y)
+    return _logaddexp(x, y)
+
+
+@custom_jvp
+@together()
+def _logaddexp(x: Any, y: Any) -> Any:
     # With the larger taken out, log(1 + exp(-|x - y|)) is left.
     # The difference of equal infinities is NaN: there their sum is right.
-    x, y = inexact_pair(x, y)
     difference = a.sub(x, y)
     usual = a.add(a.max(x, y), e.log1p(e.exp(e.neg(e.abs(difference)))))
     return a.select(a.ne(difference, difference), a.add(x, y), usual)
+
+
+# The derivatives are the shares of the two terms: they add to 1, and at x = y, where |x - y| has a kink, they are 1/2.
+_logaddexp.defjvps(
+    lambda t, result, x, y: a.mul(t, e.logistic(a.sub(x, y))),
+    lambda t, result, x, y: a.mul(t, e.logistic(a.sub(y, x))),
+)
 
 
 @together()
@@ -186,6 +200,17 @@ def sinc(x: Any, /) -> Any:
     x = inexact(x)
     zero = a.eq(x, 0)
     angle = a.mul(a.select(zero, 1.0, x), math.pi)
-    # near zero 1 - (πx)²/6 is exact to the precision of the dtype, and can be differentiated
-    series = a.sub(1.0, a.div(e.square(a.mul(x, math.pi)), 6.0))
-    return a.select(zero, series, a.div(e.sin(angle), angle))
+    return a.select(zero, _sinc_at_zero(0, x), a.div(e.sin(angle), angle))
+
+
+@functools.partial(custom_jvp, nondiff_argnums=(0,))
+def _sinc_at_zero(order: int, x: Any) -> Any:
+    """The derivative of that order of sinc at 0, wherever x is; it has the next one as its own derivative."""
+    value = 0.0 if order % 2 else (-1) ** (order // 2) * math.pi**order / (order + 1)
+    return a.add(a.mul(x, 0), value)
+
+
+@_sinc_at_zero.defjvp
+def _sinc_at_zero_jvp(order: int, primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _sinc_at_zero(order, x), a.mul(_sinc_at_zero(order + 1, x), t)

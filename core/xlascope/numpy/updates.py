@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.while_loop import while_loop
+from ..ir.avals import shaped
 from ..operations import indexing as ix
 from ..operations import scattering, shapes
+from ..runtime import boot
 from ..trace.bind import bind1
 from ..trace.state import STATE
 from ..trace.values import aval_of
@@ -31,7 +33,7 @@ from .indexing import (
     taken,
     window_axes,
 )
-from .promotion import as_dtype
+from .promotion import as_dtype, common_dtype
 from .shaping import broadcast_to
 from .together import together
 
@@ -245,6 +247,8 @@ _changed = together("how", "form", "mode")(changed)
 
 
 def _new_values(how: str, old: Any, values: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    if boot.trace_settings.value:  # it may say that dtypes do not mix
+        common_dtype([shaped((), dtype), aval_of(values)])
     new = as_dtype(_COMBINE[how](old, values), dtype)
     if aval_of(new).size == 1 and len(aval_of(new).shape) > len(shape):
         new = shapes.reshape(new, ())

@@ -62,6 +62,9 @@ class HostFunction:
         """What a person calls the function."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
+    def __repr__(self) -> str:
+        return self.name
+
     def returning(self, avals: Sequence[ShapedArray]) -> HostFunction:
         """The same function for results of other types."""
         out = self.out_structure
@@ -85,9 +88,7 @@ class HostFunction:
 
     def _call(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         given = iter(operands)
-        leaves = [
-            self.static[i] if i in self.static else next(given) for i in range(len(operands) + len(self.static))
-        ]
+        leaves = [self.static[i] if i in self.static else next(given) for i in range(len(operands) + len(self.static))]
         args, kwargs = self.structure.unflatten(leaves)
         returned = self.function(*args, **kwargs)
         if self.out_structure is None:
@@ -121,10 +122,13 @@ class EachExample:
         self.size = size
         self.avals = tuple(_batched(a, size) for a in function.avals)  # type: ignore[attr-defined]
 
+    def __repr__(self) -> str:
+        return f"{self.function} for each of {self.size}"
+
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
         """The results for all examples, in order."""
         found = [
-            self.function(*(x[i] if own else x for x, own in zip(operands, self.mapped, strict=True)))
+            self.function(*(x[i, ...] if own else x for x, own in zip(operands, self.mapped, strict=True)))
             for i in range(self.size)
         ]
         results = tuple(np.empty(aval.shape, aval.dtype) for aval in self.avals)
@@ -144,6 +148,7 @@ class Callback(Operation):
     callback: Any
 
     pure: ClassVar[bool] = False
+    multiple_results: ClassVar[bool] = True
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(self.callback.avals)
@@ -152,7 +157,7 @@ class Callback(Operation):
         ordered = any(effect.ordered for effect in self.effects)
         return builder.call_python(self.callback, operands, ordered=ordered, pure=self.pure)  # type: ignore[no-any-return]
 
-    def host_rule(self, *operands: Any) -> list[Any]:  # type: ignore[override]
+    def host_rule(self, *operands: Any) -> list[Any]:
         """Outside of any trace the function is called at once."""
         given = [np.asarray(x, aval_of(x).dtype) for x in operands]
         place = place_of(operands)

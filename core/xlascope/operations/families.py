@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..dtypes import is_floating
+from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO, LinearInput
 from ..ir.operation import Operation
+from ..ir.sources import user_line, where_text
 from ..trace.bind import bind, bind1
 from ..trace.values import aval_of
 from . import shapes
@@ -113,7 +115,18 @@ def stretched(name: str, x: tuple[int, ...], y: tuple[int, ...]) -> tuple[int, .
         return y
     if len(x) == len(y) and all(a == b or a == 1 or b == 1 for a, b in zip(x, y, strict=True)):
         return tuple(b if a == 1 else a for a, b in zip(x, y, strict=True))
-    raise TypeError(f"{name} got operands whose shapes do not fit: {x} and {y}")
+    raise TypeError(
+        f"{name} got operands whose shapes do not fit: {x} and {y}{where_text(user_line())}{see('shape-mismatch')}"
+    )
+
+
+def require_one_dtype(name: str, x: ShapedArray, y: ShapedArray) -> None:
+    """Raise TypeError unless two operands have the same dtype."""
+    if x.dtype != y.dtype:
+        raise TypeError(
+            f"{name} takes operands of one dtype, got {x.dtype.name} and {y.dtype.name}{where_text(user_line())}. "
+            f"Convert one of them with astype.{see('dtype-mismatch')}"
+        )
 
 
 class Binary(Operation):
@@ -127,8 +140,7 @@ class Binary(Operation):
         if x is y:
             require_kind(self.name, x.dtype, self.kinds)
             return [x]
-        if x.dtype != y.dtype:
-            raise TypeError(f"{self.name} takes operands of one dtype, got {x.dtype.name} and {y.dtype.name}")
+        require_one_dtype(self.name, x, y)
         require_kind(self.name, x.dtype, self.kinds)
         return [shaped(stretched(self.name, x.shape, y.shape), x.dtype, x.weak_type and y.weak_type)]
 

@@ -14,7 +14,8 @@ from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import elementwise, shapes
-from .families import convolved, is_linear, require_kind, sum_tangents, type_of
+from .families import convolved, is_linear, require_kind, require_one_dtype, sum_tangents, type_of
+from .precision import Precisions, algorithm_attribute, precision_config, precision_of
 from .values import aval
 
 DimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
@@ -27,7 +28,7 @@ class DotGeneral(Operation, name="dot_general"):
     """
 
     dimension_numbers: DimensionNumbers
-    precision: str | None
+    precision: Precisions
     preferred_element_type: np.dtype[Any] | None
 
     taylor_rule = convolved
@@ -35,8 +36,7 @@ class DotGeneral(Operation, name="dot_general"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, y = operands
         (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
-        if x.dtype != y.dtype:
-            raise TypeError(f"dot_general takes operands of one dtype, got {x.dtype.name} and {y.dtype.name}")
+        require_one_dtype(self.name, x, y)
         require_kind(self.name, x.dtype, "bifc")
         for i, j in zip((*contract_x, *batch_x), (*contract_y, *batch_y), strict=True):
             if x.shape[i] != y.shape[j]:
@@ -57,12 +57,14 @@ class DotGeneral(Operation, name="dot_general"):
             f"#stablehlo.dot<lhs_batching_dimensions = {list(batch_x)}, rhs_batching_dimensions = {list(batch_y)}, "
             f"lhs_contracting_dimensions = {list(contract_x)}, rhs_contracting_dimensions = {list(contract_y)}>"
         )
-        precision = f"#stablehlo<precision {(self.precision or 'default').upper()}>"
-        return builder.emit(  # type: ignore[no-any-return]
-            "stablehlo.dot_general",
-            operands,
-            {"dot_dimension_numbers": numbers, "precision_config": attribute(f"[{precision}, {precision}]")},
-        )
+        attributes = {
+            "dot_dimension_numbers": numbers,
+            "precision_config": attribute(precision_config(self.precision)),
+        }
+        algorithm = algorithm_attribute(self.precision)
+        if algorithm is not None:
+            attributes["algorithm"] = attribute(algorithm)
+        return builder.emit("stablehlo.dot_general", operands, attributes)  # type: ignore[no-any-return]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         (contract_x, _), _ = self.dimension_numbers
@@ -140,6 +142,5 @@ def dot_general(
     """The product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``."""
     (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
     numbers = (tuple(contract_x), tuple(contract_y)), (tuple(batch_x), tuple(batch_y))
-    name = None if precision is None else str(getattr(precision, "name", precision)).lower()
     dtype = None if preferred_element_type is None else np.dtype(preferred_element_type)
-    return bind1(DotGeneral(numbers, name, dtype), lhs, rhs)
+    return bind1(DotGeneral(numbers, precision_of(precision), dtype), lhs, rhs)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -280,7 +281,8 @@ class Concatenate(Operation, name="concatenate"):
                 a == b for i, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if i != self.dimension
             )
             if not same or other.dtype != first.dtype:
-                raise TypeError(f"cannot concatenate {first} and {other} along axis {self.dimension}")
+                more = see("shape-mismatch")
+                raise TypeError(f"cannot concatenate {first} and {other} along axis {self.dimension}{more}")
         total = sum(x.shape[self.dimension] for x in operands)
         shape = (*first.shape[: self.dimension], total, *first.shape[self.dimension + 1 :])
         return [shaped(shape, first.dtype, all(x.weak_type for x in operands))]

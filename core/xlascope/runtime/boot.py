@@ -14,6 +14,7 @@ from jaxlib import _jax, utils, weakref_lru_cache  # noqa: F401  (the import ord
 
 __all__ = [
     "DTYPE_PROMOTIONS",
+    "MATMUL_ALGORITHMS",
     "MATMUL_PRECISIONS",
     "RANK_PROMOTIONS",
     "TRACEBACK_FILTERINGS",
@@ -47,6 +48,7 @@ __all__ = [
     "platforms",
     "post_hook",
     "threefry_partitionable",
+    "trace_settings",
     "traceback_filtering",
 ]
 
@@ -55,13 +57,12 @@ utils.absl_set_min_log_level(1)
 Configuration = _jax.config.Config
 
 #: The values that settings with a choice can have; None: whatever is the default of what they are about.
-MATMUL_PRECISIONS = (
-    None,
-    *("default", "high", "highest", "bfloat16", "tensorfloat32", "float32"),
-    *("ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY", "ANY_F8_ANY_F8_ANY_FAST_ACCUM"),
+MATMUL_ALGORITHMS = (
     *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6"),
     *("BF16_BF16_F32_X9", "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
 )
+_PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
+MATMUL_PRECISIONS = (None, *_PRECISIONS, *MATMUL_ALGORITHMS)
 RANK_PROMOTIONS = ("allow", "warn", "raise")
 DTYPE_PROMOTIONS = ("standard", "strict")
 TRACEBACK_FILTERINGS = ("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames")
@@ -146,24 +147,33 @@ class _Summary:
             self.state.set_local(self.combine(tuple(state.value for state in self.states)))
 
 
+_of_traces = (threefry_partitionable, default_matmul_precision, numpy_rank_promotion, numpy_dtype_promotion)
+_at_first = tuple(state.value for state in _of_traces)
+
+
+def _named_changes(values: tuple[Any, ...]) -> tuple[str, ...]:
+    named = zip(_of_traces, values, _at_first, strict=True)
+    return tuple(f"{state.name}={value}" for state, value, first in named if value != first)
+
+
 _summaries = [
     # What calls depend on. jaxlib's call cache spends 15 ns a call on each state in its key.
     _Summary(
         "changes",
-        (
-            *(threefry_partitionable, default_device, default_matmul_precision),
-            *(numpy_rank_promotion, numpy_dtype_promotion, debug_nans, debug_infs, no_execution),
-        ),
+        (*_of_traces, default_device, debug_nans, debug_infs, no_execution),
         tuple,
         in_key=True,
     ),
+    _Summary("trace_settings", _of_traces, _named_changes, in_key=False),
     _Summary("checked_calls", (debug_nans, debug_infs, no_execution), any, in_key=False),
     _Summary("checked_traces", (no_tracing, check_tracer_leaks, enable_checks, log_compiles), any, in_key=False),
 ]
+#: What traces depend on, as ``name=value`` for each setting that is not as it is at first.
+trace_settings = _summaries[1].state
 #: Whether anything looks at the results of calls, which then never stay in jaxlib's C++.
-checked_calls = _summaries[1].state
+checked_calls = _summaries[2].state
 #: Whether anything looks at traces.
-checked_traces = _summaries[2].state
+checked_traces = _summaries[3].state
 
 
 def note_changes() -> None:

@@ -21,7 +21,12 @@ def _folder(value: Any) -> str | None:
     path = os.fspath(value)
     if not isinstance(path, str) or "://" in path:
         raise ValueError(f"compilation_cache_dir is a folder of this machine's file system, not {value!r}")
-    return os.path.abspath(os.path.expanduser(path))
+    found = os.path.expanduser(path)
+    if found.startswith("~"):  # a folder of that name would be a trap
+        raise ValueError(
+            f"compilation_cache_dir is {value!r}, and there is no such home folder; write ./~ for that name"
+        )
+    return os.path.abspath(found)
 
 
 def _switch(value: Any) -> bool | None:

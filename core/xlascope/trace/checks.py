@@ -15,6 +15,7 @@ from ..runtime import boot
 from ..xla.logs import log_compilation
 from .provenance import ended_text
 from .source import user_line, where_text
+from .tracer import Tracer
 
 _MOST_TOLD = 3
 
@@ -65,6 +66,22 @@ def raise_leaks(leaks: list[tuple[Any, Any]], name: str) -> None:
         f"traced values outlive {name or 'the function'}, to which they belong:{told}{more}\n"
         "Return such values from the function instead of storing them."
     )
+
+
+def raise_leaked_tracers(trace: Any) -> None:
+    """Raise UnexpectedTracerError if a tracer outlives its trace, which is that of a vmap or a derivative, and the
+    settings ask for that.
+    """
+    if not boot.check_tracer_leaks.value:
+        return
+    gc.collect()
+    leaked = [x for x in gc.get_referrers(trace) if isinstance(x, Tracer)]
+    own = {id(leaked), *(id(x) for x in leaked)}
+    found = []
+    for x in leaked:
+        holders = [h for h in gc.get_referrers(x) if id(h) not in own and not isinstance(h, types.FrameType)]
+        found += [(x, holder) for holder in holders[:1]]
+    raise_leaks(found, "the function that was transformed")
 
 
 def _variables(jaxpr: Jaxpr) -> Iterable[Var]:

@@ -4,10 +4,10 @@ An exception leaves the library through functions marked :func:`api_boundary` (w
 function, transformations, loops, the operators of arrays). On its way out the frames of the library are taken from its
 traceback. A call that raises nothing pays for a ``try``, which is nothing.
 
-The setting ``traceback_filtering`` chooses. ``remove_frames`` does that and adds a note, ``quiet_remove_frames`` leaves
-out the note. ``tracebackhide`` keeps the frames and marks them for tools that hide such frames (IPython and pytest, where
-a debugger can still go to them). ``off`` does nothing. ``auto`` is ``remove_frames``: IPython always shows the last frame
-of a traceback, hidden or not, and that one is where the library raised.
+The setting ``traceback_filtering`` chooses. ``remove_frames`` does that and adds a note, ``quiet_remove_frames``
+leaves out the note. ``tracebackhide`` keeps the frames and marks them for tools that hide such frames (IPython,
+pytest), where a debugger can still go to them. ``off`` does nothing. ``auto`` is ``remove_frames``: IPython always
+shows the last frame of a traceback, hidden or not, and that one is where the library raised.
 """
 
 from __future__ import annotations

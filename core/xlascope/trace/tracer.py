@@ -144,12 +144,14 @@ def leaked_error(value: Any) -> UnexpectedTracerError:
     """The error for a tracer whose trace has ended, or does not reach the place where it is used."""
     kind, here = value.aval.str_short(), where_text(user_line())
     if getattr(value._trace, "alive", False):
-        return UnexpectedTracerError(
+        outside = UnexpectedTracerError(
             f"a traced value of type {kind} was used outside of the transformation (grad, jvp, vmap) that it belongs to"
             f"{here}. Rules (of custom_jvp, custom_vjp and the like) run outside of the "
             "transformation that applies them, so neither they nor functions passed to them may close over values that "
             "it traces. Make such a value an argument; closure_convert can do it."
         )
+        outside.page = "closed-over-value"
+        return outside
     return UnexpectedTracerError(
         f"a traced value of type {kind} was used{here} after the function it belongs to had been traced."
         f"{ended_text(value)} It was probably stored in a global, an attribute or a list by a function under jit, grad "

@@ -17,12 +17,14 @@ from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
 from ..operations.collectives import Collective, axis_names_of
 from ..operations.shapes import mapped_in_front
-from ..trace.jaxpr_trace import stage
+from ..runtime.boot import checked_traces
+from ..trace.checks import raise_leaked_tracers
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.dispatch import run
 from .evaluate import evaluate
+from .held import stage_held
 
 
 class BatchTracer(Tracer):
@@ -189,10 +191,14 @@ def batch(
         STATE.trace, STATE.axes = previous, bound
         trace.alive = False
     mine = [y.__class__ is BatchTracer and y._trace is trace for y in results]
-    return (
+    found = (
         [y.value if own else y for y, own in zip(results, mine, strict=True)],
         [y.axis if own else NOT_MAPPED for y, own in zip(results, mine, strict=True)],
     )
+    if checked_traces.value:
+        del tracers, results
+        raise_leaked_tracers(trace)
+    return found
 
 
 def batch_program(
@@ -223,5 +229,5 @@ def batch_program(
             aval if axis is NOT_MAPPED else with_axis(aval, axis, size)
             for aval, axis in zip(program.in_avals, axes, strict=True)
         ]
-        found = program.derived[key] = (stage(batched, avals, program.name), tuple(out_axes))
+        found = program.derived[key] = (stage_held(batched, avals, program.name), tuple(out_axes))
     return found

@@ -29,7 +29,8 @@ def _dce(program: ClosedJaxpr, used: Sequence[bool]) -> tuple[ClosedJaxpr, Used]
     needed, raw = needed_equations(jaxpr.raw, outvars)
     kept = tuple(id(v) in needed for v in jaxpr.invars)
     consts = [id(v) in needed for v in jaxpr.constvars]
-    if all(used) and all(kept) and all(consts) and len(raw) == len(jaxpr.raw):
+    whole = len(raw) == len(jaxpr.raw) and all(a is b for a, b in zip(raw, jaxpr.raw, strict=True))
+    if all(used) and all(kept) and all(consts) and whole:
         return program, kept
     names = jaxpr.argument_names or ("",) * len(jaxpr.invars)
     made = Jaxpr(

@@ -17,7 +17,8 @@ from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..operations.shapes import BroadcastInDim, zeros_of
-from ..trace.jaxpr_trace import stage
+from ..runtime.boot import checked_traces
+from ..trace.checks import raise_leaked_tracers
 from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
@@ -25,6 +26,7 @@ from ..trace.values import aval_of
 from ..xla.dispatch import run
 from .dce import results_depending
 from .evaluate import evaluate
+from .held import stage_held
 
 
 class JVPTracer(Tracer):
@@ -211,10 +213,14 @@ def _run(
         STATE.trace = previous
         trace.alive = False
     mine = [y.__class__ is JVPTracer and y._trace is trace for y in results]
-    return (
+    found = (
         [y.primal if own else y for y, own in zip(results, mine, strict=True)],
         [y.tangent if own else ZERO for y, own in zip(results, mine, strict=True)],
     )
+    if checked_traces.value:
+        del operands, results
+        raise_leaked_tracers(trace)
+    return found
 
 
 class LinearProgram:
@@ -305,7 +311,7 @@ def jvp_program(
             return [*results, *(t for t in moved if t is not ZERO)]
 
         avals = program.in_avals
-        made = stage(
+        made = stage_held(
             derivative, [*avals, *(strengthened(a) for a, m in zip(avals, moving, strict=True) if m)], program.name
         )
         found = program.derived[key] = (made, tuple(out_moving))
@@ -374,5 +380,5 @@ def _split(program: ClosedJaxpr, moving: tuple[bool, ...], forced: tuple[bool, .
         kept["residuals"] = [places[id(x)] for x in residuals]
         return [*results, *extra]
 
-    made = stage(forward, program.in_avals, program.name)
+    made = stage_held(forward, program.in_avals, program.name)
     return SplitProgram(made, kept["linear"], kept["residuals"], kept["moving"])

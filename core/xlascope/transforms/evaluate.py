@@ -23,7 +23,7 @@ def evaluate_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any])
     previous = outside = STATE.origin
     scope = ""
     if outside is not None and outside.lasti == NO_LINE:  # only scopes are open: the lines are those of the equations
-        outside, scope = None, outside.scope
+        scope, outside = outside.scope, None
     try:
         for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
             STATE.origin = origin or outside or Origin("forward", None, code, lasti, scope)

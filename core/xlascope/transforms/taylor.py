@@ -27,13 +27,13 @@ from ..ir.operation import Operation
 from ..operations import arithmetic
 from ..operations.elementwise import ConvertElementType
 from ..operations.shapes import zeros_of
-from ..trace.jaxpr_trace import stage
 from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.dispatch import run
 from .evaluate import evaluate
+from .held import stage_held
 
 
 class TaylorTracer(Tracer):
@@ -307,7 +307,7 @@ def taylor_program(
 
         avals = program.in_avals
         coefficients = [strengthened(a) for a, m in zip(avals, moving, strict=True) if m for _ in range(order)]
-        made = stage(expanded, [*avals, *coefficients], program.name)
+        made = stage_held(expanded, [*avals, *coefficients], program.name)
         found = program.derived[key] = (made, tuple(out_moving))
     return found
 

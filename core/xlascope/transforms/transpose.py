@@ -10,10 +10,10 @@ from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO, LinearInput, linear_input
 from ..operations.shapes import ADD_ANY
 from ..trace.bind import bind1
-from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
 from .differentiate import LinearTrace, LinearTracer, instantiated
 from .evaluate import evaluate
+from .held import stage_held
 
 
 def backward(
@@ -98,5 +98,5 @@ def transpose_program(
 
         avals = [aval for aval, is_linear in zip(in_avals, linear, strict=True) if not is_linear]
         avals += [aval for aval, there in zip(program.out_avals, arriving, strict=True) if there]
-        found = program.derived[key] = (stage(backward_pass, avals, program.name), tuple(moved))
+        found = program.derived[key] = (stage_held(backward_pass, avals, program.name), tuple(moved))
     return found

@@ -5,14 +5,16 @@ numpy/methods.py.
 from __future__ import annotations
 
 import sys
+import threading
 from typing import Any
 
 import numpy as np
 
 from ..errors import see
 from ..ir.sources import user_line, where_text
+from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl
-from .failures import deleted_error
+from .failures import deleted_error, is_out_of_memory, late_memory_error
 
 
 def _value(self: Any) -> np.ndarray[Any, Any]:
@@ -25,20 +27,34 @@ def _value(self: Any) -> np.ndarray[Any, Any]:
     return held
 
 
+#: How many threads are copying: the last one lets jax be found again.
+_copying = 0
+_copying_lock = threading.Lock()
+
+
 def _on_host(self: Any) -> np.ndarray[Any, Any]:
     if self.is_deleted():
         raise deleted_error(self)
+    try:
+        self.block_until_ready()
+    except JaxRuntimeError as error:  # what computes the array has failed; jaxlib's copy would end the process then
+        raise (late_memory_error(error, self) if is_out_of_memory(error) else error) from None
     # jaxlib looks for jax at every copy. Where jax is installed the first copy would import it, and it would take over
     # jaxlib's process-wide states (64-bit types among them); where it is not, the search costs 50 µs each time.
+    global _copying
     modules = sys.modules
-    if "jax" in modules:
+    if modules.get("jax") is not None:
         return self._single_device_array_to_np_array_did_copy()[0]
-    modules["jax"] = None  # type: ignore[assignment]  # "import jax" fails, at once
+    with _copying_lock:
+        _copying += 1
+        modules["jax"] = None  # type: ignore[assignment]  # "import jax" fails, at once
     try:
         return self._single_device_array_to_np_array_did_copy()[0]
     finally:
-        if modules.get("jax") is None:
-            modules.pop("jax", None)
+        with _copying_lock:
+            _copying -= 1
+            if not _copying and modules.get("jax") is None:
+                modules.pop("jax", None)
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

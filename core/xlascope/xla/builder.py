@@ -84,6 +84,16 @@ def _row_major(avals: Sequence[ShapedArray]) -> Any:
     )
 
 
+def _passing_token(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the token as one more operand, which it returns as one more result."""
+
+    def call(*operands: Any) -> tuple[Any, ...]:
+        *given, token = operands
+        return *function(*given), token
+
+    return call
+
+
 class Builder:
     """Emits operations at the insertion point of the function being written.
 
@@ -243,6 +253,7 @@ class Builder:
         given, results = self.in_avals, self.out_avals
         if ordered:
             operands, given, results = [*operands, self.current_token()], [*given, TOKEN], [*results, TOKEN]
+            function = _passing_token(function)
         attributes = {
             "call_target_name": attribute(f'"xla_ffi_python_{"cpu" if self.platform == "cpu" else "gpu"}_callback"'),
             "api_version": attribute("4 : i32"),

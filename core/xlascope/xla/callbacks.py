@@ -1,8 +1,8 @@
 """Programs that call Python: running them, and handing on what the called functions raise.
 
-Such a program never takes jaxlib's fast path, and is waited for. So what it prints and writes has happened when the call
-returns, effects of successive programs happen in order, and an exception comes out of the call that caused it, as the
-object that was raised.
+Such a program never takes jaxlib's fast path, and is waited for. So what it prints and writes has happened when the
+call returns, effects of successive programs happen in order, and an exception comes out of the call that caused it, as
+the object that was raised.
 """
 
 from __future__ import annotations

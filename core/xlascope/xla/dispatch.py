@@ -47,7 +47,8 @@ def put(x: Any, aval: ShapedArray, device: Any = None, *, copy: bool = True) -> 
     if isinstance(x, ArrayImpl):
         if x._sharding == sharding_of(target):
             return x
-        x = np.asarray(x)
+        if x.dtype == aval.dtype:  # from device to device, and guarded as that
+            return _jax.batched_device_put(aval, sharding_of(target), [x], [target], committed=device is not None)
     value = np.asarray(x)
     if value.dtype != aval.dtype:
         value = value.astype(aval.dtype)
@@ -323,8 +324,9 @@ def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJax
 
 
 def clear() -> None:
-    """Forget the compiled single operations."""
+    """Forget the compiled single operations, and all calls that jaxlib repeats on its own."""
     _eager.clear()
+    _jax.PjitFunctionCache.clear_all()
 
 
 __all__ = [

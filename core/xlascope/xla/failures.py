@@ -17,6 +17,10 @@ from ..ir.sources import user_line, where_text
 from .backend import ArrayImpl
 
 _ASKED_FOR = re.compile(r"(?:allocating|allocate) (\d+) bytes")
+_SMALLER = (
+    "Make the arrays smaller (a smaller batch, a smaller dtype), delete or donate (donate_argnums) what is not needed "
+    "any more, or recompute what a gradient keeps (checkpoint)."
+)
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 _MOST_DONORS = 1000
 
@@ -70,19 +74,26 @@ def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:
 
 def memory_error(error: Exception, jaxpr: Jaxpr, executable: Any, device: Any) -> OutOfMemoryError:
     """The error for a program that does not fit on its device."""
-    asked = _ASKED_FOR.search(str(error))
-    amount = f"it asked for {size_text(int(asked.group(1)))}" if asked else str(error)
     return OutOfMemoryError(
         f"{_function(jaxpr)} needs more memory than {device.platform}:{device.id} has left{where_text(user_line())}: "
-        f"{amount}.{_needs(executable)}{_largest(jaxpr)} Make the arrays smaller (a smaller batch, a smaller dtype), "
-        "delete or donate (donate_argnums) what is not needed any more, or recompute what a gradient keeps "
-        "(checkpoint)."
+        f"{_amount(error)}.{_needs(executable)}{_largest(jaxpr)} {_SMALLER}"
+    )
+
+
+def late_memory_error(error: Exception, array: Any) -> OutOfMemoryError:
+    """The error for an array whose program turned out not to fit on its device after the call had returned."""
+    device = array._sharding._device
+    return OutOfMemoryError(
+        f"there is no value for this array of type {array.aval.str_short()}{where_text(user_line())}: the program that "
+        f"computes it, or what it is computed from, needs more memory than {device.platform}:{device.id} has left: "
+        f"{_amount(error)}. {_SMALLER}"
     )
 
 
 def is_out_of_memory(error: Exception) -> bool:
     """Whether jaxlib raised an error because there was no memory."""
-    return str(error).startswith("RESOURCE_EXHAUSTED")
+    text = str(error)
+    return text.startswith("RESOURCE_EXHAUSTED") or "Out of memory" in text
 
 
 def size_text(count: float) -> str:
@@ -105,6 +116,11 @@ def argument_name(jaxpr: Jaxpr, index: int) -> str:
 
 def _function(jaxpr: Jaxpr) -> str:
     return jaxpr.name or "the function"
+
+
+def _amount(error: Exception) -> str:
+    asked = _ASKED_FOR.search(str(error))
+    return f"it asked for {size_text(int(asked.group(1)))}" if asked else str(error)
 
 
 def _needs(executable: Any) -> str:

@@ -73,13 +73,18 @@ def current_folder() -> Folder | None:
     enabled, path = settings.enable_compilation_cache.value, settings.compilation_cache_dir.value
     if enabled is False or (enabled is None and path is None):
         return None
-    return _folder(path or user_folder())
+    chosen = path or user_folder()
+    if chosen is None:
+        _warn_of_no_home()
+        return None
+    return _folder(chosen)
 
 
-def user_folder() -> str:
-    """Where the cache is when nothing else is said: the user's folder for what can be made again."""
+def user_folder() -> str | None:
+    """Where the cache is when nothing else is said: the user's folder for what can be made again, if there is one."""
     base = "~/Library/Caches" if sys.platform == "darwin" else os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return os.path.join(os.path.abspath(os.path.expanduser(base)), "xlascope", "executables")
+    found = os.path.expanduser(base)
+    return None if found.startswith("~") else os.path.join(os.path.abspath(found), "xlascope", "executables")
 
 
 def without_lines(module: Any) -> Any:
@@ -118,18 +123,14 @@ def _is_local(operation: Any) -> bool:
 
 def key_of(content: bytes, device: Any, options: Any) -> str:
     """The key of a module's bytes compiled with ``options`` for a device: 64 hexadecimal digits."""
-    digest = hashlib.sha256(_surroundings(device).encode())
-    overrides = options.env_option_overrides
-    options.env_option_overrides = []  # a protobuf map: written in any order
-    digest.update(options.SerializeAsString())
-    options.env_option_overrides = overrides
-    digest.update(repr(sorted(overrides)).encode())
+    digest = hashlib.sha256(surroundings(device).encode())
+    digest.update(options.SerializeAsString())  # flags for this program alone are sorted there
     digest.update(content)
     return digest.hexdigest()
 
 
 @functools.cache
-def _surroundings(device: Any) -> str:
+def surroundings(device: Any) -> str:
     """What the compiler's result depends on beside the module and the options."""
     backend = client(device.platform)
     topology = _jax.get_topology_for_devices([device])
@@ -138,10 +139,15 @@ def _surroundings(device: Any) -> str:
         "platform": [backend.platform, backend.platform_version, device.device_kind, str(topology.fingerprint())],
         "devices": backend.device_count(),
         "machine": [platform.system(), platform.machine(), processor()],
-        "threads": [os.cpu_count(), os.environ.get("NPROC")],
+        "threads": [_processors(), os.environ.get("NPROC")],
         "flags": os.environ.get("XLA_FLAGS", ""),
     }
     return json.dumps(facts, sort_keys=True)
+
+
+def _processors() -> int | None:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 @functools.cache
@@ -216,6 +222,13 @@ def _compile(folder: Folder, key: str, named: _Naming, module: Any, device: Any,
 @functools.cache
 def _warn_of_platform(name: str, error: str) -> None:
     warnings.warn(f"compiled programs for {name} cannot be kept: {error}", stacklevel=2)
+
+
+@functools.cache
+def _warn_of_no_home() -> None:
+    warnings.warn(
+        "the user has no home folder to keep compiled programs in; set compilation_cache_dir to one", stacklevel=2
+    )
 
 
 @functools.cache

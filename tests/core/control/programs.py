@@ -5,6 +5,24 @@ import itertools
 import numpy as np
 from jaxlib.mlir.dialects import stablehlo
 
+#: Programs that are compared in all ways also when there is little time.
+QUICK = {
+    "cond on a tree",
+    "cond that closes over",
+    "switch",
+    "while on a tree",
+    "while that closes over",
+    "for with a traced end",
+    "scan on trees",
+    "scan that closes over",
+    "scan with an invariant",
+    "scan with a counter",
+    "scan of a cond",
+    "scan of a scan",
+    "map in batches with a rest",
+    "affine maps",
+}
+
 
 def real(*shape, seed=0):
     """Numbers between 0.2 and 1.2, so that products and powers stay tame."""
@@ -309,7 +327,7 @@ def stacked(x, axis):
     return np.stack(others, axis).astype(x.dtype)
 
 
-def forward(lib, name, f, operands):
+def forward(lib, f, operands, brief):
     """What works for every program: values, forward derivatives, batches."""
     g, moving = moving_only(f, operands)
     tangents = tuple(direction(x) for x in moving)
@@ -317,7 +335,7 @@ def forward(lib, name, f, operands):
     yield "value", f(*operands)
     yield "jvp", lib.jvp(g, moving, tangents)
     yield "jacfwd", lib.jacfwd(loss, 0)(*moving)
-    if name in BRIEF:
+    if brief:
         return
     yield "jvp of one operand", lib.jvp(lambda x: g(x, *moving[1:]), moving[:1], tangents[:1])
     yield "linearize", (lambda y, push: (y, push(*tangents)))(*lib.linearize(g, *moving))
@@ -331,14 +349,14 @@ def forward(lib, name, f, operands):
     yield "vmap of vmap", lib.vmap(lib.vmap(f), in_axes=1)(*(stacked(stacked(x, 0), 1) for x in operands))
 
 
-def reverse(lib, name, f, operands):
+def reverse(lib, f, operands, brief):
     """What works for programs of known length: reverse derivatives and their mixtures."""
     g, moving = moving_only(f, operands)
     every = tuple(range(len(moving)))
     loss = scalar(lib, g)
     first = [stacked(x, 0) for x in moving]
     yield "grad", lib.grad(loss, every)(*moving)
-    if name in BRIEF:
+    if brief:
         return
     yield "grad of the last", lib.grad(loss, len(every) - 1)(*moving)
     yield "hessian", lib.hessian(loss, every)(*moving)
@@ -351,29 +369,27 @@ def reverse(lib, name, f, operands):
     yield "grad of grad of one", lib.grad(lambda x: lib.numpy.sum(lib.grad(loss)(x, *moving[1:]) ** 2))(moving[0])
 
 
-def plain(lib, value):
-    """The leaves as NumPy arrays; those of type float0, which say that nothing moves, left out."""
-    leaves = lib.tree_util.tree_leaves(value)
-    return [np.asarray(x) for x in leaves if np.asarray(x).dtype.names is None and np.asarray(x).dtype.kind != "V"]
-
-
 def moving_leaves(lib, value):
     """The leaves that are no tangents of integers (float0)."""
     return [x for x in lib.tree_util.tree_leaves(value) if np.dtype(getattr(x, "dtype", type(x))).kind != "V"]
 
 
-def everything(lib, interpret):
-    """(program, transformation) -> leaves. ``interpret`` runs a function without arguments."""
+def everything(lib, interpret, *, quick=False):
+    """(program, transformation) -> leaves. ``interpret`` runs a function without arguments.
+
+    With ``quick``, all transformations for a few programs, and the first of them for the others.
+    """
     found = {}
     for name, (f, operands) in programs(lib).items():
         labels = []
         operands = lib.tree_util.tree_map(lib.numpy.asarray, operands)
 
         def whole(name=name, f=f, operands=operands, labels=labels):
+            brief = name in BRIEF or (quick and name not in QUICK)
             # the operands are constants of the program, so that what does not move stays known
-            rows = list(forward(lib, name, f, operands))
+            rows = list(forward(lib, f, operands, brief))
             if name not in FORWARD:
-                rows += list(reverse(lib, name, f, operands))
+                rows += list(reverse(lib, f, operands, brief))
             rows = [(label, moving_leaves(lib, value)) for label, value in rows]
             labels[:] = [(name, label, i) for label, leaves in rows for i in range(len(leaves))]
             return [x for _, leaves in rows for x in leaves]
@@ -383,7 +399,12 @@ def everything(lib, interpret):
     return found
 
 
-def everything_by_jax(lib):
+def quick_by_jax(lib):
+    """What jax gives for ``everything(lib, interpret, quick=True)``."""
+    return everything_by_jax(lib, quick=True)
+
+
+def everything_by_jax(lib, *, quick=False):
     """What jax's programs give, in StableHLO's reference interpreter: XLA would compile for minutes."""
 
     def interpret(whole):
@@ -391,18 +412,4 @@ def everything_by_jax(lib):
         with module.context:
             return stablehlo.eval_module(module, [])
 
-    return everything(lib, interpret)
-
-
-def alone(lib):
-    """The same without jit around it: values, gradients, one batch."""
-    found = {}
-    for name, (f, operands) in programs(lib).items():
-        g, moving = moving_only(f, operands)
-        found[name, "value"] = plain(lib, f(*operands))
-        found[name, "vmap"] = plain(lib, lib.vmap(f)(*(stacked(x, 0) for x in operands)))
-        if name not in FORWARD:
-            found[name, "grad"] = plain(lib, lib.grad(scalar(lib, g), tuple(range(len(moving))))(*moving))
-        else:
-            found[name, "jvp"] = plain(lib, lib.jvp(g, moving, tuple(direction(x) for x in moving)))
-    return found
+    return everything(lib, interpret, quick=quick)

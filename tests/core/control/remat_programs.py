@@ -157,7 +157,7 @@ def descent(lib, matvec, b):
     """A solver that loops until it is done: Richardson's iteration, for matrices near 4."""
 
     def unfinished(carry):
-        x, residual, count = carry
+        _, residual, count = carry
         return (lib.numpy.sum(residual**2) > 1e-12) & (count < 60)
 
     def step(carry):

@@ -4,6 +4,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
+from jaxlib.mlir.dialects import stablehlo
 
 
 def load(name):
@@ -143,8 +144,6 @@ def everything(lib, tables, interpret):
 
 def interpreted_by_jax(lib):
     """``interpret`` for jax, by StableHLO's reference interpreter: XLA would compile for minutes."""
-    from jaxlib.mlir.dialects import stablehlo
-
     def interpret(whole):
         module = lib.jit(whole).lower().compiler_ir("stablehlo")
         with module.context:

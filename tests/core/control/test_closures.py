@@ -42,9 +42,7 @@ def test_a_rule_is_given_what_a_function_closes_over() -> None:
 
     def backward(f, residuals, ct):
         to, consts = residuals
-        inside = [
-            _integral(lambda x, *cs, i=i: xs.grad(f, i + 1)(x, *cs), to, *consts) for i in range(len(consts))
-        ]
+        inside = [_integral(lambda x, *cs, i=i: xs.grad(f, i + 1)(x, *cs), to, *consts) for i in range(len(consts))]
         return ct * f(to, *consts), *(ct * d for d in inside)
 
     _integral.defvjp(forward, backward)

@@ -32,7 +32,11 @@ def test_function_and_rule_may_follow_values() -> None:
 
 
 def test_it_keeps_what_the_function_is_called() -> None:
-    assert (absolute.__name__, absolute.__doc__, absolute.__wrapped__(-2)) == ("absolute", "|x|, with a slope of 7 at 0.", 2)
+    assert (absolute.__name__, absolute.__doc__, absolute.__wrapped__(-2)) == (
+        "absolute",
+        "|x|, with a slope of 7 at 0.",
+        2,
+    )
     assert absolute.jvp is absolute_jvp
 
 

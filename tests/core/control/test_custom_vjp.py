@@ -40,7 +40,11 @@ def test_backward_rules_get_zeros_where_no_cotangent_arrives() -> None:
     assert float(xs.grad(lambda x: f(x)[1])(1.0)) == 1.0
     ((first, second, third),) = seen
     assert (float(first), float(second), third.dtype) == (0.0, 1.0, float0)
-    f.defvjp(lambda x: (f(x.value), x.perturbed), lambda moves, cts: seen.append((moves, *cts)) or (7.0,), symbolic_zeros=True)
+    f.defvjp(
+        lambda x: (f(x.value), x.perturbed),
+        lambda moves, cts: seen.append((moves, *cts)) or (7.0,),
+        symbolic_zeros=True,
+    )
     assert float(xs.grad(lambda x: f(x)[1])(1.0)) == 7.0
     moves, first, second, third = seen[-1]
     assert (moves, type(first), type(third)) == (True, SymbolicZero, SymbolicZero)
@@ -51,7 +55,9 @@ def test_residuals_may_be_anything_that_is_a_tree_of_arrays() -> None:
     def f(p):
         return p["a"] * p["b"]
 
-    f.defvjp(lambda p: (f(p), {"p": p, "none": None, "n": (3,)}), lambda r, ct: ({"a": ct * r["n"][0], "b": r["none"]},))
+    f.defvjp(
+        lambda p: (f(p), {"p": p, "none": None, "n": (3,)}), lambda r, ct: ({"a": ct * r["n"][0], "b": r["none"]},)
+    )
     found = xs.grad(f)({"a": 2.0, "b": 5.0})
     assert {k: float(x) for k, x in found.items()} == {"a": 3.0, "b": 0.0}
 
@@ -114,9 +120,9 @@ def test_linear_call_has_the_transpose_that_it_was_given() -> None:
 
 
 def test_linear_call_says_what_does_not_fit() -> None:
-    with pytest.raises(NotImplementedError, match="residual arguments.*test_custom_vjp"):
+    with pytest.raises(NotImplementedError, match=r"residual arguments.*test_custom_vjp"):
         xs.grad(lambda r: scaled(r, 2.0))(3.0)
     with pytest.raises(TypeError, match=r"fun_transpose.*f32\[\].*f32\[2\]"):
         linear_call(lambda r, x: x, lambda r, ct: jnp.ones(2), None, 1.0)
-    with pytest.raises(TypeError, match="fun_transpose.*a tuple of 2"):
+    with pytest.raises(TypeError, match=r"fun_transpose.*a tuple of 2"):
         linear_call(lambda r, x: x, lambda r, ct: (ct, ct), None, 1.0)

@@ -73,4 +73,6 @@ def test_sequential_vmap_runs_one_example_after_the_other() -> None:
     np.testing.assert_array_equal(n, [2, 2, 2])
     program = xs.make_jaxpr(xs.vmap(f, in_axes=(0, None)))(V, 2)
     assert "scan" in [e.primitive.name for e in program.eqns]
-    np.testing.assert_allclose(xs.grad(lambda x: jnp.sum(xs.vmap(f, in_axes=(0, None))(x, 2)[0]))(V), 2 * np.cos(V), rtol=1e-6)
+    np.testing.assert_allclose(
+        xs.grad(lambda x: jnp.sum(xs.vmap(f, in_axes=(0, None))(x, 2)[0]))(V), 2 * np.cos(V), rtol=1e-6
+    )

@@ -49,5 +49,10 @@ def compare(found: dict[Any, Any], wanted: dict[Any, Any], tolerance: float) -> 
     assert not wrong, "\n".join(wrong[:20])
 
 
+def test_transformations_give_what_jax_gives(table: Any, jax_says: Any) -> None:
+    compare(table.everything(xs, interpret, quick=True), jax_says(HERE, "quick_by_jax"), 2e-4)
+
+
+@pytest.mark.slow
 def test_every_transformation_gives_what_jax_gives(table: Any, jax_says: Any) -> None:
     compare(table.everything(xs, interpret), jax_says(HERE, "everything_by_jax"), 2e-4)

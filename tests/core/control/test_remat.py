@@ -14,19 +14,32 @@ from xlascope.ad_checkpoint import Offloadable, checkpoint_name, print_saved_res
 
 COUNTS = Path(__file__).with_name("remat_counts.py")
 #: What jax computes again although the policy has everything saved: a loop, or a choice, of nothing.
-LESS = {(name, p) for name in ("scan inside", "cond inside", "layers", "scan in a scan") for p in ("everything", "anything except a")}
+LESS = {
+    (name, p)
+    for name in ("scan inside", "cond inside", "layers", "scan in a scan")
+    for p in ("everything", "anything except a")
+}
 
 
 def test_policies_save_what_they_save_in_jax(jax_says: Any, programs: Any) -> None:
     wanted, found = jax_says(COUNTS, "every"), programs(COUNTS).every(xs)
     assert found.keys() == wanted.keys() and len(found) == 143
-    for key, (again, saved, gradients) in found.items():
-        for ours, theirs in zip(gradients, wanted[key][2], strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6, err_msg=str(key))
+    for key, (again, saved) in found.items():
         if key in LESS:
             assert sum(again.values()) <= sum(wanted[key][0].values()), key
         else:
-            assert (again, saved) == wanted[key][:2], key
+            assert (again, saved) == wanted[key], key
+
+
+@pytest.mark.parametrize("name", ["named", "jit inside", "layers", "scan in a scan", "cond inside"])
+def test_gradients_do_not_depend_on_the_policy(name: str, programs: Any) -> None:
+    table = programs(COUNTS)
+    f, operands = table.functions(xs)[name]
+    wanted = xs.grad(table.loss_of(xs, f))(*operands)
+    for policy in ("nothing", "dots", "own", "only a", "everything"):
+        g = xs.checkpoint(f, policy=table.policies(xs)[policy])
+        found = xs.jit(xs.grad(table.loss_of(xs, g)))(*operands)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6, err_msg=policy)
 
 
 def test_memory_that_is_gained() -> None:
@@ -144,4 +157,6 @@ def test_a_policy_sees_the_steps_of_a_loop() -> None:
         ((6, 2, 4), "output of scan"),
     ]
     np.testing.assert_allclose(xs.grad(dots)(ws, x), xs.grad(model)(ws, x), rtol=1e-5)
-    np.testing.assert_allclose(xs.vmap(xs.grad(dots), in_axes=(None, 0))(ws, x[None]), [xs.grad(model)(ws, x)], rtol=1e-5)
+    np.testing.assert_allclose(
+        xs.vmap(xs.grad(dots), in_axes=(None, 0))(ws, x[None]), [xs.grad(model)(ws, x)], rtol=1e-5
+    )

@@ -118,7 +118,9 @@ def test_the_derivatives_of_a_root_are_those_of_the_implicit_function() -> None:
     np.testing.assert_allclose([of_m, of_e], [slope, np.sin(x) * slope], rtol=1e-5)
     np.testing.assert_allclose(xs.jit(xs.grad(kepler))(m, e), slope, rtol=1e-5)
     np.testing.assert_allclose(xs.grad(xs.grad(kepler))(m, e), -e * np.sin(x) * slope**3, rtol=1e-4)
-    np.testing.assert_allclose(xs.hessian(lambda p: kepler(p[0], p[1]))(jnp.array([m, e]))[0, 0], -e * np.sin(x) * slope**3, rtol=1e-4)
+    np.testing.assert_allclose(
+        xs.hessian(lambda p: kepler(p[0], p[1]))(jnp.array([m, e]))[0, 0], -e * np.sin(x) * slope**3, rtol=1e-4
+    )
     np.testing.assert_allclose(xs.jvp(kepler, (m, e), (1.0, 0.0))[1], slope, rtol=1e-5)
 
 
@@ -126,9 +128,13 @@ def test_roots_of_many_and_of_trees() -> None:
     m = np.float32([0.1, 0.8, 2.0])
     each = [float(kepler(x, 0.6)) for x in m]
     np.testing.assert_allclose(xs.vmap(kepler, in_axes=(0, None))(m, 0.6), each, rtol=1e-5)
-    np.testing.assert_allclose(xs.vmap(xs.grad(kepler), in_axes=(0, None))(m, 0.6), 1 / (1 - 0.6 * np.cos(each)), rtol=1e-4)
     np.testing.assert_allclose(
-        xs.grad(lambda p: kepler(p["m"] * 2.0, p["e"][0]))({"m": 0.4, "e": [0.6]})["m"], 2 * xs.grad(kepler)(0.8, 0.6), rtol=1e-5
+        xs.vmap(xs.grad(kepler), in_axes=(0, None))(m, 0.6), 1 / (1 - 0.6 * np.cos(each)), rtol=1e-4
+    )
+    np.testing.assert_allclose(
+        xs.grad(lambda p: kepler(p["m"] * 2.0, p["e"][0]))({"m": 0.4, "e": [0.6]})["m"],
+        2 * xs.grad(kepler)(0.8, 0.6),
+        rtol=1e-5,
     )
 
 

@@ -58,7 +58,7 @@ def vjp_trees(lib):
         return {"s": p["a"] * p["b"][0], "t": (q, None)}
 
     def backward(residuals, ct):
-        a, nothing, (b,) = residuals
+        _, nothing, (b,) = residuals
         assert nothing is None
         return {"a": ct["s"] * b * 2.0, "b": [None]}, None
 

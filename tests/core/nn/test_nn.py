@@ -8,6 +8,7 @@ import pytest
 import xlascope as xs
 
 ACTIVATIONS = Path(__file__).with_name("activations.py")
+KINKS = Path(__file__).with_name("kinks.py")
 
 
 def test_every_value_and_derivative_is_the_one_that_jax_gives(jax_says, programs):
@@ -32,8 +33,23 @@ def test_every_value_and_derivative_is_the_one_that_jax_gives(jax_says, programs
 )
 def test_each_is_one_named_call_in_a_jaxpr(call):
     (equation,) = xs.make_jaxpr(call)(np.ones(3, "float32")).eqns
-    assert equation.operation.name == "jit"
+    assert equation.operation.name in ("jit", "custom_jvp_call")
     assert equation.params["name"].lstrip("_") in dir(xs.nn)
+
+
+def test_derivatives_at_kinks_are_those_that_jax_gives(jax_says, programs):
+    expected, found = jax_says(KINKS, "derivatives"), programs(KINKS).derivatives(xs)
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        np.testing.assert_allclose(found[key], value, rtol=2e-5, atol=1e-6, err_msg=str(key))
+
+
+def test_functions_with_rules_are_the_operations_that_they_are_in_jax(jax_says, programs):
+    expected, found = jax_says(KINKS, "operations"), programs(KINKS).operations(xs)
+    for name in ("relu", "relu6"):
+        assert found[name] == expected[name]
+        assert found[name][0] == "custom_jvp_call"
+    assert {key: bool(value) for key, value in found.items()} == {key: bool(value) for key, value in expected.items()}
 
 
 def test_relu_is_flat_at_zero_and_lets_nan_through():

@@ -26,7 +26,7 @@ from xlascope.control.while_loop import While
 from xlascope.ir.avals import shaped
 from xlascope.ir.operation import Operation
 from xlascope.operations import arithmetic as a
-from xlascope.operations import barriers, bits, cumulative, linear_algebra, random_bits, scattering, sorting, special
+from xlascope.operations import barriers, bits, constants, cumulative, linear_algebra, random_bits, scattering, sorting, special
 from xlascope.operations import complex_numbers as c
 from xlascope.operations import elementwise as e
 from xlascope.operations import indexing as i
@@ -434,6 +434,7 @@ def _rows() -> Iterator[Row]:
     yield Row(s.Pad(((1, 1, 1),)), padded(((1, 1, 1),)), real(0), real(), linear=(BOTH,), note="nothing")
     yield Row(s.Pad(()), lambda x, v: x, real(), real(), linear=((0,),), note="scalar")
     yield Row(s.Rev((0, 2)), lambda x: x[::-1, :, ::-1], real(2, 3, 2), linear=((0,),), dtypes=NUMBERS)
+    yield Row(lambda dtype: constants.Constant(np.arange(6).reshape(2, 3).astype(dtype)), lambda: np.arange(6).reshape(2, 3), dtypes=("int32", "float32", "bool"))
     yield Row(lambda dtype: s.Iota(dtype, (2, 3), 1), lambda: np.tile(np.arange(3), (2, 1)), dtypes=("int32", "float32", "bfloat16"))
 
     # elementwise
@@ -702,7 +703,8 @@ def _rows() -> Iterator[Row]:
             *dot(contract, batch), real(*left), real(*right), linear=EITHER,
             dtypes=(*HALF, "complex64", "int32") if plain else FLOAT, note=f"{_sizes(left)}·{_sizes(right)}", tolerance=4,
         )
-    wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), "highest", np.dtype("float32"))
+    highest = linear_algebra.precision_of("highest")
+    wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), highest, np.dtype("float32"))
     yield Row(wide, np.matmul, real(2, 3), real(3, 2), dtypes=("bfloat16", "float16"), linear=EITHER, smooth=False, note="wider result", tolerance=30)
 
     # random bits

@@ -48,15 +48,19 @@ def collectives() -> set[str]:
     return {op.name for op in registered() if issubclass(op, Collective)}
 
 
-#: Operations that hold functions: tests/core/control/test_rule_programs.py has programs of each of them.
+#: Operations that hold functions: tests/core/control/test_rule_programs.py has programs of each of them, and
+#: tests/core/test_callbacks.py of those that hold Python functions.
 OF_FUNCTIONS = {
     "custom_jvp_call",
     "custom_lin",
     "custom_linear_solve",
     "custom_vjp_call",
     "custom_vmap_call",
+    "debug_callback",
+    "io_callback",
     "linear_call",
     "name",
+    "pure_callback",
     "remat2",
 }
 

@@ -4,10 +4,17 @@ A program is a tuple of steps. Each picks its operands among the values so far a
 left out, what remains is a program: so a failing one can be shrunk by leaving out steps.
 """
 
+import importlib.util
 import random as dice
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+#: The reference interpreter, in a file that is found wherever this one is run.
+_SPEC = importlib.util.spec_from_file_location("interpreting", Path(__file__).parent.parent / "interpreting.py")
+INTERPRETING = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(INTERPRETING)
 
 #: Name -> what a step does; those that hold programs are in a table of their own.
 STEPS, HOLDING = {}, {}
@@ -54,7 +61,7 @@ def smaller(steps):
         yield before + after
         if step.body:
             yield before + step.body + after
-            yield from (before + (step._replace(body=body),) + after for body in smaller(step.body))
+            yield from ((*before, step._replace(body=body), *after) for body in smaller(step.body))
 
 
 def generated(seed, size=4, depth=2):
@@ -250,8 +257,15 @@ CUMULATIVE = {
 }
 STEPS.update({name: lambda h, f=f: f(h, h.any()) for name, f in UNARY.items()})
 STEPS.update({name: lambda h, f=f: f(h, *h.pair()) for name, f in BINARY.items()})
-STEPS.update({name: lambda h, f=f: f(h, x := h.any(), h.number() % x.ndim if x.ndim else None) for name, f in REDUCTIONS.items()})
-STEPS.update({name: lambda h, f=f: f(h, x := h.array(), h.number() % x.ndim, h.choose(False, True)) for name, f in CUMULATIVE.items()})
+STEPS.update(
+    {name: lambda h, f=f: f(h, x := h.any(), h.number() % x.ndim if x.ndim else None) for name, f in REDUCTIONS.items()}
+)
+STEPS.update(
+    {
+        name: lambda h, f=f: f(h, x := h.array(), h.number() % x.ndim, h.choose(False, True))
+        for name, f in CUMULATIVE.items()
+    }
+)
 
 
 @step
@@ -626,14 +640,20 @@ def forward(lib, f, xs, exact):
     yield "jvp", lambda: lib.jvp(f, xs, ts)
     yield "jvp: jit", lambda: lib.jvp(lib.jit(f), xs, ts)
     yield "jvp: linearize", lambda: (lambda y, push: (y, push(*ts)))(*lib.linearize(f, *xs))
-    yield "jvp: linearize under jit", lambda: lib.jit(lambda *xs: (lambda y, push: (y, push(*ts)))(*lib.linearize(f, *xs)))(*xs)
+    yield (
+        "jvp: linearize under jit",
+        lambda: lib.jit(lambda *xs: (lambda y, push: (y, push(*ts)))(*lib.linearize(f, *xs)))(*xs),
+    )
     yield "gradient: jacfwd", lambda: lib.jacfwd(loss, (0, 1, 2))(*xs)
     batch, single = examples(xs)
     tangents, _ = examples(ts)
     yield "batch of jvp", lambda: lib.vmap(lambda *xs: lib.jvp(f, xs, ts))(*batch)
     yield "batch of jvp: one by one", lambda: stacked(lib, [lib.jvp(f, tuple(x), ts) for x in single])
     yield "jvp of batch", lambda: lib.jvp(lib.vmap(f), tuple(batch), tuple(tangents))
-    yield "jvp of batch: batch of jvp", lambda: lib.vmap(lambda xs, ts: lib.jvp(f, xs, ts))(tuple(batch), tuple(tangents))
+    yield (
+        "jvp of batch: batch of jvp",
+        lambda: lib.vmap(lambda xs, ts: lib.jvp(f, xs, ts))(tuple(batch), tuple(tangents)),
+    )
     yield "second: jvp of jvp", lambda: lib.jvp(lambda *xs: lib.jvp(loss, xs, ts)[1], xs, ts)[1]
     if exact:
         h = 1e-6
@@ -658,8 +678,14 @@ def reverse(lib, f, xs):
     yield "batch of grad", lambda: lib.vmap(lib.grad(loss, every))(*batch)
     yield "batch of grad: jit", lambda: lib.jit(lib.vmap(lib.grad(loss, every)))(*batch)
     yield "batch of grad: one by one", lambda: stacked(lib, [lib.grad(loss, every)(*x) for x in single])
-    yield "batch of grad: grad of batch", lambda: lib.grad(lambda *xs: lib.numpy.sum(lib.vmap(loss)(*xs)), every)(*batch)
-    yield "second: grad of grad", lambda: dotted(lib, lib.grad(lambda *xs: dotted(lib, lib.grad(loss, every)(*xs), ts), every)(*xs), ts)
+    yield (
+        "batch of grad: grad of batch",
+        lambda: lib.grad(lambda *xs: lib.numpy.sum(lib.vmap(loss)(*xs)), every)(*batch),
+    )
+    yield (
+        "second: grad of grad",
+        lambda: dotted(lib, lib.grad(lambda *xs: dotted(lib, lib.grad(loss, every)(*xs), ts), every)(*xs), ts),
+    )
     yield "second: jvp of grad", lambda: dotted(lib, lib.jvp(lib.grad(loss, every), xs, ts)[1], ts)
     yield "hessian: forward over reverse", lambda: lib.hessian(loss, (0, 2))(*xs)
     yield "hessian: reverse over reverse", lambda: lib.jacrev(lib.jit(lib.grad(loss, (0, 2))), (0, 2))(*xs)
@@ -708,36 +734,11 @@ def everything(lib, programs, interpret, compared=False):
 SEEDS = range(48)
 
 
-def interpreted(module, constants=()):
-    """What a StableHLO program gives in the reference interpreter, for which XLA would compile for minutes."""
-    from jaxlib.mlir import ir
-    from jaxlib.mlir.dialects import stablehlo
-
-    found = []
-
-    def collect(operation):
-        if operation.name in ("stablehlo.scatter", "stablehlo.dynamic_update_slice", "chlo.square"):
-            found.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    with module.context, ir.Location.unknown():
-        module.operation.walk(collect)
-        for operation in found:
-            x = operation.operands[0]
-            with ir.InsertionPoint(operation):
-                if operation.name == "chlo.square":  # the interpreter knows no operations of the dialect CHLO
-                    operation.results[0].replace_all_uses_with(stablehlo.multiply(x, x))
-                    operation.erase()
-                else:  # it writes into the operand itself, which others may use
-                    operation.operands[0] = stablehlo.concatenate([x], 0)
-        return [np.asarray(y) for y in stablehlo.eval_module(module, list(constants))]
-
-
 def by_jax(lib):
     """What jax gives for the programs."""
     return everything(
         lib,
         map(generated, SEEDS),
-        lambda whole: interpreted(lib.jit(whole).lower().compiler_ir("stablehlo")),
+        lambda whole: INTERPRETING.interpreted(lib.jit(whole).lower().compiler_ir("stablehlo")),
         compared=True,
     )

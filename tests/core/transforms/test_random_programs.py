@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jaxlib.mlir import ir
 
 import xlascope as xs
 from xlascope.ir.checker import check_jaxpr
@@ -30,22 +29,13 @@ def table(programs: Any) -> Any:
     return programs(HERE)
 
 
-def attribute(array: np.ndarray[Any, Any]) -> Any:
-    if array.dtype == np.bool_:
-        return ir.DenseElementsAttr.get(array.astype(np.uint8), type=ir.IntegerType.get_signless(1), shape=array.shape)
-    return ir.DenseElementsAttr.get(np.ascontiguousarray(array), shape=array.shape)
-
-
 def interpreter(table: Any) -> Any:
     """Runs a function without arguments: records it, checks all that was recorded, lowers it, interprets that."""
 
     def interpret(whole: Any) -> list[Any]:
         program = xs.make_jaxpr(whole)()
         check_jaxpr(program)
-        lowered = lower(program, "whole")
-        with context(), ir.Location.unknown():
-            constants = [attribute(np.asarray(c)) for c, keep in zip(program.consts, lowered.kept, strict=True) if keep]
-        return list(table.interpreted(lowered.module, constants))
+        return list(table.INTERPRETING.interpreted_closed(program, lower, context))
 
     return interpret
 

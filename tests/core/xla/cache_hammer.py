@@ -21,16 +21,22 @@ def expected(n: int, x: np.ndarray) -> float:
     return float(np.sum(np.sin(x) * n) if n % 2 else np.max(x) + n)
 
 
+def over(passed: float, seconds: float, outcomes: list[str], warned: int) -> bool:
+    """Whether the time is up and all has happened, or a busy machine has been waited for long enough."""
+    happened = min(outcomes.count("hit"), outcomes.count("miss")) >= 5 and warned
+    return passed > seconds + 60 or bool(passed > seconds and happened)
+
+
 def main(folder: str, seconds: float, seed: int) -> None:
     xs.config.update("compilation_cache_dir", folder)
     xs.config.update("compilation_cache_max_size", 100_000)
     chance, outcomes, wrong = random.Random(seed), [], 0
     records.watch(lambda record: outcomes.append(record.cache) if isinstance(record, records.Compiled) else None)
     x = np.linspace(0, 1, 20, dtype=np.float32)
-    deadline = time.monotonic() + seconds
+    began = time.monotonic()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        while time.monotonic() < deadline:
+        while not over(time.monotonic() - began, seconds, outcomes, len(caught)):
             n = chance.randrange(12)
             wrong += abs(float(program(n)(x)) - expected(n, x)) > 1e-3
     hits = outcomes.count("hit")

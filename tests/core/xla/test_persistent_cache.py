@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jaxlib import lapack, xla_client
+from jaxlib import _jax, lapack, xla_client
 from jaxlib.mlir import ir
 
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
+from xlascope.ir.avals import shaped
 from xlascope.records.profiles import read_profile
 from xlascope.settings import setting
 from xlascope.xla import persistent_cache
@@ -24,6 +25,7 @@ from xlascope.xla.builder import context
 from xlascope.xla.compile import compile_options
 from xlascope.xla.dispatch import Place, executable_of
 from xlascope.xla.profile import Window
+from xlascope.xla.shardings import sharding_of
 
 PROGRAM = Path(__file__).with_name("cached_program.py")
 
@@ -51,14 +53,8 @@ def compiled(function: Callable[..., Any], *args: Any, **options: Any) -> record
     return record
 
 
-def in_a_process(folder: Path, **environment: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(folder)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-        timeout=240,
-    )
+def in_a_process(folder: Path) -> dict[str, Any]:
+    done = subprocess.run([sys.executable, str(PROGRAM), str(folder)], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -76,17 +72,35 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
     print(f"compiled in {first['seconds'] * 1e3:.1f} ms, loaded in {second['seconds'] * 1e3:.1f} ms")
 
 
-SURROUNDINGS = [
-    {"XLA_FLAGS": "--xla_cpu_enable_fast_math=true"},
-    {"XLASCOPE_NUM_CPU_DEVICES": "2"},
-    {"XLASCOPE_ENABLE_X64": "1", "NPROC": "3"},
-]
+KEY = """
+from xlascope.xla import backend, compile, persistent_cache
+device = backend.default_device()
+print(persistent_cache.key_of(b"module", device, compile.compile_options(device)))
+"""
 
 
-def test_other_surroundings_are_another_key(tmp_path: Path) -> None:
-    in_a_process(tmp_path)
-    for environment in SURROUNDINGS:
-        assert set(in_a_process(tmp_path, **environment)["cache"]) == {"miss"}, environment
+def test_the_surroundings_are_part_of_the_key(
+    fresh_python: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = [fresh_python(KEY), fresh_python(KEY)]
+    for name, value in (
+        ("XLA_FLAGS", "--xla_cpu_enable_fast_math=true"),
+        ("XLASCOPE_NUM_CPU_DEVICES", "2"),
+        ("NPROC", "3"),
+    ):
+        with monkeypatch.context() as changed:
+            changed.setenv(name, value)
+            found.append(fresh_python(KEY))
+    assert found[0] == found[1]
+    assert len(set(found)) == 4
+
+
+def test_the_processor_is_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert persistent_cache.processor()
+    device = default_device()
+    before = persistent_cache.surroundings.__wrapped__(device)
+    monkeypatch.setattr(persistent_cache, "processor", lambda: "another one")
+    assert persistent_cache.surroundings.__wrapped__(device) != before
 
 
 def test_off_unless_a_setting_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,6 +115,19 @@ def test_off_unless_a_setting_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
     with setting("enable_compilation_cache", False), setting("compilation_cache_dir", tmp_path / "other"):
         assert compiled(jnp.sin, 1.0).cache == "miss"
     assert not (tmp_path / "other").exists()
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(os.path, "expanduser", str)
+    monkeypatch.chdir(tmp_path)
+    with setting("enable_compilation_cache", True):
+        with pytest.warns(UserWarning, match="no home folder"):
+            assert compiled(jnp.sin, 1.0).cache == "miss"
+        assert compiled(jnp.sin, 1.0).cache == "miss"
+    with pytest.raises(ValueError, match="no such home folder"):
+        xs.config.update("compilation_cache_dir", "~/cache")
+    assert list(tmp_path.iterdir()) == []
 
 
 def two_matrices(x: Any) -> Any:
@@ -198,7 +225,11 @@ def test_the_order_of_options_does_not_matter(folder: Path) -> None:
     keys = {persistent_cache.key_of(b"", device, compile_options(device, some)) for some in (flags, flags[::-1])}
     assert len(keys) == 1
     assert keys != {persistent_cache.key_of(b"", device, compile_options(device, flags[:2]))}
-    assert keys != {persistent_cache.key_of(b"", device, compile_options(device))}
+    plain = compile_options(device)
+    assert keys != {persistent_cache.key_of(b"", device, plain)}
+    before = persistent_cache.key_of(b"", device, plain)
+    plain.num_replicas = 2
+    assert persistent_cache.key_of(b"", device, plain) != before
 
 
 SOURCE = """
@@ -255,14 +286,19 @@ def test_a_call_of_a_library_is_found_again(folder: Path) -> None:
     for name, target, version in lapack.registrations()["cpu"]:
         if name == "lapack_spotrf_ffi":
             xla_client.register_custom_call_target(name, target, "cpu", version)
+    lapack.prepare_lapack_call("potrf", np.dtype(np.float32))  # finds the library's functions
     with context(), ir.Location.unknown():
         module = ir.Module.parse(LAPACK)
     device = default_device()
     matrix = jnp.asarray(np.array([[4, 2], [2, 10]], np.float32))
+    handlers = [
+        _jax.array_result_handler(aval, sharding_of(device), committed=False, _skip_checks=True)
+        for aval in (shaped((2, 2), np.dtype(np.float32)), shaped((), np.dtype(np.int32)))
+    ]
     for number, outcome in ((1, "miss"), (2, "hit")):
         made = persistent_cache.load_or_compile(module, f"jit_f.{number}", device, compile_options(device))
         assert made.cache == outcome
-        (factor,), (info,) = made.executable.execute_sharded([matrix]).disassemble_into_single_device_arrays()
+        factor, info = made.executable.execute_sharded([matrix]).consume_with_handlers(handlers)
         np.testing.assert_array_equal(np.tril(factor), [[2, 0], [1, 3]])
         assert int(info) == 0
 

@@ -1,0 +1,257 @@
+"""Calling Python while a program runs: pure_callback, io_callback, debug.callback, debug.print."""
+
+from __future__ import annotations
+
+import functools
+import re
+import string
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..dtypes import canonical
+from ..ir.avals import ShapedArray, shaped
+from ..operations.callbacks import VMAP_METHODS, DebugCallback, HostFunction, IOCallback, PureCallback
+from ..trace.bind import bind
+from ..trace.source import user_line, where_text
+from ..trace.values import aval_of, not_an_array
+from ..xla.dispatch import put
+
+
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """What a Python function without side effects returns for the arguments, while the program runs.
+
+    ``result_shape_dtypes`` is a tree like the result with a ``ShapeDtypeStruct`` (or an array) for each array. The
+    function is given NumPy arrays. It may be called more often than it says, or not at all where nobody needs its
+    results. ``vmap_method`` says what vmap does: call it for one example after the other (``sequential``), or once with
+    a leading axis on the results and on the arguments, those that are the same for all examples stretched
+    (``broadcast_all``), with an axis of size 1 (``expand_dims``) or left as they are (``legacy_vectorized``).
+    ``sharding`` is accepted for JAX's sake. Raises TypeError for results of other types, ValueError under
+    differentiation.
+
+    >>> import numpy as np
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> f = xs.jit(lambda x: 2 * xs.pure_callback(np.sinc, x, x))
+    >>> print(f(jnp.array([0.0, 0.5])))
+    [2.        1.2732396]
+    """
+    if vmap_method is not None and vmap_method not in VMAP_METHODS:
+        raise ValueError(
+            f"pure_callback takes vmap_method as one of {', '.join(map(repr, VMAP_METHODS))} or None, got "
+            f"{vmap_method!r}{where_text(user_line())}"
+        )
+    function, operands = _host_function("pure_callback", callback, result_shape_dtypes, args, kwargs)
+    return function.out_structure.unflatten(bind(PureCallback(function, vmap_method), *operands))
+
+
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """What a Python function that reads or writes something returns for the arguments, while the program runs.
+
+    It is called once each time the program comes to it, also where nobody needs its results; calls that are ``ordered``
+    happen in the order in which the program has them. ``result_shape_dtypes`` is a tree like the result with a
+    ``ShapeDtypeStruct`` for each array, None for a function that returns nothing. The function is given NumPy arrays.
+    ``sharding`` is accepted for JAX's sake. Raises TypeError for results of other types, ValueError under
+    differentiation, and under vmap if ordered.
+
+    >>> import xlascope as xs
+    >>> from xlascope.experimental import io_callback
+    >>> seen = []
+    >>> @xs.jit
+    ... def f(x):
+    ...     io_callback(seen.append, None, x, ordered=True)
+    ...     io_callback(seen.append, None, x + 1, ordered=True)
+    ...     return x
+    >>> f(3), seen
+    (Array(3, dtype=int32, weak_type=True), [array(3, dtype=int32), array(4, dtype=int32)])
+    """
+    function, operands = _host_function("io_callback", callback, result_shape_dtypes, args, kwargs)
+    return function.out_structure.unflatten(bind(IOCallback(function, bool(ordered)), *operands))
+
+
+def debug_callback(
+    callback: Callable[..., Any] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function with the values of the arguments while the program runs; what it returns is ignored.
+
+    For looking at values: transformations leave it in place. Under vmap it is called for each example, under grad with
+    the values of the forward pass. Arguments that are no arrays are passed on as they are. Calls that are ``ordered``
+    happen in the order in which the program has them. ``partitioned`` is accepted for JAX's sake. Without a function it
+    gives a decorator.
+
+    >>> import xlascope as xs
+    >>> seen = []
+    >>> xs.grad(lambda x: (xs.debug.callback(seen.append, x), x * x)[1])(3.0), seen
+    (Array(6., dtype=float32, weak_type=True), [array(3., dtype=float32)])
+    """
+    if callback is None:
+        return lambda function: functools.partial(debug_callback, function, ordered=ordered)
+    _require_callable("debug.callback", callback)
+    _bind_debug("debug.callback", callback, args, kwargs, ordered)
+    return None
+
+
+def debug_print(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Print the values of the arguments while the program runs: ``fmt`` is what ``str.format`` takes.
+
+    See :func:`debug_callback` for transformations and for ``ordered``. Unless ``skip_format_check``, raises IndexError,
+    KeyError or ValueError when the format and the arguments do not fit, TypeError when the format is no string.
+
+    >>> import xlascope as xs
+    >>> f = xs.jit(lambda x: xs.debug.print("x = {x:.2f}", x=x))
+    >>> f(2.0)
+    x = 2.00
+    """
+    if fmt is None:
+        return lambda text: functools.partial(debug_print, text, ordered=ordered, skip_format_check=skip_format_check)
+    if not isinstance(fmt, str):
+        raise TypeError(f"debug.print takes a format string first, got {type(fmt).__name__}{where_text(user_line())}")
+    fields = [field for _, field, _, _ in string.Formatter().parse(fmt) if field is not None]
+    if not skip_format_check:
+        _check_format(fmt, args, kwargs)
+    _bind_debug("debug.print", _Printer(fmt if args or kwargs or fields else None, fmt), args, kwargs, ordered)
+    return None
+
+
+def effects_barrier() -> None:
+    """Wait until all callbacks of the programs that this thread has called are done.
+
+    There is nothing to wait for: a call of a program that calls Python returns when it is done.
+    """
+
+
+class _Printer:
+    """Prints arrays as they show themselves, with NumPy's options as they were when the program was traced."""
+
+    def __init__(self, fmt: str | None, text: str) -> None:
+        self.fmt = fmt
+        self.text = text
+        self.options = np.get_printoptions()
+        self.__name__ = "print"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        if self.fmt is None:
+            print(self.text)
+            return
+        args, kwargs = tree.map(_shown, (args, kwargs))
+        with np.printoptions(**self.options):
+            print(self.fmt.format(*args, **kwargs))
+
+
+def _shown(x: Any) -> Any:
+    return put(x, aval_of(x), copy=False) if isinstance(x, (np.ndarray, np.generic)) else x
+
+
+def _host_function(
+    what: str, callback: Any, result_shape_dtypes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[HostFunction, list[Any]]:
+    """The callback as programs call it, and its operands."""
+    _require_callable(what, callback)
+    operands, structure = tree.flatten((args, kwargs))
+    for i, x in enumerate(operands):
+        _require_array(what, i, x)
+    results, out = tree.flatten(result_shape_dtypes)
+    avals = [_result_type(what, x) for x in results]
+    return HostFunction(what, callback, structure, {}, avals, out, user_line()), operands
+
+
+def _require_callable(what: str, callback: Any) -> None:
+    if not callable(callback):
+        raise TypeError(f"{what} takes a function first, got {callback!r}{where_text(user_line())}")
+
+
+def _require_array(what: str, position: int, x: Any) -> None:
+    try:
+        aval_of(x)
+    except TypeError:
+        raise not_an_array(x, f"an argument of {what} (number {position})") from None
+
+
+def _result_type(what: str, x: Any) -> ShapedArray:
+    try:
+        shape, dtype = tuple(x.shape), np.dtype(x.dtype)
+    except (AttributeError, TypeError):
+        raise TypeError(
+            f"{what} takes result_shape_dtypes as a tree of ShapeDtypeStruct(shape, dtype), got "
+            f"{x!r}{where_text(user_line())}"
+        ) from None
+    if canonical(dtype) != dtype:
+        raise ValueError(
+            f"{what}: result_shape_dtypes cannot specify 64-bit types ({dtype.name}) while 64-bit types are disabled"
+            f"{where_text(user_line())}. Set enable_x64, or say {canonical(dtype).name}"
+        )
+    return shaped(shape, dtype)
+
+
+def _bind_debug(
+    what: str, callback: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ordered: bool
+) -> None:
+    leaves, structure = tree.flatten((args, kwargs))
+    static = {i: x for i, x in enumerate(leaves) if not _is_array(x)}
+    operands = [x for i, x in enumerate(leaves) if i not in static]
+    function = HostFunction(what, callback, structure, static, (), None, user_line())
+    bind(DebugCallback(function, bool(ordered)), *operands)
+
+
+def _is_array(x: Any) -> bool:
+    try:
+        aval_of(x)
+    except TypeError:
+        return False
+    return True
+
+
+def _check_format(fmt: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Raise unless each field of a format has an argument, and each argument a field."""
+    used: set[int | str] = set()
+    _fields_used(fmt, used)
+    here = where_text(user_line())
+    for field in used:
+        if isinstance(field, int) and field >= len(args):
+            raise IndexError(f"debug.print{here}: {fmt!r} has no argument for its field {field}, it got {len(args)}")
+        if isinstance(field, str) and field not in kwargs:
+            raise KeyError(f"debug.print{here}: {fmt!r} has no argument for its field {field!r}")
+    unused = [str(i) for i in range(len(args)) if i not in used] + [name for name in kwargs if name not in used]
+    if unused:
+        raise ValueError(f"debug.print{here}: unused arguments {', '.join(unused)}; {fmt!r} has no field for them")
+
+
+def _fields_used(fmt: str, used: set[int | str], count: int = 0) -> int:
+    """Add the arguments that a format takes, and those that its fields' own formats take; returns how many of the
+    fields are numbered by where they stand.
+    """
+    for _, field, spec, _ in string.Formatter().parse(fmt):
+        if field is None:
+            continue
+        name = re.split(r"[.\[]", field, maxsplit=1)[0]
+        if not name:
+            name, count = str(count), count + 1
+        used.add(int(name) if name.isdigit() else name)
+        count = _fields_used(spec or "", used, count)
+    return count

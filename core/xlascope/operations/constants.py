@@ -1,0 +1,31 @@
+"""Arrays in programs that operations hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind
+
+
+class Constant(Operation, name="constant", by_identity=True):
+    """An array that a rule made. What holds a program (a loop, a branch) gives it operands and no constants."""
+
+    value: Any
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return [shaped(tuple(self.value.shape), np.dtype(self.value.dtype))]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return [builder.constant(np.asarray(self.value), self.abstract_eval(())[0])]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self), [ZERO]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self), [NOT_MAPPED]
