@@ -14,6 +14,7 @@ from .magics import magics
 from .pictures import renderer
 from .scope import Scope
 from .titles import titles_of
+from .tracebacks import Tracebacks
 
 
 class Extension:
@@ -26,11 +27,13 @@ class Extension:
         self._replaced = _register(shell, magics(shell, self._scope))
         self._title_of = titles_of(shell)
         describe.titles.append(self._title_of)
+        self._tracebacks = Tracebacks(shell)
         self._scope.on()
 
     def unload(self) -> None:
         """Undo all of it."""
         self._scope.off()
+        self._tracebacks.unload()
         _restore(self._shell, self._replaced)
         register_renderer(self._renderer)
         describe.titles.remove(self._title_of)

@@ -28,6 +28,7 @@ def state(shell: Any) -> dict[str, Any]:
             list(shell.input_transformers_post),
             list(shell.ast_transformers),
         ),
+        "exceptions": shell.custom_exceptions,
         "run_cell": (type(shell).run_cell, shell.__dict__.get("run_cell")),
         "hook": post_hook.get_global(),
         "watchers": list(watchers),
@@ -60,7 +61,7 @@ def test_off_leaves_only_the_magics(unloaded: Any) -> None:
     unloaded.run("%load_ext xlascope")
     unloaded.run("%scope off")
     after = state(unloaded.shell)
-    assert {name for name, value in after.items() if value != before[name]} <= {"magics", "titles"}
+    assert {name for name, value in after.items() if value != before[name]} <= {"magics", "titles", "exceptions"}
     unloaded.run("%unload_ext xlascope")
 
 

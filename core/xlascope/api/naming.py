@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..control.arguments import function_name
+
 Numbers = int | Sequence[int] | None
 Names = str | Iterable[str] | None
 
@@ -20,9 +22,7 @@ def strings_of(value: Names) -> tuple[str, ...]:
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
 
 
-def name_of(fun: Any) -> str:
-    """The name of a function, or of the class of another callable."""
-    return getattr(fun, "__name__", None) or type(fun).__name__
+name_of = function_name
 
 
 def named_after(fun: Callable[..., Any], what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -15,6 +15,7 @@ from ..trace.jaxpr_trace import stage
 from ..trace.source import user_line, where_text
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, not_an_array
+from .arguments import function_name
 from .call import without_constants
 from .jit import check_results, settings_of_trace
 
@@ -39,9 +40,7 @@ class Body(NamedTuple):
 _bodies: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Body]] = weakref.WeakKeyDictionary()
 
 
-def name_of(function: Any) -> str:
-    """The name of a function, or of the class of another callable."""
-    return getattr(function, "__name__", None) or type(function).__name__
+name_of = function_name
 
 
 def body_of(function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray]) -> Body:

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .. import records, tree
+from .. import records
 from ..dtypes import canonical
 from ..ir.avals import ShapedArray, ShapeDtypeStruct, shaped
 from ..ir.describe import traced_record

@@ -25,7 +25,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> from xlascope.ad_checkpoint import saved_residuals
     >>> saved_residuals(xs.checkpoint(lambda x: jnp.sin(jnp.sin(x))), jnp.ones(3))
-    [(f32[3], 'from the argument x')]
+    [(ShapedArray(float32[3]), 'from the argument x')]
     """
     operands, structure = tree.flatten((args, kwargs))
     avals = [operand_aval(f"an argument of {name_of(f)}", x) for x in operands]

@@ -118,6 +118,7 @@ class Scan(Operation, name="scan"):
         avals = [_COUNTER, *in_consts, *in_carry, *in_ys, *in_xs]
         first, last = len(consts), len(state)
         start = builder.constant(np.int32(0), _COUNTER)
+
         def going_on(counter: Any, *_: Any) -> list[Any]:
             end = builder.constant(np.int32(rounds), _COUNTER)
             return [builder.compare("LT", counter, end)]

@@ -47,7 +47,7 @@ def leaked_variables(program: ClosedJaxpr) -> list[tuple[Any, Any]]:
     known = _containers(program.jaxpr)
     found = []
     for holder in gc.get_referrers(*variables.values()):
-        if holder is variables or id(holder) in known or isinstance(holder, (Origin, Jaxpr, types.FrameType)):
+        if holder is variables or id(holder) in known or isinstance(holder, (Origin, Jaxpr)) or _is_running(holder):
             continue
         found += [(held, holder) for held in gc.get_referents(holder) if id(held) in variables]
     return found
@@ -79,7 +79,7 @@ def raise_leaked_tracers(trace: Any) -> None:
     own = {id(leaked), *(id(x) for x in leaked)}
     found = []
     for x in leaked:
-        holders = [h for h in gc.get_referrers(x) if id(h) not in own and not isinstance(h, types.FrameType)]
+        holders = [h for h in gc.get_referrers(x) if id(h) not in own and not _is_running(h)]
         found += [(x, holder) for holder in holders[:1]]
     raise_leaks(found, "the function that was transformed")
 
@@ -89,6 +89,14 @@ def _variables(jaxpr: Jaxpr) -> Iterable[Var]:
     yield from jaxpr.invars
     for _, _, outputs, *_ in jaxpr.raw:
         yield from outputs
+
+
+def _is_running(holder: Any) -> bool:
+    """Whether something is (a variable of) a function that is running, and lets go of its values when it returns."""
+    if isinstance(holder, types.CellType):
+        closures = [c for c in gc.get_referrers(holder) if type(c) is tuple]
+        return not any(isinstance(f, types.FunctionType) for c in closures for f in gc.get_referrers(c))
+    return isinstance(holder, types.FrameType)
 
 
 def _containers(jaxpr: Jaxpr) -> set[int]:

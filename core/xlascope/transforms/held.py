@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ir.avals import ShapedArray
-from ..ir.jaxpr import ClosedJaxpr, Jaxpr
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr, RawEquation
 from ..operations.constants import Constant
 from ..trace.jaxpr_trace import stage
 from ..trace.tracer import Tracer
@@ -22,5 +22,7 @@ def stage_held(function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArr
     if not program.consts or any(isinstance(c, Tracer) for c in program.consts):
         return program
     jaxpr = program.jaxpr
-    made = [(Constant(c), [], [v], None, -1, None) for c, v in zip(program.consts, jaxpr.constvars, strict=True)]
-    return ClosedJaxpr(Jaxpr((), jaxpr.invars, jaxpr.outvars, [*made, *jaxpr.raw], jaxpr.name))  # type: ignore[list-item]
+    made: list[RawEquation] = [
+        (Constant(c), [], [v], None, -1, None) for c, v in zip(program.consts, jaxpr.constvars, strict=True)
+    ]
+    return ClosedJaxpr(Jaxpr((), jaxpr.invars, jaxpr.outvars, [*made, *jaxpr.raw], jaxpr.name))

@@ -66,20 +66,7 @@ def test_every_model_is_tested(models):
     assert list(models) == NAMES
 
 
-#: What fails, and why.
-FAILING = {
-    "ring of processes": "ppermute of a mapped axis gathers at constant indices, and a scan whose body holds constants "
-    "loses them when it is differentiated (control/scan_parts.py: _program makes jaxprs without constvars)",
-}
-EVERY = [
-    pytest.param(
-        name, marks=[pytest.mark.xfail(raises=KeyError, strict=True, reason=FAILING[name])] if name in FAILING else []
-    )
-    for name in NAMES
-]
-
-
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", NAMES)
 def test_derivatives(name, table, models, of_jax, interpret):
     """Value, gradient and its derivative along a direction are those of jax, and slopes of the value and gradient."""
     loss, operands = models[name]
@@ -101,7 +88,7 @@ def test_derivatives(name, table, models, of_jax, interpret):
     near([(a - b) / (2 * h) for a, b in zip(above[1 : 1 + len(operands)], below[1:], strict=False)], along, 1e-5)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", NAMES)
 def test_orders(name, table, models, interpret):
     """jit, vmap and the modes of differentiation in other orders."""
     loss, operands = models[name]

@@ -66,13 +66,13 @@ def transformed(lib, rows, name, f, operands):
     for axes, batch in batches:
         yield f"vmap {axes}", lambda axes=axes, batch=batch: lib.vmap(f, in_axes=axes)(*batch)
     if name not in rows.forward_only:
-        for axes, batch in batches[: 2 ** len(operands) - 1]:
+        for axes, batch in batches[max(0, 2 ** len(operands) - 3) : 2 ** len(operands) - 1]:
             yield f"vmap of grad {axes}", lambda axes=axes, batch=batch: each_gradient(lib, f, axes, batch)
         axes, batch = batches[-1]
         yield f"grad of vmap {axes}", lambda: grads(lib, lib.vmap(f, in_axes=axes), batch)
         yield "grad", lambda: lib.grad(loss, every)(*moving)
-        yield "grad of the last", lambda: lib.grad(loss, len(every) - 1)(*moving)
-        yield "grad of jit", lambda: lib.grad(lib.jit(loss), every)(*moving)
+        if len(every) > 1:
+            yield "grad of the last", lambda: lib.grad(loss, len(every) - 1)(*moving)
         yield "jit of grad", lambda: lib.jit(lib.grad(loss, every))(*moving)
         yield "grad of grad", lambda: lib.grad(lambda x: total(lib.grad(loss)(x, *moving[1:]) ** 2))(moving[0])
         yield "jacrev of jacrev", lambda: lib.jacrev(lib.jacrev(loss))(*moving)
@@ -144,6 +144,7 @@ def everything(lib, tables, interpret):
 
 def interpreted_by_jax(lib):
     """``interpret`` for jax, by StableHLO's reference interpreter: XLA would compile for minutes."""
+
     def interpret(whole):
         module = lib.jit(whole).lower().compiler_ir("stablehlo")
         with module.context:

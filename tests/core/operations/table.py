@@ -26,7 +26,17 @@ from xlascope.control.while_loop import While
 from xlascope.ir.avals import shaped
 from xlascope.ir.operation import Operation
 from xlascope.operations import arithmetic as a
-from xlascope.operations import barriers, bits, constants, cumulative, linear_algebra, random_bits, scattering, sorting, special
+from xlascope.operations import (
+    barriers,
+    bits,
+    constants,
+    cumulative,
+    linear_algebra,
+    random_bits,
+    scattering,
+    sorting,
+    special,
+)
 from xlascope.operations import complex_numbers as c
 from xlascope.operations import elementwise as e
 from xlascope.operations import indexing as i

@@ -1,0 +1,64 @@
+"""What a cell that fails shows: the user's lines; and the shell's own handler of exceptions, if it has one, stays."""
+
+from typing import Any
+
+import pytest
+
+from xlascope.settings import setting
+
+FAILING = {
+    "without a boundary": "jnp.concatenate([jnp.ones((2, 3)), jnp.ones(3)])",
+    "jitted": "update(w, 'text')",
+    "the user's own": "1 / 0",
+}
+
+
+@pytest.mark.parametrize("case", FAILING)
+def test_a_cell_shows_no_frame_of_the_engine(terminal: Any, case: str) -> None:
+    with setting("traceback_filtering", "auto"):
+        shown = terminal.run(FAILING[case], fails=True)
+    assert "Cell In" in shown and "File " not in shown
+
+
+def test_all_frames_are_shown_when_asked_for(terminal: Any) -> None:
+    with setting("traceback_filtering", "off"):
+        assert terminal.run(FAILING["without a boundary"], fails=True).count("File ") > 3
+
+
+def test_a_cell_without_the_extension_shows_the_functions_it_called(terminal: Any) -> None:
+    terminal.run("%unload_ext xlascope")
+    with setting("traceback_filtering", "auto"):
+        assert "File " in terminal.run(FAILING["without a boundary"], fails=True)
+        assert "File " not in terminal.run(FAILING["jitted"], fails=True)
+
+
+def test_somebody_elses_handler_stays(terminal: Any) -> None:
+    terminal.run("%unload_ext xlascope")
+
+    def handler(shell: Any, kind: Any, error: Any, traceback: Any, tb_offset: Any = None) -> None:
+        print("somebody else's")
+
+    terminal.shell.set_custom_exc((ZeroDivisionError,), handler)
+    try:
+        terminal.run("%load_ext xlascope")
+        assert "somebody else's" in terminal.run("1 / 0", fails=True)
+        terminal.run("%unload_ext xlascope")
+        assert "somebody else's" in terminal.run("1 / 0", fails=True)
+    finally:
+        terminal.shell.set_custom_exc((), None)
+
+
+def test_a_handler_that_came_later_stays(terminal: Any) -> None:
+    terminal.shell.set_custom_exc((KeyError,), lambda *args, **kwargs: None)
+    try:
+        terminal.run("%unload_ext xlascope")
+        assert terminal.shell.custom_exceptions == (KeyError,)
+    finally:
+        terminal.shell.set_custom_exc((), None)
+
+
+def test_a_kernel_sends_the_short_traceback(kernel: Any) -> None:
+    kernel.run("xs.config.update('traceback_filtering', 'auto')")
+    (error,) = kernel.run(FAILING["without a boundary"]).of("error")
+    assert error["ename"] == "TypeError" and "shape-mismatch" in error["evalue"]
+    assert not [frame for frame in error["traceback"] if "xlascope/" in frame]
