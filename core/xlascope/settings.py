@@ -63,13 +63,18 @@ class Setting:
 
     @contextmanager
     def _for_a_while(self, value: Any) -> Iterator[None]:
-        previous = self.state.swap_local(value)
-        boot.note_changes()
+        previous = self.state.get_local()
         try:
+            self.state.set_local(value)
+            boot.note_changes()
             yield
         finally:
-            self.state.set_local(previous)
-            boot.note_changes()
+            try:
+                self.state.set_local(previous)
+                boot.note_changes()
+            except BaseException:  # a second interruption on the way out would leave the summaries behind
+                boot.note_changes()
+                raise
 
     def __repr__(self) -> str:
         return f"<setting {self.name} = {self.value!r}>"
@@ -255,7 +260,7 @@ no_tracing = _switch(boot.no_tracing, "Raise RuntimeError when a function would 
 no_execution = _switch(boot.no_execution, "Raise RuntimeError when a program would run.")
 
 # Guards
-_GUARD = "Whether {} are allowed, logged or errors; the explicit ones among them (device_put, device_get)."
+_GUARD = "Allow, log or refuse {}; what was asked for (device_put, device_get) only under the explicit levels."
 transfer_guard_host_to_device = _choice(
     guards.host_to_device, guards.TRANSFER_LEVELS, _GUARD.format("transfers from host to device")
 )
@@ -292,7 +297,7 @@ jax2tf_associative_scan_reductions = _without_effect(
 remove_size_one_mesh_axis_from_type = _without_effect(
     "remove_size_one_mesh_axis_from_type", False, "types do not name axes of a mesh"
 )
-softmax_custom_jvp = _without_effect("softmax_custom_jvp", True, "softmax has the derivative that it stands for")
+softmax_custom_jvp = _without_effect("softmax_custom_jvp", False, "softmax has the derivative that it stands for")
 debug_key_reuse = _only("debug_key_reuse", False, "keys are not followed through programs")
 thread_guard = _only("thread_guard", False, "threads may use the engine at the same time")
 legacy_prng_key = _only("legacy_prng_key", "allow", "raw keys are keys")

@@ -8,7 +8,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.inspect import register_renderer
-from xlascope.ir import describe
+from xlascope.ir import sources
 
 from .magics import magics
 from .pictures import renderer
@@ -26,7 +26,7 @@ class Extension:
         self._renderer = register_renderer(renderer(shell))
         self._replaced = _register(shell, magics(shell, self._scope))
         self._title_of = titles_of(shell)
-        describe.titles.append(self._title_of)
+        sources.titles.append(self._title_of)
         self._tracebacks = Tracebacks(shell)
         self._scope.on()
 
@@ -36,7 +36,7 @@ class Extension:
         self._tracebacks.unload()
         _restore(self._shell, self._replaced)
         register_renderer(self._renderer)
-        describe.titles.remove(self._title_of)
+        sources.titles.remove(self._title_of)
 
 
 Magic = Callable[..., Any]

@@ -27,6 +27,8 @@ class Tracebacks:
             self._shell.set_custom_exc((), None)
 
 
-def _show(shell: InteractiveShell, kind: Any, error: BaseException, traceback: Any, tb_offset: int | None = None) -> None:
+def _show(
+    shell: InteractiveShell, kind: Any, error: BaseException, traceback: Any, tb_offset: int | None = None
+) -> None:
     filter_traceback(error)
     shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset, running_compiled_code=True)

@@ -3,6 +3,8 @@
 
 def names(lib):
     values = dict(lib.config.values)
-    plain = {k: v for k, v in values.items() if isinstance(v, (bool, int, float, str, type(None)))}
-    plain |= {k: v.value for k, v in values.items() if type(v).__name__ in ("NumpyDtypePromotion", "LegacyPrngKeyState")}
+    plain = {k: v for k, v in values.items() if type(v) in (bool, int, float, str, type(None))}
+    plain |= {
+        k: v.value for k, v in values.items() if type(v).__name__ in ("NumpyDtypePromotion", "LegacyPrngKeyState")
+    }
     return sorted(values), plain

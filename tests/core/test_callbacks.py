@@ -1,6 +1,8 @@
 """Programs that call Python: what is called, with what, how often, in which order, and what becomes of exceptions."""
 
 import contextlib
+import gc
+import importlib.util
 import io
 import subprocess
 import sys
@@ -23,28 +25,31 @@ from xlascope.records import Missed
 from xlascope.records.watch import watch
 from xlascope.transforms.dce import dce_program
 
-PROGRAMS = Path(__file__).with_name("callback_programs.py")
+HERE = Path(__file__).with_name("callback_programs.py")
 SCALAR = xs.ShapeDtypeStruct((), np.float32)
 COUNT = xs.ShapeDtypeStruct((), np.int32)
 
 
-def rows() -> list[str]:
-    namespace: dict[str, Any] = {"__name__": "rows"}
-    exec(compile(PROGRAMS.read_text(), str(PROGRAMS), "exec"), namespace)
-    return list(namespace["ROWS"])
+def _load() -> Any:
+    spec = importlib.util.spec_from_file_location("xlascope_callback_programs", HERE)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PROGRAMS = _load()
 
 
 @pytest.fixture(scope="module")
 def theirs(jax_says: Callable[..., Any]) -> dict[tuple[str, bool], Any]:
-    outcomes: dict[tuple[str, bool], Any] = jax_says(PROGRAMS, "outcomes")
+    outcomes: dict[tuple[str, bool], Any] = jax_says(HERE, "outcomes")
     return outcomes
 
 
-#: Where we do something else than JAX, on purpose: the name of JAX's exception, or None where it drops the callback.
-@pytest.mark.parametrize("ordered", [False, True], ids=["unordered", "ordered"])
-@pytest.mark.parametrize("row", rows())
-def test_a_program_calls_what_it_calls_with_jax(row: str, ordered: bool, theirs: Any, programs: Any) -> None:
-    result, calls = programs(PROGRAMS).outcome(xs, row, ordered)
+@pytest.mark.parametrize(("row", "ordered"), PROGRAMS.VARIANTS)
+def test_a_program_calls_what_it_calls_with_jax(row: str, ordered: bool, theirs: Any) -> None:
+    result, calls = PROGRAMS.outcome(xs, row, ordered)
     wanted, wanted_calls = theirs[row, ordered]
     if ordered:
         assert calls == wanted_calls
@@ -61,9 +66,12 @@ def test_a_program_calls_what_it_calls_with_jax(row: str, ordered: bool, theirs:
 
 # Values -------------------------------------------------------------------------------------------------------------
 
-DTYPES = (
-    "bool int8 int16 int32 uint8 uint16 uint32 float16 bfloat16 float32 complex64 float8_e4m3fn float8_e5m2 int4 uint4"
-).split()
+# fmt: off
+DTYPES = [
+    "bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "int4", "uint4",
+    "float16", "bfloat16", "float32", "float8_e4m3fn", "float8_e5m2", "complex64",
+]
+# fmt: on
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -126,8 +134,8 @@ def test_a_callback_lives_as_long_as_the_function_that_calls_it() -> None:
     assert f(1.0) == 2.0
     gone = weakref.ref(adder)
     del f, adder
-    import gc
-
+    gc.collect()
+    xs.jit(lambda x: x + 1)(1.0)  # jaxlib lets go of Python objects when it is called the next time
     gc.collect()
     assert gone() is None
 
@@ -155,7 +163,7 @@ def test_results_that_do_not_fit_are_refused(row: str, jitted: bool) -> None:
 
 
 def test_python_numbers_and_wider_floats_are_narrowed() -> None:
-    for y in (3.0, np.float64(3.0), [3.0][0], jnp.float32(3.0)):
+    for y in (3.0, np.float64(3.0), jnp.float32(3.0)):
         assert xs.jit(lambda x, y=y: xs.pure_callback(lambda x: y, SCALAR, x))(1.0) == 3.0
 
 
@@ -167,9 +175,17 @@ ARGUMENTS = {
         ValueError,
         "64-bit types are disabled at .*test_callbacks.py",
     ),
-    "no array": (lambda: io_callback(print, None, "text"), TypeError, "an argument of io_callback .number 0. of type str"),
+    "no array": (
+        lambda: io_callback(print, None, "text"),
+        TypeError,
+        "an argument of io_callback .number 0. of type str",
+    ),
     "no format": (lambda: xs.debug.print(3.0), TypeError, "takes a format string first, got float"),
-    "no positional argument": (lambda: xs.debug.print("{} {}", 1.0), IndexError, "no argument for its field 1, it got 1"),
+    "no positional argument": (
+        lambda: xs.debug.print("{} {}", 1.0),
+        IndexError,
+        "no argument for its field 1, it got 1",
+    ),
     "none at all": (lambda: xs.debug.print("{}"), IndexError, "no argument for its field 0"),
     "no argument of that name": (lambda: xs.debug.print("{a}", b=1.0), KeyError, "no argument for its field 'a'"),
     "no argument for a width": (lambda: xs.debug.print("{:{}}", 1.0), IndexError, "no argument for its field 1"),
@@ -390,17 +406,13 @@ def test_an_interrupt_in_a_callback_comes_out(size: int) -> None:
     wanted = xs.ShapeDtypeStruct(({size},), np.float32)
     for f in (lambda x: x, xs.jit):
         try:
-            f(lambda x: xs.pure_callback(interrupted, wanted, jnp.sin(x)))(jnp.zeros({size})).block_until_ready()
+            f(lambda x: xs.pure_callback(interrupted, wanted, jnp.sin(x)))(jnp.zeros({size}))
             time.sleep(0.2)
         except KeyboardInterrupt:
             print("interrupted")
     print(xs.jit(lambda x: xs.pure_callback(np.cos, wanted, x))(jnp.zeros({size}))[0])
     """
-    assert [line for line in run_alone(program) if line] == ["interrupted", "1.0"] or run_alone(program) == [
-        "interrupted",
-        "interrupted",
-        "1.0",
-    ]
+    assert run_alone(program) == ["interrupted", "interrupted", "1.0"]
 
 
 # What else knows of effects -----------------------------------------------------------------------------------------
@@ -426,10 +438,10 @@ def test_dead_code_keeps_what_has_effects_and_what_it_needs() -> None:
         xs.pure_callback(np.sin, SCALAR, x)
         jnp.exp(x)
         io_callback(np.cos, SCALAR, x + 3.0)
-        lax.scan(inside, x, jnp.ones(2))
+        lax.scan(inside, x, np.ones(2, np.float32))
         return x * 2.0
 
-    program, _ = dce_program(xs.make_jaxpr(f)(1.0), (False,))
+    program, _ = dce_program(xs.make_jaxpr(f)(np.float32(1.0)), (False,))
     assert [e.primitive.name for e in program.eqns] == ["add", "io_callback", "scan"]
     (body,) = [e.operation.bodies()[0] for e in program.eqns if e.primitive.name == "scan"]
     assert [e.primitive.name for e in body.eqns] == ["mul", "debug_callback", "add"]

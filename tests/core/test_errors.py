@@ -1,5 +1,7 @@
 """What users are told when something is wrong: what, where, and the way out. One row, one message."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -110,6 +112,176 @@ def test_the_tracers_errors_are_type_errors_as_in_jax():
     assert issubclass(errors.TracerBoolConversionError, errors.ConcretizationTypeError)
     assert issubclass(errors.ConcretizationTypeError, TypeError)
     assert issubclass(errors.UnexpectedTracerError, TypeError)
+
+
+# The classes, held to JAX's ------------------------------------------------------------------------------------------
+
+PROGRAMS = Path(__file__).with_name("error_programs.py")
+
+
+@pytest.mark.parametrize("function", ["bases", "raised"])
+def test_what_is_raised_has_jaxs_classes(jax_says, programs, function):
+    assert getattr(programs(PROGRAMS), function)(xs) == jax_says(PROGRAMS, function)
+
+
+# Where values come from ----------------------------------------------------------------------------------------------
+
+
+def several(x, p):
+    y = x * p["w"][0]
+    return y if (y + 1).sum() > 0 else x
+
+
+def unused(x, y, z):
+    return float(y)
+
+
+ORIGINS = [
+    (
+        lambda: xs.jit(several)(np.ones(2), {"w": [2.0]}),
+        "was computed by gt from the arguments x, p['w'][0] of several",
+    ),
+    (lambda: xs.jit(unused)(1.0, 2.0, 3.0), "It is the argument y of unused."),
+    (lambda: xs.jit(xs.grad(unused, 1))(1.0, 2.0, 3.0), "It is the argument y of unused."),
+    (lambda: xs.jit(lambda *a: float(sum(a)))(1.0, 2.0, 3.0, 4.0), "the arguments a[0], a[1], a[2], … of <lambda>."),
+    (lambda: xs.vmap(unused)(*np.ones((3, 2), "f4")), "It stands for every example of a vmap at once."),
+    (lambda: xs.jit(xs.vmap(unused))(*np.ones((3, 2), "f4")), "It is the argument y of unused."),
+    (lambda: xs.lax.scan(lambda c, x: (int(c), x), 0, np.ones(2)), "is traced"),
+]
+
+
+@pytest.mark.parametrize("row", range(len(ORIGINS)))
+def test_messages_about_tracers_name_the_arguments_behind_them(row):
+    act, sentence = ORIGINS[row]
+    with pytest.raises(errors.TracerError) as caught:
+        act()
+    assert sentence in str(caught.value)
+
+
+def leak():
+    """A value computed while a function was traced, and the function's argument."""
+    found = []
+
+    def keeps(x):
+        found.extend([x * 2, x])
+        return x
+
+    xs.jit(keeps)(1.0)
+    return (keeps, *found)
+
+
+USES = [
+    lambda x: x + 1,
+    lambda x: 1 + x,
+    lambda x: -x,
+    lambda x: x[0],
+    lambda x: x.sum(),
+    lambda x: bool(x),
+    lambda x: float(x),
+    lambda x: int(x),
+    lambda x: complex(x),
+    lambda x: [1, 2][x],
+    lambda x: len(x),
+    lambda x: x.item(),
+    lambda x: x.tolist(),
+    lambda x: np.asarray(x),
+    lambda x: np.sin(x),
+    lambda x: jnp.sin(x),
+    lambda x: jnp.zeros(3).at[0].set(x),
+    lambda x: xs.jit(identity)(x),
+    lambda x: xs.jit(lambda y: y + x)(1.0),
+    lambda x: xs.grad(lambda y: y * x)(1.0),
+    lambda x: xs.vmap(lambda y: y * x)(np.ones(3)),
+    lambda x: xs.grad(identity)(x),
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_value_that_left_its_trace_says_where_it_comes_from(use):
+    keeps, computed, argument = leak()
+    with pytest.raises(errors.UnexpectedTracerError, match=r"computed by mul .* while keeps was traced"):
+        use(computed)
+    with pytest.raises(errors.UnexpectedTracerError, match="It is the argument x of keeps"):
+        use(argument)
+    del keeps
+    with pytest.raises(errors.UnexpectedTracerError, match="belongs to keeps"):  # the program is gone, the name is not
+        use(computed)
+
+
+# No memory, and arrays that are gone ---------------------------------------------------------------------------------
+
+TOO_MANY = 1 << 48  # a petabyte: no machine has it, and no address space of 47 bits
+
+
+def huge(x):
+    return jnp.zeros((TOO_MANY,)) + x
+
+
+def test_no_memory_names_the_function_and_the_sizes():
+    with pytest.raises(errors.OutOfMemoryError) as caught:
+        xs.jit(huge)(1.0)
+    message = str(caught.value)
+    for fragment in ("huge", "cpu:0", "1 PiB", f"f32[{TOO_MANY}]", __file__, "its results 1 PiB"):
+        assert fragment in message, message
+    assert isinstance(caught.value, errors.JaxRuntimeError)
+
+
+@pytest.mark.parametrize("read", [float, lambda x: x.tolist(), lambda x: xs.device_get(x), lambda x: f"{x}"])
+def test_no_memory_that_shows_later_is_said_when_a_result_is_read(read):
+    @xs.jit
+    def pairs(x):
+        return jnp.max(jnp.sort(x[:, None] - x[None, :]))
+
+    with pytest.raises(errors.OutOfMemoryError, match="PiB"):
+        read(pairs(jnp.zeros(1 << 24)))
+
+
+@pytest.fixture
+def gone():
+    """An array that was donated."""
+    x = jnp.arange(7.0)
+    xs.jit(lambda weights: weights * 2, donate_argnums=0)(x)
+    assert x.is_deleted()
+    return x
+
+
+DELETED = [
+    (lambda x: x + 1, "operand 0 of add"),
+    (lambda x: jnp.sin(x), "operand 0 of sin"),
+    (lambda x: xs.jit(lambda new: new * 3)(x), "argument new of <lambda>"),
+    (lambda x: xs.jit(lambda y: y + x)(1.0), "a value that <lambda> closes over"),
+    (lambda x: xs.jit(lambda p: p["a"])({"a": x}), "argument p['a'] of <lambda>"),
+    (lambda x: xs.grad(lambda y: y.sum())(x), "operand 0 of reduce_sum"),
+    (lambda x: x.tolist(), "an array"),
+    (lambda x: str(x), "an array"),
+    (lambda x: float(x[0]), ""),
+]
+
+
+@pytest.mark.parametrize("row", range(len(DELETED)))
+def test_an_array_that_is_gone_names_who_it_was_given_to(gone, row):
+    use, named = DELETED[row]
+    with pytest.raises(errors.DeletedArrayError) as caught:
+        use(gone)
+    message = str(caught.value)
+    for fragment in (named, "f32[7]", "donated to <lambda> (its argument weights)", __file__):
+        assert fragment in message, message
+
+
+def test_an_array_that_was_deleted_by_hand():
+    x = jnp.arange(11.0)
+    x.delete()
+    with pytest.raises(errors.DeletedArrayError, match=r"x\.delete\(\), or donated to a jitted function"):
+        x + 1
+
+
+def test_a_repeated_call_has_jaxlibs_words_and_they_are_understood(gone, capsys):
+    step = xs.jit(lambda x: x + 1)
+    step(jnp.arange(7.0))
+    with pytest.raises(ValueError, match="deleted or donated") as caught:
+        step(gone)
+    errors.explain(caught.value)
+    assert capsys.readouterr().out.startswith("# DeletedArrayError")
 
 
 # The type checker for jaxprs ----------------------------------------------------------------------------------------

@@ -62,3 +62,9 @@ def test_a_kernel_sends_the_short_traceback(kernel: Any) -> None:
     (error,) = kernel.run(FAILING["without a boundary"]).of("error")
     assert error["ename"] == "TypeError" and "shape-mismatch" in error["evalue"]
     assert not [frame for frame in error["traceback"] if "xlascope/" in frame]
+
+
+def test_a_message_calls_a_cell_by_its_number(terminal: Any) -> None:
+    shown = terminal.run("def rectify(x):\n    return x if x > 0 else 0.0\nxs.jit(rectify)(1.0)", fails=True)
+    number = len(terminal.shell.user_ns["In"]) - 1
+    assert f"is traced at In[{number}]:2 (in rectify)" in shown

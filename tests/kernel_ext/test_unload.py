@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from xlascope.inspect import result
-from xlascope.ir import describe
+from xlascope.ir import sources
 from xlascope.records.watch import watchers
 from xlascope.runtime.boot import post_hook
 
@@ -32,7 +32,7 @@ def state(shell: Any) -> dict[str, Any]:
         "run_cell": (type(shell).run_cell, shell.__dict__.get("run_cell")),
         "hook": post_hook.get_global(),
         "watchers": list(watchers),
-        "titles": list(describe.titles),
+        "titles": list(sources.titles),
         "renderer": result._renderer,
         # pyzmq starts one of its own with the first large message.
         "threads": {each.name for each in threading.enumerate() if not type(each).__module__.startswith("zmq.")},
@@ -96,7 +96,7 @@ IN_KERNEL = """
 import json, threading
 from typing import Any
 from xlascope.inspect import result
-from xlascope.ir import describe
+from xlascope.ir import sources
 from xlascope.records.watch import watchers
 from xlascope.runtime.boot import post_hook
 import xlascope_widgets  # what importing the widgets' libraries changes is theirs

@@ -23,7 +23,7 @@ from ..trace.state import STATE
 from ..trace.traceback_filtering import api_boundary
 from ..trace.tracer import Tracer, leaked_error
 from ..transforms.evaluate import evaluate
-from ..xla.dispatch import Executable, PjitFunction, Place, executable_of, make_pjit, place_of, put
+from ..xla.dispatch import Executable, PjitFunction, Place, executable_of, forget_oldest, make_pjit, place_of, put
 from . import retrace
 from .arguments import (
     Arguments,
@@ -60,7 +60,9 @@ class TracedCall(NamedTuple):
     kinds: list[retrace.Kind]
 
 
-#: The traces of each function, for as long as the function lives.
+#: The traces of each function, for as long as the function lives. A trace that holds its function (its jvp rule, a
+#: callback that is a method of the object whose method was jitted) would keep it for ever, so the oldest ones go.
+_MOST_FUNCTIONS = 4096
 _traces: weakref.WeakKeyDictionary[Callable[..., Any], dict[Options, dict[Signature, TracedCall]]] = (
     weakref.WeakKeyDictionary()
 )
@@ -142,6 +144,8 @@ class Jitted:
             return found, False
         found = self._trace(arguments, signature)
         if not any(isinstance(c, Tracer) for c in found.program.consts):
+            if len(self.traces) >= _MOST_TRACES:
+                forget_oldest(self.traces)
             self.traces[signature] = found
         return found, True
 
@@ -246,6 +250,8 @@ class _TypeOnly:
 
 
 _MOST_KINDS = 32
+#: Of one function, such as those for each length that data can have.
+_MOST_TRACES = 4096
 
 
 def _after(reason: retrace.Reason) -> str:
@@ -271,7 +277,12 @@ def _innermost_user_line(error: BaseException) -> records.SourceRange | None:
 
 def _traces_of(function: Callable[..., Any], options: Options) -> dict[Signature, TracedCall]:
     try:
-        return _traces.setdefault(function, {}).setdefault(options, {})
+        known = _traces.get(function)
+        if known is None:
+            if len(_traces) >= _MOST_FUNCTIONS:
+                forget_oldest(_traces.data)  # whoever has jitted it keeps its traces
+            known = _traces.setdefault(function, {})
+        return known.setdefault(options, {})
     except TypeError:  # a callable that cannot be weakly referenced or hashed keeps its traces to itself
         return {}
 

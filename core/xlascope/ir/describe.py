@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import linecache
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .. import records
 from ..records.paths import inner_path
 from .jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from .printer import Names, jaxpr_text, parameter_text, shown_parameters
-from .sources import locate
+from .sources import locate, title_of
 
 
 def traced_record(
@@ -129,14 +129,9 @@ def source_texts(program: records.Jaxpr) -> tuple[records.SourceText, ...]:
     return tuple(text for file in files if (text := source_text(file)) is not None)
 
 
-#: Who may know a better title for a file than its name: the notebook side knows which cell it is.
-titles: list[Callable[[str], str | None]] = []
-
-
 def source_text(file: str) -> records.SourceText | None:
     """The text of a file or notebook cell, None where it is not to be had."""
     lines = linecache.getlines(file)
     if not lines:
         return None
-    known = (title for title_of in titles if (title := title_of(file)))
-    return records.SourceText(file, next(known, os.path.basename(file)), 1, "".join(lines))
+    return records.SourceText(file, title_of(file) or os.path.basename(file), 1, "".join(lines))

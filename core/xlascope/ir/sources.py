@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -47,6 +48,16 @@ def locate(code: CodeType | None, lasti: int) -> SourceRange | None:
     return SourceRange(code.co_filename, line, column or 0, end_line or line, end_column or 0, code.co_qualname)
 
 
+#: Who may know a better title for a file than its name: the notebook side knows which cell it is.
+titles: list[Callable[[str], str | None]] = []
+
+
+def title_of(file: str) -> str | None:
+    """What people call a file, ``In[7]`` for a notebook's cell; None where nobody knows better than its name."""
+    known = (title for title_for in titles if (title := title_for(file)))
+    return next(known, None)
+
+
 def user_frame(depth: int = 1) -> tuple[Any, int]:
     """Code object and instruction of the innermost frame that is not the library's; (None, -1) if there is none."""
     frame = sys._getframe(depth)
@@ -67,4 +78,4 @@ def where_text(place: SourceRange | None) -> str:
     """`` at file.py:12 (in f)``, or nothing where the place is not known."""
     if place is None:
         return ""
-    return f" at {place.file}:{place.line} (in {place.function})"
+    return f" at {title_of(place.file) or place.file}:{place.line} (in {place.function})"

@@ -272,6 +272,8 @@ def _slab(x: Any, index: slice) -> Any:
         return _general(x, index)
     run = _slabs.get(length)
     if run is None:
+        if len(_slabs) >= _MOST_PLACES:
+            _slabs.clear()
         run = _slabs[length] = jit_function(_slab_of(length), Options())
     return run(x, _place(start))
 

@@ -11,6 +11,7 @@ from ..ir.avals import ShapedArray
 from ..trace.values import aval_of
 
 _scalars: dict[tuple[Any, type, np.dtype[Any]], Any] = {}
+_MOST_SCALARS = 10_000
 PYTHON_SCALARS = (bool, int, float, complex)
 
 
@@ -21,6 +22,8 @@ def typed_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     key = (value, value.__class__, dtype)
     found = _scalars.get(key)
     if found is None:
+        if len(_scalars) >= _MOST_SCALARS:
+            _scalars.clear()
         found = _scalars[key] = np.asarray(value).astype(dtype)[()]
     return found
 

@@ -58,8 +58,8 @@ Configuration = _jax.config.Config
 
 #: The values that settings with a choice can have; None: whatever is the default of what they are about.
 MATMUL_ALGORITHMS = (
-    *("F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16", "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6"),
-    *("BF16_BF16_F32_X9", "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64"),
+    *("BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9"),
+    *("TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32"),
 )
 _PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
 MATMUL_PRECISIONS = (None, *_PRECISIONS, *MATMUL_ALGORITHMS)
@@ -114,7 +114,7 @@ check_tracer_leaks = _state("check_tracer_leaks", False)
 enable_checks = _state("enable_checks", False)
 log_compiles = _state("log_compiles", False)
 platforms = _state("platforms", None)
-num_cpu_devices = _state("num_cpu_devices", 1)
+num_cpu_devices = _state("num_cpu_devices", -1)
 traceback_filtering = _state("traceback_filtering", "auto", allowed=TRACEBACK_FILTERINGS)
 
 threefry_partitionable = _state("threefry_partitionable", True)

@@ -47,7 +47,7 @@ def leaked_variables(program: ClosedJaxpr) -> list[tuple[Any, Any]]:
     known = _containers(program.jaxpr)
     found = []
     for holder in gc.get_referrers(*variables.values()):
-        if holder is variables or id(holder) in known or isinstance(holder, (Origin, Jaxpr)) or _is_running(holder):
+        if holder is variables or id(holder) in known or _is_harmless(holder):
             continue
         found += [(held, holder) for held in gc.get_referents(holder) if id(held) in variables]
     return found
@@ -69,9 +69,7 @@ def raise_leaks(leaks: list[tuple[Any, Any]], name: str) -> None:
 
 
 def raise_leaked_tracers(trace: Any) -> None:
-    """Raise UnexpectedTracerError if a tracer outlives its trace, which is that of a vmap or a derivative, and the
-    settings ask for that.
-    """
+    """Raise UnexpectedTracerError if a tracer outlives its trace, that of a vmap, and the settings ask for that."""
     if not boot.check_tracer_leaks.value:
         return
     gc.collect()
@@ -79,9 +77,9 @@ def raise_leaked_tracers(trace: Any) -> None:
     own = {id(leaked), *(id(x) for x in leaked)}
     found = []
     for x in leaked:
-        holders = [h for h in gc.get_referrers(x) if id(h) not in own and not _is_running(h)]
+        holders = [h for h in gc.get_referrers(x) if id(h) not in own and not _is_harmless(h)]
         found += [(x, holder) for holder in holders[:1]]
-    raise_leaks(found, "the function that was transformed")
+    raise_leaks(found, "the function that vmap maps")
 
 
 def _variables(jaxpr: Jaxpr) -> Iterable[Var]:
@@ -91,12 +89,14 @@ def _variables(jaxpr: Jaxpr) -> Iterable[Var]:
         yield from outputs
 
 
-def _is_running(holder: Any) -> bool:
-    """Whether something is (a variable of) a function that is running, and lets go of its values when it returns."""
+def _is_harmless(holder: Any) -> bool:
+    """Whether something is part of a program, or (a variable of) a function that is running: it lets go when that
+    returns.
+    """
     if isinstance(holder, types.CellType):
         closures = [c for c in gc.get_referrers(holder) if type(c) is tuple]
         return not any(isinstance(f, types.FunctionType) for c in closures for f in gc.get_referrers(c))
-    return isinstance(holder, types.FrameType)
+    return isinstance(holder, (Origin, Jaxpr, types.FrameType))
 
 
 def _containers(jaxpr: Jaxpr) -> set[int]:
@@ -116,6 +116,10 @@ def _holder_text(holder: Any) -> str:
     if isinstance(holder, types.CellType):
         return "a variable of an enclosing function"
     kind = type(holder).__name__
+    if kind == "dict":
+        owner = next((o for o in gc.get_referrers(holder) if getattr(o, "__dict__", None) is holder), None)
+        if owner is not None:
+            return _holder_text(owner)
     for above in gc.get_referrers(holder):
         if isinstance(above, dict) and isinstance(above.get("__name__"), str) and "__builtins__" in above:
             names = [key for key, value in above.items() if value is holder]

@@ -17,8 +17,6 @@ from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..operations.shapes import BroadcastInDim, zeros_of
-from ..runtime.boot import checked_traces
-from ..trace.checks import raise_leaked_tracers
 from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
@@ -80,10 +78,13 @@ class LinearTrace:
                 break
         else:
             return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
+        recorded: list[Any]
         if operation.composite:
-            return self._bind_composite(operation, operands)
-        types = tuple([x.aval if x.__class__ is LinearTracer else aval_of(x) for x in operands])
-        return self.record(operation, operands, operation.result_types(types))
+            recorded = self._bind_composite(operation, operands)
+        else:
+            types = tuple([x.aval if x.__class__ is LinearTracer else aval_of(x) for x in operands])
+            recorded = self.record(operation, operands, operation.result_types(types))
+        return recorded
 
     def record(self, operation: Operation, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         """Record an operation with results of those types, all of which count as tangents."""
@@ -213,14 +214,10 @@ def _run(
         STATE.trace = previous
         trace.alive = False
     mine = [y.__class__ is JVPTracer and y._trace is trace for y in results]
-    found = (
+    return (
         [y.primal if own else y for y, own in zip(results, mine, strict=True)],
         [y.tangent if own else ZERO for y, own in zip(results, mine, strict=True)],
     )
-    if checked_traces.value:
-        del operands, results
-        raise_leaked_tracers(trace)
-    return found
 
 
 class LinearProgram:

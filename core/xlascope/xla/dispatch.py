@@ -5,6 +5,7 @@ Calls that repeat stay in jaxlib's C++: what is written here is what happens at 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -218,6 +219,8 @@ def place_of(operands: Sequence[Any]) -> Place:
 # Single operations --------------------------------------------------------------------------------------------------
 
 _eager: dict[Operation, Any] = {}
+#: An operation with other parameters is another one: a loop over slices makes many.
+_MOST_EAGER = 4096
 _keys = itertools.count()
 _operand_aval: Callable[[Any], ShapedArray]
 _check_results: Callable[[Jaxpr, Sequence[Any], Sequence[Any], Sequence[Any]], None]
@@ -262,8 +265,16 @@ def _function_of(operation: Operation) -> Any:
     cache: Any = _eager if operation.holder is None else operation.holder.derived
     found = cache.get(operation)
     if found is None:
+        if cache is _eager and len(_eager) >= _MOST_EAGER:
+            forget_oldest(_eager)
         found = cache[operation] = _compile_on_demand(operation)
     return found
+
+
+def forget_oldest(cache: dict[Any, Any]) -> None:
+    """Make room for one more; nothing when another thread is doing it."""
+    with contextlib.suppress(KeyError, RuntimeError, StopIteration):
+        del cache[next(iter(cache))]
 
 
 def _compile_on_demand(operation: Operation) -> Any:
@@ -276,8 +287,9 @@ def _compile_on_demand(operation: Operation) -> Any:
         return (results[0] if len(results) == 1 else results), executable.fastpath(tree), False
 
     def without_jit(*operands: Any) -> Any:
-        previous = disable_jit.swap_local(False)
+        previous = disable_jit.get_local()
         try:
+            disable_jit.set_local(False)
             return compiled(*operands)
         finally:
             disable_jit.set_local(previous)

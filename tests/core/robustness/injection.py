@@ -7,6 +7,7 @@ entered or left, when one written in C has been called or has returned. ``Lines`
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import random
 import sys
@@ -52,8 +53,8 @@ class Calls:
         if not code.co_filename.startswith(ROOT):
             return
         called = getattr(argument, "__name__", "") if event.startswith("c_") else ""
-        if event == "c_call" and called in UNINTERRUPTED:
-            return
+        if (event == "c_call" and called in UNINTERRUPTED) or (event == "return" and code.co_flags & inspect.CO_GENERATOR):
+            return  # a generator that yields goes on to its end when it is dropped
         self.sites.append((code, frame.f_lineno, event, called))
         if len(self.sites) == self.at:
             sys.setprofile(None)
@@ -187,7 +188,7 @@ def eager() -> Callable[[], Any]:
         x = jnp.asarray([0.5, 2.0])
         with xs.disable_jit():
             unjitted = xs.jit(jnp.tanh)(x[0])
-        with xs.enable_x64():
+        with xs.enable_x64(), xs.default_matmul_precision("float32"):
             wide = jnp.asarray(0.5) * 2
         return np.asarray(g(x)).tolist(), float(unjitted), str(wide.dtype)
 
@@ -216,6 +217,7 @@ def left_behind() -> list[str]:
         "in_trace": boot.in_trace.value,
         "disable_jit": boot.disable_jit.value,
         "enable_x64": boot.enable_x64.value,
+        "trace settings": boot.trace_settings.value,
     }
     return [what for what, value in found.items() if value]
 
@@ -226,6 +228,8 @@ def clean() -> None:
     STATE.axes = ()
     for state in (boot.in_trace, boot.disable_jit, boot.enable_x64):
         state.set_local(False)
+    boot.default_matmul_precision.set_local(None)
+    boot.note_changes()
 
 
 def sites(program: str, mode: str) -> list[Any]:
