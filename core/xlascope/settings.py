@@ -331,11 +331,12 @@ class _TransferGuards:
         for guard in self._all:
             guard.set_global(value)
 
-    def swap_local(self, value: str | None) -> list[Any]:
-        return [guard.swap_local(value) for guard in self._all]
+    def get_local(self) -> list[str | None]:
+        return [guard.get_local() for guard in self._all]
 
-    def set_local(self, previous: list[Any]) -> None:
-        for guard, level in zip(self._all, previous, strict=True):
+    def set_local(self, value: str | list[str | None] | None) -> None:
+        levels = value if isinstance(value, list) else [value] * len(self._all)
+        for guard, level in zip(self._all, levels, strict=True):
             guard.set_local(level)
 
 

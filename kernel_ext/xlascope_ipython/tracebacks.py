@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.trace.traceback_filtering import filter_traceback
+
+_HERE = str(Path(__file__).resolve().parent)
 
 
 class Tracebacks:
@@ -30,5 +33,5 @@ class Tracebacks:
 def _show(
     shell: InteractiveShell, kind: Any, error: BaseException, traceback: Any, tb_offset: int | None = None
 ) -> None:
-    filter_traceback(error)
+    filter_traceback(error, (_HERE,))
     shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset, running_compiled_code=True)

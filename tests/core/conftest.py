@@ -50,7 +50,7 @@ def jax_says(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
             cwd=folder,
             capture_output=True,
             env=environment,
-            timeout=280,
+            timeout=560,
         )
         assert done.returncode == 0, done.stderr.decode()
         return pickle.loads(done.stdout)

@@ -38,9 +38,7 @@ def precisions(lib):
             )
             yield (
                 f"StableHLO under {precision}",
-                lambda: [line.strip() for line in lib.jit(product).lower(a).as_text().splitlines() if "dot_g" in line][
-                    0
-                ],
+                lambda: next(x.strip() for x in lib.jit(product).lower(a).as_text().splitlines() if "dot_g" in x),
             )
     for precision in ["HIGHEST", "nonsense", ("high", None), 1]:
         yield f"precision={precision!r}", lambda p=precision: lib.numpy.matmul(a, a, precision=p)

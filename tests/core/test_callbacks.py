@@ -20,7 +20,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import lax, settings
-from xlascope.experimental import io_callback
+from xlascope.experimental import io_callback, jet
 from xlascope.records import Missed
 from xlascope.records.watch import watch
 from xlascope.transforms.dce import dce_program
@@ -94,7 +94,14 @@ def test_arrays_of_every_type_go_in_and_out(name: str) -> None:
 def test_64_bit_types_where_they_are_enabled() -> None:
     with settings.enable_x64():
         wanted = xs.ShapeDtypeStruct((), np.float64)
-        assert xs.jit(lambda x: xs.pure_callback(lambda x: x / 3, wanted, x))(1.0) == 1 / 3
+        f = xs.jit(lambda x: xs.pure_callback(lambda x: jnp.asarray(x) / 3, wanted, x))
+        assert f(1.0) == 1 / 3
+        (eqn,) = f.trace(1.0).jaxpr.eqns
+    found: list[Any] = []  # as XLA does it, on a thread of its own, where the setting is another
+    thread = threading.Thread(target=lambda: found.extend(eqn.params["callback"](np.array(1.0))))
+    thread.start()
+    thread.join()
+    assert found == [1 / 3]
 
 
 @pytest.mark.parametrize("jitted", [False, True])
@@ -505,3 +512,50 @@ def test_an_io_result_that_the_derivative_needs_is_computed_once_a_step() -> Non
 
     assert xs.grad(f)(1.0) == 6.0
     assert len(calls) == 3
+
+
+# What looks at programs or keeps them -------------------------------------------------------------------------------
+
+
+def test_programs_that_call_python_are_not_kept_on_disk(tmp_path: Path) -> None:
+    def adding(k: Any) -> Any:
+        return xs.jit(lambda x: xs.pure_callback(lambda x: x + k, SCALAR, x))
+
+    with settings.setting("compilation_cache_dir", tmp_path / "cache"):
+        assert [float(adding(np.float32(k))(1.0)) for k in (1, 2, 3)] == [2.0, 3.0, 4.0]
+    assert not list(tmp_path.rglob("*.executable"))
+
+
+def test_a_program_without_results_is_waited_for() -> None:
+    seen: list[Any] = []
+    f = xs.jit(lambda x: xs.debug.callback(lambda y: seen.append(float(y)), jnp.sum(jnp.sin(x))))
+    for i in range(1, 4):
+        f(jnp.zeros(1_000_000))
+        assert len(seen) == i
+
+
+def test_own_interpreters_meet_callbacks_as_equations() -> None:
+    seen: list[Any] = []
+
+    def f(x: Any) -> Any:
+        xs.debug.callback(lambda x: seen.append(float(x)), x)
+        return xs.pure_callback(np.sin, SCALAR, x)
+
+    program = xs.make_jaxpr(f)(1.0)
+    (y,) = xs.core.eval_jaxpr(program.jaxpr, program.consts, 0.0)
+    assert (float(y), seen) == (0.0, [0.0])
+    debug, pure = program.eqns
+    assert debug.primitive.bind(2.0, **debug.params) == []
+    assert [float(y) for y in pure.primitive.bind(0.0, **pure.params)] == [0.0]
+    assert seen == [0.0, 2.0]
+
+
+def test_taylor_series_pass_by() -> None:
+    seen: list[Any] = []
+
+    def f(x: Any) -> Any:
+        xs.debug.callback(lambda x: seen.append(float(x)), x)
+        return x * x
+
+    y, (first, second) = jet.jet(f, (3.0,), ((1.0, 0.0),))
+    assert (float(y), float(first), float(second), seen) == (9.0, 6.0, 2.0, [3.0])

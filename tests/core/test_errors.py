@@ -268,10 +268,14 @@ def test_an_array_that_is_gone_names_who_it_was_given_to(gone, row):
         assert fragment in message, message
 
 
+def test_an_array_that_is_gone_may_be_passed_where_nothing_needs_it(gone):
+    assert xs.jit(lambda unused, y: y + 1)(gone, 1.0) == 2.0
+
+
 def test_an_array_that_was_deleted_by_hand():
     x = jnp.arange(11.0)
     x.delete()
-    with pytest.raises(errors.DeletedArrayError, match=r"x\.delete\(\), or donated to a jitted function"):
+    with pytest.raises(errors.DeletedArrayError, match=r"x\.delete\(\)\), or donated to a jitted function"):
         x + 1
 
 

@@ -136,7 +136,7 @@ def test_a_value_that_is_none_is_an_error_that_lists_the_valid_ones(found):
 
 def test_names_that_are_no_settings():
     for ask in (lambda: xs.config.jax_nothing, lambda: xs.config.read("nothing")):
-        with pytest.raises(AttributeError, match="no setting named '(jax_)?nothing'; the settings are .*debug_nans"):
+        with pytest.raises(AttributeError, match=r"no setting named '(jax_)?nothing'; the settings are .*debug_nans"):
             ask()
     with pytest.raises(AttributeError, match="nothing"):
         xs.config.update("jax_nothing", 1)
@@ -210,9 +210,9 @@ def test_tables_agree_with_jax(table, programs, jax_says):
 def test_devices_and_transfers_agree_with_jax(fresh_python, jax_says, monkeypatch):
     monkeypatch.setenv("XLASCOPE_NUM_CPU_DEVICES", "2")
     program = (
-        "import pickle, sys; sys.path.insert(0, {!r}); import settings_programs, xlascope as xs, xlascope.numpy\n"
+        f"import pickle, sys; sys.path.insert(0, {str(HERE)!r}); import settings_programs, xlascope as xs\n"
         "print(pickle.dumps(settings_programs.all_of_devices(xs)).hex())"
-    ).format(str(HERE))
+    )
     ours = pickle.loads(bytes.fromhex(fresh_python(program).split()[-1]))
     same(ours, jax_says(PROGRAMS, "all_of_devices", num_cpu_devices="2"))
 
@@ -239,11 +239,19 @@ own_rule.defjvp(lambda primals, tangents: (own_rule(*primals), tangents[0]))
 FAULTS = {
     "eager": (lambda: twice_log(jnp.float32(-1)), "log", f"test_settings.py:{LINE} .in twice_log.*its operand is -1.0"),
     "jit": (lambda: xs.jit(twice_log)(-1.0), "log", f":{LINE} .*operation of twice_log. Its result is nan"),
-    "jit in jit": (lambda: xs.jit(lambda x: xs.jit(twice_log)(x) + 1)(-1.0), "log", f":{LINE} .*operation of twice_log, <lambda>"),
-    "vmap": (lambda: xs.vmap(twice_log)(jnp.arange(-1.0, 2)), "log", r"3 elements of its result 1 are nan; .*f32\[3\] between"),
+    "jit in jit": (
+        lambda: xs.jit(lambda x: xs.jit(twice_log)(x) + 1)(-1.0),
+        "log", f":{LINE} .*operation of twice_log, <lambda>",
+    ),
+    "vmap": (
+        lambda: xs.vmap(twice_log)(jnp.arange(-1.0, 2)),
+        "log", r"3 elements of its result 1 are nan; .*f32\[3\] between",
+    ),
     "scan": (lambda: lax.scan(lambda c, x: (jnp.sqrt(c - x), c), 2.0, jnp.arange(5.0)), "sqrt", "step 2 of scan"),
     "scan backwards, in jit": (
-        lambda: xs.jit(lambda x: lax.scan(lambda c, x: (c + twice_log(x), c), 2.0, x, reverse=True))(jnp.arange(-1.0, 3)),
+        lambda: xs.jit(lambda xs: lax.scan(lambda c, x: (c + twice_log(x), c), 2.0, xs, reverse=True))(
+            jnp.arange(-1.0, 3)
+        ),
         "log", f":{LINE} .*step 0 of scan, <lambda>",
     ),
     "while": (
@@ -268,7 +276,7 @@ FAULTS = {
     "complex": (lambda: jnp.log(jnp.complex64(0)) * 0, "mul", "inf"),
     "compiled ahead": (lambda: xs.jit(twice_log).lower(1.0).compile()(-1.0), "log", f":{LINE} "),
     "an argument": (lambda: xs.jit(lambda y: y + 1)(np.array([1, np.nan], "float32")), "<lambda>", "argument y"),
-    "a constant": (lambda: xs.jit(lambda y, c=jnp.asarray(np.nan): y + c)(1.0), "<lambda>", "closes over|argument"),
+    "a constant": (lambda: (lambda c: xs.jit(lambda y: y + c)(1.0))(jnp.asarray([np.nan])), "<lambda>", "closes over"),
     "a result": (lambda: xs.jit(lambda: jnp.nan)(), "<lambda>", "a number that it returns"),
 }  # fmt: skip
 
@@ -442,7 +450,7 @@ def test_no_tracing_and_no_execution():
     f(x)
     with xs.no_tracing():
         f(x)
-        with pytest.raises(RuntimeError, match="would have to be traced at .*test_settings.py:.*no_tracing is set"):
+        with pytest.raises(RuntimeError, match=r"would have to be traced at .*test_settings.py:.*no_tracing is set"):
             f(1)
     with xs.no_execution():
         for run in (lambda: f(x), lambda: jnp.sin(x)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import time
+import types
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -60,12 +61,29 @@ class TracedCall(NamedTuple):
     kinds: list[retrace.Kind]
 
 
-#: The traces of each function, for as long as the function lives. A trace that holds its function (its jvp rule, a
-#: callback that is a method of the object whose method was jitted) would keep it for ever, so the oldest ones go.
-_MOST_FUNCTIONS = 4096
+#: The traces of each function, for as long as the function lives. A trace that leads back to its function (through the
+#: jvp rule of a function that was jitted itself, say) would keep it for ever, so the oldest ones go.
+_MOST_FUNCTIONS = 1024
 _traces: weakref.WeakKeyDictionary[Callable[..., Any], dict[Options, dict[Signature, TracedCall]]] = (
     weakref.WeakKeyDictionary()
 )
+
+
+#: What is there, for those who want to clear it: methods have traces of their own, and the oldest are not in _traces.
+_everyone: weakref.WeakSet[Jitted] = weakref.WeakSet()
+
+
+def clear_traces() -> None:
+    """Forget the traces of all functions, and with them what was derived from them and compiled."""
+    while True:
+        try:
+            kept = [jitted.traces for jitted in _everyone]
+            kept += [traces for by_options in _traces.values() for traces in by_options.values()]
+            break
+        except RuntimeError:  # another thread has just jitted something
+            continue
+    for traces in kept:
+        traces.clear()  # in place: jitted functions share them
 
 
 class Jitted:
@@ -78,6 +96,7 @@ class Jitted:
         self.traces = _traces_of(function, options)
         if not self.traces:
             retrace.note_function(function)
+        _everyone.add(self)
 
     def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Run a call for jaxlib; returns the result, and how to repeat it without Python when that can be."""
@@ -251,7 +270,7 @@ class _TypeOnly:
 
 _MOST_KINDS = 32
 #: Of one function, such as those for each length that data can have.
-_MOST_TRACES = 4096
+_MOST_TRACES = 2048
 
 
 def _after(reason: retrace.Reason) -> str:
@@ -276,11 +295,13 @@ def _innermost_user_line(error: BaseException) -> records.SourceRange | None:
 
 
 def _traces_of(function: Callable[..., Any], options: Options) -> dict[Signature, TracedCall]:
+    if isinstance(function, types.MethodType):  # a new object each time that it is asked for: nobody finds it again
+        return {}
     try:
         known = _traces.get(function)
         if known is None:
             if len(_traces) >= _MOST_FUNCTIONS:
-                forget_oldest(_traces.data)  # whoever has jitted it keeps its traces
+                forget_oldest(_traces)  # whoever has jitted it keeps its traces
             known = _traces.setdefault(function, {})
         return known.setdefault(options, {})
     except TypeError:  # a callable that cannot be weakly referenced or hashed keeps its traces to itself

@@ -9,6 +9,7 @@ from .. import tree
 from ..ir.avals import ShapedArray, ShapeDtypeStruct
 from ..ir.jaxpr import ClosedJaxpr
 from ..trace.source import user_line, where_text
+from ..trace.traceback_filtering import api_boundary
 from ..trace.tracer import Tracer
 from ..xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
 from ..xla.dispatch import Executable, Place
@@ -174,6 +175,7 @@ class Compiled(Stage):
         super().__init__(lowered._function, lowered._options, lowered._arguments, lowered._program, lowered.out_tree)
         self._executable = executable
 
+    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types it was compiled for, the static ones left out; raises TypeError for others."""
         operands, structure = tree.flatten((args, kwargs))

@@ -248,7 +248,7 @@ def _one_row(x: Any, i: Any) -> Any:
 _one_row.__name__ = "row"
 _row = jit_function(_one_row, Options())
 _slabs: dict[int, Any] = {}
-_FAR, _MOST_PLACES, _MOST_CHAINS = 2**31 - 1, 1024, 4096
+_FAR, _MOST_SLABS, _MOST_PLACES, _MOST_CHAINS = 2**31 - 1, 256, 1024, 4096
 #: Places on the device, so that they need not be sent there each time.
 _places: dict[int, Any] = {}
 
@@ -272,7 +272,7 @@ def _slab(x: Any, index: slice) -> Any:
         return _general(x, index)
     run = _slabs.get(length)
     if run is None:
-        if len(_slabs) >= _MOST_PLACES:
+        if len(_slabs) >= _MOST_SLABS:
             _slabs.clear()
         run = _slabs[length] = jit_function(_slab_of(length), Options())
     return run(x, _place(start))

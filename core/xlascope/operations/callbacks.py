@@ -7,6 +7,7 @@ what was asked for.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NoReturn
 
@@ -19,7 +20,7 @@ from ..ir.effects import DEBUG, IO, ORDERED_DEBUG, ORDERED_IO, Effects
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
 from ..records import SourceRange
-from ..runtime.boot import in_trace
+from ..runtime.boot import enable_x64, in_trace
 from ..trace.bind import bind
 from ..trace.source import where_text
 from ..trace.state import STATE
@@ -37,7 +38,7 @@ class HostFunction:
     return; with ``out_structure`` None, what it returns is ignored. ``place`` is the line of the call that stands for.
     """
 
-    __slots__ = ("avals", "function", "out_structure", "place", "static", "structure", "what")
+    __slots__ = ("avals", "function", "out_structure", "place", "static", "structure", "what", "wide")
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class HostFunction:
         self.avals = tuple(avals)
         self.out_structure = out_structure
         self.place = place
+        self.wide = enable_x64.value  # a setting of the thread that traces, and not of the one that runs
 
     @property
     def name(self) -> str:
@@ -67,13 +69,15 @@ class HostFunction:
 
     def returning(self, avals: Sequence[ShapedArray]) -> HostFunction:
         """The same function for results of other types."""
-        out = self.out_structure
-        return HostFunction(self.what, self.function, self.structure, self.static, avals, out, self.place)
+        made = copy.copy(self)
+        made.avals = tuple(avals)
+        return made
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
         """Call the function outside of any trace; an exception is told where it comes from."""
-        previous, origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
-        STATE.trace = STATE.origin = None
+        previous = STATE.trace, STATE.origin, STATE.axes
+        was_in_trace, was_wide = in_trace.value, enable_x64.swap_local(self.wide)
+        STATE.trace, STATE.origin, STATE.axes = None, None, ()
         in_trace.set_local(False)
         try:
             return self._call(operands)
@@ -83,8 +87,9 @@ class HostFunction:
                 error.add_note(note)
             raise
         finally:
-            STATE.trace, STATE.origin = previous, origin
+            STATE.trace, STATE.origin, STATE.axes = previous
             in_trace.set_local(was_in_trace)
+            enable_x64.set_local(was_wide)
 
     def _call(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         given = iter(operands)
@@ -257,9 +262,6 @@ class DebugCallback(Callback, name="debug_callback", by_identity=True):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *primals), []
-
-    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        return [None] * len(operands)
 
     batch_rule = Callback.for_each_example
 

@@ -49,7 +49,7 @@ def precision_of(precision: Any) -> Precisions:
     if precision is None:
         precision = boot.default_matmul_precision.value
     if precision is None or (isinstance(precision, str) and precision in boot.MATMUL_ALGORITHMS):
-        return precision  # type: ignore[no-any-return]
+        return precision
     both = precision if isinstance(precision, tuple) and len(precision) == 2 else (precision, precision)
     left, right = (p if isinstance(p, Precision) else _NAMES.get(p) if isinstance(p, str) else None for p in both)
     if left is None or right is None:

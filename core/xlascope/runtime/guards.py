@@ -27,26 +27,26 @@ class Guard:
     @property
     def value(self) -> str | None:
         """The level that counts on this thread; None where none was set."""
-        local = getattr(_lib.thread_local_state(), self._field)
-        level = getattr(_lib.global_state(), self._field) if local is None else local
-        return None if level is None else str(level.name).lower()
+        return self.get_local() or _name_of(getattr(_lib.global_state(), self._field))
 
     def set_global(self, value: str | None) -> None:
         """Guard the whole process at that level."""
         setattr(_lib.global_state(), self._field, self._level(value))
 
-    def swap_local(self, value: str | None) -> Any:
-        """Guard this thread at that level; returns what :meth:`set_local` takes to go back."""
-        previous = getattr(_lib.thread_local_state(), self._field)
-        setattr(_lib.thread_local_state(), self._field, self._level(value))
-        return previous
+    def get_local(self) -> str | None:
+        """The level of this thread; None where it has none of its own."""
+        return _name_of(getattr(_lib.thread_local_state(), self._field))
 
-    def set_local(self, previous: Any) -> None:
-        """Go back to what :meth:`swap_local` found."""
-        setattr(_lib.thread_local_state(), self._field, previous)
+    def set_local(self, value: str | None) -> None:
+        """Guard this thread at that level; None: like the process."""
+        setattr(_lib.thread_local_state(), self._field, self._level(value))
 
     def _level(self, value: str | None) -> Any:
         return None if value is None else getattr(self._kinds, value.upper())
+
+
+def _name_of(level: Any) -> str | None:
+    return None if level is None else str(level.name).lower()
 
 
 def _transfer(field: str) -> Guard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import time
 import types
@@ -11,6 +12,7 @@ from typing import Any
 from ..errors import UnexpectedTracerError
 from ..ir.checker import check_jaxpr
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Origin, Var
+from ..ir.operation import Operation
 from ..runtime import boot
 from ..xla.logs import log_compilation
 from .provenance import ended_text
@@ -18,6 +20,7 @@ from .source import user_line, where_text
 from .tracer import Tracer
 
 _MOST_TOLD = 3
+_OF_RULES = (tuple, list, dict, types.CellType, types.FunctionType, types.MethodType, functools.partial)
 
 
 def checked(stage: Callable[[], ClosedJaxpr], name: str, told: bool) -> ClosedJaxpr:
@@ -45,12 +48,31 @@ def leaked_variables(program: ClosedJaxpr) -> list[tuple[Any, Any]]:
     variables = {id(v): v for v in _variables(program.jaxpr)}
     gc.collect()  # what is only waiting to be collected leaks nothing
     known = _containers(program.jaxpr)
-    found = []
-    for holder in gc.get_referrers(*variables.values()):
-        if holder is variables or id(holder) in known or _is_harmless(holder):
-            continue
-        found += [(held, holder) for held in gc.get_referents(holder) if id(held) in variables]
+    _add_forwards(program.jaxpr, known)
+    known.add(id(variables))
+    holders = gc.get_referrers(*variables.values())
+    known.add(id(holders))
+    found: list[tuple[Any, Any]] = []
+    known.add(id(found))
+    for holder in holders:
+        outside = _outside(holder, known)
+        if outside is not None:
+            found += [(held, outside) for held in gc.get_referents(holder) if id(held) in variables]
     return found
+
+
+def _outside(holder: Any, known: set[int]) -> Any:
+    """What keeps something on behalf of a user: the holder, or what holds that when it is a tracer; or None.
+
+    Tuples do not count: the engine passes values around in them, and rules of custom functions close over such.
+    """
+    if id(holder) in known or isinstance(holder, tuple) or _is_harmless(holder):
+        return None
+    if not isinstance(holder, Tracer):
+        return holder
+    above = gc.get_referrers(holder)
+    known = {*known, id(above), id(holder)}
+    return next((found for found in (_outside(x, known) for x in above) if found is not None), None)
 
 
 def raise_leaks(leaks: list[tuple[Any, Any]], name: str) -> None:
@@ -77,8 +99,8 @@ def raise_leaked_tracers(trace: Any) -> None:
     own = {id(leaked), *(id(x) for x in leaked)}
     found = []
     for x in leaked:
-        holders = [h for h in gc.get_referrers(x) if id(h) not in own and not _is_harmless(h)]
-        found += [(x, holder) for holder in holders[:1]]
+        outside = _outside(x, own - {id(x)})
+        found += [] if outside is None else [(x, outside)]
     raise_leaks(found, "the function that vmap maps")
 
 
@@ -96,6 +118,9 @@ def _is_harmless(holder: Any) -> bool:
     if isinstance(holder, types.CellType):
         closures = [c for c in gc.get_referrers(holder) if type(c) is tuple]
         return not any(isinstance(f, types.FunctionType) for c in closures for f in gc.get_referrers(c))
+    if type(holder) in (list, dict):  # those of a trace that has ended, which origins keep
+        own = ("constvars", "lifted")
+        return any(getattr(r, name, None) is holder for r in gc.get_referrers(holder) for name in own)
     return isinstance(holder, (Origin, Jaxpr, types.FrameType))
 
 
@@ -105,6 +130,31 @@ def _containers(jaxpr: Jaxpr) -> set[int]:
     for raw in jaxpr.raw:
         found.update((id(raw[1]), id(raw[2])))
     return found
+
+
+def _add_forwards(jaxpr: Jaxpr, found: set[int]) -> None:
+    """Add, by their ids, what equations hold beside their variables: in their origins the tracers that stand for the
+    forward value of a derivative, and what the rules of custom functions close over.
+    """
+    for operation, _, _, _, _, origin in jaxpr.raw:
+        value = None if origin is None else origin.forward
+        while isinstance(value, Tracer) and id(value) not in found:
+            found.add(id(value))
+            value = value.inner() if hasattr(value, "inner") else None
+        for body in operation.bodies():
+            _add_forwards(body.jaxpr, found)
+        if operation.composite:
+            _add_rules(operation, found)
+
+
+def _add_rules(operation: Operation, found: set[int]) -> None:
+    """Add the collections and closures that an operation's rules are made of, by their ids."""
+    reached: list[Any] = [operation]
+    while reached:
+        for x in gc.get_referents(reached.pop()):
+            if isinstance(x, _OF_RULES) and id(x) not in found and not (isinstance(x, dict) and "__builtins__" in x):
+                found.add(id(x))
+                reached.append(x)
 
 
 def _holder_text(holder: Any) -> str:

@@ -40,10 +40,11 @@ def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
     return bounded
 
 
-def filter_traceback(error: BaseException) -> None:
+def filter_traceback(error: BaseException, folders: tuple[str, ...] = ()) -> None:
     """Take the library's frames from the traceback of an exception and of those that caused it, as the setting says.
 
-    For an ``except`` clause that raises the exception again with a bare ``raise``.
+    For an ``except`` clause that raises the exception again with a bare ``raise``. Files below ``folders`` count as the
+    library's too.
     """
     mode = traceback_filtering.value
     if mode == "off":
@@ -51,9 +52,9 @@ def filter_traceback(error: BaseException) -> None:
     removed = False
     for each in _chain(error):
         if mode == "tracebackhide":
-            _hide(each.__traceback__)
+            _hide(each.__traceback__, folders)
         else:
-            short = _without_library(each.__traceback__)
+            short = _without_library(each.__traceback__, folders)
             removed = removed or short is not each.__traceback__
             each.__traceback__ = short
     if removed and mode != "quiet_remove_frames" and NOTE not in getattr(error, "__notes__", ()):
@@ -77,10 +78,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             waiting.extend(one.exceptions)
 
 
-def _without_library(traceback: TracebackType | None) -> TracebackType | None:
+def _without_library(traceback: TracebackType | None, folders: tuple[str, ...]) -> TracebackType | None:
     """The traceback without the frames of the library; the same object where there are none."""
     entries = list(_entries(traceback))
-    kept = [entry for entry in entries if not is_library[entry.tb_frame.f_code.co_filename]]
+    kept = [entry for entry in entries if not _is_ours(entry, folders)]
     if len(kept) == len(entries):
         return traceback
     short: TracebackType | None = None
@@ -89,10 +90,15 @@ def _without_library(traceback: TracebackType | None) -> TracebackType | None:
     return short
 
 
-def _hide(traceback: TracebackType | None) -> None:
+def _hide(traceback: TracebackType | None, folders: tuple[str, ...]) -> None:
     for entry in _entries(traceback):
-        if is_library[entry.tb_frame.f_code.co_filename]:
+        if _is_ours(entry, folders):
             entry.tb_frame.f_locals["__tracebackhide__"] = True
+
+
+def _is_ours(entry: TracebackType, folders: tuple[str, ...]) -> bool:
+    file = entry.tb_frame.f_code.co_filename
+    return is_library[file] or file.startswith(folders)
 
 
 def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,7 +118,7 @@ class Executable:
         return results
 
     def _guarded(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-        require_live(self.jaxpr, self.consts, operands)
+        require_live(self.jaxpr, (*self.consts, *operands), self.compilation.kept)
         if self.donated:
             note_donations(self.jaxpr, self.donated)
         try:
@@ -220,7 +220,7 @@ def place_of(operands: Sequence[Any]) -> Place:
 
 _eager: dict[Operation, Any] = {}
 #: An operation with other parameters is another one: a loop over slices makes many.
-_MOST_EAGER = 4096
+_MOST_EAGER = 2048
 _keys = itertools.count()
 _operand_aval: Callable[[Any], ShapedArray]
 _check_results: Callable[[Jaxpr, Sequence[Any], Sequence[Any], Sequence[Any]], None]
@@ -271,7 +271,7 @@ def _function_of(operation: Operation) -> Any:
     return found
 
 
-def forget_oldest(cache: dict[Any, Any]) -> None:
+def forget_oldest(cache: MutableMapping[Any, Any]) -> None:
     """Make room for one more; nothing when another thread is doing it."""
     with contextlib.suppress(KeyError, RuntimeError, StopIteration):
         del cache[next(iter(cache))]

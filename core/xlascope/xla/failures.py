@@ -47,14 +47,17 @@ def note_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> None:
             _donors[variable.aval] = Donor(_function(jaxpr), argument_name(jaxpr, index), where)
 
 
-def require_live(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any]) -> None:
-    """Raise DeletedArrayError when a constant or an operand of a program has been donated or deleted."""
-    for x in consts:
-        if isinstance(x, ArrayImpl) and x.is_deleted():
-            raise deleted_error(x, f"a value that {_function(jaxpr)} closes over")
-    for index, x in enumerate(operands):
-        if isinstance(x, ArrayImpl) and x.is_deleted():
-            raise deleted_error(x, f"{argument_name(jaxpr, index)} of {_function(jaxpr)}")
+def require_live(jaxpr: Jaxpr, values: Sequence[Any], kept: Sequence[bool]) -> None:
+    """Raise DeletedArrayError when a program needs a constant or an operand that has been donated or deleted.
+
+    ``values`` are the constants and then the operands, ``kept`` says which of them the compiled program takes.
+    """
+    count = len(jaxpr.constvars)
+    for index, (x, needed) in enumerate(zip(values, kept, strict=True)):
+        if needed and isinstance(x, ArrayImpl) and x.is_deleted():
+            name = _function(jaxpr)
+            here = f"a value that {name} closes over"
+            raise deleted_error(x, here if index < count else f"{argument_name(jaxpr, index - count)} of {name}")
 
 
 def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:

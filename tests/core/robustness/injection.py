@@ -53,8 +53,10 @@ class Calls:
         if not code.co_filename.startswith(ROOT):
             return
         called = getattr(argument, "__name__", "") if event.startswith("c_") else ""
-        if (event == "c_call" and called in UNINTERRUPTED) or (event == "return" and code.co_flags & inspect.CO_GENERATOR):
-            return  # a generator that yields goes on to its end when it is dropped
+        if event == "c_call" and called in UNINTERRUPTED:
+            return
+        if event == "return" and code.co_flags & inspect.CO_GENERATOR:
+            return  # raising here would end it where it yields, which nothing else does
         self.sites.append((code, frame.f_lineno, event, called))
         if len(self.sites) == self.at:
             sys.setprofile(None)
@@ -114,7 +116,7 @@ def clean_up_lines(filename: str) -> frozenset[int]:
     return found
 
 
-# The programs: each returns a call that can be made again, and gives a value that can be compared -----------------------
+# The programs: each returns a call that can be made again, and gives a value that can be compared ---------------------
 
 
 def nested() -> Callable[[], Any]:
@@ -181,7 +183,7 @@ def lowered() -> Callable[[], Any]:
 
 
 def eager() -> Callable[[], Any]:
-    """Derivatives and control flow outside of jit, operation by operation; what was compiled is forgotten before."""
+    """Derivatives and control flow outside of jit, operation by operation, and settings for a while."""
     g = xs.grad(lambda x: jnp.sum(x * x) + xs.lax.cond(x[0] > 0, jnp.sin, jnp.cos, x[1]))
 
     def call() -> Any:
@@ -195,16 +197,27 @@ def eager() -> Callable[[], Any]:
     return call
 
 
+def operations() -> Callable[[], Any]:
+    """Single operations that are not compiled yet."""
+
+    def call() -> Any:
+        xs.clear_caches()
+        return np.asarray(xs.lax.sin(jnp.asarray([0.5, 2.0]))).tolist()
+
+    return call
+
+
 PROGRAMS: dict[str, Callable[[], Callable[[], Any]]] = {
     "nested": nested,
     "compiled": compiled,
     "lowered": lowered,
     "eager": eager,
+    "operations": operations,
 }
 MODES: dict[str, Any] = {"calls": Calls, "lines": Lines}
 
 
-# Carrying out -----------------------------------------------------------------------------------------------------------
+# Carrying out ---------------------------------------------------------------------------------------------------------
 
 
 def left_behind() -> list[str]:
