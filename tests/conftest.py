@@ -19,7 +19,14 @@ hypothesis.settings.load_profile("xlascope")
 
 
 #: Where tests drive a browser, a kernel or a profiler and wait for it: they need the machine for themselves.
-ALONE = ("browser/", "kernel_ext/", "notebooks/", "widgets/test_feed", "core/inspect/", "core/records/test_live_profile")
+ALONE = (
+    "browser/",
+    "kernel_ext/",
+    "notebooks/",
+    "widgets/test_feed",
+    "core/inspect/",
+    "core/records/test_live_profile",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -59,9 +59,7 @@ class Origin(NamedTuple):
 NO_LINE = -2
 
 
-def origin_of(
-    role: str, forward: Any, code: Any, lasti: int, scope: str = "", new: Any = tuple.__new__
-) -> Origin:
+def origin_of(role: str, forward: Any, code: Any, lasti: int, scope: str = "", new: Any = tuple.__new__) -> Origin:
     """An :class:`Origin`, made in half the time that calling the class takes: derivatives make two an equation."""
     made: Origin = new(Origin, (role, forward, code, lasti, scope))
     return made

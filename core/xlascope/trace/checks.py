@@ -118,9 +118,13 @@ def _is_harmless(holder: Any) -> bool:
     if isinstance(holder, types.CellType):
         closures = [c for c in gc.get_referrers(holder) if type(c) is tuple]
         return not any(isinstance(f, types.FunctionType) for c in closures for f in gc.get_referrers(c))
-    if type(holder) in (list, dict):  # those of a trace that has ended, which origins keep
+    if type(holder) in (list, dict):  # those of a trace that has ended, which origins keep, and of named tuples
         own = ("constvars", "lifted")
-        return any(getattr(r, name, None) is holder for r in gc.get_referrers(holder) for name in own)
+        above = gc.get_referrers(holder)
+        return any(
+            (isinstance(r, tuple) and type(r) is not tuple) or any(getattr(r, name, None) is holder for name in own)
+            for r in above
+        )
     return isinstance(holder, (Origin, Jaxpr, types.FrameType))
 
 
