@@ -20,6 +20,7 @@ from . import numpy as numpy
 from . import ops as ops
 from . import random as random
 from . import records as records
+from . import stages as stages
 from . import test_util as test_util
 from . import tree as tree
 from . import tree_util as tree_util
@@ -52,6 +53,7 @@ from .control.custom_vjp import custom_vjp as custom_vjp
 from .control.policies import checkpoint_policies as checkpoint_policies
 from .control.remat import checkpoint as checkpoint
 from .control.remat import remat as remat
+from .dtypes import float0 as float0
 from .lax.array import Array as Array
 from .settings import allow_f16_reductions as allow_f16_reductions
 from .settings import array_garbage_collection_guard as array_garbage_collection_guard

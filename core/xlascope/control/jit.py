@@ -252,9 +252,8 @@ class Jitted:
         types = self.avals(arguments._replace(operands=known))
         traced = self.trace(arguments, types)
         place = self.place(arguments)
-        return Traced(
-            self.function, self.options, arguments, traced.program, traced.out_structure, traced.number, place
-        )
+        kept = arguments._replace(operands=[None] * len(arguments.operands))  # stages need their number, not the data
+        return Traced(self.function, self.options, kept, traced.program, traced.out_structure, traced.number, place)
 
     def clear(self) -> None:
         """Forget the traces, and with them what was compiled."""

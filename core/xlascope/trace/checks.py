@@ -118,14 +118,15 @@ def _is_harmless(holder: Any) -> bool:
     if isinstance(holder, types.CellType):
         closures = [c for c in gc.get_referrers(holder) if type(c) is tuple]
         return not any(isinstance(f, types.FunctionType) for c in closures for f in gc.get_referrers(c))
-    if type(holder) in (list, dict):  # those of a trace that has ended, which origins keep, and of named tuples
-        own = ("constvars", "lifted")
+    if type(holder) in (list, dict):
         above = gc.get_referrers(holder)
-        return any(
-            (isinstance(r, tuple) and type(r) is not tuple) or any(getattr(r, name, None) is holder for name in own)
-            for r in above
-        )
-    return isinstance(holder, (Origin, Jaxpr, types.FrameType))
+        if any(getattr(r, name, None) is holder for r in above for name in ("constvars", "lifted")):
+            return True  # of a trace that has ended, which origins keep
+        tuples = [r for r in above if isinstance(r, tuple)]
+        if any(type(r) is not tuple for r in tuples):
+            return True  # the engine's record of a call's arguments
+        return bool(tuples) and not any(isinstance(r, (dict, types.CellType)) for r in above)
+    return isinstance(holder, (Origin, Jaxpr, types.FrameType, types.GeneratorType))
 
 
 def _containers(jaxpr: Jaxpr) -> set[int]:

@@ -110,14 +110,16 @@ def test_what_is_made_for_a_function_dies_with_it(use):
 
 def test_the_arguments_of_a_call_are_not_kept():
     f, g = xs.jit(lambda x: x * 2.0), xs.jit(lambda d: d["a"] + 1.0)
-    x, y, z = jnp.arange(3.0) + 1.0, jnp.arange(4.0), jnp.arange(5.0)
-    refs = [weakref.ref(v) for v in (x, y, z)]
+    x, y, z, v = jnp.arange(3.0) + 1.0, jnp.arange(4.0), jnp.arange(5.0), jnp.arange(6.0)
+    refs = [weakref.ref(array) for array in (x, y, z, v)]
     f(x)
     g({"a": y})
     xs.grad(lambda v: jnp.sum(f(v)))(z)
-    del x, y, z
+    stages = [f.trace(v), f.lower(v), f.lower(v).compile()]
+    del x, y, z, v
     gc.collect()
-    assert [ref() for ref in refs] == [None] * 3
+    assert [ref() for ref in refs] == [None] * 4
+    assert [stage.in_avals[0][0].shape for stage in stages] == [(6,)] * 3
     program = next(iter(g._jitted.traces.values())).program
     assert program.jaxpr.argument_names == ("d['a']",)  # they are named all the same
 
