@@ -184,9 +184,7 @@ def _loaded(lowered: Lowered, module: str, device: Any, options: Any) -> Loaded:
         return load_or_compile(lowered.module, module, device, options)
     callbacks = [guarded(function) for function in lowered.callbacks]
     devices = _jax.DeviceList((device,))
-    return Loaded(
-        client(device.platform).compile_and_load(lowered.module, devices, options, callbacks), module, "miss"
-    )
+    return Loaded(client(device.platform).compile_and_load(lowered.module, devices, options, callbacks), module, "miss")
 
 
 def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:
