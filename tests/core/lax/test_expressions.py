@@ -66,7 +66,7 @@ def test_an_expression_gives_the_same_inside_jit(row: str) -> None:
 def test_every_operation_has_its_handle() -> None:
     held = {"jit", "constant"}  # which JAX has no primitives for
     for operation in registered():
-        if operation.name not in held:
+        if operation.name not in held and operation.__module__.startswith("xlascope."):
             assert getattr(lax, f"{operation.name}_p", None) is operation.primitive, operation.name
 
 
