@@ -108,7 +108,7 @@ _HOMES = {
     "checkpoint_policies": "control.policies",
     **dict.fromkeys(["effects_barrier", "pure_callback"], "api.callbacks"),
     **dict.fromkeys(["ensure_compile_time_eval", "named_call", "named_scope"], "trace.scopes"),
-    "Array": "lax.array",
+    "Array": "trace.array",
 }
 _MODULES = frozenset(
     [

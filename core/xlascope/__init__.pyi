@@ -54,7 +54,6 @@ from .control.policies import checkpoint_policies as checkpoint_policies
 from .control.remat import checkpoint as checkpoint
 from .control.remat import remat as remat
 from .dtypes import float0 as float0
-from .lax.array import Array as Array
 from .settings import allow_f16_reductions as allow_f16_reductions
 from .settings import array_garbage_collection_guard as array_garbage_collection_guard
 from .settings import auto_pcast as auto_pcast
@@ -87,6 +86,7 @@ from .settings import transfer_guard as transfer_guard
 from .settings import transfer_guard_device_to_device as transfer_guard_device_to_device
 from .settings import transfer_guard_device_to_host as transfer_guard_device_to_host
 from .settings import transfer_guard_host_to_device as transfer_guard_host_to_device
+from .trace.array import Array as Array
 from .trace.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from .trace.scopes import named_call as named_call
 from .trace.scopes import named_scope as named_scope

@@ -76,7 +76,7 @@ class Primitive:
         kind = self.operation
         if kind is None:
             return Primitive.without_class(self, params)
-        fields = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+        fields = set(_parameters_of(kind))
         unknown = params.keys() - fields
         if unknown and kind.params is Operation.params:
             raise TypeError(
@@ -154,8 +154,10 @@ class Operation:
 
     def __init_subclass__(cls, *, name: str | None = None, by_identity: bool = False) -> None:
         super().__init_subclass__()
+        with_parameters = _has_fields(cls)  # without any there is nothing to generate, which takes a while to do
         if name is None:
-            dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+            if with_parameters:
+                dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
             return
         missing = [rule for rule in REQUIRED if getattr(cls, rule) is getattr(Operation, rule)]
         if missing:
@@ -169,14 +171,15 @@ class Operation:
             raise TypeError(f"two operations are named {name}")
         cls.name = name
         cls.primitive = Primitive(name, cls)
-        dataclasses.dataclass(frozen=True, eq=not by_identity and _has_fields(cls), repr=False)(cls)
-        cls.memo = None if _has_fields(cls) else {}
+        if with_parameters:
+            dataclasses.dataclass(frozen=True, eq=not by_identity, repr=False)(cls)
+        cls.memo = None if with_parameters else {}
         _registry[name] = cls
 
     @property
     def params(self) -> dict[str, Any]:
         """The static parameters by name, as ``eqn.params`` shows them."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in _parameters_of(type(self))}
 
     @property
     def holder(self) -> Any:
@@ -243,6 +246,10 @@ class Operation:
     def __repr__(self) -> str:
         inside = " ".join(f"{key}={value}" for key, value in self.params.items())
         return f"{self.name}[{inside}]" if inside else self.name
+
+
+def _parameters_of(kind: type) -> list[str]:
+    return [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
 
 
 def _has_fields(cls: type) -> bool:

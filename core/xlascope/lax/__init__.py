@@ -78,9 +78,7 @@ from ..operations.shapes import (
     transpose,
 )
 from ..operations.shapes import slice_ as slice
-from .array import (
-    Array,
-)
+from ..trace.array import Array
 from .barriers import (
     optimization_barrier,
 )

@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import canonical, is_floating
-from ..lax.array import Array
 from ..settings import setting
+from ..trace.array import Array
 from ..trace.values import aval_of
 
 _PYTHON = (bool, int, float, complex)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..trace.tracer import Tracer
 from ..xla.backend import ArrayImpl
+from .tracer import Tracer
 
 
 class _ArrayMeta(type):
