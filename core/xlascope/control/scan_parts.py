@@ -66,8 +66,8 @@ def _split_halves(consts: int, carry: int, split: SplitProgram, moving: Marks) -
     varying.update(id(v) for operation, _, outputs, *_ in jaxpr.raw if operation.effects for v in outputs)
     spread_dependence(jaxpr.raw, varying)
     extra = jaxpr.outvars[len(split.out_moving) :]
-    same = [j for j, x in enumerate(extra) if id(x) not in varying]
-    differing = [j for j, x in enumerate(extra) if id(x) in varying]
+    same = [j for j, x in enumerate(extra) if id(x) not in varying and _needs_only(jaxpr, x, consts)]
+    differing = [j for j in range(len(extra)) if j not in same]
     whole = sorted(p for p in split.residuals if 0 <= p < consts)
     carried = sorted(p for p in split.residuals if consts <= p < first)  # nobody stacks a part of the carry by itself
     sliced = sorted(p for p in split.residuals if p >= first)
@@ -106,6 +106,12 @@ def _place_in(outvars: list[Any], x: Any, start: int) -> int:
             return i
     outvars.append(x)
     return len(outvars) - 1
+
+
+def _needs_only(jaxpr: Jaxpr, x: Any, count: int) -> bool:
+    """Whether a value can be computed from the first operands alone: an operation may need more than it depends on."""
+    needed = dce_program(_program(jaxpr, [x], effects=False), (True,))[1]
+    return not any(needed[count:])
 
 
 def _program(jaxpr: Jaxpr, outvars: Sequence[Any], *, effects: bool = True) -> ClosedJaxpr:
