@@ -66,7 +66,7 @@ def _split_halves(consts: int, carry: int, split: SplitProgram, moving: Marks) -
     varying.update(id(v) for operation, _, outputs, *_ in jaxpr.raw if operation.effects for v in outputs)
     spread_dependence(jaxpr.raw, varying)
     extra = jaxpr.outvars[len(split.out_moving) :]
-    same = [j for j, x in enumerate(extra) if id(x) not in varying and _needs_only(jaxpr, x, consts)]
+    same = _computable(jaxpr, [j for j, x in enumerate(extra) if id(x) not in varying], extra, consts)
     differing = [j for j in range(len(extra)) if j not in same]
     whole = sorted(p for p in split.residuals if 0 <= p < consts)
     carried = sorted(p for p in split.residuals if consts <= p < first)  # nobody stacks a part of the carry by itself
@@ -108,10 +108,23 @@ def _place_in(outvars: list[Any], x: Any, start: int) -> int:
     return len(outvars) - 1
 
 
-def _needs_only(jaxpr: Jaxpr, x: Any, count: int) -> bool:
-    """Whether a value can be computed from the first operands alone: an operation may need more than it depends on."""
-    needed = dce_program(_program(jaxpr, [x], effects=False), (True,))[1]
-    return not any(needed[count:])
+def _computable(jaxpr: Jaxpr, candidates: list[int], values: Sequence[Any], count: int) -> list[int]:
+    """Those of ``candidates`` whose values the first ``count`` operands are enough to compute, all together.
+
+    An operation may need more operands than its result depends on, and more for two results than for each by itself.
+    """
+
+    def enough(chosen: list[int]) -> bool:
+        program = _program(jaxpr, [values[j] for j in chosen], effects=False)
+        return not any(dce_program(program, (True,) * len(chosen))[1][count:])
+
+    if enough(candidates):
+        return candidates
+    found: list[int] = []
+    for j in candidates:
+        if enough([*found, j]):
+            found.append(j)
+    return found
 
 
 def _program(jaxpr: Jaxpr, outvars: Sequence[Any], *, effects: bool = True) -> ClosedJaxpr:
