@@ -8,17 +8,13 @@ from typing import Any
 
 from .. import tree
 from ..dtypes import is_differentiable
-from ..ir.avals import ShapedArray
-from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
-from ..ir.operation import Operation
 from ..operations.families import sum_tangents
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
-from ..transforms.batch import axis_of_rule, batch_program, batch_size
-from ..transforms.evaluate import evaluate
+from ..transforms.batch import axis_of_rule, batch_size
 from .bodies import name_of
 from .custom import (
     Arguments,
@@ -29,31 +25,19 @@ from .custom import (
     closed_over_error,
     is_zero,
     shown,
-    staged,
     tangent_aval,
-    under,
 )
+from .ruled_call import RuledCall
 
 #: Flat primals and tangents (ZERO where nothing moves) to flat results and their tangents.
 Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 
 
-class CustomJVPCall(Operation, name="custom_jvp_call", by_identity=True):
-    """The results of a function with a jvp rule of its own.
+class CustomJVPCall(RuledCall, name="custom_jvp_call", by_identity=True):
+    """The results of a function with a jvp rule of its own (:data:`Rule`)."""
 
-    While nobody needs its program (``jaxpr`` is None) the function stays Python, so that under grad alone it and its
-    rule see values. The program's leading operands are what the function closes over.
-    """
-
-    composite = True
-
-    function: Callable[..., list[Any]]
-    rule: Rule
-    title: str
-    rule_title: Any
+    rule_title: str
     symbolic_zeros: bool
-    jaxpr: ClosedJaxpr | None
-    num_consts: int
 
     @property
     def params(self) -> dict[str, Any]:
@@ -63,41 +47,6 @@ class CustomJVPCall(Operation, name="custom_jvp_call", by_identity=True):
             "jvp": self.rule_title,
             "symbolic_zeros": self.symbolic_zeros,
         }
-
-    @property
-    def holder(self) -> ClosedJaxpr | None:
-        return self.jaxpr
-
-    def bodies(self) -> Sequence[ClosedJaxpr]:
-        return () if self.jaxpr is None else (self.jaxpr,)
-
-    def whole(self) -> ClosedJaxpr | None:
-        return self.jaxpr
-
-    @property
-    def stage_rule(self) -> Any:  # type: ignore[override]
-        return self._staged if self.jaxpr is None else None
-
-    def _staged(self, trace: Any, operands: Sequence[Any]) -> list[Any]:
-        with under(trace):
-            program, consts = staged(self.function, operands, self.title)
-        return trace.bind(self._holding(program, len(consts)), [*consts, *operands])  # type: ignore[no-any-return]
-
-    def _holding(self, program: ClosedJaxpr, num_consts: int, rule: Rule | None = None) -> CustomJVPCall:
-        function = functools.partial(evaluate, program)
-        return CustomJVPCall(
-            function, rule or self.rule, self.title, self.rule_title, self.symbolic_zeros, program, num_consts
-        )
-
-    def expand(self, *operands: Any) -> list[Any]:
-        return self.function(*operands)
-
-    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        assert self.jaxpr is not None
-        return self.jaxpr.out_avals
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.call_body(self.jaxpr, operands)  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         count = self.num_consts
@@ -110,12 +59,10 @@ class CustomJVPCall(Operation, name="custom_jvp_call", by_identity=True):
         return results, moved
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        assert self.jaxpr is not None
         size = batch_size(operands, axes)
-        forced = (True,) * len(self.jaxpr.out_avals)
-        program, _ = batch_program(self.jaxpr, tuple(axes), size, forced)
-        rule = _batched_rule(self.rule, axes[self.num_consts :], size, len(forced), axis_of_rule())
-        return bind(self._holding(program, self.num_consts, rule), *operands), [0] * len(forced)
+        count = len(self.abstract_eval(()))
+        rule = _batched_rule(self.rule, axes[self.num_consts :], size, count, axis_of_rule())
+        return self.batched(rule, operands, axes, size)
 
 
 def _batched_rule(rule: Rule, axes: Sequence[Any], size: int, count: int, axis: Any) -> Rule:
@@ -230,7 +177,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
             return results, moved
 
         title = name_of(self.fun)
-        operation = CustomJVPCall(function, rule, title, name_of(self.jvp), self.symbolic_zeros, None, 0)
+        operation = CustomJVPCall(function, rule, title, None, 0, name_of(self.jvp), self.symbolic_zeros)
         results = bind(operation, *arguments.operands)
         return structures[0].unflatten(results)
 

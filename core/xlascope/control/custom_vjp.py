@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, NoReturn
 from .. import tree
 from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strengthened
-from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..operations.elementwise import convert_element_type
@@ -20,8 +19,7 @@ from ..trace.source import user_line, where_text
 from ..trace.state import STATE
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
-from ..transforms.batch import axis_of_rule, batch, batch_program, batch_size
-from ..transforms.evaluate import evaluate
+from ..transforms.batch import axis_of_rule, batch, batch_size
 from .bodies import name_of
 from .custom import (
     Arguments,
@@ -32,9 +30,8 @@ from .custom import (
     in_front,
     is_zero,
     shown,
-    staged,
-    under,
 )
+from .ruled_call import RuledCall
 
 
 class Forward(NamedTuple):
@@ -52,18 +49,11 @@ class Forward(NamedTuple):
 ForwardRule = Callable[[Sequence[Any], Sequence[bool]], Forward]
 
 
-class CustomVJPCall(Operation, name="custom_vjp_call", by_identity=True):
-    """The results of a function with a vjp rule of its own; see CustomJVPCall for ``jaxpr`` and ``num_consts``."""
+class CustomVJPCall(RuledCall, name="custom_vjp_call", by_identity=True):
+    """The results of a function with a vjp rule of its own (:data:`ForwardRule`)."""
 
-    composite = True
-
-    function: Callable[..., list[Any]]
-    rule: ForwardRule
-    title: str
     rule_titles: tuple[str, str]
     symbolic_zeros: bool
-    jaxpr: ClosedJaxpr | None
-    num_consts: int
 
     @property
     def params(self) -> dict[str, Any]:
@@ -75,41 +65,6 @@ class CustomVJPCall(Operation, name="custom_vjp_call", by_identity=True):
             "fwd": forward,
             "symbolic_zeros": self.symbolic_zeros,
         }
-
-    @property
-    def holder(self) -> ClosedJaxpr | None:
-        return self.jaxpr
-
-    def bodies(self) -> Sequence[ClosedJaxpr]:
-        return () if self.jaxpr is None else (self.jaxpr,)
-
-    def whole(self) -> ClosedJaxpr | None:
-        return self.jaxpr
-
-    @property
-    def stage_rule(self) -> Any:  # type: ignore[override]
-        return self._staged if self.jaxpr is None else None
-
-    def _staged(self, trace: Any, operands: Sequence[Any]) -> list[Any]:
-        with under(trace):
-            program, consts = staged(self.function, operands, self.title)
-        return trace.bind(self._holding(program, len(consts)), [*consts, *operands])  # type: ignore[no-any-return]
-
-    def _holding(self, program: ClosedJaxpr, num_consts: int, rule: ForwardRule | None = None) -> CustomVJPCall:
-        function = functools.partial(evaluate, program)
-        return CustomVJPCall(
-            function, rule or self.rule, self.title, self.rule_titles, self.symbolic_zeros, program, num_consts
-        )
-
-    def expand(self, *operands: Any) -> list[Any]:
-        return self.function(*operands)
-
-    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        assert self.jaxpr is not None
-        return self.jaxpr.out_avals
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.call_body(self.jaxpr, operands)  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         _cannot_go_forward(self.title)
@@ -132,12 +87,9 @@ class CustomVJPCall(Operation, name="custom_vjp_call", by_identity=True):
         return results, [next(recorded) if is_differentiable(a.dtype) else ZERO for a in avals]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        assert self.jaxpr is not None
         size = batch_size(operands, axes)
-        forced = (True,) * len(self.jaxpr.out_avals)
-        program, _ = batch_program(self.jaxpr, tuple(axes), size, forced)
         rule = _batched_rule(self.rule, axes[self.num_consts :], size, axis_of_rule())
-        return bind(self._holding(program, self.num_consts, rule), *operands), [0] * len(forced)
+        return self.batched(rule, operands, axes, size)
 
 
 class CustomLin(Operation, name="custom_lin", by_identity=True):
@@ -318,7 +270,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
             return found
 
         titles = name_of(self.fwd), name_of(self.bwd)
-        operation = CustomVJPCall(function, rule, name_of(self.fun), titles, self.symbolic_zeros, None, 0)
+        operation = CustomVJPCall(function, rule, name_of(self.fun), None, 0, titles, self.symbolic_zeros)
         results = bind(operation, *arguments.operands)
         return structures[0].unflatten(results)
 

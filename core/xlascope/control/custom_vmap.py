@@ -8,10 +8,8 @@ from typing import Any
 
 from .. import tree
 from ..errors import see
-from ..ir.avals import ShapedArray, strengthened
-from ..ir.jaxpr import ClosedJaxpr
+from ..ir.avals import strengthened
 from ..ir.markers import NOT_MAPPED, ZERO
-from ..ir.operation import Operation
 from ..operations.shapes import mapped_in_front, moveaxis, zeros_of
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
@@ -19,61 +17,23 @@ from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms.batch import batch_size
 from ..transforms.differentiate import jvp
-from ..transforms.evaluate import evaluate
 from .bodies import name_of
-from .custom import arguments_of, staged, under
+from .custom import arguments_of
 from .loops import scan
+from .ruled_call import RuledCall
 
 #: Number of examples, which operands are mapped (in front), the operands: results, and which of them are mapped.
 Rule = Callable[[int, Sequence[bool], Sequence[Any]], tuple[list[Any], list[bool]]]
 
 
-class CustomVmapCall(Operation, name="custom_vmap_call", by_identity=True):
-    """The results of a function with a batching rule of its own; see CustomJVPCall for ``jaxpr`` and ``num_consts``."""
+class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
+    """The results of a function with a batching rule of its own (:data:`Rule`)."""
 
-    composite = True
-
-    function: Callable[..., list[Any]]
-    rule: Rule
-    title: str
     rule_title: str
-    jaxpr: ClosedJaxpr | None
-    num_consts: int
 
     @property
     def params(self) -> dict[str, Any]:
         return {"name": self.title, "call": self.jaxpr, "rule": self.rule_title}
-
-    @property
-    def holder(self) -> ClosedJaxpr | None:
-        return self.jaxpr
-
-    def bodies(self) -> Sequence[ClosedJaxpr]:
-        return () if self.jaxpr is None else (self.jaxpr,)
-
-    def whole(self) -> ClosedJaxpr | None:
-        return self.jaxpr
-
-    @property
-    def stage_rule(self) -> Any:  # type: ignore[override]
-        return self._staged if self.jaxpr is None else None
-
-    def _staged(self, trace: Any, operands: Sequence[Any]) -> list[Any]:
-        with under(trace):
-            program, consts = staged(self.function, operands, self.title)
-        function = functools.partial(evaluate, program)
-        made = CustomVmapCall(function, self.rule, self.title, self.rule_title, program, len(consts))
-        return trace.bind(made, [*consts, *operands])  # type: ignore[no-any-return]
-
-    def expand(self, *operands: Any) -> list[Any]:
-        return self.function(*operands)
-
-    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        assert self.jaxpr is not None
-        return self.jaxpr.out_avals
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.call_body(self.jaxpr, operands)  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Values and tangents together are a function whose batching rule is the derivative of this one's."""
@@ -89,7 +49,7 @@ class CustomVmapCall(Operation, name="custom_vmap_call", by_identity=True):
         def rule(size: int, mapped: Sequence[bool], values: Sequence[Any]) -> tuple[list[Any], list[bool]]:
             return _derivative_of_rule(self, size, mapped, values, moving, kept)
 
-        made = CustomVmapCall(derivative, rule, self.title, self.rule_title, None, 0)
+        made = CustomVmapCall(derivative, rule, self.title, None, 0, self.rule_title)
         results = bind(made, *primals, *(t for t in tangents if t is not ZERO))
         total = len(results) - sum(kept)
         rest = iter(results[total:])
@@ -109,6 +69,7 @@ class CustomVmapCall(Operation, name="custom_vmap_call", by_identity=True):
             )
         mapped = [a is not NOT_MAPPED for a in axes[count:]]
         front = [moveaxis(x, a, 0) if m else x for x, a, m in zip(operands[count:], axes[count:], mapped, strict=True)]
+        results: list[Any]
         results, out_mapped = self.rule(size, mapped, front)
         assert self.jaxpr is not None
         for y, m, aval in zip(results, out_mapped, self.jaxpr.out_avals, strict=True):
@@ -146,6 +107,7 @@ def _derivative_of_rule(
     found: list[bool] = []
 
     def flat(*xs: Any) -> list[Any]:
+        results: list[Any]
         results, out_mapped = call.rule(size, primal_mapped, xs)
         found[:] = out_mapped
         return results
@@ -219,7 +181,7 @@ class custom_vmap:  # noqa: N801  (a decorator)
             pair = self.vmap_rule(size, marks, *arguments.join(operands))
             return _results_of_rule(self, pair, structures[0])
 
-        operation = CustomVmapCall(function, rule, name_of(self.fun), name_of(self.vmap_rule), None, 0)
+        operation = CustomVmapCall(function, rule, name_of(self.fun), None, 0, name_of(self.vmap_rule))
         results = bind(operation, *arguments.operands)
         return structures[0].unflatten(results)
 
