@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,20 +21,40 @@ _context: Any = None
 
 
 def context() -> Any:
-    """The MLIR context of this process, with the dialects loaded."""
+    """The MLIR context of this process, with the dialects loaded.
+
+    Only lowering works in it. XLA's passes load dialects of their own into a module's context, which crashes when
+    another thread is lowering in it: XLA gets :func:`bytecode`, or a module in a context :func:`of_its_own`.
+    """
     global _context
     if _context is None:
         with _context_lock:
             if _context is None:
-                made = ir.Context()
-                registry = ir.DialectRegistry()
-                _jax_mlir_ext.register_dialects(registry)
-                made.append_dialect_registry(registry)
-                made.load_all_available_dialects()
-                stablehlo.register_dialect(made)
-                chlo.register_dialect(made)
-                _context = made
+                _context = _new_context()
     return _context
+
+
+def _new_context() -> Any:
+    made = ir.Context()
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    made.append_dialect_registry(registry)
+    made.load_all_available_dialects()
+    stablehlo.register_dialect(made)
+    chlo.register_dialect(made)
+    return made
+
+
+def bytecode(module: Any) -> bytes:
+    """A module (or its operation) as MLIR bytecode, locations included."""
+    out = io.BytesIO()
+    getattr(module, "operation", module).write_bytecode(out)
+    return out.getvalue()
+
+
+def of_its_own(module: Any) -> Any:
+    """A copy of a module in a context that nobody else works in."""
+    return ir.Module.parse(bytecode(module), _new_context())
 
 
 _ELEMENT = {

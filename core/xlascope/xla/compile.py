@@ -17,6 +17,7 @@ from ..ir.jaxpr import ClosedJaxpr
 from ..records.hlo import read_kernels
 from ..records.watch import watchers
 from .backend import client, device_name
+from .builder import of_its_own
 from .callbacks import guarded
 from .logs import log_compilation
 from .lowering import Lowered, lower
@@ -184,7 +185,8 @@ def _loaded(lowered: Lowered, module: str, device: Any, options: Any) -> Loaded:
         return load_or_compile(lowered.module, module, device, options)
     callbacks = [guarded(function) for function in lowered.callbacks]
     devices = _jax.DeviceList((device,))
-    return Loaded(client(device.platform).compile_and_load(lowered.module, devices, options, callbacks), module, "miss")
+    own = of_its_own(lowered.module)
+    return Loaded(client(device.platform).compile_and_load(own, devices, options, callbacks), module, "miss")
 
 
 def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:

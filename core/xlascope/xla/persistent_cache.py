@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import json
 import os
 import platform
@@ -31,6 +30,7 @@ from jaxlib.mlir import ir
 
 from ..runtime import cache_settings as settings
 from .backend import client
+from .builder import bytecode
 from .cache_folder import Entry, Folder
 
 #: Digits of a module's number, so that all names of a function's modules are equally long.
@@ -58,7 +58,7 @@ def load_or_compile(module: Any, name: str, device: Any, options: Any) -> Loaded
     portable = None if folder is None else without_lines(module)
     if folder is None or portable is None:
         devices = _jax.DeviceList((device,))
-        return Loaded(client(device.platform).compile_and_load(module, devices, options), name, "miss")
+        return Loaded(client(device.platform).compile_and_load(bytecode(module), devices, options), name, "miss")
     base, _, number = name.rpartition(".")
     named = _Naming(base, int(number))
     key = key_of(_bytes_of(portable, base), device, options)
@@ -164,9 +164,7 @@ def processor() -> str:
 
 def _bytes_of(module: Any, name: str) -> bytes:
     module.attributes["sym_name"] = ir.StringAttr.get(name, module.context)
-    out = io.BytesIO()
-    module.write_bytecode(out)
-    return out.getvalue()
+    return bytecode(module)
 
 
 class _Naming:

@@ -180,6 +180,7 @@ def hammer(seconds: float) -> dict[str, Any]:
 
 
 def main(seconds: float, watched: bool) -> dict[str, Any]:
+    faulthandler.enable()
     faulthandler.dump_traceback_later(seconds + 120, exit=True)
     sys.setswitchinterval(1e-5)
     if not watched:
