@@ -215,7 +215,10 @@ def align(operands: Sequence[Any], axes: Sequence[Any]) -> list[Any]:
 
 def unstretch(cotangent: Any, aval: ShapedArray) -> Any:
     """Sum a cotangent over the axes along which an operand of type ``aval`` was stretched."""
-    shape = aval_of(cotangent).shape
+    try:
+        shape = cotangent.aval.shape
+    except AttributeError:
+        shape = aval_of(cotangent).shape
     if shape == aval.shape:
         return cotangent
     if not aval.shape:

@@ -36,7 +36,10 @@ class JVPTracer(Tracer):
         self._trace = trace
         self.primal = primal
         self.tangent = tangent
-        self.aval = primal.aval if hasattr(primal, "aval") else aval_of(primal)
+        try:
+            self.aval = primal.aval
+        except AttributeError:
+            self.aval = aval_of(primal)
 
     def concrete(self) -> Any:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
@@ -83,7 +86,8 @@ class LinearTrace:
             recorded = self._bind_composite(operation, operands)
         else:
             types = tuple([x.aval if x.__class__ is LinearTracer else aval_of(x) for x in operands])
-            recorded = self.record(operation, operands, operation.result_types(types))
+            memo = operation.memo
+            recorded = self.record(operation, operands, (memo and memo.get(types)) or operation.result_types(types))
         return recorded
 
     def record(self, operation: Operation, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
@@ -153,12 +157,16 @@ class JVPTrace:
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """The results of an operation, with tangents where an operand has one."""
-        primals = [x.primal if x.__class__ is JVPTracer and x._trace is self else x for x in operands]
-        tangents = [x.tangent if x.__class__ is JVPTracer and x._trace is self else ZERO for x in operands]
-        for t in tangents:
-            if t is not ZERO:
-                break
-        else:
+        primals, tangents, moving = [], [], False
+        for x in operands:
+            if x.__class__ is JVPTracer and x._trace is self:
+                primals.append(x.primal)
+                tangents.append(x.tangent)
+                moving = moving or x.tangent is not ZERO
+            else:
+                primals.append(x)
+                tangents.append(ZERO)
+        if not moving:
             return run(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
         recorder = self.recorder
         previous, origin = STATE.trace, STATE.origin

@@ -30,12 +30,14 @@ def backward(
         forwards = recorder.forward_of()
         for index in range(len(recorder.equations) - 1, -1, -1):
             operation, operands, results, code, lasti, origin = recorder.equations[index]
-            received = [arrived.pop(id(r), ZERO) for r in results]
-            for ct in received:
-                if ct is not ZERO:
-                    break
+            if len(results) == 1:
+                received = [arrived.pop(id(results[0]), ZERO)]
+                if received[0] is ZERO:
+                    continue
             else:
-                continue
+                received = [arrived.pop(id(r), ZERO) for r in results]
+                if all(ct is ZERO for ct in received):
+                    continue
             forward = origin.forward if origin is not None and origin.forward is not None else forwards[index]
             STATE.origin = origin_of("backward", forward, code, lasti, "" if origin is None else origin.scope)
             marked = [
