@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 import time
 import types
@@ -84,6 +85,33 @@ def clear_traces() -> None:
             continue
     for traces in kept:
         traces.clear()  # in place: jitted functions share them
+
+
+class KnownCall(NamedTuple):
+    """What led to a program: the function, its options, and the call's signature (types only, no arrays)."""
+
+    function: Callable[..., Any]
+    options: Options
+    signature: Signature
+
+    def remade(self) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+        """The jitted function and the arguments of a call like it, with types in place of arrays."""
+        _, avals, positional, named, _ = self.signature
+        types_only = [ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in avals]
+        arguments = Arguments(types_only, self.signature.structure, positional, named)
+        args, kwargs = join(arguments, types_only)
+        return jit_function(self.function, self.options), tuple(args), dict(kwargs)
+
+
+def known_call(number: int) -> KnownCall | None:
+    """The call that led to a program, by the program's number; None when its function or its trace is gone."""
+    by_function = ((f, o, t) for f, by_options in list(_traces.items()) for o, t in list(by_options.items()))
+    by_jitted = ((each.function, each.options, each.traces) for each in list(_everyone))
+    for function, options, traces in itertools.chain(by_function, by_jitted):
+        for signature, traced in list(traces.items()):
+            if traced.number == number:
+                return KnownCall(function, options, signature)
+    return None
 
 
 class Jitted:

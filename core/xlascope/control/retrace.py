@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ir.avals import ShapedArray
+from ..ir.sources import title_of
 from ..xla.backend import ArrayImpl
 
 
@@ -31,8 +32,9 @@ class Reason(NamedTuple):
 
 FIRST = Reason("first call")
 _MOST_CODES = 10_000
-#: The code of functions that have been traced, and how many function objects had it.
-_codes: dict[types.CodeType, int] = {}
+#: The code of functions that have been traced, and how many function objects had it. The file is told apart as well:
+#: two cells with the same text are not one loop, and equal code objects may come from two files.
+_codes: dict[tuple[str, types.CodeType], int] = {}
 
 
 def note_function(function: Callable[..., Any]) -> None:
@@ -41,7 +43,8 @@ def note_function(function: Callable[..., Any]) -> None:
     if code is not None:
         if len(_codes) >= _MOST_CODES:
             _codes.clear()
-        _codes[code] = _codes.get(code, 0) + 1
+        key = (code.co_filename, code)
+        _codes[key] = _codes.get(key, 0) + 1
 
 
 def _code_of(function: Any) -> types.CodeType | None:
@@ -107,12 +110,13 @@ def _static_values(signature: Signature, parameter_names: Callable[[int], Sequen
 
 def _first(function: Callable[..., Any]) -> Reason:
     code = _code_of(function)
-    made = _codes.get(code, 0) if code is not None else 0
+    made = _codes.get((code.co_filename, code), 0) if code is not None else 0
     if code is None or made < 2:
         return FIRST
+    place = f"{title_of(code.co_filename) or code.co_filename}:{code.co_firstlineno}"
     return Reason(
-        f"{code.co_name} is a new function object: the {_ordinal(made)} made from the code at "
-        f"{code.co_filename}:{code.co_firstlineno}, and traces belong to function objects",
+        f"{code.co_name} is a new function object: the {_ordinal(made)} made from the code at {place}, and traces "
+        "belong to function objects",
         "Define and jit the function once, outside of the loop or function that makes it, and pass what it closes over "
         "as arguments.",
     )

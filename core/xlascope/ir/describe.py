@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +9,8 @@ from .. import records
 from ..records.paths import inner_path
 from .jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from .printer import Names, jaxpr_text, parameter_text, shown_parameters
-from .sources import locate, title_of
+from .source_texts import source_texts
+from .sources import locate
 
 
 def traced_record(
@@ -121,17 +120,3 @@ def _types(atoms: Sequence[Var | Literal]) -> list[Any]:
 
 def _total(body: records.Jaxpr) -> int:
     return sum(equation.flops for equation in body.equations)
-
-
-def source_texts(program: records.Jaxpr) -> tuple[records.SourceText, ...]:
-    """The texts of the files that a program's equations come from, in order of appearance."""
-    files = dict.fromkeys(e.source.file for e in program.walk() if e.source is not None)
-    return tuple(text for file in files if (text := source_text(file)) is not None)
-
-
-def source_text(file: str) -> records.SourceText | None:
-    """The text of a file or notebook cell, None where it is not to be had."""
-    lines = linecache.getlines(file)
-    if not lines:
-        return None
-    return records.SourceText(file, title_of(file) or os.path.basename(file), 1, "".join(lines))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .compiled import Kernel, MemoryUse
+from .decisions import Explained, Passes
 from .programs import Jaxpr, SourceRange, SourceText
 
 
@@ -62,42 +64,12 @@ class Lowered:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
-    """One top-level instruction of the optimized HLO: what runs as a unit.
-
-    ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot or
-    convolution that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation alone.
-    ``equations`` are the paths of the equations whose HLO ended up inside; ``instructions`` counts the HLO
-    instructions inside (parameters and constants excluded) and ``unknown`` those of them that no equation is known
-    for. ``bytes_saved`` counts the intermediate results inside it that were neither written nor read back (our
-    count).
-    """
-
-    name: str
-    opcode: str
-    kind: str
-    type_text: str
-    equations: tuple[str, ...]
-    instructions: int
-    unknown: int
-    bytes_read: int
-    bytes_written: int
-    bytes_saved: int
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryUse:
-    """The compiler's memory statistics, in bytes."""
-
-    arguments: int
-    outputs: int
-    temporaries: int
-    peak: int
-
-
-@dataclass(frozen=True, slots=True)
 class Compiled:
-    """StableHLO became an executable. ``flops`` and ``bytes_accessed`` are XLA's estimates, None without one."""
+    """StableHLO became an executable. ``flops`` and ``bytes_accessed`` are XLA's estimates, None without one.
+
+    ``target`` names what it was compiled for ahead of time (``gpu:h100``), ``""`` for a device that is here. Nothing
+    of such a program is measured: ``estimated_seconds`` is the estimate of one run, by whom ``estimated_by`` says.
+    """
 
     program: int
     function: str
@@ -112,6 +84,9 @@ class Compiled:
     flops: float | None = None
     bytes_accessed: float | None = None
     memory: MemoryUse | None = None
+    target: str = ""
+    estimated_seconds: float | None = None
+    estimated_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +112,15 @@ class DeviceTime:
     """What one device did in the observed window.
 
     ``busy`` is the time during which at least one kernel of this program ran; ``kernels`` sums self times;
-    ``spans`` is one representative step (the median one), start to end.
+    ``spans`` is one representative step (the median one), start to end; ``transfers`` are the copies between host and
+    device, or between devices, during that step, named as the profiler names them.
     """
 
     device: str
     busy: float
     kernels: tuple[KernelTime, ...]
     spans: tuple[Span, ...]
+    transfers: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +144,22 @@ class Executed:
 
 
 @dataclass(frozen=True, slots=True)
+class Ceilings:
+    """What the device that a program ran on can do at most, as measured here: by ``source``, at ``time``.
+
+    ``flops`` are floating-point operations per second (float32), ``bytes_per_second`` bytes read and written.
+    """
+
+    program: int
+    function: str
+    time: float
+    device: str
+    flops: float
+    bytes_per_second: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A stage raised. ``source`` is the user's line."""
 
@@ -179,4 +172,4 @@ class Failure:
     source: SourceRange | None = None
 
 
-Record = Started | Traced | Missed | Lowered | Compiled | Executed | Failure
+Record = Started | Traced | Missed | Lowered | Compiled | Executed | Ceilings | Failure | Explained | Passes

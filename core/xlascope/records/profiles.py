@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from jaxlib import _profile_data
 
@@ -45,9 +45,10 @@ def read_profile(data: bytes, limit: int = 200_000) -> tuple[ModuleProfile, ...]
     ()
     """
     modules: dict[tuple[str, int], list[_Event]] = defaultdict(list)
-    for event in _read_events(data, limit):
+    events, transfers = _read_events(data, limit)
+    for event in events:
         modules[event.module, event.program_id].append(event)
-    return tuple(_module_profile(name, number, events) for (name, number), events in modules.items())
+    return tuple(_module_profile(name, number, events, transfers) for (name, number), events in modules.items())
 
 
 @dataclass(slots=True)
@@ -70,60 +71,78 @@ class _Event:
         return max(self.end - self.start - self.children, 0.0)
 
 
+class _Transfer(NamedTuple):
+    """A copy from or to a device. Times in seconds from the start of the window."""
+
+    device: str
+    name: str
+    start: float
+    end: float
+
+
+#: How devices' profilers name copies between host and device, and between devices (``MemcpyH2D``).
+_COPY = "Memcpy"
+
 #: XLA marks the end of a kernel, on the thread that finished it, by an event of this name.
 _END = "end: "
 
 
-def _read_events(data: bytes, limit: int) -> list[_Event]:
+def _read_events(data: bytes, limit: int) -> tuple[list[_Event], list[_Transfer]]:
     try:
         profile = _profile_data.ProfileData.from_serialized_xspace(data)
     except (RuntimeError, ValueError) as error:
         raise ValueError(f"these {len(data)} bytes are no profile (a serialized XSpace): {error}") from error
     events: list[_Event] = []
+    transfers: list[_Transfer] = []
     ends: dict[str, list[float]] = defaultdict(list)
     host: set[str] = set()  # names that are no kernels: reading an event's statistics is what costs
-    for platform, thread, raw in islice(_raw_events(profile), limit):
+    for device, thread, raw in islice(_raw_events(profile), limit):
         name: str = raw.name
         if name.startswith(_END):
             ends[name[len(_END) :]].append(raw.end_ns * 1e-9)
         elif name not in host:
-            event = _event(platform, thread, raw)
+            event = _event(device, thread, raw)
             if event:
                 events.append(event)
+            elif name.startswith(_COPY):
+                transfers.append(_Transfer(device, name, raw.start_ns * 1e-9, raw.end_ns * 1e-9))
             else:
                 host.add(name)
     events.sort(key=lambda event: (event.start, -event.end))
     _subtract_children(events)
     _extend(events, ends)
-    return events
+    return events, transfers
 
 
 def _raw_events(profile: Any) -> Iterator[tuple[str, int, Any]]:
-    """Every event with its platform and a number for its thread (or stream)."""
+    """Every event with the device of its plane and a number for its thread (or stream)."""
     thread = 0
     for plane in profile.planes:
-        platform = _platform(plane.name)
+        device = _device(plane.name)
         for line in plane.lines:
             thread += 1
             for event in line.events:
-                yield platform, thread, event
+                yield device, thread, event
 
 
-def _platform(plane: str) -> str:
-    """``/host:CPU`` is cpu, ``/device:GPU:0`` is gpu."""
+def _device(plane: str) -> str:
+    """``/host:CPU`` is cpu:0 (its events say which device they are of), ``/device:GPU:1`` is gpu:1."""
     parts = plane.split(":")
-    return parts[1].split(" ")[0].lower() if len(parts) > 1 else "unknown"
+    platform = parts[1].split(" ")[0].lower() if len(parts) > 1 else "unknown"
+    number = parts[2].split(" ")[0] if len(parts) > 2 else "0"
+    return f"{platform}:{number}"
 
 
-def _event(platform: str, thread: int, raw: Any) -> _Event | None:
+def _event(plane: str, thread: int, raw: Any) -> _Event | None:
     facts: dict[str, Any] = dict(raw.stats)
     if "hlo_op" not in facts or "hlo_module" not in facts:
         return None
+    platform, _, number = plane.partition(":")
     return _Event(
         module=str(facts["hlo_module"]),
         program_id=int(facts.get("program_id", -1)),
         run=int(facts.get("run_id", 0)),
-        device=f"{platform}:{facts.get('device_ordinal', 0)}",
+        device=f"{platform}:{facts.get('device_ordinal', number)}",
         thread=thread,
         kernel=str(facts["hlo_op"]),
         start=raw.start_ns * 1e-9,
@@ -163,7 +182,7 @@ def _first_after(marks: list[float] | tuple[()], event: _Event) -> float:
     return marks[position] if position < len(marks) else event.end
 
 
-def _module_profile(module: str, program_id: int, events: list[_Event]) -> ModuleProfile:
+def _module_profile(module: str, program_id: int, events: list[_Event], transfers: list[_Transfer]) -> ModuleProfile:
     runs = _whole_runs(events)
     durations = sorted((_duration(run), number) for number, run in enumerate(runs))
     shown = runs[durations[(len(runs) - 1) // 2][1]]
@@ -172,7 +191,9 @@ def _module_profile(module: str, program_id: int, events: list[_Event]) -> Modul
         program_id=program_id,
         observed_calls=len(runs),
         step=statistics.median(duration for duration, _ in durations),
-        devices=tuple(_device_time(device, events, shown) for device in sorted({each.device for each in events})),
+        devices=tuple(
+            _device_time(device, events, shown, transfers) for device in sorted({each.device for each in events})
+        ),
     )
 
 
@@ -191,9 +212,9 @@ def _duration(run: Iterable[_Event]) -> float:
     return max(event.end for event in run) - min(event.start for event in run)
 
 
-def _device_time(device: str, events: list[_Event], shown: list[_Event]) -> DeviceTime:
+def _device_time(device: str, events: list[_Event], shown: list[_Event], transfers: list[_Transfer]) -> DeviceTime:
     """``shown`` is one call on all devices; its spans count from its start on whichever device began."""
-    began = min(event.start for event in shown)
+    began, ended = min(event.start for event in shown), max(event.end for event in shown)
     mine = [event for event in events if event.device == device]
     return DeviceTime(
         device=device,
@@ -203,6 +224,11 @@ def _device_time(device: str, events: list[_Event], shown: list[_Event]) -> Devi
             Span(event.kernel, event.start - began, event.end - event.start)
             for event in shown
             if event.device == device
+        ),
+        transfers=tuple(
+            Span(copy.name, max(copy.start, began) - began, copy.end - max(copy.start, began))
+            for copy in transfers
+            if copy.device == device and copy.start < ended and copy.end > began
         ),
     )
 

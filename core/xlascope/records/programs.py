@@ -32,13 +32,15 @@ class SourceRange:
 class SourceText:
     """The text of one file (or cell) that a program's equations come from.
 
-    ``title`` is what a person calls it (``In[7]``, ``model.py``); ``first_line`` numbers its first line.
+    ``title`` is what a person calls it (``In[7]``, ``model.py``); ``first_line`` numbers its first line; ``note`` says
+    what is wrong with it (it is not to be had, or not what was run), ``""`` for nothing.
     """
 
     file: str
     title: str
     first_line: int
     text: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

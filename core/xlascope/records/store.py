@@ -26,7 +26,7 @@ def to_json(record: Record) -> dict[str, Any]:
     >>> to_json(Started(program=1, function="update", stage="trace", time=0.5))
     {'kind': 'Started', 'program': 1, 'function': 'update', 'stage': 'trace', 'time': 0.5}
     """
-    return {"kind": type(record).__name__, **_encoded(record)}
+    return {"kind": type(record).__name__, **encoded(record)}
 
 
 def from_json(data: dict[str, Any]) -> Record:
@@ -50,10 +50,15 @@ def from_json(data: dict[str, Any]) -> Record:
 def save(records: Iterable[Record], file: str | os.PathLike[str]) -> None:
     """Write records to a file, whole or not at all: a reader never sees half of it."""
     text = json.dumps({"xlascope_records": VERSION, "records": [to_json(each) for each in records]})
+    write_whole(text.encode(), file)
+
+
+def write_whole(data: bytes, file: str | os.PathLike[str]) -> None:
+    """Write a file, whole or not at all: a reader never sees half of it."""
     target = Path(os.path.realpath(file))
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_bytes(data)
         draft.replace(target)
     finally:
         with contextlib.suppress(OSError):
@@ -91,13 +96,14 @@ _KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(Record)}
 _Decoder = Callable[[Any], Any]
 
 
-def _encoded(value: Any) -> Any:
+def encoded(value: Any) -> Any:
+    """A part of a record as JSON: dataclasses as dicts of their fields, tuples as lists, what is not finite as text."""
     if is_dataclass(value):
-        return {name: _encoded(getattr(value, name)) for name in _names(value.__class__)}
+        return {name: encoded(getattr(value, name)) for name in _names(value.__class__)}
     if isinstance(value, tuple):
-        return [_encoded(each) for each in value]
+        return [encoded(each) for each in value]
     if isinstance(value, dict):
-        return {key: _encoded(each) for key, each in value.items()}
+        return {key: encoded(each) for key, each in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)  # JSON has no word for these
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 import time
@@ -14,7 +15,7 @@ from jaxlib import _jax, xla_client
 from .. import records
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
-from ..records.hlo import read_kernels
+from ..records.optimized import read_optimized
 from ..records.watch import watchers
 from .backend import client, device_name
 from .builder import of_its_own
@@ -85,10 +86,7 @@ class Compilation:
 
     def memory(self) -> Any:
         """The compiler's memory statistics, None where the back end has none."""
-        try:
-            return self.executable.get_compiled_memory_stats()
-        except _jax.JaxRuntimeError:
-            return None
+        return _memory_stats(self.executable)
 
 
 class LoweredProgram(NamedTuple):
@@ -174,7 +172,8 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     seconds = time.perf_counter() - began[1]
     log_compilation("Finished XLA compilation of jit(%s) in %.9f sec", name, seconds)
     if watchers:
-        records.publish(describe_executable(executable, device, number, name, began[0], seconds, cache))
+        kept = lowered.kept
+        records.publish(describe_executable(executable, device, number, name, began[0], seconds, cache, kept))
     calls_python = bool(lowered.callbacks)
     return Compilation(executable, lowered.kept, device, module, number, began[0], seconds, cache, calls_python)
 
@@ -203,11 +202,15 @@ def describe_executable(
     began: float,
     seconds: float,
     cache: Literal["hit", "miss"] = "miss",
+    kept: Sequence[bool] = (),
 ) -> records.Compiled:
-    """What the compiler made, as a record: optimized HLO, kernels, cost, memory."""
+    """What the compiler made, as a record: optimized HLO, kernels, cost, memory. ``kept`` are the operands it takes."""
     module = executable.hlo_modules()[0]
     text = module.to_string()
     cost = _cost(executable)
+    stats = _memory_stats(executable)
+    plan = getattr(stats, "serialized_buffer_assignment_proto", b"")
+    kernels, buffers = read_optimized(text, module.as_serialized_hlo_module_proto() if plan else b"", plan)
     return records.Compiled(
         program=number,
         function=name,
@@ -217,11 +220,11 @@ def describe_executable(
         platform=device.platform,
         devices=(device_name(device),),
         module=module.name,
-        kernels=read_kernels(text),
+        kernels=kernels,
         hlo=text,
         flops=cost.get("flops"),
         bytes_accessed=cost.get("bytes accessed"),
-        memory=_memory(executable),
+        memory=_memory(stats, buffers, kept),
     )
 
 
@@ -233,14 +236,25 @@ def _cost(executable: Any) -> dict[str, float]:
     return dict(found[0] if isinstance(found, list) else found)
 
 
-def _memory(executable: Any) -> records.MemoryUse | None:
+def _memory_stats(executable: Any) -> Any:
     try:
-        stats = executable.get_compiled_memory_stats()
-    except _jax.JaxRuntimeError:
+        return executable.get_compiled_memory_stats()
+    except _jax.JaxRuntimeError:  # some back ends do not implement it
         return None
+
+
+def _memory(stats: Any, buffers: Sequence[records.Buffer], kept: Sequence[bool]) -> records.MemoryUse | None:
+    """The statistics as a record. XLA counts the arguments that it takes; the record those of the program."""
+    if stats is None:
+        return None
+    taken = [number for number, keep in enumerate(kept) if keep]
     return records.MemoryUse(
         arguments=stats.argument_size_in_bytes,
         outputs=stats.output_size_in_bytes,
         temporaries=stats.temp_size_in_bytes,
         peak=getattr(stats, "peak_memory_in_bytes", 0),
+        buffers=tuple(
+            dataclasses.replace(each, argument=taken[each.argument]) if 0 <= each.argument < len(taken) else each
+            for each in buffers
+        ),
     )

@@ -9,7 +9,7 @@ import pytest
 from jaxlib import _profiler
 
 from xlascope.records import DeviceTime, KernelTime
-from xlascope.records.hlo import read_kernels
+from xlascope.records.hlo.kernels import read_kernels
 from xlascope.records.profiles import ModuleProfile, read_profile
 from xlascope.xla.profile import LONGEST, SHORTEST, ProfilerInUseError, Window, next_window, window
 

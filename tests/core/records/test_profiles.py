@@ -173,3 +173,18 @@ def test_what_always_holds(events: list[Run]) -> None:
         assert all(each.seconds >= 0 for each in device.kernels)
         assert all(span.start >= 0 and span.duration >= 0 for span in device.spans)
         assert all(isinstance(span, Span) and span.start + span.duration < 101e-6 for span in device.spans)
+
+
+def test_copies_of_a_device_are_shown_with_the_step_they_fall_into() -> None:
+    copies = [Run("MemcpyH2D", start, duration, thread=2, module="") for start, duration in ((8, 4), (15, 2), (90, 5))]
+    data = profile([Run("loop_fusion", 10, 20), *copies, Run("host work", 12, 3, thread=3, module="")], "/device:GPU:0")
+    (device,) = only(data).devices
+    assert [each.kernel for each in device.kernels] == ["loop_fusion"]
+    found = [(each.kernel, micros(each.start), micros(each.duration)) for each in device.transfers]
+    assert found == [("MemcpyH2D", 0, 2), ("MemcpyH2D", 5, 2)]
+
+
+def test_copies_of_another_device_are_not_of_this_one() -> None:
+    data = profile([Run("loop_fusion", 10, 20), Run("MemcpyD2H", 12, 3, thread=2, module="")], "/device:GPU:1")
+    (device,) = only(data).devices
+    assert device.device == "gpu:0" and device.transfers == ()  # the event says which device ran the kernel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -89,6 +90,7 @@ def read_module(text: str) -> Module:
     return Module(name, entry, computations)
 
 
+@functools.lru_cache(maxsize=4096)
 def type_bytes(type_text: str) -> int:
     """The size of a value of an HLO type; a tuple's is the sum of its parts. Layout and padding are left out.
 
@@ -120,7 +122,7 @@ _ARRAY = re.compile(r"\b([a-z]\w*)\[([^\[\]]*)\]")
 _LAYOUT_OR_COMMENT = re.compile(r"\{[^{}]*\}|/\*[^*]*\*/")
 
 #: Opcodes whose `to_apply` runs as a program of its own; a reduction's or a sort's is applied to each element.
-_RUNS = frozenset({"fusion", "call", "while", "conditional", "async-start", "custom-call"})
+_RUNS = frozenset({"fusion", "call", "while", "conditional", "async", "custom-call"})
 
 
 def _instruction(started: re.Match[str], line: str, number: int) -> Instruction:
@@ -136,11 +138,18 @@ def _instruction(started: re.Match[str], line: str, number: int) -> Instruction:
         type_text=line[started.end() : type_end],
         opcode=opcode[1],
         operands=() if opcode[1] == "constant" else tuple(_NAME.findall(line, opcode.end(), end)),
-        called=_called(structure) if opcode[1] in _RUNS else (),
-        op_name=_unescaped(metadata[1]) if metadata else "",
-        attributes=structure + rest[metadata.end() if metadata else 0 :],
+        called=_called(structure) if opcode[1].removesuffix("-start") in _RUNS else (),
+        op_name=unescaped(metadata[1]) if metadata else "",
+        attributes=_number(opcode[1], line[opcode.end() : end - 1])
+        + structure
+        + rest[metadata.end() if metadata else 0 :],
         root=started[1] is not None,
     )
+
+
+def _number(opcode: str, inside: str) -> str:
+    """Which parameter an instruction is: written like an operand, kept as the attribute ``parameter``."""
+    return f", parameter={inside}" if opcode == "parameter" else ""
 
 
 def _type_end(line: str, start: int) -> int:
@@ -164,7 +173,7 @@ def _called(structure: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*_CALLED.findall(structure), *filter(None, several)]))
 
 
-def _unescaped(text: str) -> str:
+def unescaped(text: str) -> str:
     """XLA prints strings C-escaped, with UTF-8 in octal."""
     if "\\" not in text:
         return text

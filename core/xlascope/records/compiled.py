@@ -1,0 +1,88 @@
+"""The parts of a compiled program, as records: kernels, what they read of each other, and the plan of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An array that crosses memory: a kernel reads what another, ``kernel``, wrote as its result number ``result``.
+
+    ``type_text`` and ``bytes`` are those of the array as it was written; its reader may look at a part of it. An array
+    that a TPU keeps on the chip has no bytes.
+    """
+
+    kernel: str
+    result: int
+    type_text: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One top-level instruction of the optimized HLO: what runs as a unit.
+
+    ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot or
+    convolution that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation alone.
+    ``equations`` are the paths of the equations whose HLO ended up inside; ``instructions`` counts the HLO
+    instructions inside (parameters and constants excluded) and ``unknown`` those of them that no equation is known
+    for. ``bytes_saved`` counts the intermediate results inside it that were neither written nor read back (our
+    count). ``reads`` are the results of other kernels that it reads. ``layout`` is the result's type with XLA's
+    layout where that is not plain row-major, ``launch`` how a GPU starts the kernel (grid, block, shared memory), and
+    ``estimated_seconds`` how long a run of it is estimated to take, by whom ``Compiled.estimated_by`` says;
+    ``estimated_cycles`` are the TPU compiler's own estimate.
+    """
+
+    name: str
+    opcode: str
+    kind: str
+    type_text: str
+    equations: tuple[str, ...]
+    instructions: int
+    unknown: int
+    bytes_read: int
+    bytes_written: int
+    bytes_saved: int
+    reads: tuple[Read, ...] = ()
+    layout: str = ""
+    launch: str = ""
+    estimated_seconds: float | None = None
+    estimated_cycles: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """One array in the compiler's plan of memory: where it lies, and while which kernels it is needed.
+
+    ``maker`` names the HLO instruction that makes it, ``equations`` are those it works for; ``argument`` says which of
+    the program's constants and inputs (``jaxpr.constants``, then ``jaxpr.inputs``) it is, -1 for others. It lies at
+    ``offset`` in the allocation number ``allocation``. ``first`` and ``last`` are positions in ``Compiled.kernels``:
+    it is needed from the one up to and including the other. Buffers that share a place and a time are one array under
+    several names (a loop's carry).
+    """
+
+    maker: str
+    kind: Literal["argument", "result", "constant", "temporary"]
+    equations: tuple[str, ...]
+    allocation: int
+    offset: int
+    bytes: int
+    first: int
+    last: int
+    argument: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """The compiler's memory statistics, in bytes; ``peak`` is XLA's own number (on a CPU it leaves temporaries out).
+
+    ``buffers`` is its plan of memory, empty where the back end does not tell it.
+    """
+
+    arguments: int
+    outputs: int
+    temporaries: int
+    peak: int
+    buffers: tuple[Buffer, ...] = ()

@@ -1,0 +1,114 @@
+"""Two sequences, aligned: which items of one are which items of the other, in order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+
+Pair = tuple[int, int]
+
+#: Differences up to which the shortest script is searched for; the search costs the square of it.
+MOST_DIFFERENCES = 1200
+
+
+def align(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
+    """Pairs of indices of equal items, ascending in both: a longest such list, or a long one where that is dear.
+
+    >>> align("abcd", "axcd")
+    [(0, 0), (2, 2), (3, 3)]
+    """
+    shortest = _shortest(before, after)
+    return shortest if shortest is not None else list(_anchored(before, after))
+
+
+def gaps(pairs: Sequence[Pair], end: Pair) -> Iterator[tuple[range, range]]:
+    """What lies between pairs: the indices of both sides, where either has any.
+
+    >>> list(gaps([(0, 0), (2, 1)], (3, 2)))
+    [(range(1, 2), range(1, 1))]
+    """
+    left = right = 0
+    for i, j in (*pairs, end):
+        if left < i or right < j:
+            yield range(left, i), range(right, j)
+        left, right = i + 1, j + 1
+
+
+def _shortest(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair] | None:
+    """Myers' greedy search for the shortest edit script; None when there are too many differences.
+
+    ``reached[k]`` is how far into ``before`` a script of ``d`` edits can get on the diagonal k = i - j.
+    """
+    n, m = len(before), len(after)
+    reached = {1: 0}
+    steps: list[dict[int, int]] = []
+    for d in range(min(n + m, MOST_DIFFERENCES) + 1):
+        steps.append(dict(reached))
+        for k in range(-d, d + 1, 2):
+            down = k == -d or (k != d and reached[k - 1] < reached[k + 1])
+            i = reached[k + 1] if down else reached[k - 1] + 1
+            while i < n and i - k < m and before[i] == after[i - k]:
+                i += 1
+            reached[k] = i
+            if i >= n and i - k >= m:
+                return _walked_back(steps, n, m)
+    return None
+
+
+def _walked_back(steps: Sequence[dict[int, int]], i: int, j: int) -> list[Pair]:
+    """The pairs that the shortest script leaves in place, from the end to the start."""
+    pairs: list[Pair] = []
+    for d in range(len(steps) - 1, -1, -1):
+        reached, k = steps[d], i - j
+        down = k == -d or (k != d and reached[k - 1] < reached[k + 1])
+        start = reached[k + 1] if down else reached[k - 1]
+        stop_i, stop_j = (start, start - k - 1) if down else (start, start - k + 1)
+        while i > max(stop_i, 0) and j > max(stop_j, 0):
+            i, j = i - 1, j - 1
+            pairs.append((i, j))
+        i, j = stop_i, stop_j
+    pairs.reverse()
+    return pairs
+
+
+def _anchored(before: Sequence[Hashable], after: Sequence[Hashable]) -> Iterator[Pair]:
+    """Items that occur equally often on both sides, matched by rank; between those the search starts again."""
+    anchors = _ascending(_ranked(before, after))
+    inner = list(gaps(anchors, (len(before), len(after)))) if anchors else []
+    found = set(anchors)
+    for left, right in inner:
+        closer = _shortest(before[left.start : left.stop], after[right.start : right.stop]) or []
+        found.update((left.start + i, right.start + j) for i, j in closer)
+    yield from sorted(found)
+
+
+def _ranked(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Pair]:
+    places: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side, items in enumerate((before, after)):
+        for index, item in enumerate(items):
+            places[item][side].append(index)
+    equal = (sides for sides in places.values() if len(sides[0]) == len(sides[1]))
+    return sorted(pair for sides in equal for pair in zip(*sides, strict=True))
+
+
+def _ascending(pairs: Sequence[Pair]) -> list[Pair]:
+    """The longest list of pairs whose second indices ascend; the first ones do."""
+    ends: list[int] = []
+    last: list[int] = []
+    previous: list[int | None] = []
+    for at, (_, j) in enumerate(pairs):
+        length = bisect_left(ends, j)
+        if length == len(ends):
+            ends.append(j)
+            last.append(at)
+        else:
+            ends[length], last[length] = j, at
+        previous.append(last[length - 1] if length else None)
+    found: list[Pair] = []
+    at_ = last[-1] if last else None
+    while at_ is not None:
+        found.append(pairs[at_])
+        at_ = previous[at_]
+    found.reverse()
+    return found
