@@ -1,0 +1,44 @@
+"""A program after every pass of its compiler."""
+
+from __future__ import annotations
+
+import time
+
+from ...records import Passes
+from ...records.dumps import list_snapshots, read_passes
+from ..targets import Watch
+from .lowered import Subject
+from .session import listened
+
+_LATE = "the budget of {:g} s ended before the compiler did: later passes are missing"
+_DAMAGED = "a snapshot was not whole, and is left out"
+
+
+def compile_passes(subject: Subject, *, budget: float = 60.0, watch: Watch | None = None) -> Passes:
+    """What every pass of a target's compiler changed in a program.
+
+    Every snapshot is written to a temporary folder, and one at a time is held. ``budget`` is in seconds; the passes
+    until then are told. Raises what compiling for the target raises.
+    """
+    began, clock = time.time(), time.perf_counter()
+    overrides = [("xla_dump_hlo_as_text", True), ("xla_dump_hlo_pass_re", ".*")]
+    with listened(subject, budget, overrides=overrides, watch=watch) as session:
+        if watch is not None:
+            watch.tell("comparing the passes")
+        found = read_passes(list_snapshots(session.folder))
+        notes = [] if session.built is not None else [_LATE.format(budget)]
+        if not found.whole:
+            notes.append(_DAMAGED)
+        return Passes(
+            program=subject.number,
+            function=subject.name,
+            time=began,
+            seconds=time.perf_counter() - clock,
+            target=subject.target.name,
+            module="the whole program",
+            first=found.first,
+            passes=found.passes,
+            complete=session.built is not None and found.whole,
+            note="; ".join(notes),
+            seen=found.seen,
+        )

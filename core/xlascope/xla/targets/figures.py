@@ -1,0 +1,29 @@
+"""Public figures of a chip, each with the document that it was taken from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number and where it stands (or what it was derived from)."""
+
+    value: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """What a roofline needs to know of a chip.
+
+    ``bandwidth`` is that of its main memory in bytes per second, ``memory`` its size in bytes; ``peaks`` are dense
+    floating-point operations per second by the type of the factors of a matrix product (``float32`` is what XLA does
+    with such factors unless asked for more precision), and ``vector`` those outside of matrix products.
+    """
+
+    name: str
+    bandwidth: Figure
+    memory: Figure
+    peaks: dict[str, Figure]
+    vector: Figure | None = None

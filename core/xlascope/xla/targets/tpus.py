@@ -1,0 +1,35 @@
+"""TPUs: the topologies that are offered as targets, and the public figures of their chips.
+
+Peaks, bandwidth and memory are Google's (Cloud TPU documentation, one page for each generation).
+"""
+
+from __future__ import annotations
+
+from .figures import Chip, Figure
+
+_TERA, _GB = 10**12, 10**9
+
+#: Topologies by generation; the first stands for the generation. A 2x2 is what one host has.
+SHAPES = {
+    "v5e": ("2x2", "1x1"),
+    "v4": ("2x2x1",),
+    "v5p": ("2x2x1",),
+    "v6e": ("2x2", "1x1"),
+}
+
+
+def _tpu(generation: str, *, bf16: float, bandwidth: float, memory: int) -> Chip:
+    """A chip of one generation: peak in TFLOPS, bandwidth in GB/s, memory in GB."""
+    source = f"Google, Cloud TPU documentation, TPU {generation}"
+    peak = Figure(bf16 * _TERA, source)
+    # A TPU multiplies in bfloat16: float32 factors are rounded unless more precision is asked for.
+    peaks = {"bfloat16": peak, "float32": peak}
+    return Chip(f"TPU {generation}", Figure(bandwidth * _GB, source), Figure(memory * _GB, source), peaks)
+
+
+TPUS = {
+    "v5e": _tpu("v5e", bf16=197, bandwidth=819, memory=16),
+    "v4": _tpu("v4", bf16=275, bandwidth=1228, memory=32),
+    "v5p": _tpu("v5p", bf16=459, bandwidth=2765, memory=95),
+    "v6e": _tpu("v6e", bf16=918, bandwidth=1640, memory=32),
+}
