@@ -124,6 +124,7 @@ _MODULES = frozenset(
         "nn",
         "numpy",
         "ops",
+        "profiler",
         "random",
         "records",
         "stages",

@@ -18,6 +18,7 @@ from . import lib as lib
 from . import nn as nn
 from . import numpy as numpy
 from . import ops as ops
+from . import profiler as profiler
 from . import random as random
 from . import records as records
 from . import stages as stages

@@ -141,6 +141,24 @@ def test_the_engine_imports_no_notebook_no_widgets_no_jax() -> None:
     expect_none([f.says("which the engine must not know") for f in ENGINE if f.target.partition(".")[0] in forbidden])
 
 
+#: Where the engine looks up another package by its name, when somebody asks for what that package does.
+LOOKED_UP = {"xlascope": {"xlascope_ipython"}, "xlascope.inspect.writing": {"xlascope_widgets"}}
+
+
+def test_the_engine_looks_up_other_packages_in_two_named_places() -> None:
+    found: dict[str, set[str]] = {}
+    for importer, path in MODULES.items():
+        if importer.partition(".")[0] != "xlascope":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+            if called == "import_module" and isinstance(node, ast.Call) and isinstance(node.args[0], ast.Constant):
+                package = str(node.args[0].value).partition(".")[0]
+                if package != "xlascope":
+                    found.setdefault(importer, set()).add(package)
+    assert found == LOOKED_UP
+
+
 def test_only_the_seam_imports_jaxlib() -> None:
     expect_none(
         [

@@ -1,10 +1,48 @@
 """From a call to what became of it: the same questions in a script as in a notebook.
 
-``explore`` and ``jaxpr`` trace, ``fusions`` compiles too, ``timings`` also runs and measures. Each returns an
-:class:`Inspection`, which holds records, prints as text, and turns into JSON.
+``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` compile too, ``timings`` also runs and measures.
+``target`` and ``targets`` compile for hardware that is not here, ``what_if`` changes one thing and compares. Each
+returns an :class:`Inspection`, which holds records, prints as text, and turns into JSON.
 """
 
-from .questions import explore, fusions, jaxpr, timings
+from .comparing.diff import Comparison, Diff, call, compare, diff
+from .comparing.what_if import ChangeError, WhatIf, what_if
+from .compiler.passes import PassByPass, passes
+from .compiler.stages import STAGES, hlo
+from .compiler.subjects import QuestionError
+from .compiler.targets import known_targets, target, targets
+from .compiler.why import why
+from .questions import explore, fusions, jaxpr, memory, timings
+from .recompile_log import RecompileLog, recompiles, watch_recompiles
 from .result import Inspection, Renderer, register_renderer
 
-__all__ = ["Inspection", "Renderer", "explore", "fusions", "jaxpr", "register_renderer", "timings"]
+__all__ = [
+    "STAGES",
+    "ChangeError",
+    "Comparison",
+    "Diff",
+    "Inspection",
+    "PassByPass",
+    "QuestionError",
+    "RecompileLog",
+    "Renderer",
+    "WhatIf",
+    "call",
+    "compare",
+    "diff",
+    "explore",
+    "fusions",
+    "hlo",
+    "jaxpr",
+    "known_targets",
+    "memory",
+    "passes",
+    "recompiles",
+    "register_renderer",
+    "target",
+    "targets",
+    "timings",
+    "watch_recompiles",
+    "what_if",
+    "why",
+]

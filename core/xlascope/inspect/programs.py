@@ -46,6 +46,7 @@ class Call(NamedTuple):
             donated=self.donated,
             keep_unused=self.jitted.options.keep_unused,
             number=self.traced.number,
+            overrides=self.jitted.options.compiler_options,
         )
 
 
@@ -103,6 +104,13 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
     key = ("record", made.module)
     if key not in kept:
         kept[key] = describe_executable(
-            made.executable, made.device, traced.number, traced.program.name, made.began, made.seconds, made.cache
+            made.executable,
+            made.device,
+            traced.number,
+            traced.program.name,
+            made.began,
+            made.seconds,
+            made.cache,
+            made.kept,
         )
     return kept[key]  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""The questions themselves: explore, jaxpr, fusions, timings."""
+"""The questions themselves: explore, jaxpr, fusions, timings, memory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import records
+from ..records.hlo.folded import with_folded
 from . import text
-from .measure import measure
+from .memory_text import memory_text
 from .programs import Call, compiled_again, trace_call, traced_again
 from .quiet import inspection
 from .result import Inspection
+from .running.measure import ceilings, measure
 
 
 def explore(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection:
@@ -24,7 +26,7 @@ def explore(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection
     { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b 2.0:f32[] in (c,) }
     """
     with inspection():
-        traced = _traced(fun, args, kwargs)[1]
+        traced = traced_call(fun, args, kwargs)[1]
     return Inspection("explore", (traced,), traced.text)
 
 
@@ -48,7 +50,7 @@ def fusions(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection
     4 floating-point operations (XLA's estimate)
     """
     with inspection():
-        _, *found = _compiled(fun, args, kwargs)
+        _, *found = compiled_call(fun, args, kwargs)
     return Inspection("fusions", found, text.fusions(found))
 
 
@@ -57,16 +59,35 @@ def timings(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection
 
     It runs a few times to warm up and then, for about a tenth of a second, inside profiler windows, on copies of those
     arguments whose memory the function would reuse. The text says which times are the profiler's and which the host
-    clock's, and what share of the devices' time belongs to a known equation. Raises
-    :class:`xlascope.xla.profile.ProfilerInUseError` when somebody else is profiling this process.
+    clock's, what share of the devices' time belongs to a known equation, and how near each kernel comes to what the
+    device can do, which is measured once per process. Raises :class:`xlascope.xla.profile.ProfilerInUseError` when
+    somebody else is profiling this process.
     """
     with inspection():
-        call, *found = _compiled(fun, args, kwargs)
+        call, *found = compiled_call(fun, args, kwargs)
         found.append(measure(call, found[-1]))
+        found.append(ceilings(call, found[-1]))
     return Inspection("timings", found, text.timings(found))
 
 
-def _traced(fun: Any, args: Any, kwargs: Any) -> tuple[Call, records.Traced]:
+def memory(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection:
+    """How much memory ``fun(*args, **kwargs)`` needs at most, while which kernel, and which arrays hold it then.
+
+    Compiles, does not run: it is the compiler's own plan (its buffer assignment), in bytes. Raises what tracing and
+    compiling raise.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.inspect.memory(lambda x: jnp.sin(x) * 2.0, jnp.arange(4.0)))
+    <lambda>: 32 B needed at most, while broadcast_multiply_fusion runs (kernel 1 of 1); 32 B allocated for the call
+    ...
+    """
+    with inspection():
+        _, *found = compiled_call(fun, args, kwargs)
+    return Inspection("memory", found, memory_text(found))
+
+
+def traced_call(fun: Any, args: Any, kwargs: Any) -> tuple[Call, records.Traced]:
+    """The call, and the record of its trace."""
     seen: list[records.Record] = []
     with records.watch(seen.append):
         call = trace_call(fun, args, kwargs)
@@ -74,13 +95,19 @@ def _traced(fun: Any, args: Any, kwargs: Any) -> tuple[Call, records.Traced]:
     return call, next(mine, None) or traced_again(call.traced)
 
 
-def _compiled(fun: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
+def compiled_call(fun: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
     """The call, and the records of its stages: Traced, Lowered (unless that was before), Compiled."""
-    call, traced = _traced(fun, args, kwargs)
+    call, traced = traced_call(fun, args, kwargs)
+    return call, traced, *compiled_records(call, traced)
+
+
+def compiled_records(call: Call, traced: records.Traced) -> list[records.Record]:
+    """The records of a call's compilation, made now if it was not before: Compiled, and Lowered if it is now."""
     seen: list[records.Record] = []
     with records.watch(seen.append):
         executable = call.executable()
     made = [
         each for each in seen if isinstance(each, records.Lowered | records.Compiled) and each.program == traced.program
     ]
-    return call, traced, *(made or [compiled_again(executable, call.traced)])
+    made = made or [compiled_again(executable, call.traced)]
+    return [with_folded(each, traced) if isinstance(each, records.Compiled) else each for each in made]

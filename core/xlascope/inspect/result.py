@@ -1,4 +1,4 @@
-"""What an inspection returns: records that print as text and turn into JSON."""
+"""What an inspection returns: records that print as text, turn into JSON, and are written to files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import records
+from ..records.plain import plain_lines
 from ..records.store import VERSION
+from .writing import chart, write
 
 MimeBundle = tuple[dict[str, Any], dict[str, Any]]
 
@@ -29,15 +31,35 @@ class Inspection:
     def __init__(self, question: str, found: Sequence[records.Record], text: str) -> None:
         self.question = question
         self.records: tuple[records.Record, ...] = tuple(found)
-        self.text = text
+        self.text = plain_lines(text, len(text))
 
     def to_json(self) -> dict[str, Any]:
         """The records as a dict that JSON can hold, with their version; what :meth:`save` writes."""
         return {"xlascope_records": VERSION, "records": [records.to_json(each) for each in self.records]}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the records to a file, for :func:`xlascope.records.load`."""
-        records.save(self.records, path)
+        """Write it to a file, in the form that the file's suffix names.
+
+        ``.json`` holds the records, for :func:`xlascope.records.load` and ``%scope open``; ``.txt`` the text; ``.html``
+        the panel, for any browser, without network; ``.svg`` and ``.png`` the picture; ``.dot`` the graph for
+        Graphviz, and ``.pdf`` what its program ``dot`` makes of it. Raises ValueError, which lists them, for any other
+        suffix, and OSError when the file cannot be written.
+        """
+        write(self, path)
+
+    def chart(self, kind: str) -> Any:
+        """A standing chart, as a matplotlib ``Figure``.
+
+        ``kind`` is ``timeline`` (one step, a lane per device), ``lines`` (time per source line), ``roofline`` (each
+        kernel under what the device can do), all for :func:`timings`; or ``memory`` (what is needed while each kernel
+        runs), for :func:`fusions` too. Raises ValueError for another kind, and when nothing was measured.
+        """
+        return chart(self, kind)
+
+    @property
+    def drawn(self) -> Any:
+        """What pictures of this are made from: its records."""
+        return self.records
 
     def __repr__(self) -> str:
         return self.text

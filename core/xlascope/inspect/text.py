@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from ..records import Compiled, Equation, Executed, Kernel, KernelTime, Record, Traced
+from ..records import Ceilings, Compiled, DeviceTime, Equation, Executed, Kernel, KernelTime, Record, Traced
+from ..records.costs.roofline import HotKernel, attributed_share, hottest
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
@@ -16,27 +17,33 @@ MOST_NAMES = 8
 
 def fusions(found: Sequence[Record]) -> str:
     """The kernels of a program, each with the equations that XLA put into it."""
-    compiled = _one(Compiled, found)
-    equations = _equations(_one(Traced, found))
+    compiled = one(Compiled, found)
+    equations = _equations(one(Traced, found))
     rows = [("kernel", "kind", "equations", "saved", "operations")]
     for kernel in compiled.kernels:
         known = [equations[path] for path in kernel.equations if path in equations]
-        rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), _operations(known)))
-    return "\n".join([_compiled_line(compiled, equations), *_table(rows, right=(2,)), *_notes(compiled, equations)])
+        rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), operations(known)))
+    return "\n".join([_compiled_line(compiled, equations), *table(rows, right=(2,)), *_notes(compiled, equations)])
 
 
 def timings(found: Sequence[Record]) -> str:
     """The kernels of a program with their measured times, and the same time by source line."""
-    compiled, run = _one(Compiled, found), _one(Executed, found)
-    equations = _equations(_one(Traced, found))
-    titles = {each.file: each.title for each in _one(Traced, found).sources}
+    compiled, run = one(Compiled, found), one(Executed, found)
+    equations = _equations(one(Traced, found))
+    traced = one(Traced, found)
+    titles = {each.file: each.title for each in traced.sources}
+    ceilings = next((each for each in found if isinstance(each, Ceilings)), None)
     parts = [_compiled_line(compiled, equations), _run_line(run)]
+    if ceilings is not None:
+        parts.append(_ceilings_line(ceilings))
     for device in run.devices:
-        parts += _device_table(device.device, device.kernels, compiled, equations, titles, run)
+        hot = hottest(device, compiled, traced.jaxpr, ceilings)
+        parts += _device_table(device, hot, compiled, equations, titles, run)
     return "\n".join(parts)
 
 
-def _one(kind: type[R], found: Iterable[Record]) -> R:
+def one(kind: type[R], found: Iterable[Record]) -> R:
+    """The first record of a kind."""
     return next(each for each in found if isinstance(each, kind))
 
 
@@ -45,7 +52,7 @@ def _equations(traced: Traced) -> dict[str, Equation]:
 
 
 def _compiled_line(compiled: Compiled, equations: dict[str, Equation]) -> str:
-    many, kernels = _count(len(equations), "equation"), _count(len(compiled.kernels), "kernel")
+    many, kernels = plural(len(equations), "equation"), plural(len(compiled.kernels), "kernel")
     return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {compiled.platform}"
 
 
@@ -55,7 +62,7 @@ def _notes(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
     missing = sum(1 for path, each in equations.items() if path not in inside and not each.bodies)
     notes = []
     if missing:
-        notes.append(f"{_count(missing, 'equation')} in no kernel: folded into others, or only names for data")
+        notes.append(f"{plural(missing, 'equation')} in no kernel: folded into others, or only names for data")
     if compiled.flops is not None:
         notes.append(f"{compiled.flops:,.0f} floating-point operations (XLA's estimate)")
     return notes
@@ -63,32 +70,47 @@ def _notes(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
 
 def _run_line(run: Executed) -> str:
     if not run.observed_calls:
-        return f"{_count(run.calls, 'call')} in {seconds(run.seconds)} (host clock); the profiler saw none of them"
+        return f"{plural(run.calls, 'call')} in {seconds(run.seconds)} (host clock); the profiler saw none of them"
     return (
         f"{seconds(run.step)} per call on the devices (profiler, median of {run.observed_calls:,} calls), "
         f"{seconds(run.seconds / run.calls)} per call until the results are there (host clock, mean of {run.calls:,})"
     )
 
 
+def _ceilings_line(ceilings: Ceilings) -> str:
+    at_most = f"{rate(ceilings.flops, 'FLOP')} and {rate(ceilings.bytes_per_second, 'B')}"
+    return f"{ceilings.device} can do {at_most} (measured here: {ceilings.source})"
+
+
 def _device_table(
-    device: str,
-    times: Sequence[KernelTime],
+    device: DeviceTime,
+    hot: Sequence[HotKernel],
     compiled: Compiled,
     equations: dict[str, Equation],
     titles: dict[str, str],
     run: Executed,
 ) -> list[str]:
     inside = {kernel.name: [equations[p] for p in kernel.equations if p in equations] for kernel in compiled.kernels}
-    total = sum(each.seconds for each in times) or 1.0
-    known = sum(each.seconds for each in times if inside.get(each.kernel))
-    rows = [(f"kernel on {device}", "per call", "share", "equations", "operations", "lines")]
-    for each in sorted(times, key=lambda time: -time.seconds):
+    rows = [(f"kernel on {device.device}", "per call", "share", "FLOP/s", "B/s", "bound", "operations", "lines")]
+    for each in hot:
         told = inside.get(each.kernel, [])
-        per_call = seconds(each.seconds / max(run.observed_calls, 1))
-        share = f"{100 * each.seconds / total:.0f} %"
-        rows.append((each.kernel, per_call, share, str(len(told)), _operations(told), _lines(told, titles)))
-    heading = f"{100 * known / total:.0f} % of the kernel time on {device} has an equation (profiler)"
-    return ["", *_table(rows, right=(1, 2, 3)), heading, *_by_line(times, inside, titles, run)]
+        per_call = seconds(each.seconds * each.calls / max(run.observed_calls, 1))
+        share = f"{100 * each.share:.0f} %"
+        rows.append((each.kernel, per_call, share, *_rates(each), operations(told), _lines(told, titles)))
+    known = attributed_share([device], compiled.kernels) or 0.0
+    heading = f"{100 * known:.0f} % of the time {device.device} was busy has an equation (profiler; rates: our count)"
+    return ["", *table(rows, right=(1, 2, 3, 4)), heading, *_by_line(device.kernels, inside, titles, run)]
+
+
+def _rates(hot: HotKernel) -> tuple[str, str, str]:
+    """Operations and bytes per second, and what part of which ceiling that is."""
+    flops = rate(hot.flops / hot.seconds, "") if hot.flops and hot.seconds else ""
+    moved = rate(hot.bytes / hot.seconds, "") if hot.bytes and hot.seconds and hot.bound else ""
+    if hot.of_ceiling is None:
+        return flops, moved, ""
+    if hot.bound == "memory" and hot.of_ceiling > 1:
+        return flops, moved, "memory, in cache"
+    return flops, moved, f"{hot.bound}, {100 * hot.of_ceiling:.0f} %"
 
 
 def _by_line(
@@ -106,10 +128,11 @@ def _by_line(
         return []
     rows = [("source line", "per call")]
     rows += [(f"{title}:{line}", seconds(time)) for (title, line), time in sorted(sums.items(), key=lambda x: -x[1])]
-    return ["", *_table(rows, right=(1,)), "(each kernel's time split evenly over its equations)"]
+    return ["", *table(rows, right=(1,)), "(each kernel's time split evenly over its equations)"]
 
 
-def _operations(equations: Sequence[Equation]) -> str:
+def operations(equations: Sequence[Equation]) -> str:
+    """The names of the operations of these equations, the first ones."""
     names = [each.operation for each in equations]
     more = f" +{len(names) - MOST_NAMES}" if len(names) > MOST_NAMES else ""
     return " ".join(names[:MOST_NAMES]) + more if names else "no equation known"
@@ -128,7 +151,8 @@ def _saved(kernel: Kernel) -> str:
     return size(kernel.bytes_saved) if kernel.bytes_saved else ""
 
 
-def _table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> list[str]:
+def table(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> list[str]:
+    """Rows as lines with aligned columns, those numbered ``right`` to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(_padded(row, widths, right)).rstrip() for row in rows]
 
@@ -138,7 +162,12 @@ def _padded(row: tuple[str, ...], widths: Sequence[int], right: Sequence[int]) -
         yield cell.rjust(width) if column in right else cell.ljust(width)
 
 
-def _count(number: int, what: str) -> str:
+def plural(number: int, what: str) -> str:
+    """A count and its noun.
+
+    >>> plural(1, "kernel"), plural(2000, "kernel")
+    ('1 kernel', '2,000 kernels')
+    """
     return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
@@ -152,6 +181,18 @@ def seconds(value: float) -> str:
         if value >= one * 0.9995:
             return f"{value / one:.3g} {unit}"
     return f"{value / 1e-9:.3g} ns"
+
+
+def rate(value: float, what: str) -> str:
+    """A number of things per second; without a name for the thing, only the number and its power of ten.
+
+    >>> rate(7.8e10, "FLOP"), rate(5.28e9, "")
+    ('78 GFLOP/s', '5.28 G')
+    """
+    for one_of, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= one_of * 0.9995:
+            return f"{value / one_of:.3g} {prefix}{what}" + ("/s" if what else "")
+    return f"{value:.3g} {what}" + ("/s" if what else "")
 
 
 def size(value: int) -> str:

@@ -20,7 +20,8 @@ _SHARE, _PERIOD = 0.003, 1.0
 _CALLS = 10
 _KERNEL_RUNS = 150
 
-_one_at_a_time = threading.Lock()
+#: Held while a window or a trace is open.
+one_at_a_time = threading.Lock()
 
 
 class ProfilerInUseError(RuntimeError):
@@ -43,12 +44,12 @@ class Window:
     data: bytes = b""
 
     def __enter__(self) -> Window:
-        if not _one_at_a_time.acquire(blocking=False):
+        if not one_at_a_time.acquire(blocking=False):
             raise ProfilerInUseError("a profiler window of xlascope is open already in this process; close it first")
         try:
             self._session = _profiler.ProfilerSession(_options())
         except BaseException:
-            _one_at_a_time.release()
+            one_at_a_time.release()
             raise
         return self
 
@@ -62,7 +63,7 @@ class Window:
                 raise _explained(failure) from failure
         finally:
             del self._session
-            _one_at_a_time.release()
+            one_at_a_time.release()
 
 
 def window(seconds: float) -> bytes:

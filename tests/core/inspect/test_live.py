@@ -9,7 +9,7 @@ from jaxlib import _profiler
 
 import xlascope as xs
 from xlascope import inspect, records
-from xlascope.inspect.live import Sampler
+from xlascope.inspect.running.live import Sampler
 from xlascope.records.watch import watchers
 from xlascope.runtime.boot import post_hook
 

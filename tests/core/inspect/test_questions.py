@@ -88,7 +88,9 @@ def test_the_table_of_fusions(step: Any) -> None:
 
 def test_timings_are_measured(step: Any) -> None:
     found = inspect.timings(step.update, *step.arguments)
-    traced, _, compiled, run = found.records
+    traced, _, compiled, run, ceilings = found.records
+    assert isinstance(ceilings, records.Ceilings) and ceilings.device == run.devices[0].device
+    assert 1e8 < ceilings.flops < 1e16 and 1e8 < ceilings.bytes_per_second < 1e14
     assert isinstance(run, records.Executed) and run.program == compiled.program == traced.program
     assert 0 < run.observed_calls <= run.calls and run.step > 0 and run.seconds > 0 and run.window > 0
     (device,) = run.devices
@@ -99,7 +101,8 @@ def test_timings_are_measured(step: Any) -> None:
 
 def test_timings_say_line_unit_source_and_share(step: Any) -> None:
     text = str(inspect.timings(step.update, *step.arguments))
-    for said in ("profiler, median of", "host clock, mean of", "conftest.py:", "% of the kernel time on cpu:0 has an"):
+    share = "% of the time cpu:0 was busy has an"
+    for said in ("profiler, median of", "host clock, mean of", "conftest.py:", share, "measured here", "our count"):
         assert said in text
 
 

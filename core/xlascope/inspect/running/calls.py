@@ -6,8 +6,8 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from ..runtime.boot import post_hook
-from .quiet import inspecting
+from ...runtime.boot import post_hook
+from ..quiet import inspecting
 
 _log = logging.getLogger(__name__)
 

@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .. import records
-from ..control.jit import TracedCall
-from ..records.profiles import ModuleProfile
-from .programs import executables_of, traces_of
+from ... import records
+from ...control.jit import TracedCall
+from ...records.profiles import ModuleProfile
+from ..programs import executables_of, traces_of
 from .tally import Tally
 
 

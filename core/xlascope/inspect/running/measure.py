@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .. import records, tree
-from ..records.profiles import read_profile
-from ..xla.dispatch import Executable, put
-from ..xla.profile import ProfilerInUseError, Window
-from .programs import Call
+from ... import records, tree
+from ...records.profiles import read_profile
+from ...xla.backend import default_device, device_name
+from ...xla.ceilings import measure_ceilings
+from ...xla.dispatch import Executable, put
+from ...xla.profile import ProfilerInUseError, Window
+from ..programs import Call
 from .tally import Tally
 
 #: Calls before the clock starts: the first ones touch memory for the first time.
@@ -27,8 +29,8 @@ PATIENCE = 2.0
 
 def measure(call: Call, compiled: records.Compiled) -> records.Executed:
     """Run a call often and say what the profiler saw of its program, which ``compiled`` describes."""
-    run = _runner(call, call.executable())
-    step = _warm_up(run)
+    run = runner(call, call.executable())
+    step = warm_up(run)
     calls = max(1, min(MOST_CALLS, int(SECONDS / WINDOWS / step), MOST_KERNEL_RUNS // max(len(compiled.kernels), 1)))
     tally = Tally(call.traced.number, compiled.function, time.time())
     for _ in range(WINDOWS):
@@ -38,7 +40,22 @@ def measure(call: Call, compiled: records.Compiled) -> records.Executed:
     return tally.record()
 
 
-def _warm_up(run: Callable[[], None]) -> float:
+def ceilings(call: Call, executed: records.Executed) -> records.Ceilings:
+    """What the device of a call can do at most; measured once per process."""
+    device = call.place.device or default_device()
+    found = measure_ceilings(device)
+    return records.Ceilings(
+        program=executed.program,
+        function=executed.function,
+        time=found.time,
+        device=device_name(device),
+        flops=found.flops,
+        bytes_per_second=found.bytes_per_second,
+        source=found.source,
+    )
+
+
+def warm_up(run: Callable[[], None]) -> float:
     """Seconds of the last of a few calls."""
     seconds = 0.0
     for _ in range(WARM_UP):
@@ -69,7 +86,7 @@ def _window(run: Callable[[], None], calls: int) -> tuple[bytes, float]:
     return opened.data, seconds
 
 
-def _runner(call: Call, executable: Executable) -> Callable[[], None]:
+def runner(call: Call, executable: Executable) -> Callable[[], None]:
     """A function that makes the call once and waits for its results; the arguments lie on the device already."""
     device = call.place.device
     operands = [put(x, aval, device) for x, aval in zip(call.arguments.operands, call.avals, strict=True)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from .. import records
-from ..records.profiles import ModuleProfile
+from ... import records
+from ...records.profiles import ModuleProfile
 
 
 @dataclass
@@ -76,8 +76,14 @@ class Tally:
             window=self.window,
             observed_calls=self.observed,
             step=self.step,
-            devices=tuple(self.devices.values()),
+            devices=tuple(self.devices[name] for name in sorted(self.devices, key=_in_order)),
         )
+
+
+def _in_order(device: str) -> tuple[str, int]:
+    """Devices by platform and number: ``cpu:10`` comes after ``cpu:2``."""
+    platform, _, number = device.rpartition(":")
+    return platform, int(number) if number.isdigit() else 0
 
 
 def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> records.DeviceTime:
@@ -92,5 +98,5 @@ def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> recor
             if known is None
             else records.KernelTime(each.kernel, known.calls + each.calls, known.seconds + each.seconds)
         )
-    spans = now.spans if len(now.spans) >= len(before.spans) else before.spans
-    return records.DeviceTime(now.device, before.busy + now.busy, tuple(sums.values()), spans)
+    shown = now if len(now.spans) >= len(before.spans) else before
+    return records.DeviceTime(now.device, before.busy + now.busy, tuple(sums.values()), shown.spans, shown.transfers)

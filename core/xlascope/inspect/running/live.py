@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import records
-from ..records.profiles import read_profile
-from ..xla.profile import ProfilerInUseError, Window, first_window, next_pause, next_window
+from ... import records
+from ...records.profiles import read_profile
+from ...xla.profile import ProfilerInUseError, Window, first_window, next_pause, next_window
+from ..programs import jitted_of, known_records
+from ..quiet import inspecting
 from .calls import CallCounter
-from .programs import jitted_of, known_records
-from .quiet import inspecting
-from .running import Running
+from .counts import Running
 
 _log = logging.getLogger(__name__)
 

@@ -1,0 +1,196 @@
+"""One thing about a call, changed: what :func:`~xlascope.inspect.what_if` can ask about."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ... import records, tree
+from ...control.jit import Jitted, Options, jit_function
+from ...control.stages import overrides_of
+from ...dtypes import is_floating
+from ...ir.avals import ShapeDtypeStruct
+from ...ir.describe import traced_record
+from ...settings import default_matmul_precision
+from ...transforms.split import split_program
+from ..programs import Call, jitted_of
+from .diff import Asked
+
+T = TypeVar("T")
+
+#: What can be changed, with an example each.
+KINDS = {
+    "options": {"xla_cpu_enable_fast_math": True},
+    "split": ("3", "5"),
+    "donate": 0,
+    "precision": "highest",
+    "dtype": "bfloat16",
+    "batch": {"x": 64},
+}
+
+
+class ChangeError(ValueError):
+    """A change that cannot be made to a call."""
+
+
+class Changed(NamedTuple):
+    """A changed call: what it is now, in words, the setting it is traced under, and what to do with the trace.
+
+    ``rewrite`` takes the call and the platform. ``unmeasured`` says why its time cannot be compared (``""`` when it
+    can), ``on_cpu`` what else is different there.
+    """
+
+    asked: Asked
+    words: str
+    setting: AbstractContextManager[Any]
+    rewrite: Callable[[Call, str], tuple[Call, records.Traced]] | None = None
+    unmeasured: str = ""
+    on_cpu: str = ""
+
+
+def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
+    """A call with one thing changed; raises :class:`ChangeError`, with examples, for a change that is none."""
+    if not isinstance(change, Mapping) or len(change) != 1 or not set(change) <= set(KINDS):
+        examples = ", ".join(f"{{{name!r}: {value!r}}}" for name, value in KINDS.items())
+        raise ChangeError(f"change is one of {examples}; got {change!r}")
+    ((kind, value),) = change.items()
+    return _CHANGES[kind](asked, value)
+
+
+def _options(asked: Asked, value: Any) -> Changed:
+    if not isinstance(value, Mapping) or not value:
+        raise ChangeError(f"options are XLA's flags by name, as in {KINDS['options']}; got {value!r}")
+    words = ", ".join(f"{name}={text}" for name, text in value.items())
+    return Changed(
+        _jitted(asked, lambda options: {"compiler_options": (*options.compiler_options, *overrides_of(value))}),
+        words,
+        nullcontext(),
+    )
+
+
+def _donate(asked: Asked, value: Any) -> Changed:
+    numbers = (value,) if isinstance(value, int) else tuple(value)
+    made = _jitted(asked, lambda options: {"donate_argnums": tuple(sorted({*options.donate_argnums, *numbers}))})
+    words = f"argument{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} donated"
+    why = "a donated argument is gone after a call, and would have to be copied for the next one"
+    return Changed(made, words, nullcontext(), unmeasured=why)
+
+
+def _precision(asked: Asked, value: Any) -> Changed:
+    return Changed(asked, f"matrix products in precision {value}", _checked(default_matmul_precision, value))
+
+
+def _dtype(asked: Asked, value: Any) -> Changed:
+    wanted = _checked(np.dtype, value)
+    if not is_floating(wanted):
+        raise ChangeError(f"dtype is what floating-point arguments become, as in 'bfloat16'; got {value!r}")
+    converted = 0
+
+    def convert(leaf: Any) -> Any:
+        nonlocal converted
+        if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape") or not is_floating(np.dtype(leaf.dtype)):
+            return leaf
+        converted += 1
+        if isinstance(leaf, ShapeDtypeStruct):
+            return ShapeDtypeStruct(leaf.shape, wanted, leaf.weak_type)
+        return np.asarray(leaf).astype(wanted)
+
+    args, kwargs = tree.map(convert, (asked.args, asked.kwargs))
+    if not converted:
+        raise ChangeError(f"no argument is a floating-point array: there is nothing to turn into {wanted.name}")
+    return Changed(Asked(asked.function, args, kwargs), f"floating-point arguments as {wanted.name}", nullcontext())
+
+
+def _batch(asked: Asked, value: Any) -> Changed:
+    if not isinstance(value, Mapping) or not value:
+        raise ChangeError(f"batch is the size of leading axes by argument, as in {KINDS['batch']}; got {value!r}")
+    args, kwargs = list(asked.args), dict(asked.kwargs)
+    names = _parameters(asked.function)
+    for name, size in value.items():
+        if name in kwargs:
+            kwargs[name] = _resized(name, kwargs[name], size)
+        elif (number := names.index(name) if name in names else name) in range(len(args)):
+            args[number] = _resized(name, args[number], size)
+        else:
+            raise ChangeError(f"the call has no argument {name!r}; it has {', '.join([*names[: len(args)], *kwargs])}")
+    words = ", ".join(f"{name} with {size} rows" for name, size in value.items())
+    return Changed(Asked(asked.function, tuple(args), kwargs), words, nullcontext())
+
+
+def _resized(name: Any, value: Any, size: int) -> Any:
+    """The argument with leading axes of that size: rows are left out, or come again from the start."""
+
+    def resize(leaf: Any) -> Any:
+        shape = np.shape(leaf)
+        if not shape:
+            raise ChangeError(f"argument {name!r} has a scalar in it, which has no leading axis")
+        if isinstance(leaf, ShapeDtypeStruct):
+            return ShapeDtypeStruct((size, *shape[1:]), leaf.dtype, leaf.weak_type)
+        return np.resize(np.asarray(leaf), (size, *shape[1:]))
+
+    return tree.map(resize, value)
+
+
+def _split(asked: Asked, value: Any) -> Changed:
+    if not isinstance(value, tuple | list) or len(value) != 2 or not all(isinstance(each, str) for each in value):
+        raise ChangeError(f"split takes the paths of two equations, as in {KINDS['split']}; got {value!r}")
+    first, second = value
+    words = f"equations {first} and {second} split"
+
+    def rewrite(call: Call, platform: str) -> tuple[Call, records.Traced]:
+        program = _checked(split_program, call.traced.program, first, second)
+        made = call.traced._replace(program=program, number=records.next_program(), began=time.time())
+        record = traced_record(program, made.number, made.began, made.seconds, words, "", None)
+        jitted = _keeping_barriers(call.jitted) if platform == "cpu" else call.jitted
+        return call._replace(traced=made, jitted=jitted), record
+
+    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({_KEEP[0]}={_KEEP[1]})"
+    return Changed(asked, words, nullcontext(), rewrite, on_cpu=note)
+
+
+#: The CPU's pipeline takes barriers out before it fuses; a TPU's and a GPU's do so after, and cannot do without that.
+_KEEP = ("xla_disable_hlo_passes", "cse_barrier_expander")
+
+
+def _keeping_barriers(jitted: Jitted) -> Jitted:
+    options = dict(jitted.options.compiler_options)
+    options[_KEEP[0]] = ",".join(filter(None, [options.get(_KEEP[0]), _KEEP[1]]))
+    kept = jitted.options._replace(compiler_options=tuple(options.items()))
+    return jit_function(jitted.function, kept)._jitted  # type: ignore[no-any-return]
+
+
+def _jitted(asked: Asked, more: Callable[[Options], dict[str, Any]]) -> Asked:
+    """The same function, jitted with more options than it has."""
+    jitted = jitted_of(asked.function)
+    function, options = (jitted.function, jitted.options) if jitted else (asked.function, Options())
+    return asked._replace(function=jit_function(function, options._replace(**more(options))))
+
+
+def _checked(function: Callable[..., T], *arguments: Any) -> T:
+    """What a function returns; what it says against its arguments is said against the change."""
+    try:
+        return function(*arguments)
+    except (TypeError, ValueError) as error:
+        raise ChangeError(str(error)) from None
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+_CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {
+    "options": _options,
+    "split": _split,
+    "donate": _donate,
+    "precision": _precision,
+    "dtype": _dtype,
+    "batch": _batch,
+}

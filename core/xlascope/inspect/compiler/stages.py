@@ -1,0 +1,115 @@
+"""A program at one stage of its compilation: StableHLO, HLO, LLVM IR, PTX, assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...records.hlo.kernels import read_kernels
+from ...records.hlo.text import Module, read_module
+from ...xla.explain import STAGES, Stage, Stages, check_stage, compile_stages, stablehlo_of
+from ..comparing.diff import Asked
+from ..result import Inspection
+from .subjects import QuestionError, matter_of
+
+__all__ = ["STAGES", "hlo"]
+
+#: The stages that come kernel by kernel.
+_BY_KERNEL = ("optimized", "llvm", "ptx", "asm")
+
+
+def hlo(
+    fun: Callable[..., Any] | Asked,
+    /,
+    *args: Any,
+    stage: str = "optimized",
+    target: str = "cpu",
+    kernel: str | None = None,
+    equation: str | None = None,
+    **kwargs: Any,
+) -> Inspection:
+    """``fun(*args, **kwargs)`` as text at a stage of its compilation for a ``target``.
+
+    The stages are ``stablehlo`` (what the engine hands to XLA), ``hlo`` (what XLA's passes begin with), ``optimized``
+    (what they end with), ``llvm``, ``ptx`` (GPUs) and ``asm`` (the CPU). ``kernel`` picks one kernel, named as in
+    :func:`~xlascope.inspect.fusions`, and ``equation`` those that an equation ended up in, by its path. Names in the
+    text are those of equations: ``e3`` in an ``op_name`` is equation 3.
+
+    Raises ``UnknownStageError`` (a ValueError) for a stage that the target's compiler does not give,
+    :class:`QuestionError` for a kernel or an equation that is not there, and what
+    :func:`~xlascope.inspect.target` raises.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.inspect.hlo(lambda x: jnp.sin(x) * 2.0, jnp.arange(4.0), stage="stablehlo"))
+    #loc...
+    module @...
+    """
+    matter = matter_of(fun, args, kwargs, target)
+    check_stage(matter.subject.target.platform, stage)
+    if (kernel or equation) and stage not in _BY_KERNEL:
+        raise QuestionError(f"the stage {stage} has no kernels yet; those that have are {', '.join(_BY_KERNEL)}")
+    if stage == "stablehlo":
+        return Inspection("hlo", (matter.traced,), stablehlo_of(matter.subject))
+    made = compile_stages(matter.subject, stage)
+    found = made.parts
+    if kernel is not None or equation is not None:
+        names = [kernel] if kernel is not None else _kernels_of(str(equation), made)
+        found = _only(names, made, stage)
+    return Inspection("hlo", (matter.traced,), "\n\n".join(map(_shown, found)))
+
+
+def _kernels_of(equation: str, made: Stages) -> list[str]:
+    """The kernels that an equation ended up in."""
+    names = [each.name for each in read_kernels(made.optimized) if equation in each.equations]
+    if not names:
+        raise QuestionError(f"equation {equation!r} is in no kernel: it does not exist, or was folded into others")
+    return names
+
+
+def _only(names: Sequence[str], made: Stages, stage: str) -> list[Stage]:
+    """The parts of these kernels; code spells their names without dots."""
+    parts = _cut(made.optimized) if stage == "optimized" else made.parts
+    wanted = {_spelled(name) for name in names}
+    found = [each for each in parts if _spelled(each.kernel) in wanted]
+    if not found:
+        known = ", ".join(each.kernel for each in parts)
+        raise QuestionError(f"no kernel {', '.join(names)} at the stage {stage}: the kernels are {known}")
+    return found
+
+
+def _cut(text: str) -> list[Stage]:
+    """The kernels of optimized HLO, each with the computations that are fused into it."""
+    module, pieces = read_module(text), _pieces(text)
+    running = {name: line for piece in pieces.values() for name, line in _lines(piece)}
+    return [
+        Stage(each.name, "\n".join([*(pieces[name] for name in _inside(module, each.name)), running[each.name]]))
+        for each in read_kernels(text)
+    ]
+
+
+def _inside(module: Module, kernel: str) -> list[str]:
+    """The computations fused into a kernel."""
+    for computation in module.computations.values():
+        instruction = computation.instructions.get(kernel)
+        if instruction is not None:
+            return [name for name in instruction.called if instruction.opcode == "fusion"]
+    return []
+
+
+def _pieces(text: str) -> dict[str, str]:
+    """The texts of a module's computations, by name."""
+    blocks = (block for block in text.split("\n\n") if block.rstrip().endswith("}") and " {" in block)
+    return {block.removeprefix("ENTRY ").lstrip("%\n").partition(" ")[0]: block for block in blocks}
+
+
+def _lines(piece: str) -> list[tuple[str, str]]:
+    named = (line.strip().removeprefix("ROOT ").lstrip("%") for line in piece.splitlines()[1:-1])
+    return [(line.partition(" ")[0], line) for line in named]
+
+
+def _spelled(name: str) -> str:
+    return name.replace(".", "_").replace("-", "_")
+
+
+def _shown(part: Stage) -> str:
+    return f"==== {part.kernel} ====\n{part.text}" if part.kernel else part.text

@@ -1,0 +1,128 @@
+"""What targets make of a program, as text; every time is an estimate, and says whose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ...records import Compiled, Equation, Kernel, Traced
+from ..text import operations, plural, seconds, size, table
+
+
+def target_text(traced: Traced, compiled: Compiled) -> str:
+    """The kernels of a program for one target."""
+    equations = {each.path: each for each in traced.jaxpr.walk()}
+    many, kernels = plural(len(equations), "equation"), plural(len(compiled.kernels), "kernel")
+    chip = f" ({', '.join(compiled.devices)})" if compiled.platform != "cpu" else ""
+    first = (
+        f"{compiled.function} for {compiled.target}{chip}: {many}, compiled in {seconds(compiled.seconds)} to {kernels}"
+    )
+    return "\n".join([first, *_kernel_table(compiled, equations), *_notes(compiled)])
+
+
+def side_by_side(traced: Traced, found: Sequence[Compiled]) -> str:
+    """One row for each target."""
+    leaves = {each.path for each in traced.jaxpr.walk() if not each.bodies}
+    rows: list[tuple[str, ...]] = [
+        ("target", "kernels", "fused equations", "saved", "moved", "memory", "at least", "compiled in")
+    ]
+    rows += [_row(each, leaves) for each in found]
+    many = plural(sum(1 for _ in traced.jaxpr.walk()), "equation")
+    return "\n".join(
+        [
+            f"{traced.function}: {many}, for {plural(len(found), 'target')}; nothing was run",
+            *table(rows, right=(1, 2, 3, 4, 5, 6, 7)),
+            "saved: bytes that stay inside kernels, moved: bytes that they read and write (our counts, loops once)",
+            "memory: at the peak, the compilers' plans",
+            *_whose(found),
+        ]
+    )
+
+
+def _whose(found: Sequence[Compiled]) -> list[str]:
+    """Whose the estimates are, one line for all targets alike."""
+    by: dict[str, list[str]] = {}
+    for each in found:
+        if each.estimated_by:
+            by.setdefault(each.estimated_by, []).append(each.target)
+    return [f"at least: for {', '.join(names)} {whose}" for whose, names in by.items()]
+
+
+def _row(compiled: Compiled, leaves: set[str]) -> tuple[str, ...]:
+    fused = {path for kernel in compiled.kernels if len(kernel.equations) > 1 for path in kernel.equations} & leaves
+    moved = sum(each.bytes_read + each.bytes_written for each in compiled.kernels)
+    return (
+        compiled.target,
+        f"{len(compiled.kernels):,}",
+        f"{len(fused):,} of {len(leaves):,}",
+        size(sum(each.bytes_saved for each in compiled.kernels)),
+        size(moved),
+        size(compiled.memory.peak) if compiled.memory is not None else "",
+        seconds(compiled.estimated_seconds) if compiled.estimated_seconds is not None else "not estimated",
+        seconds(compiled.seconds),
+    )
+
+
+def _kernel_table(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
+    """Columns that are empty for all kernels are left out."""
+    heads = ("kernel", "kind", "equations", "saved", "moved", "at least", "cycles", "launch", "layout", "operations")
+    rows = [heads, *(_kernel_row(each, equations) for each in compiled.kernels)]
+    shown = [column for column in range(len(heads)) if column < 3 or any(row[column] for row in rows[1:])]
+    right = [position for position, column in enumerate(shown) if column in (2, 3, 4, 5, 6)]
+    return table([tuple(row[column] for column in shown) for row in rows], right=right)
+
+
+def _kernel_row(kernel: Kernel, equations: dict[str, Equation]) -> tuple[str, ...]:
+    known = [equations[path] for path in kernel.equations if path in equations]
+    moved = kernel.bytes_read + kernel.bytes_written
+    estimated = kernel.estimated_seconds
+    return (
+        kernel.name,
+        kernel.kind,
+        str(len(known)),
+        size(kernel.bytes_saved) if kernel.bytes_saved else "",
+        size(moved) if moved else "",
+        "" if estimated is None else "< 1 ns" if estimated < 1e-9 else seconds(estimated),
+        f"{kernel.estimated_cycles:,}" if kernel.estimated_cycles is not None else "",
+        kernel.launch,
+        _layout(kernel.layout),
+        operations(known) if known else "(a copy)" if kernel.opcode.startswith("copy") else "",
+    )
+
+
+def _layout(type_text: str) -> str:
+    """The layout of a result, of the first part where it is a tuple: ``{1,0:T(8,128)S(1)}``."""
+    match = re.search(r"\{[^{}]*\}", type_text)
+    return match[0] if match else ""
+
+
+def _notes(compiled: Compiled) -> list[str]:
+    """Where the numbers come from, and what they leave out."""
+    notes = ["saved and moved: bytes that stay inside the kernel, and that it reads and writes (our counts, one run)"]
+    if compiled.platform == "tpu":
+        notes.append("what stays on the chip, S(1) in its layout, is not moved; copies bring it there and back")
+    if compiled.estimated_seconds is not None:
+        notes.append(f"at least {seconds(compiled.estimated_seconds)} for one run ({compiled.estimated_by})")
+    if any(each.estimated_cycles is not None for each in compiled.kernels):
+        notes.append("cycles: the TPU compiler's estimate of one run of the kernel")
+    if compiled.platform == "cuda":
+        notes.append(
+            "no device, no tuning: on one XLA measures tiles of matrix products, and may choose others or a library"
+        )
+    notes += _counts(compiled)
+    return notes
+
+
+def _counts(compiled: Compiled) -> list[str]:
+    found = []
+    if compiled.flops is not None:
+        blind = compiled.platform == "cuda" and any(each.kind == "library call" for each in compiled.kernels)
+        apart = ", library calls apart" if blind else ""
+        found.append(f"{compiled.flops:,.0f} floating-point operations (XLA's count, each loop once{apart})")
+    if compiled.memory is not None:
+        use = compiled.memory
+        found.append(
+            f"{size(use.peak)} of memory at the peak: arguments {size(use.arguments)}, results {size(use.outputs)}, "
+            f"temporaries {size(use.temporaries)} (the compiler's plan)"
+        )
+    return found

@@ -1,0 +1,126 @@
+"""Work that takes long and goes on beside the user's: with progress, a way to stop it, and a result in the end."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Generic, Literal, TypeVar
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+State = Literal["working", "done", "failed", "cancelled"]
+
+
+class Cancelled(Exception):  # noqa: N818  what a caller asked for is no error
+    """The job was cancelled: raised by :meth:`Job.result`, and inside the work by :meth:`Job.check`."""
+
+
+class Job(Generic[T]):
+    """``run(job)`` on a daemon thread of its own, from now on.
+
+    ``state`` is working, done, failed or cancelled; ``progress`` a share from 0 to 1, None while it is not known;
+    ``message`` says what happens at the moment. The work calls :meth:`report` and :meth:`check`; whoever waits calls
+    :meth:`result`, :meth:`cancel` or :meth:`on_change`.
+
+    >>> job = Job(lambda job: job.report(0.5, "halfway") or 42)
+    >>> job.result(timeout=10)
+    42
+    >>> job.state, job.progress
+    ('done', 1.0)
+    """
+
+    def __init__(self, run: Callable[[Job[T]], T], name: str = "xlascope job") -> None:
+        self.state: State = "working"
+        self.progress: float | None = None
+        self.message = ""
+        self._value: T | None = None
+        self._error: BaseException | None = None
+        self._cancelled = threading.Event()
+        self._ended = threading.Event()
+        self._lock = threading.Lock()
+        self._watchers: list[Callable[[Job[T]], object]] = []
+        self._stoppers: list[Callable[[], object]] = []
+        threading.Thread(target=self._work, args=(run,), name=name, daemon=True).start()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody has asked for the end."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Ask the work to end: what :meth:`on_cancel` names is called now, :meth:`check` raises from now on."""
+        with self._lock:
+            if self._ended.is_set() or self._cancelled.is_set():
+                return
+            self._cancelled.set()
+            stoppers = list(self._stoppers)
+        for stop in stoppers:
+            _call(stop)
+
+    def result(self, timeout: float | None = None) -> T:
+        """What ``run`` returned, when it has; raises what it raised, :class:`Cancelled` after :meth:`cancel`, and
+        TimeoutError after ``timeout`` seconds.
+        """
+        if not self._ended.wait(timeout):
+            raise TimeoutError(f"the job is not done after {timeout:g} s: {self.message or 'it works'}")
+        if self._error is not None:
+            raise self._error
+        return self._value  # type: ignore[return-value]  # None only when that is what run returned
+
+    def on_change(self, callback: Callable[[Job[T]], object]) -> None:
+        """Call ``callback(job)`` now, at every change of state or progress, and at the end; from whichever thread."""
+        with self._lock:
+            self._watchers.append(callback)
+        _call(callback, self)
+
+    # What the work calls.
+
+    def report(self, progress: float | None = None, message: str = "") -> None:
+        """Tell how far the work is; raises :class:`Cancelled` when somebody has asked for the end."""
+        self.check()
+        self.progress, self.message = progress, message
+        self._tell()
+
+    def check(self) -> None:
+        """Raise :class:`Cancelled` when somebody has asked for the end."""
+        if self._cancelled.is_set():
+            raise Cancelled(self.message or "the job was cancelled")
+
+    def on_cancel(self, stop: Callable[[], object]) -> None:
+        """Call ``stop()`` when the job is cancelled, on the thread that cancels: to kill a process, say."""
+        with self._lock:
+            self._stoppers.append(stop)
+            late = self._cancelled.is_set()
+        if late:
+            _call(stop)
+
+    def _work(self, run: Callable[[Job[T]], T]) -> None:
+        try:
+            self._value = run(self)
+        except BaseException as error:  # handed to whoever asks for the result
+            stopped = self.cancelled
+            self._error = error if isinstance(error, Cancelled) or not stopped else Cancelled("the job was cancelled")
+            self.state = "cancelled" if isinstance(self._error, Cancelled) else "failed"
+            self.message = self.message if self.state == "cancelled" else str(error)
+        else:
+            self.progress, self.state = 1.0, "done"
+        with self._lock:
+            self._ended.set()
+            self._stoppers.clear()
+        self._tell()
+
+    def _tell(self) -> None:
+        with self._lock:
+            watchers = list(self._watchers)
+        for callback in watchers:
+            _call(callback, self)
+
+
+def _call(function: Callable[..., object], *arguments: Any) -> None:
+    """A watcher's exception must not end the work: it is logged instead."""
+    try:
+        function(*arguments)
+    except Exception:
+        _log.exception("a watcher of a job failed")

@@ -1,0 +1,39 @@
+"""Two programs measured in turn: what disturbs the machine meets both alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from ...records.diff import Timing, timing
+from ..programs import Call
+from .measure import runner, warm_up
+
+#: One round runs each program for about this many seconds, at least once.
+SECONDS_A_ROUND = 0.01
+#: Rounds, and the seconds after which there are no more; fewer than eight say nothing about noise.
+ROUNDS, FEWEST, SECONDS, MOST_SECONDS = 24, 8, 0.6, 20.0
+
+SOURCE = "host clock, until the results are there"
+
+
+def alternate(before: Call, after: Call) -> Timing:
+    """Run both by turns and say how long a call of each takes; who goes first changes from round to round."""
+    runs = [runner(each, each.executable()) for each in (before, after)]
+    calls = [max(1, int(SECONDS_A_ROUND / warm_up(run))) for run in runs]
+    seconds: tuple[list[float], list[float]] = ([], [])
+    began = time.perf_counter()
+    for number in range(ROUNDS):
+        for side in (0, 1) if number % 2 else (1, 0):
+            seconds[side].append(_per_call(runs[side], calls[side]))
+        passed = time.perf_counter() - began
+        if passed > MOST_SECONDS or (number + 1 >= FEWEST and passed > SECONDS):
+            break
+    return timing(*seconds, SOURCE)
+
+
+def _per_call(run: Callable[[], None], calls: int) -> float:
+    began = time.perf_counter()
+    for _ in range(calls):
+        run()
+    return (time.perf_counter() - began) / calls

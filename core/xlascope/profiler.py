@@ -1,0 +1,29 @@
+"""Profiles for TensorBoard, XProf and Perfetto, and names in them; ``%timings`` and the panel need none of this."""
+
+from .xla.traces import (
+    ProfileOptions,
+    StepTraceAnnotation,
+    TraceAnnotation,
+    annotate_function,
+    device_memory_profile,
+    save_device_memory_profile,
+    start_server,
+    start_trace,
+    stop_server,
+    stop_trace,
+    trace,
+)
+
+__all__ = [
+    "ProfileOptions",
+    "StepTraceAnnotation",
+    "TraceAnnotation",
+    "annotate_function",
+    "device_memory_profile",
+    "save_device_memory_profile",
+    "start_server",
+    "start_trace",
+    "stop_server",
+    "stop_trace",
+    "trace",
+]

@@ -1,0 +1,74 @@
+"""What a device can do at most, measured: a product of matrices and a pass over memory, timed by the host's clock."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxlib import _jax
+
+from ..ir.avals import ShapedArray
+from .backend import client
+from .compile import compile_options
+from .dispatch import put
+from .shardings import sharding_of
+
+#: Rows of the square matrices multiplied, and elements of the array passed over, on a CPU and elsewhere.
+_ROWS, _ELEMENTS = {"cpu": 1024}, {"cpu": 1 << 24}
+_MANY_ROWS, _MANY_ELEMENTS = 8192, 1 << 28
+#: The fastest run counts, of at least so many, for about so many seconds.
+_RUNS, _SECONDS = 4, 0.15
+
+_PRODUCT = """module @ceiling_product {{ func.func public @main(%x: tensor<{n}x{n}xf32>) -> tensor<{n}x{n}xf32> {{
+  %y = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0] : (tensor<{n}x{n}xf32>, tensor<{n}x{n}xf32>)
+    -> tensor<{n}x{n}xf32>
+  return %y : tensor<{n}x{n}xf32> }} }}"""
+#: In place: fresh memory would have to be mapped by the operating system first, which is what that would measure.
+_PASS = """module @ceiling_pass {{
+  func.func public @main(%x: tensor<{n}xf32> {{tf.aliasing_output = 0 : i32}}) -> tensor<{n}xf32> {{
+  %y = stablehlo.negate %x : tensor<{n}xf32>
+  return %y : tensor<{n}xf32> }} }}"""
+
+
+class DeviceCeilings(NamedTuple):
+    """Floating-point operations and bytes per second, and by which programs they were measured, and when."""
+
+    flops: float
+    bytes_per_second: float
+    source: str
+    time: float
+
+
+@cache
+def measure_ceilings(device: Any) -> DeviceCeilings:
+    """The ceilings of a device, measured once per process: takes a fraction of a second.
+
+    Compute is the rate of a product of float32 matrices, memory that of negating a float32 array too large for the
+    caches of most machines, each the fastest of a few runs. Kernels whose data stay in a cache may be faster than
+    memory.
+    """
+    rows = _ROWS.get(device.platform, _MANY_ROWS)
+    elements = _ELEMENTS.get(device.platform, _MANY_ELEMENTS)
+    began = time.time()
+    product = _seconds(_PRODUCT.format(n=rows), (rows, rows), device)
+    passed = _seconds(_PASS.format(n=elements), (elements,), device)
+    source = f"a product of {rows} × {rows} matrices and a pass over {4 * elements / 1e6:.0f} MB, float32"
+    return DeviceCeilings(2 * rows**3 / product, 8 * elements / passed, source, began)
+
+
+def _seconds(module: str, shape: tuple[int, ...], device: Any) -> float:
+    """How long the fastest of a few runs of a program on one array takes; each gets the result of the one before."""
+    aval = ShapedArray(shape, np.dtype(np.float32))
+    handlers = [_jax.array_result_handler(aval, sharding_of(device), committed=True, _skip_checks=True)]
+    options = compile_options(device)
+    executable = client(device.platform).compile_and_load(module, _jax.DeviceList((device,)), options)
+    operand = put(np.zeros(shape, np.float32), aval, device)
+    times: list[float] = []
+    while len(times) <= _RUNS or sum(times) < _SECONDS:
+        began = time.perf_counter()
+        (operand,) = executable.execute_sharded([operand]).consume_with_handlers(handlers)
+        operand.block_until_ready()
+        times.append(time.perf_counter() - began)
+    return min(times)
