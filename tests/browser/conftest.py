@@ -118,6 +118,8 @@ class LabServer:
         command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1"]
         command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
         command += [f"--ServerApp.root_dir={self.root}", "--LabApp.expose_app_in_browser=True"]
+        # Notebook 7, where it is installed, is a page of the same server.
+        command.append("--JupyterNotebookApp.expose_app_in_browser=True")
         if os.geteuid() == 0:
             command.append("--ServerApp.allow_root=True")
         with self.log.open("w") as log:
@@ -254,6 +256,9 @@ class LabNotebook:
 class Lab:
     """JupyterLab in one browser: the notebooks of one test."""
 
+    #: Where a notebook is opened: JupyterLab's page for one document.
+    place = "doc/tree"
+
     def __init__(self, server: LabServer, browser: Browser) -> None:
         self.server = server
         self.context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -274,10 +279,18 @@ class Lab:
         """Open a notebook that lies in the server's folder, in a page of its own."""
         notebook = LabNotebook(self.context.new_page(), path)
         self.opened.append(notebook)
-        address = f"{self.server.url}/doc/tree/{path.relative_to(self.server.root)}?reset&token={TOKEN}"
+        address = f"{self.server.url}/{self.place}/{path.relative_to(self.server.root)}?reset&token={TOKEN}"
         notebook.page.goto(address, wait_until="domcontentloaded")
         notebook.wait_ready()
         return notebook
+
+    def reopen(self, notebook: LabNotebook, *, keep_kernel: bool = False) -> LabNotebook:
+        """Close a notebook and open it again as its author: its outputs are trusted."""
+        notebook.close()
+        self.opened.remove(notebook)
+        if not keep_kernel:
+            self.server.end_sessions()
+        return self.open(notebook.path)
 
     def reopen_untrusted(self, notebook: LabNotebook) -> LabNotebook:
         """Close a notebook and open what was saved as a stranger gets it: no kernel of before, no trust in its outputs.
@@ -331,3 +344,17 @@ def lab(chromium: Browser, lab_server: LabServer) -> Iterator[Lab]:
     lab = Lab(lab_server, chromium)
     yield lab
     lab.close()
+
+
+class Notebook7(Lab):
+    """The same in Notebook 7."""
+
+    place = "notebooks"
+
+
+@pytest.fixture(params=[Lab, pytest.param(Notebook7, marks=pytest.mark.slow)], ids=["lab", "notebook7"])
+def front_end(request: pytest.FixtureRequest, chromium: Browser, lab_server: LabServer) -> Iterator[Lab]:
+    """Each front end in turn: JupyterLab, Notebook 7."""
+    front_end = request.param(lab_server, chromium)
+    yield front_end
+    front_end.close()

@@ -5,8 +5,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from xlascope.records import Equation, Jaxpr, Traced, Variable
 from xlascope_widgets import picture, text
+from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.picture import draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert(1)</script>\"'&]]>\x00\ud800</text>"
@@ -62,12 +63,9 @@ def test_an_unknown_program_is_an_error(samples):
         picture(samples.training_records(), program=5)
 
 
-def test_too_many_equations_are_said_rather_than_drawn():
-    variables = {f"v{i}": Variable(f"v{i}", (), "float32", False) for i in range(701)}
-    equations = tuple(Equation(str(i), "sin", "", (f"v{i}",), (f"v{i + 1}",)) for i in range(700))
-    jaxpr = Jaxpr("f", (), ("v0",), ("v700",), variables, equations)
-    svg = picture([Traced(1, "f", 0.0, 0.1, jaxpr, "", "first call")])
-    assert "700 equations: too many" in svg and not nodes(svg)
+def test_what_is_too_much_is_said_rather_than_drawn(samples):
+    svg = draw(Ledger.of(samples.training_records()).main, most=5)
+    assert "51 equations: too many for a picture" in svg and not nodes(svg)
 
 
 def test_text_tells_stages_jaxpr_and_kernels(samples):

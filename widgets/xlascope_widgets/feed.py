@@ -12,9 +12,14 @@ import time
 from collections.abc import Callable
 
 from xlascope.records import Record
+from xlascope.records.retraces import retraces_json
 
 from . import wire
+from .bounded import bounded
 from .ledger import Ledger, Program
+from .sides import AFTER
+from .wire_diff import diff_wire
+from .wire_measured import ceilings
 
 _log = logging.getLogger(__name__)
 
@@ -24,6 +29,9 @@ BYTES_A_SECOND = 4_000_000
 
 #: Programs shown one by one; of a cell that makes more (eager operations), those with most to see are kept.
 MOST_PROGRAMS = 40
+
+#: Functions on the recompile card, and times that each was traced again: the numbers tell of all of them.
+MOST_RETRACED, MOST_RETRACES = 6, 8
 
 Send = Callable[[dict[str, wire.JSON] | None, wire.JSON], int]
 """Gets the programs by number (None when none has changed) and the live numbers; returns the bytes sent, roughly."""
@@ -41,8 +49,23 @@ class Feed:
         self._sending = threading.Lock()
         self._dirty = self._grown = False
         self._sequence = 0
+        self._cell = ""
+        #: Which tab below the graph is shown at first.
+        self.tab = ""
         self._sent: dict[str, wire.JSON] = {}
         self._thread: threading.Thread | None = None
+
+    def restart(self, cell: str) -> None:
+        """Forget what was shown, for the records of another cell, which people call ``cell``."""
+        with self._news:
+            self.ledger, self._sent, self.finished, self._cell = Ledger(), {}, False, cell
+            self._dirty = self._grown = True
+
+    def show(self, ledger: Ledger) -> None:
+        """Show a ledger that is complete; :meth:`finish` sends it."""
+        with self._news:
+            self.ledger = ledger
+            self._dirty = self._grown = True
 
     def receive(self, record: Record) -> None:
         """Take in a record, from any thread; returns at once."""
@@ -62,7 +85,7 @@ class Feed:
             self.finished = True
             self._dirty = True
             self._news.notify()
-            thread = self._thread
+            thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=2)
         self.flush()
@@ -85,11 +108,23 @@ class Feed:
             "seq": self._sequence,
             "now": time.time(),
             "finished": self.finished,
-            "main": shown[0].number if shown else None,
-            "more": len(self.ledger.programs) - len(shown),
+            "main": None if not shown else AFTER if self.ledger.diff is not None else shown[0].number,
+            "more": len(self.ledger.programs) + len(self.ledger.forgotten) - len(shown),
             "programs": [wire.light(program) for program in shown],
             "failures": [wire.failure(failure) for failure in self.ledger.failures],
+            **self._retraced(),
+            **({"cell": self._cell} if self._cell else {}),
+            **bounded(ceilings(shown)),
+            **({"tab": self.tab} if self.tab else {}),
+            **({"diff": diff_wire(self.ledger.diff)} if self.ledger.diff is not None else {}),
         }
+
+    def _retraced(self) -> wire.JSON:
+        """Functions that were traced again; nothing of most cells."""
+        if self.ledger.diff is not None:  # both programs of a comparison were meant to be traced
+            return {}
+        functions = self.ledger.retraces.by_cost()[:MOST_RETRACED]
+        return {"retraced": bounded(retraces_json(functions, most=MOST_RETRACES))} if functions else {}
 
     def _heavy(self, numbers: list[int]) -> dict[str, wire.JSON]:
         """The heavy halves; one that was made already is made again only when its program has reached another stage."""
@@ -97,8 +132,8 @@ class Feed:
         for number in numbers:
             program = self.ledger.programs[number]
             known = self._sent.get(str(number))
-            stages = (program.traced is not None, program.compiled is not None)
-            if known is None or stages != ("jaxpr" in known, "kernels" in known):
+            stages = (program.traced is not None, program.compiled is not None, len(program.found))
+            if known is None or stages != ("jaxpr" in known, "kernels" in known, known.get("found", 0)):
                 known = wire.heavy(program)
             heavies[str(number)] = known
         self._sent = heavies

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from xlascope.records import Compiled, Executed, Failure, Lowered, Record, Started, Traced
+from xlascope.records import Ceilings, Compiled, Executed, Explained, Failure, Lowered, Passes, Record, Started, Traced
+from xlascope.records.diff import Diff
+from xlascope.records.hlo.folded import with_folded
+from xlascope.records.retraces import Retraces
+
+from .sides import AFTER, both_sides
+
+#: Programs held at once. A cell of ten thousand single operations makes as many.
+MOST_PROGRAMS = 1_000
 
 
 @dataclass
@@ -20,8 +30,13 @@ class Program:
     compiled: Compiled | None = None
     executed: Executed | None = None
     failure: Failure | None = None
+    ceilings: Ceilings | None = None
     traces: int = 0
     equations: int = 0
+    #: What was asked about it: compilations for other targets, decisions, passes; the latest of each.
+    found: dict[tuple[type, str, str], Record] = field(default_factory=dict)
+    #: A trace and what is sent of it (`wire.py`).
+    packed: tuple[Traced, dict[str, Any]] | None = field(default=None, repr=False, compare=False)
 
     def receive(self, record: Record) -> bool:
         """Take in a record; True when it changes what is drawn rather than only its numbers."""
@@ -34,15 +49,27 @@ class Program:
                 self.function = record.function
             case Lowered():
                 self.lowered = record
+            case Compiled() if record.target:
+                self.found[Compiled, record.target, ""] = record
+            case Explained() | Passes():
+                self.found[type(record), record.target, record.module] = record
             case Compiled():
-                self.compiled = record
+                self.compiled = with_folded(record, self.traced)
+            case Ceilings():
+                self.ceilings = record
             case Executed():
                 self.executed = record
             case Failure():
                 self.failure = record
         if self.active is not None and not (isinstance(record, Executed) and self.active.stage != "run"):
             self.active = None
-        return isinstance(record, Traced | Compiled)
+        return isinstance(record, Traced | Compiled | Explained | Passes)
+
+    @property
+    def standing(self) -> Program:
+        """The program as a picture that stands still shows it: compiled only elsewhere, as the first target's."""
+        elsewhere = next((each for each in self.found.values() if isinstance(each, Compiled)), None)
+        return self if self.compiled is not None or elsewhere is None else replace(self, compiled=elsewhere)
 
     @property
     def is_operation(self) -> bool:
@@ -63,12 +90,17 @@ class Ledger:
 
     programs: dict[int, Program] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
+    retraces: Retraces = field(default_factory=Retraces)
+    #: Programs that are told no more, with more of them than anybody looks at: single operations, mostly.
+    forgotten: set[int] = field(default_factory=set)
+    _traces: Counter[str] = field(default_factory=Counter)
+    diff: Diff | None = None
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> Ledger:
-        """The ledger of these records."""
-        ledger = cls()
-        for record in records:
+    def of(cls, shown: Iterable[Record] | Diff) -> Ledger:
+        """The ledger of these records, or of both programs of a comparison."""
+        ledger = cls(diff=shown if isinstance(shown, Diff) else None)
+        for record in both_sides(shown) if isinstance(shown, Diff) else shown:
             ledger.receive(record)
         return ledger
 
@@ -77,14 +109,27 @@ class Ledger:
         if record.program is None:
             self.failures.append(record)
             return False
+        if record.program in self.forgotten:
+            return False
+        self.retraces.receive(record)
         program = self.programs.get(record.program)
         if program is None:
             program = self.programs[record.program] = Program(record.program, record.function)
         changed = program.receive(record)
         if isinstance(record, Traced) and not program.is_operation:
-            namesakes = (p for p in self.programs.values() if p.function == program.function)
-            program.traces = sum(p.traced is not None for p in namesakes)
+            self._traces[program.function] += 1
+            program.traces = self._traces[program.function]
+        if len(self.programs) > MOST_PROGRAMS:
+            self._forget()
         return changed
+
+    def _forget(self) -> None:
+        """Forget about half of the programs, those with least to see; the latest stay, whatever they are."""
+        latest = set(list(self.programs)[-MOST_PROGRAMS // 10 :])
+        for program in self.by_weight()[MOST_PROGRAMS // 2 :]:
+            if program.number not in latest:
+                self.forgotten.add(program.number)
+                del self.programs[program.number]
 
     def by_weight(self) -> list[Program]:
         """The programs, those with most to see first."""
@@ -93,4 +138,6 @@ class Ledger:
     @property
     def main(self) -> Program | None:
         """The program shown unless the user picks another."""
+        if self.diff is not None:
+            return self.programs.get(AFTER)
         return next(iter(self.by_weight()), None)

@@ -5,21 +5,35 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable
+from html import escape
 from typing import Any
 
 import anywidget
 import traitlets
 
 from xlascope.records import Record
+from xlascope.records.diff import Diff
 
 from . import assets
+from .asks import Answer, Asks
 from .feed import Feed
 from .html import fallback
-from .text import ledger_text
+from .ledger import Ledger
+from .library import element, library, reply_on_subshell
+from .text import kept, ledger_text
 from .wire import JSON
 
 #: Programs whose text a saved output carries.
 MOST_IN_TEXT = 5
+
+#: In a page that mounts panels a panel is data only. anywidget's model would drop all messages for ever where its
+#: script took more than two seconds to start, in a page that is busy drawing.
+PLAIN_MODEL = {
+    "_model_name": "DOMWidgetModel",
+    "_model_module": "@jupyter-widgets/base",
+    "_model_module_version": "2.0.0",
+    "_esm": "",
+}
 
 
 class Panel(anywidget.AnyWidget):
@@ -33,34 +47,55 @@ class Panel(anywidget.AnyWidget):
     >>> panel.finish()
     """
 
-    _esm = assets.browser_module()
-    _css = assets.style()
+    _esm = assets.loader_module()
+
+    #: The number of the widget that carries the code.
+    library = traitlets.Unicode().tag(sync=True)
 
     #: Whether the panel is open under the strip; the user's click sets it too. (`open` is taken: a method of Widget.)
     opened = traitlets.Bool(False).tag(sync=True)
 
     # What the browser draws. ``programs`` is heavy and changes only when a program has been traced or compiled;
-    # ``live`` holds the numbers that move, with a sequence number. Both are whole states, so that
-    # nothing is missed for good.
+    # ``jaxprs`` is the heaviest part of it, and changes only when one has been traced; ``live`` holds the numbers that
+    # move, with a sequence number. All are whole states, so that nothing is missed for good.
     uid = traitlets.Unicode().tag(sync=True)
     programs = traitlets.Dict().tag(sync=True)
+    jaxprs = traitlets.Dict().tag(sync=True)
     live = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, **traits: Any) -> None:
+    # What a click may ask the kernel, the state of each answer by id, and what answers found: also whole states.
+    questions = traitlets.List().tag(sync=True)
+    targets = traitlets.List().tag(sync=True)
+    answers = traitlets.Dict().tag(sync=True)
+    findings = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, *, answer: Answer | None = None, **traits: Any) -> None:
         # Before the widget exists for the browser: `super().__init__` sends the first state.
         self._feed = Feed(self._update)
-        super().__init__(uid=uuid.uuid4().hex, **traits)
+        if answer is not None:
+            traits |= {"questions": list(answer.questions), "targets": list(answer.targets)}
+        if library().mounted:
+            traits |= PLAIN_MODEL
+        super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)
+        reply_on_subshell(self)
+        if answer is not None:
+            asks = Asks(answer, self._answered)
+            self.on_msg(lambda _widget, message, _buffers: asks.receive(message))
 
     @classmethod
-    def of(cls, records: Iterable[Record], *, opened: bool = True) -> Panel:
-        """A panel of records that are complete: what an inspection shows.
+    def of(
+        cls, shown: Iterable[Record] | Diff, *, opened: bool = True, answer: Answer | None = None, tab: str = ""
+    ) -> Panel:
+        """A panel of records that are complete, or of a comparison: what an inspection shows.
+
+        ``tab`` is the one shown first below the graph: ``timeline``, ``hottest`` or ``memory``.
 
         >>> Panel.of([]).opened
         True
         """
-        panel = cls(opened=opened)
-        for record in records:
-            panel.receive(record)
+        panel = cls(opened=opened, answer=answer)
+        panel._feed.tab = tab
+        panel._feed.show(Ledger.of(shown))
         panel.finish()
         return panel
 
@@ -72,23 +107,57 @@ class Panel(anywidget.AnyWidget):
         """The cell has ended: show the last state and stop the timer. May be called again after later records."""
         self._feed.finish()
 
+    def restart(self, cell: str) -> None:
+        """Show another cell from now on, in place of what is shown; ``cell`` is what people call it, such as ``In[7]``.
+
+        >>> Panel().restart("In[7]")
+        """
+        self._feed.restart(cell)
+
     def bundle(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Data and metadata to display now: the widget, and picture and text for whoever cannot show it."""
+        """Data and metadata to display now: the widget, and picture and text for whoever cannot show it.
+
+        In a page that mounts panels (see :class:`~xlascope_widgets.library.Library`) the picture alone is enough, and
+        a notebook that was saved so shows it again without any kernel.
+        """
+        return self._displayed(self._standing())
+
+    def bundle_before(self, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The same while there is nothing to see yet: ``text`` in place of a picture."""
+        return self._displayed({"text/plain": text, "text/html": f"<p>{escape(text)}</p>"})
+
+    def _displayed(self, standing: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        if library().mounted:
+            return {**standing, "text/html": element(self.model_id, standing["text/html"])}, {}
         found = super()._repr_mimebundle_()
         data, metadata = found if isinstance(found, tuple) else (found or {}, {})
-        return {**data, **self._standing()}, dict(metadata)
+        return {**data, **standing}, dict(metadata)
 
     def _repr_mimebundle_(self, **_options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         return self.bundle()
 
     def _standing(self) -> dict[str, str]:
         ledger = self._feed.ledger
-        return {"text/plain": ledger_text(ledger, most=MOST_IN_TEXT), "text/html": fallback(ledger)}
+        return {"text/plain": kept(ledger_text(ledger, most=MOST_IN_TEXT)), "text/html": fallback(ledger)}
+
+    def _answered(self, answers: JSON, findings: JSON | None) -> None:
+        with self.hold_sync():
+            self.answers = answers
+            if findings is not None:
+                self.findings = findings
 
     def _update(self, programs: dict[str, JSON] | None, live: JSON) -> int:
         # One message for both.
         with self.hold_sync():
-            if programs is not None:
-                self.programs = programs
+            size = 0 if programs is None else self._update_programs(programs)
             self.live = live
-        return 0 if programs is None else len(json.dumps(programs))
+        return size
+
+    def _update_programs(self, programs: dict[str, JSON]) -> int:
+        """Returns the bytes to send, roughly. A jaxpr that was sent is not sent again when its program is compiled."""
+        known = self.jaxprs
+        jaxprs = {number: heavy["jaxpr"] for number, heavy in programs.items() if "jaxpr" in heavy}
+        self.jaxprs = jaxprs
+        self.programs = {n: {k: v for k, v in heavy.items() if k != "jaxpr"} for n, heavy in programs.items()}
+        grown = any(known.get(number) is not jaxpr for number, jaxpr in jaxprs.items())
+        return len(json.dumps(self.programs)) + (len(json.dumps(jaxprs)) if grown else 0)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xlascope.records import Failure, Kernel, Record
+from xlascope.records.plain import plain, plain_lines
 
 from .ledger import Ledger, Program
 
 #: Lines of a jaxpr up to which a summary contains it.
 MOST_LINES = 40
+#: Characters of text beside the picture that a saved notebook keeps.
+MOST_KEPT = 16_000
+#: Characters of one of its lines, of all of it, and of the message of an error.
+MOST_LINE, MOST_TEXT, MOST_MESSAGE = 500, 100_000, 2_000
 
 
 def text(records: Iterable[Record], *, jaxpr: bool = True) -> str:
@@ -27,9 +32,23 @@ def ledger_text(ledger: Ledger, *, jaxpr: bool = True, most: int | None = None) 
     return "\n\n".join(parts) or "xlascope: nothing was traced, compiled or run"
 
 
+def kept(text: str, most: int = MOST_KEPT) -> str:
+    r"""As much of a text as a saved notebook keeps, in whole lines.
+
+    >>> kept("one\ntwo\nthree", 8).splitlines()
+    ['one', 'two', '… 1 more line']
+    """
+    text = plain_lines(text, len(text))
+    if len(text) <= most:
+        return text
+    shown = text[: most + 1].rpartition("\n")[0] or plain(text, most)
+    more = text.count("\n", len(shown) + 1) + 1
+    return f"{shown}\n… {_plural(more, 'more line')}"
+
+
 def program_text(program: Program, *, jaxpr: bool = True) -> str:
     """One program: its stages, its jaxpr when that is short, its kernels with times."""
-    parts = ["; ".join(_stages(program)) or f"{program.function}: started"]
+    parts = ["; ".join(_stages(program)) or f"{plain(program.function)}: started"]
     if jaxpr and program.traced is not None:
         parts.append(_shortened(program.traced.text))
     if program.compiled is not None and program.compiled.kernels:
@@ -62,13 +81,13 @@ def _plural(count: int, one: str) -> str:
 def _stages(program: Program) -> list[str]:
     found = []
     if program.is_operation:
-        found.append(f"operation {program.function}")
+        found.append(f"operation {plain(program.function)}")
     elif program.traced is not None:
         equations = _plural(program.equations, "equation")
-        found.append(f"traced {program.function}: {equations} in {seconds(program.traced.seconds)}")
+        found.append(f"traced {plain(program.function)}: {equations} in {seconds(program.traced.seconds)}")
     if (compiled := program.compiled) is not None:
         hit = " (from the cache)" if compiled.cache == "hit" else ""
-        made = f"{_plural(len(compiled.kernels), 'kernel')} for {compiled.platform}"
+        made = f"{_plural(len(compiled.kernels), 'kernel')} for {plain(compiled.platform, 40)}"
         found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made}")
     if (run := program.executed) is not None:
         each = f", {seconds(run.step)} each (measured)" if run.observed_calls else ""
@@ -77,10 +96,9 @@ def _stages(program: Program) -> list[str]:
 
 
 def _shortened(jaxpr: str) -> str:
-    lines = jaxpr.splitlines()
-    if len(lines) <= MOST_LINES:
-        return jaxpr
-    return "\n".join([*lines[:MOST_LINES], f"… {len(lines) - MOST_LINES} more lines"])
+    lines = plain_lines(jaxpr, MOST_TEXT).split("\n")
+    shown = [plain(line, MOST_LINE) for line in lines[:MOST_LINES]]
+    return "\n".join([*shown, f"… {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else shown)
 
 
 def _kernel_table(program: Program) -> str:
@@ -96,11 +114,11 @@ def _kernel_table(program: Program) -> str:
 
 
 def _kernel_row(kernel: Kernel, time: float | None, operations: dict[str, str]) -> tuple[str, ...]:
-    names = [operations.get(path, "?") for path in dict.fromkeys(kernel.equations)]
+    names = [plain(operations.get(path, "?"), 40) for path in dict.fromkeys(kernel.equations)]
     told = " ".join(names[:6]) + (f" +{len(names) - 6}" if len(names) > 6 else "")
     return (
-        kernel.name,
-        kernel.kind,
+        plain(kernel.name, 80),
+        plain(kernel.kind, 20),
         str(len(names)),
         "" if time is None else f"{seconds(time)} (measured)",
         byte_size(kernel.bytes_saved) if kernel.bytes_saved else "",
@@ -119,5 +137,8 @@ def kernel_times(program: Program) -> dict[str, float]:
 
 
 def _failure(failure: Failure) -> str:
-    where = f", line {failure.source.line} of {failure.source.file}" if failure.source else ""
-    return f"failed in {failure.stage} of {failure.function}{where}\n{failure.error}: {failure.message}"
+    where = f", line {failure.source.line} of {plain(failure.source.file)}" if failure.source else ""
+    message = plain_lines(failure.message, MOST_MESSAGE)
+    return (
+        f"failed in {plain(failure.stage, 20)} of {plain(failure.function)}{where}\n{plain(failure.error)}: {message}"
+    )

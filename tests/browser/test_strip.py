@@ -1,0 +1,115 @@
+"""The strip on a plain page: what goes on, failures of any function, the recompile card, and what a reader hears."""
+
+import time
+
+import pytest
+from tests.browser.test_panel import SCREENSHOTS, Drawn, state_of
+
+from xlascope.records import Compiled, Failure, Jaxpr, Lowered, SourceRange, Started, Traced
+
+EMPTY = Jaxpr("f", (), (), (), {}, ())
+SITE = SourceRange("In[7]", 3, 0, 3, 9, "<module>")
+HOSTILE = "<img src=x onerror='window.hacked=1'>"
+
+
+def traced(program, function="update", reason="first call", fix="", seconds=0.002):
+    return Traced(program, function, time.time(), seconds, EMPTY, "", reason, SITE, (), fix)
+
+
+def built(program, function="update", **more):
+    return [
+        traced(program, function, **more),
+        Lowered(program, function, time.time(), 0.001, 3),
+        Compiled(program, function, time.time(), 0.25, "miss", "cpu", (), f"jit_{program}", (), ""),
+    ]
+
+
+def again(program, function="update", old=2):
+    return built(program, function, reason=f"x: f32[{old}] → f32[{old + 1}]", fix="Pad or batch the data.")
+
+
+@pytest.fixture
+def strip(chromium):
+    page = chromium.new_page(viewport={"width": 1280, "height": 700})
+    drawn = Drawn(page)
+    yield drawn
+    assert drawn.errors == [] and page.evaluate("window.hacked") is None
+    page.close()
+
+
+def told(strip):
+    return " ".join(strip.find(".xs-strip").inner_text().split())
+
+
+def test_what_goes_on_and_for_how_long(strip):
+    strip.show(state_of([*built(1), Started(2, "loss", "compile", time.time() - 2)], opened=False))
+    first = strip.find(".xs-strip [data-since]").inner_text()
+    strip.page.wait_for_timeout(400)
+    assert strip.find(".xs-strip [data-since]").inner_text() != first
+    assert "compiling loss" in told(strip)
+    assert strip.find(".xs-said").inner_text() == "compiling loss"
+
+
+def test_a_function_that_failed_is_told_beside_the_one_shown(strip):
+    failed = Failure(2, HOSTILE, "trace", time.time(), "TypeError", HOSTILE, SITE)
+    strip.show(state_of([*built(1), failed], opened=True, finished=True))
+    assert "traced update" in told(strip) and "failed TypeError" in told(strip)
+    assert "line 3" in strip.find(".xs-note.bad").inner_text() and strip.find("img").count() == 0
+    assert "TypeError" in strip.find(".xs-said").inner_text()
+
+
+@pytest.mark.parametrize(("times", "words"), [(1, "why update traced again?"), (5, "⚠ update traced again ×5")])
+def test_why_a_function_was_traced_again(strip, times, words):
+    records = [*built(1), *(record for n in range(times) for record in again(n + 2, old=n + 2))]
+    strip.show(state_of(records, opened=False, finished=True))
+    why = strip.find(".xs-why")
+    assert why.inner_text().startswith(words) and (why.get_attribute("class") == "xs-why warn") == (times > 2)
+    why.focus()
+    why.press("Enter")
+    assert strip.find(".xs-panel").is_visible()
+    rows = strip.find(".xs-why-row").all_inner_texts()
+    assert len(rows) == times
+    first = " ".join(rows[0].split())
+    for part in (
+        f"trace {times + 1}",
+        "In[7]:3",
+        f"→ f32[{times + 2}]",
+        "→ Pad or batch the data.",
+        "253 ms lost",
+        "compile",
+    ):
+        assert part in first, first
+    strip.page.keyboard.press("Enter")  # the focus is on the card's head
+    assert strip.find(".xs-why-row").count() == 0
+    if times > 2:
+        strip.page.keyboard.press("Enter")
+        for width in (700, 1400):
+            strip.page.set_viewport_size({"width": width, "height": 700})
+            strip.page.screenshot(path=SCREENSHOTS / f"recompile_card_{width}.png")
+
+
+def test_a_cell_that_traces_nothing_again_has_no_card(strip):
+    strip.show(state_of(built(1), finished=True))
+    assert strip.find(".xs-why").count() == 0 and strip.find(".xs-again").is_hidden()
+
+
+def test_hostile_names_in_the_card(strip):
+    strip.show(state_of([record for n in range(4) for record in again(n + 1, HOSTILE)], finished=True))
+    strip.find(".xs-why").click()
+    assert strip.find("img").count() == 0 and HOSTILE in strip.find(".xs-why-head").inner_text()
+
+
+def test_a_panel_that_follows_forgets_the_cell_before(strip):
+    strip.show(state_of([*built(1), *again(2)], finished=True))
+    later = state_of(built(9, "loss"), finished=True)
+    later["live"] |= {"seq": 100, "cell": "In[9]"}
+    strip.page.evaluate(
+        """later => {
+        const {model} = window;
+        model.set("live", later.live);
+        model.set("programs", later.programs);
+    }""",
+        later,
+    )
+    assert told(strip).startswith("In[9]") and "loss" in told(strip) and "update" not in told(strip)
+    assert strip.find(".xs-why").count() == 0 and strip.find(".xs-again").is_hidden()

@@ -1,0 +1,89 @@
+"""What the browser gets to draw of time and memory."""
+
+import dataclasses
+import json
+
+import pytest
+
+from xlascope.records import Buffer, Ceilings, Compiled, Executed, MemoryUse, Span
+from xlascope_widgets import wire
+from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.wire_measured import MOST_BUFFERS, MOST_POINTS, MOST_SPANS, ceilings, memory, merged, stages
+
+
+def of(records, kind):
+    return next(record for record in records if isinstance(record, kind))
+
+
+def test_bars_that_can_be_sent_are_sent_as_they_are():
+    spans = [Span(f"k{i}", i * 1e-6, 5e-7) for i in range(MOST_SPANS)]
+    assert merged(spans) == [[each.kernel, each.start, each.duration] for each in spans]
+
+
+@pytest.mark.parametrize("count", [2001, 5000, 100_000])
+def test_too_many_bars_are_merged_and_counted(count):
+    spans = [Span("loop", 0.0, count * 1e-6), *(Span(f"k{i % 7}", i * 1e-6, 4e-7) for i in range(count))]
+    bars = merged(spans)
+    assert len(bars) <= MOST_SPANS
+    assert sum(bar[3] if len(bar) > 3 else 1 for bar in bars) == count + 1
+    assert bars[0] == ["loop", 0.0, count * 1e-6]
+    assert [bar[1] for bar in bars] == sorted(bar[1] for bar in bars)
+    assert all(bar[1] >= 0 and bar[1] + bar[2] <= count * 1e-6 * 1.000001 for bar in bars)
+
+
+def test_the_host_says_when_each_stage_was(samples):
+    records = samples.training_records()
+    (program, *_) = Ledger.of(records).by_weight()
+    assert [stage for stage, *_ in stages(program)] == ["trace", "lower", "compile"]
+    assert stages(program)[-1][-1] in ("hit", "miss")
+    assert wire.light(program)["stages"] == stages(program)
+
+
+def test_ceilings_come_with_their_source(samples):
+    ledger = Ledger.of(samples.training_records())
+    assert ceilings(ledger.programs.values()) == {}
+    number = ledger.by_weight()[0].number
+    assert not ledger.receive(Ceilings(number, "update", 1.0, "cpu:0", 1e11, 5e10, "a product"))
+    found = ceilings(ledger.programs.values())["ceilings"]
+    assert found["flops_per_s"] == 1e11 and found["bytes_per_s"] == 5e10
+    assert "measured here" in found["source"] and "a product" in found["source"]
+
+
+def planned(compiled, buffers):
+    return dataclasses.replace(compiled, memory=MemoryUse(10, 20, 30, 30, tuple(buffers)))
+
+
+def test_memory_is_a_curve_a_peak_and_arrays(samples):
+    compiled = of(samples.training_records(), Compiled)
+    names = [kernel.name for kernel in compiled.kernels]
+    buffers = [
+        Buffer("argument.0", "argument", (), 0, 0, 64, 0, len(names) - 1, 2),
+        Buffer(names[3], "temporary", ("1",), 1, 0, 128, 3, 5),
+        Buffer(names[6], "result", ("2",), 1, 0, 32, 6, len(names) - 1),
+    ]
+    sent = memory(planned(compiled, buffers))["memory"]
+    assert sent["live"] == [64] * 3 + [192] * 3 + [96] * (len(names) - 6)
+    assert (sent["at"], sent["most"], sent["per"], sent["more"]) == (3, 192, 1, 0)
+    assert sent["buffers"][1] == [3, 3, 128, 3, 5, -1, 1, 0]
+    assert memory(dataclasses.replace(compiled, memory=None)) == {}
+    assert memory(planned(compiled, [])) == {}
+
+
+def test_memory_of_a_huge_program_stays_small(samples):
+    compiled = of(samples.training_records(), Compiled)
+    kernels = [dataclasses.replace(compiled.kernels[0], name=f"k{i}") for i in range(20_000)]
+    buffers = [Buffer(f"k{i}", "temporary", ("3",), 0, 64 * (i % 50), 64, i, i + 30) for i in range(20_000)]
+    huge = dataclasses.replace(planned(compiled, buffers), kernels=tuple(kernels))
+    sent = memory(huge)["memory"]
+    assert len(sent["buffers"]) <= MOST_BUFFERS and sent["more"] == 20_000 - len(sent["buffers"])
+    assert len(sent["live"]) <= MOST_POINTS and max(sent["live"]) == sent["most"]
+    assert len(json.dumps(sent)) < 60_000
+
+
+def test_devices_are_sent_with_the_seconds_that_shares_are_of(samples):
+    records = samples.training_records()
+    run = of(records, Executed)
+    (program, *_) = Ledger.of(records).by_weight()
+    sent = wire.light(program)["executed"]["devices"]
+    assert [device["seconds"] for device in sent] == [device.busy for device in run.devices]
+    assert len(sent[0]["spans"]) == len(run.devices[0].spans)

@@ -1,0 +1,271 @@
+"""Standing charts of one program, as matplotlib figures: for papers, reports and scripts.
+
+Each says in its title what it shows, has units on its axes, and names the source of its numbers below.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from xlascope.records import Compiled, Executed, Record, Traced
+from xlascope.records.costs.roofline import kernel_flops
+from xlascope.records.memory.buffers import live_bytes, peak_of
+from xlascope.records.plain import plain
+
+from ..ledger import Ledger, Program
+
+COLOURS = {"forward": "#2f6fde", "tangent": "#7a5bd1", "backward": "#c4561c", "": "#9aa5b5"}
+INK, RULE = "#5d6878", "#e3e6eb"
+#: Bars of a chart, the largest first; the rest is summed up in one.
+MOST_BARS = 24
+#: Spans drawn of one device, and names written into them.
+MOST_SPANS, MOST_NAMES = 5000, 60
+
+
+def chart(shown: Iterable[Record], kind: str) -> Figure:
+    """The chart of a kind (``timeline``, ``lines``, ``roofline``, ``memory``) of the program with most to see.
+
+    Raises ValueError for a kind that does not exist, and for records that lack what it shows.
+    """
+    if kind not in CHARTS:
+        raise ValueError(f"no chart {kind!r}; there are {', '.join(CHARTS)}")
+    program = Ledger.of(shown).main
+    if program is None:
+        raise ValueError("nothing to draw: these records hold no program")
+    return CHARTS[kind](program)
+
+
+def timeline(program: Program) -> Figure:
+    """One representative step: a lane per device, a bar per run of a kernel, coloured by pass."""
+    run = _measured(program, "timeline")
+    lanes = [device for device in run.devices if device.spans]
+    if not lanes:
+        raise ValueError("no timeline: the profiler saw no kernel run")
+    figure, axes = _figure(1.2 + 0.7 * len(lanes), f"One step of {_said(program.function)} on each device")
+    passes, longest = _passes(program), max(s.start + s.duration for device in lanes for s in device.spans)
+    for row, device in enumerate(lanes):
+        spans = device.spans[:MOST_SPANS]
+        axes.broken_barh(
+            [(span.start, max(span.duration, longest / 2000)) for span in spans],
+            (row - 0.36, 0.72),
+            facecolors=[COLOURS[passes.get(span.kernel, "")] for span in spans],
+            edgecolor="white",
+            linewidth=0.3,
+        )
+        for span in sorted(spans, key=lambda each: -each.duration)[:MOST_NAMES]:
+            room = int(100 * span.duration / longest)
+            if room >= 6:
+                name = plain(span.kernel, room)
+                axes.text(
+                    span.start + longest / 400, row, _said(name), va="center", fontsize=6.5, color="white", clip_on=True
+                )
+    axes.set_yticks(range(len(lanes)), [_said(device.device, 24) for device in lanes])
+    axes.invert_yaxis()
+    axes.set_xlim(0, longest)
+    axes.xaxis.set_major_formatter(EngFormatter("s"))
+    axes.set_xlabel("time from the start of the step")
+    _legend(axes, {passes.get(span.kernel, "") for device in lanes for span in device.spans})
+    return _sourced(
+        figure, f"measured by the profiler; the median of {run.observed_calls:,} calls takes {_seconds(run.step)}"
+    )
+
+
+def lines(program: Program) -> Figure:
+    """Time per call by source line, the largest first."""
+    run, traced, compiled = _measured(program, "lines"), program.traced, program.compiled
+    if traced is None or compiled is None:
+        raise ValueError("no times by line: these records hold no traced and compiled program")
+    rows = sorted(_line_times(traced, compiled, run).items(), key=lambda row: -row[1])
+    shown, rest = rows[:MOST_BARS], rows[MOST_BARS:]
+    if rest:
+        shown.append((f"{len(rest)} more lines", sum(time for _, time in rest)))
+    figure, axes = _figure(1.2 + 0.24 * len(shown), f"Time per call of {_said(program.function)} by source line")
+    axes.barh([name for name, _ in shown], [time for _, time in shown], color=COLOURS["forward"], height=0.7)
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", labelsize=7.5)
+    for label in axes.get_yticklabels():
+        label.set_family("DejaVu Sans Mono")
+    axes.xaxis.set_major_formatter(EngFormatter("s"))
+    axes.set_xlabel("time per call")
+    return _sourced(figure, "measured by the profiler; each kernel's time is split evenly over its equations")
+
+
+def roofline(program: Program) -> Figure:
+    """Each kernel by its operations per byte and the rate it reached, under what the device can do at most."""
+    run, traced, compiled = _measured(program, "roofline"), program.traced, program.compiled
+    if traced is None or compiled is None:
+        raise ValueError("no roofline: these records hold no traced and compiled program")
+    points = _points(traced, compiled, run)
+    if not points:
+        raise ValueError("no roofline: no kernel that was measured has floating-point operations (our count)")
+    figure, axes = _figure(4.6, f"Kernels of {_said(program.function)}: work per byte, and the rate reached")
+    passes, longest = _passes(program), max(point[3] for point in points)
+    for name, intensity, rate, seconds in points:
+        size = 12 + 200 * seconds / longest
+        axes.scatter(intensity, rate, s=size, color=COLOURS[passes.get(name, "")], alpha=0.65, linewidth=0)
+    for name, intensity, rate, _ in sorted(points, key=lambda point: -point[3])[:6]:
+        axes.annotate(
+            _said(plain(name, 28)),
+            (intensity, rate),
+            xytext=(6, 4),
+            textcoords="offset points",
+            fontsize=6.5,
+            color=INK,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    source = "rates from the profiler's times; operations and bytes our count; area = time per call"
+    if (top := program.ceilings) is not None:
+        _roof(axes, top.flops, top.bytes_per_second)
+        source += f"; ceilings {plain(top.source, 110)}"
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_major_formatter(EngFormatter("FLOP/s"))
+    axes.set_xlabel("floating-point operations per byte read and written")
+    axes.set_ylabel("rate reached")
+    _legend(axes, {passes.get(name, "") for name, *_ in points})
+    return _sourced(figure, source)
+
+
+def memory(program: Program) -> Figure:
+    """The memory that is needed while each kernel runs, by what lies in it."""
+    compiled = program.compiled
+    buffers = compiled.memory.buffers if compiled is not None and compiled.memory is not None else ()
+    if compiled is None or not buffers:
+        raise ValueError("no memory over time: these records hold no plan of memory (ask inspect.fusions)")
+    count = len(compiled.kernels)
+    figure, axes = _figure(3.4, f"Memory that {_said(program.function)} needs while each kernel runs")
+    kinds = {"argument": "#9aa5b5", "constant": "#c9d0da", "result": "#2f6fde", "temporary": "#c4561c"}
+    # Arrays may share a place: each kind is what is needed with it, less what is needed without it.
+    below, kept = [0] * count, list[Any]()
+    for kind, colour in kinds.items():
+        kept += [buffer for buffer in buffers if buffer.kind == kind]
+        level = live_bytes(kept, count)
+        if any(a > b for a, b in zip(level, below, strict=True)):
+            axes.fill_between(range(count), below, level, step="mid", color=colour, label=kind, linewidth=0)
+        below = level
+    peak = peak_of(below)
+    axes.annotate(
+        f"peak {EngFormatter('B', places=1)(below[peak])} at {_said(plain(compiled.kernels[peak].name, 40))}",
+        (peak, below[peak]), xytext=(0, 5), textcoords="offset points", fontsize=7.5,
+        ha="left" if peak < count / 2 else "right",
+    )  # fmt: skip
+    axes.set_ylim(0, max(max(below), 1) * 1.15)
+    axes.set_xlim(-0.5, count - 0.5)
+    axes.yaxis.set_major_formatter(EngFormatter("B"))
+    axes.set_xlabel("kernels in the order in which they run")
+    axes.legend(frameon=False, fontsize=7.5, loc="lower right", ncols=4, bbox_to_anchor=(1, 1))
+    return _sourced(figure, "sizes and places: XLA's plan of memory; lifetimes: from the order of kernels (our count)")
+
+
+#: The charts there are.
+CHARTS: dict[str, Callable[[Program], Figure]] = {
+    "timeline": timeline,
+    "lines": lines,
+    "roofline": roofline,
+    "memory": memory,
+}
+
+
+def _measured(program: Program, what: str) -> Executed:
+    if program.executed is None or not program.executed.observed_calls:
+        raise ValueError(f"no {what}: nothing was measured (ask inspect.timings)")
+    return program.executed
+
+
+def _line_times(traced: Traced, compiled: Compiled, run: Executed) -> dict[str, float]:
+    """Seconds per call by line, the mean over devices."""
+    titles = {each.file: each.title for each in traced.sources}
+    texts = {each.file: (each.first_line, each.text.splitlines()) for each in traced.sources}
+    sources = {each.path: each.source for each in traced.jaxpr.walk()}
+    inside = {kernel.name: tuple(dict.fromkeys(kernel.equations)) for kernel in compiled.kernels}
+    sums: dict[str, float] = defaultdict(float)
+    for device in run.devices:
+        for each in device.kernels:
+            paths = inside.get(each.kernel, ())
+            for path in paths:
+                source = sources.get(path)
+                if source is None:
+                    continue
+                first, text = texts.get(source.file, (1, []))
+                at = source.line - first
+                code = text[at].strip() if 0 <= at < len(text) else ""
+                name = _said(plain(f"{titles.get(source.file, source.file)}:{source.line}  {code}", 64))
+                sums[name] += each.seconds / len(paths) / run.observed_calls / len(run.devices)
+    return sums
+
+
+def _points(traced: Traced, compiled: Compiled, run: Executed) -> list[tuple[str, float, float, float]]:
+    """Kernels with their operations per byte, operations per second, and seconds per call."""
+    flops = kernel_flops(compiled.kernels, traced.jaxpr)
+    moved = {kernel.name: kernel.bytes_read + kernel.bytes_written for kernel in compiled.kernels}
+    found = []
+    for device in run.devices:
+        for each in device.kernels:
+            work = flops.get(each.kernel, 0.0)
+            if work and moved.get(each.kernel) and each.seconds:
+                rate = work * each.calls / each.seconds
+                found.append((each.kernel, work / moved[each.kernel], rate, each.seconds / run.observed_calls))
+    return found
+
+
+def _roof(axes: Any, flops: float, bytes_per_second: float) -> None:
+    low, high = axes.get_xlim()
+    knee = flops / bytes_per_second
+    low, high = min(low, knee / 3), max(high, knee * 3)
+    axes.plot([low, knee, high], [low * bytes_per_second, flops, flops], color="#1d2330", linewidth=1.2)
+    axes.set_xlim(low, high)
+    words = EngFormatter("FLOP/s", places=1)(flops), EngFormatter("B/s", places=1)(bytes_per_second)
+    axes.annotate(words[0], (high, flops), xytext=(-3, 3), textcoords="offset points", fontsize=7, ha="right")
+    axes.annotate(words[1], (low, low * bytes_per_second), xytext=(8, 2), textcoords="offset points", fontsize=7)
+
+
+def _passes(program: Program) -> dict[str, str]:
+    """The pass of each kernel: that of the first of its equations that is not plainly forward, if there is one."""
+    roles = {each.path: each.role for each in program.traced.jaxpr.walk()} if program.traced else {}
+    found = {}
+    for kernel in program.compiled.kernels if program.compiled else ():
+        known = [roles[path] for path in kernel.equations if path in roles]
+        found[kernel.name] = next((role for role in known if role == "backward"), known[0] if known else "")
+    return found
+
+
+def _figure(height: float, title: str) -> tuple[Figure, Any]:
+    figure = Figure(figsize=(9, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", fontsize=10.5, pad=16)
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="x", color=RULE, linewidth=0.6)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _legend(axes: Any, passes: set[str]) -> None:
+    words = {"": "no equation known"}
+    for role in (each for each in COLOURS if each in passes):
+        axes.scatter([], [], color=COLOURS[role], marker="s", label=words.get(role, role))
+    axes.legend(frameon=False, fontsize=7.5, loc="lower right", ncols=4, bbox_to_anchor=(1, 1), handletextpad=0.2)
+
+
+def _sourced(figure: Figure, source: str) -> Figure:
+    figure.supxlabel(_said(source, 220), fontsize=7, color=INK, x=0.01, ha="left")
+    return figure
+
+
+def _seconds(value: float) -> str:
+    return str(EngFormatter("s", places=2)(value))
+
+
+def _said(text: str, most: int = 64) -> str:
+    """A text that matplotlib writes as it is: a dollar would begin a formula."""
+    return plain(text, most).replace("$", r"\$")
+
+
+def texts_of(figure: Figure) -> Sequence[str]:
+    """Every text in a figure: what a screen reader, or a test, can read of it."""
+    return [text.get_text() for text in figure.findobj(lambda each: hasattr(each, "get_text"))]

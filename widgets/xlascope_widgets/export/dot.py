@@ -1,0 +1,188 @@
+"""A program as a graph for Graphviz: a cluster for each body, a colour for each kernel."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+
+import graphviz
+
+from xlascope.records import Compiled, Equation, Jaxpr, Traced
+from xlascope.records.diff import Diff
+from xlascope.records.plain import plain
+
+from ..ledger import Ledger, Program
+
+#: Fills that black text is readable on; kernels take them in turn.
+COLOURS = ("#dbe7fb", "#fde3d3", "#e2f2df", "#efe1f7", "#fdf3c8", "#d8f1f0", "#f9dbe6", "#e6e6e0", "#d5dcf4", "#f6e0c0")
+PASSES = {"forward": "#2f6fde", "backward": "#c4561c", "tangent": "#7a5bd1"}
+SIGNS = {"+": ("#d7f0dd", "added"), "-": ("#fbd9d6", "removed"), "~": ("#dbe7fb", "changed"), "=": ("#ffffff", "")}
+
+NO_GRAPHVIZ = (
+    "a PDF is drawn by Graphviz's program `dot`, which is not on the path; "
+    "install Graphviz (https://graphviz.org/download/), or save as .dot, .svg or .png"
+)
+
+
+def dot(ledger: Ledger) -> str:
+    """The text in Graphviz's language, of the program with most to see, or of both of a comparison."""
+    graph = graphviz.Digraph("xlascope")
+    graph.attr(rankdir="TB", fontname="Helvetica", fontsize="11", compound="true")
+    graph.attr("node", shape="box", style="rounded,filled", fontname="Helvetica", fontsize="10", fillcolor="#ffffff")
+    graph.attr("edge", fontname="Helvetica", fontsize="8", color="#5d6878", arrowsize="0.6")
+    main = ledger.main.standing if ledger.main is not None else None
+    if ledger.diff is not None:
+        _both(graph, ledger.diff)
+    elif main is not None and main.traced is not None:
+        graph.attr(label=_caption(main), labelloc="t", labeljust="l")
+        _Drawing(graph, main.traced, main.compiled, "", {}).draw()
+    return str(graph.source)
+
+
+def pdf(text: str) -> bytes:
+    """The PDF of a graph; raises ValueError where Graphviz is not installed or cannot draw it."""
+    if shutil.which("dot") is None:
+        raise ValueError(NO_GRAPHVIZ)
+    try:
+        return bytes(graphviz.Source(text).pipe(format="pdf"))
+    except graphviz.CalledProcessError as error:
+        raise ValueError(f"Graphviz could not draw it: {plain(str(error), 300)}") from error
+
+
+def _caption(program: Program) -> str:
+    """What is drawn, and what its colours mean."""
+    parts = [plain(program.function, 60), f"{program.equations:,} equations"]
+    if program.compiled is not None:
+        target = f" for {program.compiled.target}" if program.compiled.target else ""
+        parts.append(f"{len(program.compiled.kernels):,} kernels{target} (one fill each)")
+    parts.append("outlines: blue forward, violet tangent, orange backward")
+    return _label(" · ".join(parts), 200)
+
+
+def _both(graph: graphviz.Digraph, diff: Diff) -> None:
+    sides = (("before", diff.before, diff.labels[0]), ("after", diff.after, diff.labels[1]))
+    for side, found, label in sides:
+        signs = {getattr(each, side): each.sign for each in diff.equations}
+        with graph.subgraph(name=f"cluster_{side}") as inner:
+            inner.attr(label=_label(label, 80), color="#d3d8e0")
+            traced = next((each for each in found if isinstance(each, Traced)), None)
+            if traced is not None:
+                _Drawing(inner, traced, None, f"{side} ", signs).draw()
+
+
+def _label(text: str, most: int = 60) -> str:
+    """A text that Graphviz shows as it is, whatever is in it."""
+    return graphviz.escape(plain(text, most))  # type: ignore[no-any-return]
+
+
+def _lines(texts: Sequence[str]) -> str:
+    return graphviz.nohtml("\\n".join(_label(text, 48) for text in texts if text))  # type: ignore[no-any-return]
+
+
+def _is_call(equation: Equation) -> bool:
+    """Whether an equation does nothing but what its one body does, with its own operands."""
+    loops = ("scan", "while", "cond")
+    return (
+        len(equation.bodies) == 1
+        and equation.operation not in loops
+        and len(equation.bodies[0].inputs) == len(equation.inputs)
+    )
+
+
+class _Drawing:
+    """Draws one program into a graph; ``prefix`` keeps its nodes apart from another's."""
+
+    def __init__(
+        self, graph: graphviz.Digraph, traced: Traced, compiled: Compiled | None, prefix: str, signs: dict[str, str]
+    ) -> None:
+        self.graph, self.traced, self.prefix, self.signs = graph, traced, prefix, signs
+        self.kernel_of: dict[str, tuple[int, str]] = {}
+        for number, kernel in enumerate(compiled.kernels if compiled else ()):
+            for path in kernel.equations:
+                self.kernel_of.setdefault(path, (number, kernel.name))
+        self.maker: dict[str, str] = {}
+
+    def draw(self) -> None:
+        jaxpr = self.traced.jaxpr
+        self._given(self.graph, jaxpr, "")
+        self._level(self.graph, jaxpr)
+        for position, name in enumerate(jaxpr.outputs):
+            node = f"{self.prefix}result {position}"
+            self.graph.node(node, f"result {position}", shape="plaintext", style="")
+            self._edge(name, node)
+
+    def _given(self, graph: graphviz.Digraph, jaxpr: Jaxpr, path: str) -> None:
+        """Arguments and constants that are used; what is inside of a body has the body's path in its name."""
+        used = {name for equation in jaxpr.equations for name in equation.inputs} | set(jaxpr.outputs)
+        for name in (*jaxpr.constants, *jaxpr.inputs):
+            if name in used:
+                variable = jaxpr.variables.get(name)
+                lines = [variable.label or name, variable.type_text] if variable else [name]
+                node = self.maker[name] = f"{self.prefix}{path} given {name}"
+                graph.node(node, _lines(lines), shape="ellipse", style="", fontsize="9")
+
+    def _level(self, graph: graphviz.Digraph, jaxpr: Jaxpr) -> None:
+        for equation in jaxpr.equations:
+            if _is_call(equation):
+                self._call(graph, equation)
+            else:
+                self._equation(graph, equation, jaxpr)
+
+    def _call(self, graph: graphviz.Digraph, equation: Equation) -> None:
+        """A call is nothing but its body: a cluster whose values are the call's own."""
+        (body,) = equation.bodies
+        makers = [self.maker.get(name) for name in equation.inputs]
+        for name, maker in zip(body.inputs, makers, strict=True):
+            self.maker.pop(name, None)
+            if maker is not None:
+                self.maker[name] = maker
+        with graph.subgraph(name=f"cluster_{self.prefix}{equation.path}") as cluster:
+            sign = self.signs.get(equation.path, "=")
+            cluster.attr(label=_lines([equation.name, SIGNS[sign][1]]), style="rounded", color="#9aa5b5")
+            self._level(cluster, body)
+        for name, inner in zip(equation.outputs, body.outputs, strict=False):
+            if inner in self.maker:
+                self.maker[name] = self.maker[inner]
+
+    def _equation(self, graph: graphviz.Digraph, equation: Equation, jaxpr: Jaxpr) -> None:
+        node = self.prefix + equation.path
+        if equation.bodies:
+            with graph.subgraph(name=f"cluster_{node}") as cluster:
+                cluster.attr(label="", style="rounded", color="#9aa5b5")
+                self._node(cluster, equation, jaxpr)
+                for body in equation.bodies:
+                    self._body(cluster, equation, body)
+        else:
+            self._node(graph, equation, jaxpr)
+        for name in dict.fromkeys(equation.inputs):
+            self._edge(name, node)
+        self.maker.update(dict.fromkeys(equation.outputs, node))
+
+    def _body(self, graph: graphviz.Digraph, equation: Equation, body: Jaxpr) -> None:
+        """The body of a loop or a branch: dotted lines lead from the operation to what its body is given."""
+        outer = dict(self.maker)
+        self._given(graph, body, equation.path)
+        for name in body.inputs:
+            if self.maker.get(name) != outer.get(name):
+                graph.edge(self.prefix + equation.path, self.maker[name], style="dotted", arrowhead="none")
+        self._level(graph, body)
+
+    def _node(self, graph: graphviz.Digraph, equation: Equation, jaxpr: Jaxpr) -> None:
+        types = ", ".join(v.type_text for name in equation.outputs if (v := jaxpr.variables.get(name)))
+        number, kernel = self.kernel_of.get(equation.path, (None, ""))
+        sign = self.signs.get(equation.path, "=")
+        fill, word = SIGNS[sign]
+        name = equation.name if sign == "=" else f"{sign} {equation.name}"
+        graph.node(
+            self.prefix + equation.path,
+            _lines([name, types, kernel, word]),
+            fillcolor=fill if number is None else COLOURS[number % len(COLOURS)],
+            color=PASSES[equation.role],
+            tooltip=_label(f"{equation.operation} {equation.parameters}", 160),
+            penwidth="2" if equation.bodies else "1",
+        )
+
+    def _edge(self, name: str, node: str) -> None:
+        maker = self.maker.get(name)
+        if maker is not None and maker != node:
+            self.graph.edge(maker, node)

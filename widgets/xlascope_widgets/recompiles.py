@@ -1,0 +1,56 @@
+"""The recompile card as HTML that survives where nothing is trusted: tables, no scripts, no styles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from xlascope.records.plain import plain
+from xlascope.records.retraces import Miss, Retrace, Retraced, duration, heading
+
+#: Retraces shown of one function; the text has more.
+MOST_ROWS = 10
+
+#: Notebooks set the cells of tables flush right.
+_LEFT = 'style="text-align: left"'
+
+
+def recompiles_html(functions: Iterable[Retraced]) -> str:
+    """A table for each function that was traced again, newest first.
+
+    >>> recompiles_html([])
+    '<p>nothing was traced again</p>'
+    """
+    return "".join(_card(each) for each in functions) or "<p>nothing was traced again</p>"
+
+
+def _card(retraced: Retraced) -> str:
+    rows = [_row(each) for each in retraced.newest_first[:MOST_ROWS]]
+    rows += [_miss(each) for each in retraced.misses.values()]
+    left = retraced.count - MOST_ROWS
+    more = f"<p>{left:,} earlier: <code>%recompiles --text</code></p>" if left > 0 else ""
+    head = "".join(
+        f"<th {_LEFT}>{name}</th>" for name in ("", "called at", "what differed", "what to do", "lost (measured)")
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return f"<p><b>{_told(heading(retraced))}</b></p>{table}{more}"
+
+
+def _row(retrace: Retrace) -> str:
+    stages = (("trace", retrace.trace), ("lower", retrace.lower), ("compile", retrace.compile))
+    parts = " + ".join(f"{name} {duration(seconds)}" for name, seconds in stages if seconds)
+    inside = f", inside of the trace of {retrace.inside}" if retrace.inside else ""
+    cells = (f"trace {retrace.number}", retrace.where, retrace.reason, retrace.fix)
+    return _cells(*cells, f"{duration(retrace.seconds)}: {parts}{inside}")
+
+
+def _miss(miss: Miss) -> str:
+    return _cells(f"{miss.count:,} slow call{'' if miss.count == 1 else 's'}", miss.where, miss.reason, miss.fix, "")
+
+
+def _cells(*texts: str) -> str:
+    return f"<tr>{''.join(f'<td {_LEFT}>{_told(text)}</td>' for text in texts)}</tr>"
+
+
+def _told(text: str) -> str:
+    return escape(plain(text, 400))

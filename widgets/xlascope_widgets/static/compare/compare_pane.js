@@ -1,0 +1,174 @@
+// @ts-check
+/** Two programs side by side: what is alike, changed, added and removed, linked with the selection everywhere else. */
+
+import { el, fill } from "../program/element.js";
+import { DIFF_SHOWN, DIFF_WORDS, diffCounts, diffKernels, diffRows, diffScale } from "./compare_rows.js";
+import { scrollInside } from "../frame/source_pane.js";
+/** @typedef {import("../program/store.js").Store} Store */
+
+const DIFF_SIDES = ["before", "after"];
+/** The numbers that both programs are sent under. */
+const DIFF_NUMBERS = [1, 2];
+/** Rows drawn at once. */
+const MOST_DIFF_SHOWN = 1500;
+
+/** @param {Store} store the comparison and both programs, or nothing */
+function comparisonOf(store) {
+  const programs = DIFF_NUMBERS.map((number) => store.programs.get(number));
+  return store.live.diff && programs[0]?.heavy.jaxpr && programs[1]?.heavy.jaxpr ? { diff: store.live.diff, programs } : undefined;
+}
+
+/** What the comparison says of the equations of one side, by path; nothing of those that are alike. @param {any} diff @param {number} side */
+function signsOf(diff, side) {
+  const told = diff.equations.filter((/** @type {any} */ each) => each[0] !== "=" && each[side + 1] != null);
+  return new Map(told.map((/** @type {any} */ each) => [each[side + 1], DIFF_SHOWN[/** @type {"~"} */ (each[0])]]));
+}
+
+export class ComparePane {
+  /** @param {HTMLElement} host @param {Store} store @param {() => void} shown is called when a selection is to be brought into view */
+  constructor(host, store, shown) {
+    this.host = host;
+    this.store = store;
+    this.shown = shown;
+    /** @type {Set<number>} */ this.opened = new Set();
+    /** @type {any} */ this.drawn = undefined;
+    host.addEventListener("click", (event) => this.press(/** @type {Element} */ (event.target)));
+    host.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  draw() {
+    const found = comparisonOf(this.store);
+    this.host.hidden = !found;
+    if (!found) return;
+    const { diff, programs } = found;
+    programs.forEach((program, side) => (/** @type {any} */ (program).signs = signsOf(diff, side)));
+    // What stays as it is keeps its place, its focus, and how far it is scrolled.
+    if (this.drawn === diff) return this.mark();
+    this.drawn = diff;
+    const [before, after] = /** @type {any[]} */ (programs);
+    const rows = diffRows(diff, before, after, this.opened);
+    fill(this.host,
+      diff.timing && drawDiffTiming(diff),
+      el("div", { class: "xs-compare-rows", role: "table", "aria-label": `${diff.labels[0]} compared with ${diff.labels[1]}` },
+        el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), diff.labels.map((/** @type {string} */ label, /** @type {number} */ i) =>
+          el("b", { class: "xs-mono", role: "columnheader", title: label }, `${DIFF_SIDES[i]}: ${label}`)), el("span", { class: "xs-muted xs-compare-why" }, diffCounts(diff))),
+        rows.slice(0, MOST_DIFF_SHOWN).map((row) => drawDiffRow(row)),
+        rows.length > MOST_DIFF_SHOWN && el("div", { class: "xs-empty" }, `${rows.length - MOST_DIFF_SHOWN} more rows`),
+        drawDiffKernels(diff)),
+      drawDiffNumbers(diff));
+    this.mark();
+  }
+
+  /** Show what is selected, on both sides. */
+  mark() {
+    const { selection, program } = this.store;
+    const side = DIFF_SIDES[DIFF_NUMBERS.indexOf(program?.number ?? 0)];
+    let first = null;
+    for (const row of this.host.querySelectorAll(".xs-compare-row[data-row]")) {
+      const path = row.getAttribute(`data-${side}`);
+      const on = path != null && selection.paths.has(path);
+      row.classList.toggle("selected", on);
+      if (on && !first) first = row;
+    }
+    const list = this.host.querySelector(".xs-compare-rows");
+    if (first && list) scrollInside(list, first);
+  }
+
+  /** @param {Element} target */
+  press(target) {
+    const fold = target.closest("[data-fold]")?.getAttribute("data-fold");
+    if (fold != null) {
+      this.opened.add(Number(fold));
+      this.drawn = undefined;
+      this.draw();
+      return;
+    }
+    const row = target.closest(".xs-compare-row[data-row]");
+    if (!row) return;
+    const wanted = target.closest("[data-side]")?.getAttribute("data-side");
+    const side = [wanted, "after", "before"].find((name) => name && row.hasAttribute(`data-${name}`)) ?? "after";
+    this.choose(side, row.getAttribute(`data-${side}`) ?? "");
+  }
+
+  /** Show an equation in the graph of its program. @param {string} side @param {string} path */
+  choose(side, path) {
+    const { store } = this;
+    const number = DIFF_NUMBERS[DIFF_SIDES.indexOf(side)];
+    if (store.program?.number !== number) store.pick(number);
+    store.reveal(path);
+    if (store.selection.id !== path) store.select("equation", path);
+    this.shown();
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    const rows = /** @type {HTMLElement[]} */ ([...this.host.querySelectorAll("[tabindex]")]);
+    const at = rows.indexOf(/** @type {HTMLElement} */ (event.target));
+    if (at < 0) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step) rows[Math.min(rows.length - 1, Math.max(0, at + step))].focus();
+    else if (event.key === "Enter" || event.key === " ") this.press(rows[at]);
+    else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      const side = event.key === "ArrowLeft" ? "before" : "after";
+      const path = rows[at].getAttribute(`data-${side}`);
+      if (path != null) this.choose(side, path);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+/** @param {any} row */
+function drawDiffRow(row) {
+  if ("fold" in row)
+    return el("div", { class: "xs-compare-fold xs-muted", role: "button", tabindex: 0, "data-fold": row.fold }, `⋯ ${row.count} alike`);
+  const source = (row.after ?? row.before)?.source;
+  const said = [row.before?.title, row.after?.title].filter(Boolean).join(" → ");
+  return el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[/** @type {"="} */ (row.sign)]}`, role: "row", tabindex: 0, "data-row": "", "aria-label": `${DIFF_WORDS[/** @type {"="} */ (row.sign)]}: ${said}, ${row.words} ${row.detail}`,
+    "data-before": row.before?.path, "data-after": row.after?.path },
+    el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[/** @type {"="} */ (row.sign)]), drawDiffSide(row.before, "before"), drawDiffSide(row.after, "after"),
+    el("span", { class: "xs-compare-why" }, row.sign !== "=" && [el("span", { class: "xs-compare-word" }, row.words), row.detail && ` ${row.detail}`],
+      source && el("span", { class: "xs-muted xs-mono xs-small", title: source }, ` ${source}`)));
+}
+
+const DIFF_CLASSES = { "=": "alike", "~": "changed", "+": "added", "-": "removed" };
+
+/** @param {any} side @param {string} name */
+function drawDiffSide(side, name) {
+  return el("span", { class: "xs-compare-side xs-mono", role: "cell", "data-side": side && name }, side && [el("b", {}, side.title), " ", el("span", { class: "xs-muted" }, side.types)]);
+}
+
+/** @param {any} diff */
+function drawDiffKernels(diff) {
+  const { heading, rows } = diffKernels(diff);
+  if (!heading) return [];
+  return [
+    el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), el("b", {}, heading)),
+    rows.slice(0, MOST_DIFF_SHOWN).map((row) => el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[/** @type {"="} */ (row.sign)]}`, role: "row" },
+      el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[/** @type {"="} */ (row.sign)]), el("span", { class: "xs-compare-side xs-mono" }, row.before),
+      el("span", { class: "xs-compare-side xs-mono" }, row.after),
+      el("span", { class: "xs-compare-why" }, el("span", { class: "xs-compare-word" }, row.word), row.detail && ` ${row.detail}`))),
+  ];
+}
+
+/** Each round as a dot, both programs on one scale. @param {any} diff */
+function drawDiffTiming(diff) {
+  const { seconds, words, verdict, source } = diff.timing;
+  const place = diffScale(seconds);
+  return el("div", { class: "xs-compare-timing" },
+    el("b", {}, verdict), el("span", { class: "xs-muted xs-small" }, ` measured: ${source}`),
+    DIFF_SIDES.map((side, i) => el("div", { class: "xs-compare-lane", title: `${words[i]} a call: first quartile, median, third quartile` },
+      el("span", { class: "xs-muted" }, side),
+      el("span", { class: "xs-compare-dots", "aria-hidden": "true" }, seconds[i].map((/** @type {number} */ value) =>
+        el("i", { class: `xs-compare-dot ${side}`, style: `left:${(place(value) * 98).toFixed(1)}%` }))),
+      el("span", { class: "xs-mono xs-small" }, `${words[i]} a call`))));
+}
+
+/** @param {any} diff */
+function drawDiffNumbers(diff) {
+  const head = ["", ...diff.labels.map((/** @type {string} */ label, /** @type {number} */ i) => `${DIFF_SIDES[i]}`), "change", "source"];
+  return el("table", { class: "xs-compare-numbers" },
+    el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
+    el("tbody", {}, diff.numbers.map((/** @type {string[]} */ [name, ...cells]) =>
+      el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell) => el("td", {}, cell))))));
+}

@@ -1,0 +1,85 @@
+// @ts-check
+/** A comparison of two programs as a standing picture. */
+
+import { SVG, el, toMarkup } from "../program/element.js";
+import { shorten } from "../program/format.js";
+import { r1 } from "../graph/draw_graph.js";
+import { Program } from "../program/program.js";
+import { PALETTE, withoutVariables } from "../frame/picture.js";
+import { DIFF_SHOWN, diffCounts, diffKernels, diffRows } from "./compare_rows.js";
+
+const DIFF_FILL = { "~": "#e3ecfb", "+": "#dff3e4", "-": "#fbe0dd", "=": "#ffffff" };
+const DIFF_WIDTH = 940;
+const DIFF_LINE = 18;
+/** Rows drawn in a picture; a page has all of them. */
+const MOST_DIFF_ROWS = 120;
+
+/** @param {any} diff @param {any[]} heavies @param {{css: string}} options @returns {string} SVG */
+export function drawDiffPicture(diff, heavies, options) {
+  const [before, after] = heavies.map((heavy) => new Program(heavy, {}));
+  const column = (DIFF_WIDTH - 40) / 2;
+  /** @type {any[]} */ const parts = [];
+  let y = 26;
+  /** @param {string} text @param {number} x @param {string} [style] */
+  const put = (text, x, style = "xs-title", fill = "") => parts.push(el("text", { class: style, x, y, style: fill && `fill: ${fill}` }, text));
+  const next = (step = DIFF_LINE) => (y += step);
+  const band = (/** @type {string} */ sign) => sign !== "=" && parts.push(el("rect", { x: 12, y: y - 13, width: DIFF_WIDTH - 24, height: DIFF_LINE - 1, rx: 3, fill: DIFF_FILL[/** @type {"="} */ (sign)] }));
+  put(shorten(diff.labels[0], 62), 36);
+  put(shorten(diff.labels[1], 62), 36 + column);
+  next(22);
+  if (diff.timing) {
+    put(`${diff.timing.words[0]} a call`, 36, "xs-sub");
+    put(`${diff.timing.words[1]} a call (quartiles, median between them)`, 36 + column, "xs-sub");
+    next();
+    put(`${shorten(diff.timing.verdict, 150)}`, 36, "xs-title");
+    next(14);
+    put(`measured: ${diff.timing.source}`, 36, "xs-sub");
+    next(22);
+  }
+  put(diffCounts(diff), 14, "xs-title", PALETTE.ink2);
+  next();
+  const rows = diffRows(diff, before, after);
+  for (const row of rows.slice(0, MOST_DIFF_ROWS)) {
+    if ("fold" in row) {
+      put(`${row.count} alike`, 36, "xs-sub");
+      next();
+      continue;
+    }
+    band(row.sign);
+    put(DIFF_SHOWN[/** @type {"="} */ (row.sign)], 18);
+    [row.before, row.after].forEach((side, i) => side && put(shorten(`${side.title}  ${side.types}`, 60), 36 + i * column));
+    next();
+    if (row.sign === "=") continue;
+    y -= 3;
+    const words = [row.words, row.detail].filter(Boolean).join(": ");
+    put(shorten([words, (row.after ?? row.before)?.source].filter(Boolean).join("  ·  "), 150), 36, "xs-sub");
+    next();
+  }
+  if (rows.length > MOST_DIFF_ROWS) (put(`${rows.length - MOST_DIFF_ROWS} more rows`, 36, "xs-sub"), next());
+  const kernels = diffKernels(diff);
+  if (kernels.heading) {
+    next(8);
+    put(kernels.heading, 14, "xs-title", PALETTE.ink2);
+    next();
+  }
+  for (const row of kernels.rows.slice(0, MOST_DIFF_ROWS)) {
+    band(row.sign);
+    put(DIFF_SHOWN[/** @type {"="} */ (row.sign)], 18);
+    put(shorten(row.before, 60), 36);
+    put(shorten(row.after, 60), 36 + column);
+    next(15);
+    put(shorten([row.word, row.detail].filter(Boolean).join(": "), 150), 36, "xs-sub");
+    next();
+  }
+  next(8);
+  for (const [name, old, now, change, source] of diff.numbers) {
+    put(name, 14, "xs-title", PALETTE.ink2);
+    [old, now, change].forEach((text, i) => parts.push(el("text", { class: "xs-title", x: 330 + i * 110, y, "text-anchor": "end" }, text)));
+    put(source, 580, "xs-sub");
+    next();
+  }
+  const label = `${diff.labels[0]} compared with ${diff.labels[1]}: ${diffCounts(diff)}`;
+  return toMarkup(el("svg", { xmlns: SVG, viewBox: `0 0 ${DIFF_WIDTH} ${r1(y)}`, width: DIFF_WIDTH, height: r1(y), role: "img", "aria-label": label },
+    el("title", {}, label), el("style", {}, withoutVariables(options.css)),
+    el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }), parts));
+}

@@ -1,0 +1,92 @@
+// @ts-check
+/** A comparison of two programs as rows, for the panel and for pictures. Signs and words say what colours say. */
+
+import { plural, shorten } from "../program/format.js";
+import { literalText } from "../program/words.js";
+
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {{sign: string, before: any, after: any, words: string, detail: string}} DiffRow */
+/** @typedef {{alike: number, rows: DiffRow[]}} DiffFold */
+
+/** Equations that are alike around those that are not. */
+const DIFF_AROUND = 1;
+/** Kernels that are the same are counted rather than listed. */
+const DIFF_KERNEL_SIGNS = { same: "=", appeared: "+", vanished: "-" };
+export const DIFF_WORDS = { "=": "alike", "~": "changed", "+": "added", "-": "removed" };
+/** How signs are written. */
+export const DIFF_SHOWN = { "=": "", "~": "~", "+": "+", "-": "−" };
+
+/** What is said of one equation. @param {Program} program @param {string|null} path */
+function diffSide(program, path) {
+  const equation = path == null ? undefined : program.equations.get(path);
+  if (!equation) return null;
+  const literals = equation.in.filter((/** @type {string} */ name) => !program.variables.has(name)).map(literalText);
+  const types = equation.out.map((/** @type {string} */ name) => program.typeOf(name)).join(" ");
+  const title = shorten([equation.name ?? equation.op, ...literals].join(" "), 36);
+  return { path, title, types: shorten(types, 40), source: diffSource(program, equation) };
+}
+
+/** The text of the line that made an equation. @param {Program} program @param {any} equation */
+function diffSource(program, equation) {
+  const [file, line] = equation.src ?? [];
+  const source = program.heavy.sources?.find((/** @type {any} */ each) => each.file === file);
+  const text = source?.text.split("\n", line - source.first + 1)[line - source.first] ?? "";
+  return shorten(text.trim(), 80);
+}
+
+/** Every equation of both programs in order; runs of those that are alike are folded. `opened` holds where folds that are open begin.
+ * @param {any} diff @param {Program} before @param {Program} after @param {Set<number>} [opened] @returns {(DiffRow|{fold: number, count: number})[]} */
+export function diffRows(diff, before, after, opened = new Set()) {
+  const near = new Set();
+  diff.equations.forEach(([sign], /** @type {number} */ i) => {
+    if (sign !== "=") for (let at = i - DIFF_AROUND; at <= i + DIFF_AROUND; at++) near.add(at);
+  });
+  const rows = [];
+  for (let i = 0; i < diff.equations.length; i++) {
+    let end = i;
+    while (end < diff.equations.length && !near.has(end)) end++;
+    if (end - i > 1 && !opened.has(i)) {
+      rows.push({ fold: i, count: end - i });
+      i = end - 1;
+      continue;
+    }
+    for (const stop = Math.max(end, i + 1); i < stop; i++) {
+      const [sign, old, now, words, detail] = diff.equations[i];
+      rows.push({ sign, before: diffSide(before, old), after: diffSide(after, now), words: words || DIFF_WORDS[/** @type {"="} */ (sign)], detail });
+    }
+    i--;
+  }
+  return rows;
+}
+
+/** "12 alike, 3 changed, 1 added". @param {any} diff */
+export function diffCounts(diff) {
+  const parts = Object.entries(DIFF_WORDS).map(([sign, word]) => {
+    const number = diff.equations.filter((/** @type {any} */ each) => each[0] === sign).length;
+    return number ? `${number} ${word}` : "";
+  });
+  return `equations: ${parts.filter(Boolean).join(", ") || "none"}`;
+}
+
+/** What became of the kernels, those that are the same counted only. @param {any} diff @returns {{heading: string, rows: {sign: string, word: string, before: string, after: string, detail: string}[]}} */
+export function diffKernels(diff) {
+  const same = diff.kernels.filter((/** @type {any} */ each) => each[0] === "same").length;
+  const others = diff.kernels.filter((/** @type {any} */ each) => each[0] !== "same");
+  const rows = others.map((/** @type {any} */ [kind, before, after, detail]) => ({
+    sign: DIFF_KERNEL_SIGNS[/** @type {"same"} */ (kind)] ?? "~", word: kind, before: diffKernelNames(before), after: diffKernelNames(after), detail,
+  }));
+  return { heading: diff.kernels.length ? `kernels: ${plural(same, "alike", "alike")}, ${plural(others.length, "other", "others")}` : "", rows };
+}
+
+/** @param {string[]} names */
+function diffKernelNames(names) {
+  const shown = names.slice(0, 4).map((name) => shorten(name, 48)).join(", ");
+  return names.length > 4 ? `${shown}, ${names.length - 4} more` : shown;
+}
+
+/** Where the seconds of a round stand between the least and the most of both. @param {number[][]} sides @returns {(value: number) => number} from 0 to 1 */
+export function diffScale(sides) {
+  const all = sides.flat();
+  const [low, high] = [Math.min(...all), Math.max(...all)];
+  return (value) => (high > low ? (value - low) / (high - low) : 0.5);
+}

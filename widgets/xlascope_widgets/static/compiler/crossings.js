@@ -1,0 +1,40 @@
+// @ts-check
+/** What fusing could not keep out of memory: the arrays that one kernel writes and others read. */
+
+/** @typedef {{from: string, result: number, type: string, bytes: number, to: string[]}} Crossing */
+
+/** @type {WeakMap<any, Crossing[]>} */
+const crossingsByKernels = new WeakMap();
+
+/** The arrays between kernels, the largest first. @param {any} program @returns {Crossing[]} */
+export function crossings(program) {
+  const kernels = program.heavy.kernels ?? [];
+  const known = crossingsByKernels.get(kernels);
+  if (known) return known;
+  /** @type {Map<string, Crossing>} */ const found = new Map();
+  for (const kernel of kernels)
+    for (const [from, result, type, bytes] of kernel.reads ?? []) {
+      const key = `${result} ${from}`;
+      if (!found.has(key)) found.set(key, { from, result, type, bytes, to: [] });
+      found.get(key)?.to.push(kernel.name);
+    }
+  const sorted = [...found.values()].sort((a, b) => b.bytes - a.bytes);
+  crossingsByKernels.set(kernels, sorted);
+  return sorted;
+}
+
+/** What passes directly from one kernel to another. @param {any} program @param {string} from @param {string} to */
+export function crossingBetween(program, from, to) {
+  return crossings(program).filter((each) => each.from === from && each.to.includes(to));
+}
+
+/** The two kernels of an edge between equations: those between which most is passed, or else the first of each.
+ * null for an end that is in no kernel. @param {any} program @param {string} from @param {string} to @returns {[string|null, string|null]} */
+export function kernelsOfEdge(program, from, to) {
+  const [writers, readers] = [from, to].map((path) => program.kernelsWith(path).map((/** @type {any} */ kernel) => kernel.name));
+  const common = writers.find((/** @type {string} */ name) => readers.includes(name));
+  if (common) return [common, common];
+  const passed = crossings(program).find((each) => writers.includes(each.from) && each.to.some((name) => readers.includes(name)));
+  if (passed) return [passed.from, passed.to.find((name) => readers.includes(name)) ?? null];
+  return [writers[0] ?? null, readers[0] ?? null];
+}

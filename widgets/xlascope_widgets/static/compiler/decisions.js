@@ -1,0 +1,67 @@
+// @ts-check
+/** The fusion decisions of one compilation, in order, each with the equations that its two sides stood for at that moment. */
+
+/** @typedef {{at: number, pass: string, fused: boolean, a: string, b: string, result: string, reason: string, plain: string,
+ *   fusedSeconds: number|null, apartSeconds: number|null, from: string[], to: string[]}} Step */
+
+/** @type {WeakMap<any, Step[]>} */
+const stepsOfExplained = new WeakMap();
+
+/** @param {any} explained as sent @returns {Step[]} */
+export function stepsOf(explained) {
+  const known = stepsOfExplained.get(explained.steps);
+  if (known) return known;
+  const { texts, nodes } = explained;
+  /** The equations behind a name now: a fusion stands for those of both that went in. @type {Map<string, string[]>} */
+  const members = new Map();
+  /** What a fusion without a name stands for: the next name of a fusion that nobody knows is its own. @type {string[]|null} */
+  let unnamed = null;
+  const behind = (/** @type {string} */ name) => {
+    if (unnamed && !members.has(name) && !nodes[name] && name.split(".")[0].endsWith("fusion")) {
+      members.set(name, unnamed);
+      unnamed = null;
+    }
+    return members.get(name) ?? nodes[name]?.[1] ?? [];
+  };
+  const steps = explained.steps.map((/** @type {any[]} */ [pass, fused, a, b, result, reason, plain, fusedSeconds = null, apartSeconds = null], /** @type {number} */ at) => {
+    const step = { at, pass: texts[pass], fused: Boolean(fused), a: texts[a], b: texts[b], result: texts[result], reason: texts[reason],
+      plain: texts[plain], fusedSeconds, apartSeconds, from: behind(texts[a]), to: behind(texts[b]) };
+    if (!fused) return step;
+    const both = [...new Set([...step.from, ...step.to])];
+    members.set(step.result || step.b, both);
+    if (!step.result) unnamed = both;
+    return step;
+  });
+  stepsOfExplained.set(explained.steps, steps);
+  return steps;
+}
+
+/** Those of some answers that are about what is shown, the latest first. @param {any} store @param {any[]} all @returns {any[]} */
+export function aboutShown(store, all) {
+  const { measured, aimed } = store;
+  const here = measured?.heavy.platform ?? "cpu";
+  const mine = all.filter((each) => (aimed ? each.target === aimed : !each.target || each.target === here));
+  // Of a program that was only asked about there is nothing else to show.
+  return (mine.length || aimed || measured?.heavy.kernels ? mine : [...all]).reverse();
+}
+
+/** Everything heard about the decisions for what is shown, the latest first. @param {any} store @returns {any[]} */
+export function explanations(store) {
+  return aboutShown(store, store.asks.found(store.measured).explained);
+}
+
+/** What the list's place shows: what was chosen, or else what there is. @param {any} store @returns {"kernels"|"crossing"|"replay"|"passes"} */
+export function tabShown(store) {
+  if (store.list.tab || store.program?.heavy.kernels) return store.list.tab || "kernels";
+  const { explained, passes } = store.asks.found(store.measured);
+  return explained.length ? "replay" : passes.length ? "passes" : "kernels";
+}
+
+/** What was decided about two sides, each a set of equations: that they were fused, or else the last refusal. A refusal may be
+ * of a producer as such, whoever reads it. undefined when the two were never met. @param {Step[]} steps @param {Set<string>} from
+ * @param {Set<string>} to @returns {Step|undefined} */
+export function decisionOn(steps, from, to) {
+  const meets = (/** @type {string[]} */ paths, /** @type {Set<string>} */ side) => paths.some((path) => side.has(path));
+  const about = steps.filter((step) => (meets(step.from, from) && (!step.b || meets(step.to, to))) || (step.b && meets(step.from, to) && meets(step.to, from)));
+  return about.find((step) => step.fused) ?? about[about.length - 1];
+}

@@ -1,0 +1,170 @@
+// @ts-check
+/** XLA's fusion decisions one by one, as they fell: played in the browser from the record of them, without the kernel. */
+
+import { el } from "../program/element.js";
+import { count, plural } from "../program/format.js";
+import { answeredWords, drawAsk } from "../frame/asks.js";
+import { explanations, stepsOf, tabShown } from "./decisions.js";
+import { costWords } from "./why_pane.js";
+import { scrollInside } from "../frame/source_pane.js";
+/** @typedef {import("../program/store.js").Store} Store */
+
+/** Steps drawn before and after the current one, and milliseconds a step is shown for when they are played. */
+const BEFORE = 60, AFTER = 120, PLAYED = 900;
+
+/** @type {WeakMap<Store, any>} */
+const players = new WeakMap();
+
+/** The decisions that are stepped through: those picked, or the ones heard last. @param {Store} store */
+export function replayed(store) {
+  const all = explanations(store);
+  return all.find((each) => each.steps === store.list.replayed) ?? [...all].sort((a, b) => b.steps.length - a.steps.length)[0];
+}
+
+/** @param {Store} store */
+export function drawReplay(store) {
+  const found = replayed(store);
+  const asked = { question: "why", program: store.measured?.number ?? 0, target: store.aimed };
+  if (!found)
+    return el("div", { class: "xs-empty" }, el("p", {}, "XLA's fusion decisions, step by step, with its reasons. They are heard from a compilation of its own, apart from your program, which takes longer than the first."),
+      drawAsk(store, asked, "Ask XLA"), explained(store) && "XLA made no fusion decisions here.");
+  const steps = stepsOf(found);
+  if (!steps.length) return el("div", { class: "xs-empty" }, "XLA's fusion passes decided nothing here: ", found.note || "there was nothing to fuse.");
+  const shown = shownSteps(store, steps);
+  const at = Math.min(store.list.at, steps.length - 1);
+  const fused = steps.filter((step) => step.fused).length;
+  const place = shown.findIndex((step) => step.at === at);
+  return [
+    el("div", { class: "xs-list-head xs-stick" },
+      el("div", { class: "xs-replay-tools", role: "toolbar", "aria-label": "replay" }, tools(store)),
+      el("div", { class: "xs-muted xs-small" }, place < 0 ? `${plural(shown.length, "step")}: ` : `step ${count(place + 1)} of ${count(shown.length)}: `, `${count(fused)} fused, ${count(steps.length - fused)} refused · ${answeredWords(found)}`,
+        found.cut > 0 && ` · ${count(found.cut)} more not sent`, found.note && ` · ${found.note}`)),
+    found.answer && el("div", { class: "xs-whynot" }, found.answer),
+    rows(store.program, shown, at),
+  ];
+}
+
+/** @param {Store} store */
+function explained(store) {
+  return explanations(store).length > 0;
+}
+
+/** @param {Store} store @param {any[]} steps */
+function shownSteps(store, steps) {
+  const { only } = store.list;
+  return only === "all" ? steps : steps.filter((step) => step.fused === (only === "fused"));
+}
+
+/** @param {Store} store */
+function tools(store) {
+  const button = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {string} */ label) =>
+    el("button", { class: "xs-pill", type: "button", "data-replay": name, "data-focus": `replay ${name}`, "aria-label": label, title: label }, sign);
+  const playing = players.has(store);
+  return [button("first", "|◀", "first step (Home)"), button("previous", "◀", "step back (←)"),
+    button("play", playing ? "stop" : "play", playing ? "stop (space)" : "play (space)"), button("next", "▶", "next step (→)"),
+    el("select", { class: "xs-field", "data-list": "only", "data-focus": "only", "aria-label": "which steps" },
+      ["all", "fused", "refused"].map((name) => el("option", { value: name, selected: store.list.only === name ? "" : null }, name)))];
+}
+
+/** The rows around the current step. @param {any} program @param {any[]} shown @param {number} at */
+function rows(program, shown, at) {
+  const place = Math.max(0, shown.findIndex((step) => step.at >= at));
+  const first = Math.max(0, place - BEFORE);
+  const part = shown.slice(first, place + AFTER);
+  const rest = shown.length - first - part.length;
+  return [first > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(first, "step")} before`),
+    part.map((step) => drawStep(program, step, step.at === at)),
+    rest > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(rest, "step")} after`)];
+}
+
+/** @param {any} program @param {any} step @param {boolean} on */
+function drawStep(program, step, on) {
+  const mono = (/** @type {string} */ name) => el("span", { class: "xs-mono" }, name);
+  const cost = costWords(step);
+  return el("div", { class: `xs-kernel xs-step ${step.fused ? "fused" : "refused"}${on ? " selected" : ""}`, "data-step": step.at,
+    "data-focus": `step ${step.at}`, role: "button", tabindex: -1, "aria-pressed": String(on) },
+    el("div", { class: "xs-small" }, el("span", { class: "xs-step-sign" }, step.fused ? "+ " : "✕ "), step.fused ? "fused " : "not fused ",
+      mono(step.a), " into ", step.b ? mono(step.b) : "any of its users", step.result && step.result !== step.b && [" as ", mono(step.result)]),
+    !step.fused && step.reason && el("div", { class: "xs-small" }, `“${step.reason}”`),
+    on && [step.plain && el("div", { class: "xs-small" }, step.plain), cost && el("div", { class: "xs-small xs-muted" }, cost),
+      el("div", { class: "xs-small xs-muted" }, `by ${step.pass}`),
+      [[step.a, step.from], [step.b, step.to]].map(([name, paths]) => name && el("div", { class: "xs-small xs-muted" }, mono(name), `: ${equationsWords(program, paths)}`))]);
+}
+
+/** Which equations an instruction stands for: "tanh, line 9". @param {any} program @param {string[]} paths */
+function equationsWords(program, paths) {
+  if (!paths.length) return "no source known";
+  const words = paths.slice(0, 3).map((path) => `${program.equations.get(path)?.op ?? path}, ${program.lineOf(path) ?? "no line known"}`);
+  return [...new Set(words), paths.length > 3 && `${paths.length - 3} more`].filter(Boolean).join("; ");
+}
+
+/** @param {Element} pane */
+export function keepReplayInSight(pane) {
+  const row = pane.querySelector(".xs-step.selected");
+  if (row) scrollInside(pane, row);
+}
+
+/** A click in the replay; true when it was one. @param {Store} store @param {Element} target */
+export function pressReplay(store, target) {
+  const command = target.closest("[data-replay]")?.getAttribute("data-replay");
+  const step = target.closest("[data-step]")?.getAttribute("data-step");
+  const go = target.closest("[data-go]")?.getAttribute("data-go");
+  if (command === "play") play(store);
+  else if (command) moveReplay(store, command);
+  else if (step) showStep(store, Number(step));
+  else if (go) {
+    const [which, at] = JSON.parse(go);
+    Object.assign(store.list, { tab: "replay", only: "all", replayed: explanations(store)[which]?.steps });
+    showStep(store, at);
+  } else return false;
+  return true;
+}
+
+/** @param {Store} store @param {string} how */
+function moveReplay(store, how) {
+  const found = replayed(store);
+  if (!found) return;
+  const shown = shownSteps(store, stepsOf(found));
+  const { at } = store.list;
+  const next = { first: shown[0], last: shown[shown.length - 1], next: shown.find((step) => step.at > at),
+    previous: [...shown].reverse().find((step) => step.at < at) }[how];
+  if (next) showStep(store, next.at);
+  else stop(store);
+}
+
+/** One selection: the equations of both sides, wherever they are drawn. @param {Store} store @param {number} at */
+function showStep(store, at) {
+  const found = replayed(store);
+  const step = found && stepsOf(found)[at];
+  if (!step) return;
+  store.list.at = at;
+  store.show("step", String(at), { paths: [...step.from, ...step.to] });
+}
+
+/** @param {Store} store */
+function play(store) {
+  if (players.has(store)) return stop(store);
+  const found = replayed(store);
+  const shown = found ? shownSteps(store, stepsOf(found)) : [];
+  if (!shown.length) return;
+  players.set(store, setInterval(() => (tabShown(store) === "replay" && store.listeners.size ? moveReplay(store, "next") : stop(store)), PLAYED));
+  moveReplay(store, shown[shown.length - 1].at === store.list.at ? "first" : "next");
+}
+
+/** @param {Store} store */
+function stop(store) {
+  clearInterval(players.get(store));
+  if (players.delete(store)) store.tell("list");
+}
+
+/** Keys while the replay has the focus; true when one was used. @param {Store} store @param {KeyboardEvent} event @param {Element} target */
+export function keyReplay(store, event, target) {
+  if (tabShown(store) !== "replay" || !target.closest(".xs-kernels") || target.matches("input, select")) return false;
+  const moves = { ArrowLeft: "previous", ArrowUp: "previous", ArrowRight: "next", ArrowDown: "next", Home: "first", End: "last" };
+  const move = moves[/** @type {"Home"} */ (event.key)];
+  if (move) moveReplay(store, move);
+  else if (event.key === " " && !target.matches("button")) play(store);
+  else return false;
+  event.preventDefault();
+  return true;
+}

@@ -1,0 +1,68 @@
+// @ts-check
+/** The program as it was measured here, or as the compiler of another target made it: the same views of either. */
+
+import { el } from "../program/element.js";
+import { byteSize, count, seconds } from "../program/format.js";
+/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/program.js").Program} Program */
+
+/** @type {WeakMap<any, Program>} */
+const targetViews = new WeakMap();
+
+/** The program with a target's kernels in place of those that ran here; everything else is shared. @param {any} program
+ * @param {any} found what was compiled for the target @returns {any} */
+export function programFor(program, found) {
+  const known = targetViews.get(found);
+  if (known && Object.getPrototypeOf(known) === program) return known;
+  const view = Object.create(program);
+  const { kernels, flops, accessed, peak, platform } = found;
+  Object.assign(view, { target: found.target, estimated: found, heavy: { ...program.heavy, kernels, flops, accessed, peak, platform } });
+  Object.assign(view, { kernels: new Map(), kernelsOf: new Map(), times: new Map(), step: 0 });
+  view.light = { ...program.light, executed: undefined, compiled: found.seconds, cache: "miss", kernels: kernels.length };
+  for (const kernel of kernels) view.indexKernel(kernel);
+  targetViews.set(found, view);
+  return view;
+}
+
+/** Tabs in the panel's head: this device, other targets, and one more. @param {Store} store */
+export function drawTargets(store) {
+  const { measured, asks } = store;
+  const names = Object.keys(asks.found(measured).targets);
+  if (!measured?.heavy.jaxpr && !measured?.heavy.kernels && !names.length) return null;
+  const others = asks.targets.filter((name) => !names.includes(name));
+  if (!names.length && !asks.can("target")) return null;
+  const here = `this device (${(measured.heavy.devices ?? []).join(", ") || measured.heavy.platform})`;
+  const tabs = [...(measured.heavy.kernels ? [""] : []), ...names].map((name) => el("button", { class: `xs-pill${store.aimed === name ? " on" : ""}`, type: "button",
+    "data-command": `target ${name}`, "aria-pressed": String(store.aimed === name), title: name ? `as XLA compiles it for ${name}: estimated, not run` : here },
+  name || (measured.light.executed ? "measured" : measured.heavy.platform || "here")));
+  return [tabs, asks.can("target") && others.length > 0 && addTarget(others)];
+}
+
+/** @param {string[]} names */
+function addTarget(names) {
+  return el("select", { class: "xs-field xs-add-target", "aria-label": "compile for another target", title: "compile for another target: it need not be here" },
+    el("option", { value: "" }, "+ target"), names.map((name) => el("option", { value: name }, name)));
+}
+
+/** What the whole is estimated to take on a target, and by whom. @param {any} program */
+export function targetWords(program) {
+  const { target, estimated } = program;
+  if (!target) return "";
+  const time = estimated.estimate > 0 ? `${seconds(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})` : "no time estimated";
+  return `compiled for ${target} in ${seconds(estimated.seconds)}, not run · ${time}`;
+}
+
+/** This device and the targets side by side, once there is one. @param {Store} store */
+export function sideBySide(store) {
+  const { measured, asks } = store;
+  const targets = Object.entries(asks.found(measured).targets);
+  if (!targets.length) return null;
+  const { executed } = measured?.light ?? {};
+  const here = { kernels: measured?.heavy.kernels, peak: measured?.heavy.peak, time: executed?.step ? `${seconds(executed.step)} measured` : "not measured" };
+  const places = [...(here.kernels ? [[measured?.heavy.platform ?? "here", here]] : []), ...targets.map(([name, found]) =>
+    [name, { ...found, time: found.estimate > 0 ? `${seconds(found.estimate)} estimated` : "not estimated" }])];
+  const moved = (/** @type {any} */ found) => found.kernels.reduce((/** @type {number} */ sum, /** @type {any} */ kernel) => sum + kernel.read + kernel.written, 0);
+  return el("table", { class: "xs-sides xs-small" }, el("caption", { class: "xs-muted" }, "side by side (bytes: our count)"),
+    el("tr", {}, ["", "kernels", "read, written", "a call"].map((word) => el("th", {}, word))),
+    places.map(([name, found]) => el("tr", {}, [name, count(found.kernels.length), byteSize(moved(found)), found.time].map((word) => el("td", {}, word)))));
+}

@@ -1,0 +1,114 @@
+// @ts-check
+/** The code in a page: it is sent once for each kernel. Panels find it by its number, and so do the elements that a
+ * saved output consists of: a picture, which becomes a panel wherever a page knows the panel's kernel. */
+
+/** @typedef {{libraries: Map<string, any>, elements: Set<any>}} Page */
+
+/** How long a view is kept that left the page: an output that is drawn anew gets it back as it was. */
+const KEPT = 1000;
+
+/** @returns {Page} what all versions and kernels in this page share */
+function pageOf() {
+  return (/** @type {any} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
+}
+
+/** @param {any} model @param {{initialize: any, render: any, forget: any}} code */
+export function openLibrary(model, code) {
+  const page = pageOf();
+  const id = model.get("uid");
+  const library = { ...code, mount: (/** @type {any} */ element) => mount(element, model.widget_manager, code) };
+  page.libraries.set(id, library);
+  defineElement();
+  for (const element of page.elements) element.begin();
+  // Only where outputs share one page may they be elements; elsewhere each has to be a widget.
+  if (!document.querySelector(".jp-LabShell, .jp-NotebookPanel, #jupyter-config-data")) return;
+  model.set("mounted", true);
+  model.save_changes();
+}
+
+/** A picture that becomes a panel: only looks for its library; what then happens is that library's own version. */
+function defineElement() {
+  if (customElements.get("xlascope-panel")) return;
+  customElements.define("xlascope-panel", class extends HTMLElement {
+    connectedCallback() {
+      pageOf().elements.add(this);
+      this.begin();
+    }
+
+    disconnectedCallback() {
+      pageOf().elements.delete(this);
+      const { end } = /** @type {any} */ (this);
+      /** @type {any} */ (this).end = undefined;
+      end?.();
+    }
+
+    begin() {
+      const library = pageOf().libraries.get(this.getAttribute("library") ?? "");
+      if (library && !(/** @type {any} */ (this).end)) /** @type {any} */ (this).end = library.mount(this);
+    }
+  });
+}
+
+/** @typedef {{host: HTMLElement, remove: () => void, focused: any, timer?: any}} Kept */
+
+/** Views that have just left the page, by panel. @type {Map<string, Kept>} */
+const keptViews = new Map();
+
+/** Show a panel in place of an element's picture; returns what ends that. @param {any} element @param {any} manager @param {any} code */
+function mount(element, manager, code) {
+  const id = element.getAttribute("panel");
+  /** @type {Kept|undefined} */ let view = keptViews.get(id);
+  let gone = false;
+  const show = () => {
+    const picture = element.firstElementChild;
+    if (picture) picture.hidden = true;
+    // The host's styles for text would apply to every heading and table of the panel.
+    element.closest(".jp-RenderedHTMLCommon")?.classList.remove("jp-RenderedHTMLCommon");
+    element.append(view?.host);
+  };
+  if (view) {
+    keptViews.delete(id);
+    clearTimeout(view.timer);
+    show();
+    if (view.focused?.isConnected) view.focused.focus({ preventScroll: true });
+  } else {
+    modelOf(manager, id, () => gone).then((model) => {
+      if (gone || !model) return; // the kernel has forgotten it: the picture stays
+      view = newView(model, code);
+      show();
+    });
+  }
+  return () => {
+    gone = true;
+    if (!view) return;
+    const kept = view;
+    keptViews.get(id)?.remove();
+    keptViews.set(id, kept);
+    kept.timer = setTimeout(() => {
+      if (keptViews.get(id) === kept) keptViews.delete(id);
+      kept.remove();
+    }, KEPT);
+  };
+}
+
+/** The model of this number, which may come later than its element: undefined when it has not come after ten seconds.
+ * @param {any} manager @param {string} id @param {() => boolean} gone */
+async function modelOf(manager, id, gone) {
+  for (let tries = 0; tries < 50 && !gone(); tries++) {
+    const model = await Promise.resolve().then(() => manager.get_model(id)).catch(() => undefined);
+    if (model) return model;
+    await new Promise((go) => setTimeout(go, 200));
+  }
+}
+
+/** @param {any} model @param {any} code @returns {Kept} */
+function newView(model, code) {
+  const host = document.createElement("div");
+  /** @type {Kept} */ const view = { host, remove: code.render({ model, el: host }), focused: undefined };
+  host.addEventListener("focusin", (event) => (view.focused = event.target));
+  // An element that is taken out of the page loses the focus too: it gets it back.
+  host.addEventListener("focusout", () => setTimeout(() => {
+    if (host.isConnected && !host.contains(document.activeElement)) view.focused = undefined;
+  }));
+  return view;
+}

@@ -1,0 +1,146 @@
+// @ts-check
+/** A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself. */
+
+import { SVG, el, toMarkup } from "../program/element.js";
+import { plural, seconds, shorten } from "../program/format.js";
+import { Program } from "../program/program.js";
+import { PAD, layoutProgram } from "../graph/layout.js";
+import { drawScene, r1 } from "../graph/draw_graph.js";
+import { kernelWords, kernelsByTime, kernelsHeading, stageWords, stages, stripWords } from "../program/stage_words.js";
+import { drawTimeline, timelineWords } from "../time/draw_timeline.js";
+
+const MARGIN = 14;
+const TABLE_WIDTH = 300;
+const MOST_TABLE_ROWS = 24;
+
+export const PALETTE = {
+  bg: "#ffffff", bg2: "#f7f8fa", line: "#e3e6eb", line2: "#d3d8e0", ink: "#1d2330", ink2: "#5d6878",
+  fwd: "#2f6fde", bwd: "#c4561c", upd: "#7a5bd1", again: "#0f7b83", ok: "#1a7f4b", bad: "#b3261e", hull: "#eef1f6", onbar: "#ffffff", onheat: "#ffffff",
+  heat0: "#fdf1f3", heat1: "#f8ccd5", heat2: "#ee94a7", heat3: "#cf4a6b", heat4: "#8e1f49",
+  mono: "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace", ui: "system-ui, -apple-system, 'Segoe UI', sans-serif",
+};
+
+/** `most` equations of one level are drawn; `lean` leaves out what an image in a page cannot show or say (tooltips, roles).
+ * @typedef {{css: string, open: string[], most: number, lean: boolean, grouping?: string}} PictureOptions */
+
+/** @param {any} heavy @param {any} light @param {PictureOptions} options @returns {string} SVG */
+export function drawPicture(heavy, light, options) {
+  const program = new Program(heavy, light);
+  const graph = graphPart(program, options);
+  const beside = graph.width > 0 && graph.width <= 760;
+  const width = Math.max(720, graph.width + (beside ? TABLE_WIDTH : 0) + 3 * MARGIN);
+  const table = kernelTable(program, beside ? 1 : Math.max(1, Math.floor((width - MARGIN) / TABLE_WIDTH)));
+  const parts = [
+    shifted(MARGIN, 6, stripLine(program)),
+    graph.tree && shifted(MARGIN, 40, graph.tree),
+    shifted(beside ? graph.width + 2 * MARGIN : MARGIN, beside ? 40 : graph.height + 48, table.tree),
+  ];
+  let height = beside ? Math.max(graph.height, table.height) + 48 : graph.height + table.height + 64;
+  const timeline = drawTimeline(program, width - 2 * MARGIN);
+  parts.push(shifted(MARGIN, height + 12, el("text", { class: "xs-lane-note", y: 0 }, `timeline · ${timelineWords(program)}`)));
+  parts.push(shifted(MARGIN, height + 22, timeline.tree));
+  height += timeline.height + 32;
+  const svg = el("svg", { xmlns: SVG, viewBox: `0 0 ${r1(width)} ${r1(height)}`, width: r1(width), height: r1(height), role: "img",
+    "aria-label": stripWords(program) },
+    el("title", {}, stripWords(program)),
+    el("style", {}, withoutVariables(options.css)),
+    el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }),
+    parts);
+  return toMarkup(options.lean ? { ...svg, children: svg.children.map(leaner) } : svg);
+}
+
+/** @param {import("../program/element.js").Tree|string} tree @returns {import("../program/element.js").Tree|string} */
+function leaner(tree) {
+  if (typeof tree === "string" || typeof tree === "number") return tree;
+  const kept = Object.entries(tree.attributes).filter(([name]) => !/^(aria|data|role|tabindex)/.test(name));
+  const attributes = Object.fromEntries(kept.map(([name, value]) => [name, leanValue(name, value)]));
+  const children = tree.children.filter((child) => typeof child !== "object" || child.tag !== "title").map(leaner);
+  return { tag: tree.tag, attributes, children };
+}
+
+/** @param {string} css */
+export function withoutVariables(css) {
+  // Drawing programs other than browsers do not know CSS variables.
+  return css.replace(/\/\*[^]*?\*\//g, "").replace(/var\(--xs-(\w+)\)/g, (_, name) => PALETTE[/** @type {"bg"} */ (name)]).replace(/\s+/g, " ");
+}
+
+/** @param {number} x @param {number} y @param {any} tree */
+function shifted(x, y, tree) {
+  return el("g", { transform: `translate(${r1(x)},${r1(y)})` }, tree);
+}
+
+/** Whole pixels, and only the classes that have a style. @param {string} name @param {string|number} value */
+function leanValue(name, value) {
+  if (name === "class") return String(value).replace(/ (equation|input|output|holds|near|pass-given)\b/g, "");
+  return name === "style" || name === "fill" ? value : String(value).replace(/(\d)\.\d+/g, "$1");
+}
+
+/** @param {any} program @param {PictureOptions} options */
+function graphPart(program, options) {
+  if (!program.heavy.jaxpr) return { width: 0, height: 0 };
+  if (options.grouping) program.groupBy(options.grouping);
+  const drawn = program.shown(program.heavy.jaxpr).equations.length;
+  if (drawn > options.most) {
+    const words = `${plural(program.equations.size, "equation")}: too many for a picture; open the panel for the outline.`;
+    return { width: 420, height: 30, tree: el("text", { class: "xs-title", y: 18 }, words) };
+  }
+  const scene = layoutProgram(program, new Set(options.open));
+  const keys = shifted(PAD, scene.height + 8, legendLine(program));
+  return { width: scene.width, height: scene.height + 18, tree: [drawScene(program, scene, { heat: "pass" }), keys] };
+}
+
+/** What the colours mean. @param {any} program */
+function legendLine(program) {
+  const passes = new Set(program.passes.values());
+  const keys = [["forward", "forward ↓", "fwd"], ["backward", program.secondPass, "bwd"], ["update", "update ↓", "upd"],
+    ["recomputed", "computed again ↓", "again"]];
+  let x = 0;
+  const parts = keys.filter(([pass]) => passes.has(pass)).map(([, words, colour]) => {
+    const part = [el("rect", { x, y: -8, width: 14, height: 8, rx: 2, fill: PALETTE[/** @type {"fwd"} */ (colour)] }),
+      el("text", { class: "xs-sub", x: x + 19, y: 0 }, words)];
+    x += 40 + words.length * 5.8;
+    return part;
+  });
+  const hull = program.heavy.kernels && [el("rect", { x, y: -9, width: 16, height: 10, rx: 4, fill: PALETTE.hull, stroke: PALETTE.line2 }),
+    el("text", { class: "xs-sub", x: x + 21, y: 0 }, "one kernel")];
+  return [parts, hull];
+}
+
+/** @param {any} program */
+function stripLine(program) {
+  const colours = { done: PALETTE.ok, run: PALETTE.fwd, bad: PALETTE.bad };
+  let x = 4;
+  const parts = stages(program).map((stage) => {
+    const text = stageWords(stage);
+    const part = [
+      el("circle", { cx: x, cy: 12, r: 4, fill: colours[/** @type {"done"} */ (stage.kind)] }),
+      el("text", { x: x + 9, y: 16, style: `font: 12px ${PALETTE.ui}; fill: ${PALETTE.ink2}` }, `${stage.name} `,
+        el("tspan", { style: `fill: ${PALETTE.ink}; font-weight: 600` }, stage.strong), ` ${stage.pieces.map((piece) => piece.text).join("")}`),
+    ];
+    x += text.length * 6.6 + 36;
+    return part;
+  });
+  return parts;
+}
+
+/** @param {any} program @param {number} columns */
+function kernelTable(program, columns) {
+  const kernels = kernelsByTime(program);
+  if (!kernels.length) return { tree: [], height: 0 };
+  const rows = kernels.slice(0, MOST_TABLE_ROWS).map((kernel, i) => {
+    const { name, facts, pass, time } = kernelWords(program, kernel);
+    return shifted((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
+      el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
+      el("text", { class: "xs-title", x: 12, y: 10 }, shorten(name, 30)),
+      time != null && el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, seconds(time)),
+      el("text", { class: "xs-sub", x: 12, y: 23 }, shorten(facts.join(" · "), 46)),
+    ]);
+  });
+  const more = kernels.length - rows.length;
+  const high = Math.ceil(rows.length / columns);
+  if (more > 0) rows.push(el("text", { class: "xs-sub", x: 12, y: 38 + high * 34 }, `${more} more`));
+  const [words, note] = kernelsHeading(program).split(/ · (.*)/);
+  const heading = columns > 1 ? [`kernels · ${[words, note].filter(Boolean).join(" · ")}`] : [`kernels · ${words}`, note];
+  const lines = heading.filter(Boolean).map((text, i, all) => el("text", { class: "xs-lane-note", y: 12 * (i + 2 - all.length) }, text));
+  return { tree: [...lines, ...rows], height: 30 + (high + (more > 0 ? 1 : 0)) * 34 };
+}

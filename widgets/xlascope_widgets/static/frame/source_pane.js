@@ -1,0 +1,114 @@
+// @ts-check
+/** The source: the user's lines, with the time measured for each, and what is selected. */
+
+import { el } from "../program/element.js";
+import { plural, seconds } from "../program/format.js";
+/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/program.js").Program} Program */
+
+const AROUND = 2;
+const WHOLE = 80;
+
+/** @param {Store} store */
+export function drawSource(store) {
+  const { program } = store;
+  if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, "no source known");
+  const times = lineTimes(program);
+  return program.heavy.sources.map((/** @type {any} */ source) => [
+    el("h4", {}, "source", el("span", {}, source.title), source.note && el("span", { class: "xs-source-note" }, source.note)),
+    el("div", { class: "xs-code" }, source.text ? sourceLines(program, source, times) : bareLines(program, source, times)),
+  ]);
+}
+
+/** @param {Program} program @param {any} source @param {Map<string, number>} times */
+function sourceLines(program, source, times) {
+  const texts = source.text.replace(/\n$/, "").split("\n");
+  const near = texts.length <= WHOLE ? null : nearLines(program, source, texts.length);
+  /** @type {import("../program/element.js").Tree[]} */ const rows = [];
+  let skipped = false;
+  texts.forEach((/** @type {string} */ text, /** @type {number} */ i) => {
+    const line = source.first + i;
+    if (near && !near.has(line)) {
+      if (!skipped) rows.push(el("div", { class: "xs-fold" }, "⋯"));
+      skipped = true;
+      return;
+    }
+    skipped = false;
+    rows.push(sourceLine(program, `${source.file}:${line}`, line, text, times));
+  });
+  return rows;
+}
+
+/** The lines of a file that cannot be read: their numbers and times. @param {Program} program @param {any} source @param {Map<string, number>} times */
+function bareLines(program, source, times) {
+  const lines = [...program.lines.keys()].map((key) => key.split(":").map(Number)).filter(([file]) => file === source.file).map(([, line]) => line);
+  return lines.sort((a, b) => a - b).map((line) => sourceLine(program, `${source.file}:${line}`, line, "", times));
+}
+
+/** @param {Program} program @param {string} key @param {number} line @param {string} text @param {Map<string, number>} times */
+function sourceLine(program, key, line, text, times) {
+  const paths = program.lines.get(key);
+  const time = times.get(key);
+  const tip = paths && plural(paths.length, "equation") + (time == null ? "" : ` · ${seconds(time)} a call: measured, each kernel's time split equally over its equations`);
+  return el("div", { class: `xs-line${paths ? " has" : ""}`, "data-line": key, title: tip, role: paths ? "button" : null, tabindex: paths ? -1 : null },
+    el("span", { class: "xs-n" }, line), el("span", { class: "xs-t" }, time == null ? "" : seconds(time)),
+    el("span", { class: "xs-t" }, paths?.length ?? ""), el("span", { class: "xs-text" }, text || " "));
+}
+
+/** @param {Program} program @param {any} source @param {number} length */
+function nearLines(program, source, length) {
+  const near = new Set();
+  for (const key of program.lines.keys()) {
+    const [file, line] = key.split(":").map(Number);
+    if (file === source.file) for (let l = line - AROUND; l <= line + AROUND; l++) near.add(l);
+  }
+  if (!near.size) for (let l = 0; l < Math.min(length, WHOLE); l++) near.add(source.first + l);
+  return near;
+}
+
+/** Seconds a call for each line. @param {Program} program @returns {Map<string, number>} */
+export function lineTimes(program) {
+  const times = new Map();
+  for (const [key, paths] of program.lines)
+    for (const path of paths)
+      for (const kernel of program.kernelsOf.get(path) ?? []) {
+        const time = program.times.get(kernel.name);
+        if (time != null) times.set(key, (times.get(key) ?? 0) + time / new Set(kernel.eqns).size);
+      }
+  return times;
+}
+
+/** New times on lines that stay where they are. @param {Element} pane @param {Store} store */
+export function refreshTimes(pane, store) {
+  if (!store.program) return;
+  const times = lineTimes(store.program);
+  for (const row of pane.querySelectorAll("[data-line]")) {
+    const time = times.get(row.getAttribute("data-line") ?? "");
+    const cell = row.querySelector(".xs-t");
+    if (cell) cell.textContent = time == null ? "" : seconds(time);
+  }
+}
+
+/** @param {Element} pane @param {Store} store */
+export function markSource(pane, store) {
+  const { lines } = store.selection;
+  let first = null;
+  for (const row of pane.querySelectorAll("[data-line]")) {
+    const on = lines.has(row.getAttribute("data-line") ?? "");
+    row.classList.toggle("selected", on);
+    if (on && !first) first = row;
+  }
+  if (first && store.selection.kind !== "line") scrollInside(pane, first);
+}
+
+/** A cell may begin with code of other functions: show the first line that made an equation. @param {HTMLElement} pane */
+export function showFirstLine(pane) {
+  const first = /** @type {HTMLElement|null} */ (pane.querySelector(".xs-line.has"));
+  if (first && pane.scrollTop === 0) pane.scrollTop = first.offsetTop - pane.clientHeight / 3;
+}
+
+/** Scroll a pane, never the page, until an element in it is seen. @param {Element} pane @param {Element} element */
+export function scrollInside(pane, element) {
+  const [outer, inner] = [pane.getBoundingClientRect(), element.getBoundingClientRect()];
+  if (inner.top < outer.top || inner.bottom > outer.bottom) pane.scrollTop += inner.top - outer.top - outer.height / 3;
+}

@@ -1,0 +1,100 @@
+// @ts-check
+/** The strip: one line under the running cell that tells the state without being opened. */
+
+import { el } from "../program/element.js";
+import { percent, plural, seconds, shorten } from "../program/format.js";
+import { stages } from "../program/stage_words.js";
+import { whyButton } from "./recompiles.js";
+/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/program.js").Program} Program */
+
+const RUNNING = { trace: "tracing", lower: "lowering", compile: "compiling", run: "running" };
+
+/** @param {Store} store @param {boolean} open */
+export function drawStrip(store, open) {
+  const { measured: program, live } = store;
+  const shown = program ? stages(program) : [];
+  const running = !live.finished && program?.light.executed;
+  const items = shown.map((stage) => drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)));
+  items.push(...activeStages(store));
+  for (const failure of [...otherFailures(store), ...live.failures]) items.push(drawStage({ kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: shorten(failure.function, 48) }] }, false));
+  if (!items.length) items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
+  if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
+  return [...items, ...busyBars(program), asides(store, open)];
+}
+
+/** Failures of functions other than the one shown, which tells of its own. @param {Store} store @returns {any[]} */
+export function otherFailures({ measured, live }) {
+  return live.programs.filter((/** @type {any} */ light) => light.failure && light.number !== measured?.number).map((/** @type {any} */ light) => light.failure);
+}
+
+/** @param {any} stage @param {boolean} running */
+function drawStage(stage, running) {
+  const beat = stage.kind === "run" && running ? "live" : "";
+  return el("span", { class: "xs-stage", title: stage.tip },
+    el("i", { class: `xs-dot ${stage.kind} ${beat}` }), el("span", {}, stage.name), stage.strong && el("b", {}, stage.strong),
+    el("span", { class: "xs-muted" }, stage.pieces.map((/** @type {any} */ piece) => el("span", { class: piece.least && `xs-${piece.least}` }, piece.text))));
+}
+
+/** What goes on right now; the time is advanced by the browser's own clock. @param {Store} store */
+function activeStages(store) {
+  const active = store.live.programs.filter((/** @type {any} */ light) => light.stage && !light.failure);
+  if (store.live.finished) return active.filter((/** @type {any} */ light) => light.stage !== "run").map(stoppedStage);
+  return active.slice(0, 2).map((/** @type {any} */ light) =>
+    el("span", { class: "xs-stage" }, el("i", { class: "xs-dot run live" }),
+      el("span", {}, RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage), el("b", {}, shorten(light.function, 24)),
+      el("span", { class: "xs-muted", "data-since": light.since }, seconds(Math.max(0, store.now - light.since)))));
+}
+
+/** The cell ended, by an interrupt say, before the stage did. @param {any} light */
+function stoppedStage(light) {
+  const words = `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 24)}`;
+  return drawStage({ kind: "bad", name: "stopped while", strong: "", pieces: [{ text: words }] }, false);
+}
+
+/** @param {Program|undefined} program */
+function busyBars(program) {
+  const devices = program?.light.executed?.devices ?? [];
+  const shown = devices.slice(0, devices.length > 3 ? 1 : 2).map((/** @type {any} */ device, /** @type {number} */ i) => {
+    const shares = /** @type {Program} */ (program).passShares(device);
+    const parts = shares.map(([pass, share]) =>
+      el("i", { class: `xs-share pass-${pass}`, style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%` }));
+    const tip = `${device.name}: busy ${percent(device.busy)} of the observed window (measured); blue forward, orange backward, violet update`;
+    return el("span", { class: `xs-stage xs-busy${i ? " xs-wide" : ""}`, title: tip }, el("span", { class: "xs-lanebar" }, parts),
+      el("span", { class: "xs-muted" }, el("span", { class: "xs-medium" }, `${device.name} `), `${percent(device.busy)} busy`));
+  });
+  if (devices.length > shown.length) shown.push(el("span", { class: "xs-muted" }, `+ ${plural(devices.length - shown.length, "device")}`));
+  return shown;
+}
+
+/** @param {Store} store @param {boolean} open */
+function asides(store, open) {
+  const { measured: program, live } = store;
+  const others = live.programs.length - 1 + live.more;
+  return el("span", { class: "xs-asides" },
+    whyButton(store),
+    others > 0 && el("span", { class: "xs-muted", title: otherNames(live, program) }, `+ ${plural(others, "program")}`),
+    el("button", { class: "xs-open", type: "button", "aria-expanded": String(open), "aria-label": open ? "close the panel" : "open the panel" },
+      el("span", { class: "xs-medium" }, open ? "close " : "open "), open ? "▴" : "▾"));
+}
+
+/** @param {any} live @param {Program|undefined} program */
+function otherNames(live, program) {
+  const names = live.programs.filter((/** @type {any} */ light) => light.number !== program?.number).map((/** @type {any} */ light) => shorten(light.function, 40));
+  return `${[...new Set(names)].slice(0, 12).join(", ")}: choose in the open panel`;
+}
+
+/** Say what goes on, for those who do not see it: stages, not the numbers, which would never stop. @param {Element} part @param {Store} store */
+export function announce(part, { live }) {
+  const active = live.finished ? [] : live.programs.filter((/** @type {any} */ light) => light.stage && !light.failure).slice(0, 2);
+  const failures = [...live.programs.map((/** @type {any} */ light) => light.failure).filter(Boolean), ...live.failures];
+  const words = [...active.map((/** @type {any} */ light) => `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 40)}`),
+    ...failures.slice(0, 3).map((/** @type {any} */ failure) => `${failure.error} in ${shorten(failure.function, 40)}`), live.finished && "ended"].filter(Boolean).join(", ");
+  if (part.textContent !== words) part.textContent = words;
+}
+
+/** Advance the running times. @param {Element} root @param {Store} store */
+export function tickStrip(root, store) {
+  for (const clock of root.querySelectorAll("[data-since]"))
+    clock.textContent = seconds(Math.max(0, store.now - Number(clock.getAttribute("data-since"))));
+}

@@ -1,0 +1,163 @@
+// @ts-check
+/** The graph on a canvas. More than the screen is painted, so that panning only moves what is there; a list beside it
+ * (`outline.js`) holds the items that a screen reader reads and that take the focus. */
+
+import { el, toNode } from "../program/element.js";
+import { readTheme, watchColours } from "./canvas_theme.js";
+import { drawOnCanvas } from "./draw_canvas.js";
+import { hullKernels } from "./draw_graph.js";
+import { describe, nodeLabel } from "../program/words.js";
+
+const PAINTED_AROUND = 0.5;
+const MOST_PIXELS = 12e6;
+/** How far the hull of a fusion reaches around its equations. */
+const HULL = 8;
+
+export class CanvasGraph {
+  /** @param {any} pane the pane that it is drawn for @param {any} outline the list that takes the focus */
+  constructor(pane, outline) {
+    this.pane = pane;
+    this.outline = outline;
+    this.host = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-canvas-host", hidden: "", tabindex: 0, role: "group",
+      "aria-label": "graph of equations, drawn; arrow keys walk it" }, el("canvas", { class: "xs-canvas", "aria-hidden": "true" }))));
+    this.canvas = /** @type {HTMLCanvasElement} */ (this.host.firstChild);
+    this.host.addEventListener("pointermove", (event) => this.hover(event));
+    /** Where and how what is on the canvas was painted. @type {any} */ this.painted = null;
+    /** @type {Map<string, any>} */ this.marks = new Map();
+    this.cursor = "";
+    this.waiting = 0;
+    this.drawn = 0;
+  }
+
+  /** Paint now. */
+  paint() {
+    cancelAnimationFrame(this.waiting);
+    this.waiting = 0;
+    const { scene, store, zoom } = this.pane;
+    if (!scene || this.host.hidden) return;
+    this.theme ??= this.followTheme();
+    const { width, height } = this.pane.size();
+    const ratio = Math.min(globalThis.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (width * height * (1 + 2 * PAINTED_AROUND) ** 2)));
+    const [w, h] = [Math.ceil(width * (1 + 2 * PAINTED_AROUND)), Math.ceil(height * (1 + 2 * PAINTED_AROUND))];
+    if (this.canvas.width !== Math.round(w * ratio) || this.canvas.height !== Math.round(h * ratio)) {
+      this.canvas.width = Math.round(w * ratio);
+      this.canvas.height = Math.round(h * ratio);
+      this.canvas.style.width = `${w}px`;
+      this.canvas.style.height = `${h}px`;
+    }
+    const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
+    const [x, y] = [zoom.x + width * PAINTED_AROUND, zoom.y + height * PAINTED_AROUND];
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    context.setTransform(zoom.k * ratio, 0, 0, zoom.k * ratio, x * ratio, y * ratio);
+    const seen = this.pane.window(PAINTED_AROUND);
+    this.drawn = drawOnCanvas(context, { program: store.program, scene, heat: store.heat, theme: this.theme, marks: this.marks, kernels: store.selection.kernels,
+      isSelectedEdge: (from, to) => this.pane.isOnSelectedEdge(from, to), focused: this.focused, seen, k: zoom.k });
+    this.painted = { ...seen, zoom: { ...zoom }, width, height };
+    this.move();
+  }
+
+  /** Colours are read once, and again when the host changes them. */
+  followTheme() {
+    this.unwatch ??= watchColours(this.host.closest(".xs-root") ?? document.body, () => {
+      this.theme = readTheme(this.host);
+      this.paintSoon();
+    });
+    return readTheme(this.host);
+  }
+
+  paintSoon() {
+    this.waiting ||= requestAnimationFrame(() => this.paint());
+  }
+
+  /** Apply the zoom: move what is painted, and paint anew when that does not reach or is out of focus. */
+  place() {
+    if (!this.painted) return;
+    this.move();
+    if (this.painted.zoom.k !== this.pane.zoom.k || !this.pane.covers(this.painted)) this.paintSoon();
+  }
+
+  move() {
+    const { zoom, width, height } = this.painted;
+    const now = this.pane.zoom;
+    const grow = now.k / zoom.k;
+    const x = now.x - (zoom.x + width * PAINTED_AROUND) * grow, y = now.y - (zoom.y + height * PAINTED_AROUND) * grow;
+    this.canvas.style.transform = `translate(${x}px,${y}px) scale(${grow})`;
+  }
+
+  /** @param {Map<string, any>} marks */
+  mark(marks) {
+    this.marks = marks;
+    this.outline.mark(marks);
+    this.paintSoon();
+  }
+
+  refresh() {
+    this.paintSoon();
+  }
+
+  /** What is under the pointer. @param {PointerEvent|MouseEvent} event */
+  hit(event) {
+    const { x: px, y: py } = this.pane.pointOf(event);
+    const { program } = this.pane.store;
+    const node = nodeAt(this.pane.scene, px, py, 0);
+    const beside = node?.inner || !node ? nodeAt(this.pane.scene, px, py, HULL) : null;
+    const kernel = beside?.path && !beside.inner ? hullKernels(program, beside)[0]?.name : "";
+    const [left, top] = node ? [px - (node.x - node.w / 2), py - (node.y - node.h / 2)] : [0, 0];
+    const holds = node && program.at(node.path)?.bodies;
+    const toggle = Boolean(holds && (node.inner ? left < 28 && top < 24 : left > node.w - 34 && top < 18));
+    // Within an open box the hull of a fusion lies on top.
+    const inHull = Boolean(kernel) && !toggle;
+    return { id: inHull ? "" : node?.id ?? "", path: inHull ? "" : node?.path ?? "", toggle, kernel: kernel ?? "" };
+  }
+
+  /** @param {PointerEvent} event */
+  hover(event) {
+    if (this.pane.drag?.moved || !this.pane.scene) return;
+    const { id, path, toggle } = this.hit(event);
+    this.host.style.cursor = toggle ? "zoom-in" : id ? "pointer" : "";
+    if (id === this.hovered) return;
+    this.hovered = id;
+    const node = this.pane.byId.get(id);
+    const { program } = this.pane.store;
+    if (node) this.host.title = path ? describe(program, path).join("\n") : nodeLabel(program, node);
+    else this.host.removeAttribute("title");
+  }
+
+  /** @param {string} id */
+  focus(id) {
+    this.cursor = id;
+    this.outline.focus(id);
+    this.paintSoon();
+  }
+
+  /** The node that has the focus, by its item in the list. */
+  get focused() {
+    return this.outline.focused || this.cursor;
+  }
+
+  /** @param {string} id */
+  element(id) {
+    return this.outline.element(id);
+  }
+
+  clear() {
+    this.painted = null;
+    this.canvas.width = this.canvas.height = 0;
+  }
+
+  remove() {
+    this.unwatch?.();
+    cancelAnimationFrame(this.waiting);
+  }
+}
+
+/** The innermost node at a point of the scene: nodes stand in it after the box that holds them. @param {any} scene @param {number} x @param {number} y
+ * @param {number} reach around it */
+function nodeAt(scene, x, y, reach) {
+  for (let i = scene.nodes.length - 1; i >= 0; i--) {
+    const node = scene.nodes[i];
+    if (Math.abs(x - node.x) <= node.w / 2 + reach && Math.abs(y - node.y) <= node.h / 2 + reach) return node;
+  }
+  return null;
+}

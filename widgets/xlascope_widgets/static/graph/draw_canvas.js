@@ -1,0 +1,219 @@
+// @ts-check
+/** A scene on a canvas, for graphs of thousands of nodes: the same boxes, edges, words and colours as in SVG. */
+
+import { shorten } from "../program/format.js";
+import { append } from "./phases.js";
+import { cards, hullKernels, hullName, joinsByNode, subOf } from "./draw_graph.js";
+import { heatOf } from "./heat.js";
+import { outTypes } from "../program/words.js";
+import { PASS_COLOURS } from "./canvas_theme.js";
+/** @typedef {import("./canvas_theme.js").Theme} Theme */
+/** @typedef {import("./graph_pane.js").Mark} Mark */
+
+/** Below these zooms words cannot be read, and corners not be seen. */
+const READABLE = 0.42;
+const ROUND = 0.3;
+const OUTLINED = 0.12;
+
+/** @typedef {{program: any, scene: any, heat: string, theme: Theme, marks: Map<string, Mark>, kernels: Set<string>, isSelectedEdge: (from: string, to: string) => boolean,
+ *   focused: string, seen: {left: number, right: number, top: number, bottom: number}, k: number}} Picture */
+
+/** @param {CanvasRenderingContext2D} context scaled and moved to the scene's own units @param {Picture} picture @returns {number} nodes drawn */
+export function drawOnCanvas(context, picture) {
+  const { scene, seen } = picture;
+  const nodes = scene.nodes.filter((/** @type {any} */ node) => isSeen(node, seen));
+  const boxes = nodes.filter((/** @type {any} */ node) => node.inner);
+  const leaves = nodes.filter((/** @type {any} */ node) => !node.inner);
+  for (const node of boxes) drawOpenBox(context, picture, node);
+  if (picture.k > ROUND) drawHullsOn(context, picture, leaves);
+  drawEdgesOn(context, picture);
+  const heat = heatOf(picture.program, picture.heat, leaves);
+  for (const node of leaves) drawLeaf(context, picture, node, heat(node));
+  return nodes.length;
+}
+
+/** @param {any} node @param {Picture["seen"]} seen */
+function isSeen(node, seen) {
+  return node.y + node.h / 2 > seen.top && node.y - node.h / 2 < seen.bottom && node.x + node.w / 2 > seen.left && node.x - node.w / 2 < seen.right;
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture */
+function drawEdgesOn(context, { scene, seen, theme, k, isSelectedEdge, marks }) {
+  const anyMarked = marks.size > 0;
+  context.strokeStyle = theme.ink2;
+  const kinds = { near: [0.5, []], across: [0.4, [3, 3]], far: [0.22, []] };
+  for (const [kind, [alpha, dash]] of Object.entries(kinds)) {
+    context.globalAlpha = /** @type {number} */ (alpha);
+    context.lineWidth = Math.max(1.2, 0.6 / k);
+    // Dashes that nobody can see cost the most.
+    context.setLineDash(k > ROUND ? /** @type {number[]} */ (dash) : []);
+    if (k <= ROUND) {
+      drawStraight(context, scene.edges.filter((/** @type {any} */ edge) => edge.kind === kind), seen);
+      continue;
+    }
+    for (const edge of scene.edges) {
+      if (edge.kind !== kind || edge.bottom < seen.top || edge.top > seen.bottom || edge.right < seen.left || edge.left > seen.right) continue;
+      context.stroke((edge.shape ??= new Path2D(edge.d)));
+    }
+  }
+  context.setLineDash([]);
+  context.globalAlpha = 1;
+  context.lineWidth = Math.max(1.6, 1.2 / k);
+  if (anyMarked) for (const edge of scene.edges) if (isSelectedEdge(edge.from, edge.to)) context.stroke((edge.shape ??= new Path2D(edge.d)));
+}
+
+/** From afar a curve is a line, and many lines are one path. @param {CanvasRenderingContext2D} context @param {any[]} edges @param {Picture["seen"]} seen */
+function drawStraight(context, edges, seen) {
+  context.beginPath();
+  let lines = 0;
+  for (const { left, right, top, bottom, ends } of edges) {
+    if (bottom < seen.top || top > seen.bottom || right < seen.left || left > seen.right) continue;
+    context.moveTo(ends[0], ends[1]);
+    context.lineTo(ends[2], ends[3]);
+    if (++lines % 500) continue;
+    context.stroke();
+    context.beginPath();
+  }
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} w @param {number} h @param {number} r */
+function roundedBox(context, x, y, w, h, r) {
+  context.beginPath();
+  if (r) context.roundRect(x, y, w, h, r);
+  else context.rect(x, y, w, h);
+}
+
+/** @param {Picture} picture @param {any} node */
+function passColour({ program, theme }, node) {
+  const pass = program.at(node.path) ? program.passOf(node.path) : "";
+  return theme[PASS_COLOURS[/** @type {"forward"} */ (pass)] ?? "line2"];
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any} node @param {number|null} heat */
+function drawLeaf(context, picture, node, heat) {
+  const { program, theme, marks, k, focused } = picture;
+  const equation = program.at(node.path);
+  const [left, top] = [node.x - node.w / 2, node.y - node.h / 2];
+  const mark = marks.get(node.path);
+  const colour = passColour(picture, node);
+  const radius = k > ROUND ? 6 : 0;
+  context.globalAlpha = mark?.faint ? 0.22 : 1;
+  if (k < OUTLINED) {
+    context.fillStyle = mark?.selected || mark?.start || mark?.between ? theme.sel : heat == null ? colour : theme[`heat${heat}`];
+    context.fillRect(left, top, node.w, node.h);
+    context.globalAlpha = 1;
+    return;
+  }
+  for (const shift of cards(equation)) drawCard(context, picture, node, shift, colour);
+  context.fillStyle = heat == null ? theme.bg : theme[`heat${heat}`];
+  if (mark?.between) context.fillStyle = blend(theme.sel, theme.bg);
+  context.strokeStyle = mark?.selected || mark?.related || mark?.start ? theme.sel : colour;
+  context.lineWidth = (mark?.selected || mark?.start || focused === node.id ? 2.6 : 1.3) * Math.max(1, 0.5 / k);
+  context.setLineDash(mark?.related ? [4, 3] : []);
+  roundedBox(context, left, top, node.w, node.h, radius);
+  context.fill();
+  context.stroke();
+  context.setLineDash([]);
+  context.fillStyle = node.kind === "equation" ? colour : theme.ink2;
+  context.fillRect(left, top, 4, node.h);
+  if (k > READABLE) drawWords(context, picture, node, equation, heat);
+  context.globalAlpha = 1;
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any} node @param {number} shift @param {string} colour */
+function drawCard(context, { theme, k }, node, shift, colour) {
+  context.fillStyle = theme.bg;
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  roundedBox(context, node.x - node.w / 2 + shift, node.y - node.h / 2 + shift, node.w, node.h, k > ROUND ? 6 : 0);
+  context.fill();
+  context.stroke();
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any} node @param {any} equation @param {number|null} heat */
+function drawWords(context, { program, theme, heat: kind }, node, equation, heat) {
+  const onDark = heat != null && heat > 2;
+  context.textAlign = "center";
+  context.textBaseline = "alphabetic";
+  context.fillStyle = onDark ? theme.onheat : theme.ink;
+  context.font = `11px ${theme.mono}`;
+  context.fillText(equation?.bodies ? `${node.title} ⊞` : node.title, node.x, node.y - 2.5);
+  context.fillStyle = onDark ? theme.onheat : theme.ink2;
+  context.font = `9.5px ${theme.mono}`;
+  context.fillText(shorten(subOf(program, node, equation, kind), Math.floor((node.w - 14) / 5.7)), node.x, node.y + 10);
+  if (!node.type || !equation) return;
+  context.textAlign = "left";
+  context.font = `9px ${theme.mono}`;
+  context.strokeStyle = theme.bg;
+  context.lineWidth = 2.5;
+  context.fillStyle = theme.ink2;
+  const y = node.type.up ? node.y - node.h / 2 - 7 : node.y + node.h / 2 + 12;
+  const words = outTypes(program, equation);
+  context.strokeText(words, node.x + 6, y);
+  context.fillText(words, node.x + 6, y);
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any} node */
+function drawOpenBox(context, picture, node) {
+  const { theme, k, marks } = picture;
+  const [left, top] = [node.x - node.w / 2, node.y - node.h / 2];
+  const mark = marks.get(node.path);
+  context.globalAlpha = 0.75;
+  context.fillStyle = theme.bg2;
+  roundedBox(context, left, top, node.w, node.h, 10);
+  context.fill();
+  context.globalAlpha = mark?.selected ? 1 : 0.65;
+  context.strokeStyle = mark?.selected ? theme.sel : passColour(picture, node);
+  context.lineWidth = (mark?.selected ? 2.6 : 1.3) * Math.max(1, 0.5 / k);
+  context.stroke();
+  context.globalAlpha = 1;
+  if (k <= READABLE) return;
+  context.textAlign = "left";
+  context.fillStyle = theme.ink;
+  context.font = `11px ${theme.mono}`;
+  const title = `⊟ ${node.title}`;
+  context.fillText(title, left + 12, top + 16);
+  const width = context.measureText(title).width;
+  context.fillStyle = theme.ink2;
+  context.font = `9.5px ${theme.mono}`;
+  context.fillText(node.sub, left + 20 + width, top + 16);
+}
+
+/** A fusion's members, padded, and the edges between them, made broad: the outline first, so that those of one kernel run together.
+ * @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any[]} leaves */
+function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
+  const byKernel = new Map();
+  for (const node of leaves) for (const kernel of node.path ? hullKernels(program, node) : []) append(byKernel, kernel.name, node);
+  const joins = (scene.joins ??= joinsByNode(scene));
+  for (const [name, members] of byKernel) {
+    const ids = new Set(members.map((/** @type {any} */ node) => node.id));
+    const edges = members.flatMap((/** @type {any} */ node) => (joins.get(node.id) ?? []).filter((/** @type {any} */ edge) => ids.has(edge.to)));
+    const on = kernels.has(name);
+    for (const [colour, pad] of /** @type {[string, number][]} */ ([[on ? theme.sel : theme.line2, 9], [on ? blend(theme.sel, theme.bg) : theme.hull, 8]])) {
+      context.fillStyle = context.strokeStyle = colour;
+      context.lineWidth = 14 + 2 * pad;
+      for (const edge of edges) context.stroke((edge.shape ??= new Path2D(edge.d)));
+      for (const node of members) {
+        roundedBox(context, node.x - node.w / 2 - pad, node.y - node.h / 2 - pad, node.w + 2 * pad, node.h + 2 * pad, 11);
+        context.fill();
+      }
+    }
+    if (k > READABLE) nameHull(context, theme, name, members);
+  }
+}
+
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {string} name @param {any[]} members */
+function nameHull(context, theme, name, members) {
+  const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
+  context.textAlign = "left";
+  context.font = `9px ${theme.mono}`;
+  context.fillStyle = theme.ink2;
+  const words = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / 5.5)));
+  context.fillText(words, first.x - first.w / 2 - 4, first.y - first.h / 2 - 11);
+}
+
+/** @param {string} colour @param {string} ground */
+function blend(colour, ground) {
+  return `color-mix(in srgb, ${colour} 16%, ${ground})`;
+}

@@ -1,0 +1,168 @@
+// @ts-check
+/** A scene as SVG elements: boxes, hulls, edges, nodes, in that order from back to front. */
+
+import { el } from "../program/element.js";
+import { shorten } from "../program/format.js";
+import { heatOf } from "./heat.js";
+import { describe, equationSub, nodeLabel, outTypes } from "../program/words.js";
+
+/** Classes for what a comparison says of an equation. */
+const SIGN_MARKS = { "+": " sign-added", "−": " sign-removed", "~": " sign-changed" };
+
+/** @typedef {{heat: "pass"|"time"|"flops"|"bytes"}} Look */
+
+/** @param {any} program @param {any} scene @param {Look} look @param {(item: {top: number, bottom: number, left: number, right: number}) => boolean} [visible] */
+export function drawScene(program, scene, look, visible = () => true) {
+  const nodes = scene.nodes.filter((/** @type {any} */ node) => visible(extent(node)));
+  const boxes = nodes.filter((/** @type {any} */ node) => node.inner);
+  const leaves = nodes.filter((/** @type {any} */ node) => !node.inner);
+  const edges = scene.edges.filter((/** @type {any} */ e) => visible(e));
+  const heat = heatOf(program, look.heat, leaves);
+  return [
+    el("g", { class: "xs-boxes" }, boxes.map((/** @type {any} */ node) => drawBox(program, node))),
+    el("g", { class: "xs-hulls" }, drawHulls(program, scene, nodes)),
+    el("g", { class: "xs-edges" }, edges.map(drawEdge)),
+    el("g", { class: "xs-nodes" }, leaves.map((/** @type {any} */ node) => drawNode(program, node, heat, look))),
+  ];
+}
+
+/** @param {any} node */
+function extent(node) {
+  return { top: node.y - node.h / 2, bottom: node.y + node.h / 2, left: node.x - node.w / 2, right: node.x + node.w / 2 };
+}
+
+/** @param {any} edge */
+function drawEdge(edge) {
+  return el("path", { class: `xs-edge ${edge.kind}${edge.count > 1 ? " several" : ""}`, d: edge.d, "data-from": edge.from, "data-to": edge.to },
+    edge.count > 1 && el("title", {}, `${edge.count} values`));
+}
+
+/** @param {any} program @param {any} node @returns {Record<string, any>} */
+function nodeAttributes(program, node) {
+  const equation = program.at(node.path);
+  const pass = equation ? program.passOf(node.path) : "given";
+  return {
+    class: `xs-node ${node.kind} pass-${pass}${equation?.bodies ? " holds" : ""}${equation?.members ? " group" : ""}${SIGN_MARKS[/** @type {"+"} */ (program.signs?.get(node.path))] ?? ""}`,
+    "data-id": node.id,
+    "data-kind": node.kind,
+    "data-path": node.path || null,
+    role: "treeitem",
+    tabindex: "-1",
+    "aria-level": node.depth + 1,
+    "aria-expanded": equation?.bodies ? String(Boolean(node.inner)) : null,
+    "aria-label": nodeLabel(program, node),
+  };
+}
+
+/** @param {any} program @param {any} node @param {(node: any) => number|null} heat @param {Look} look */
+function drawNode(program, node, heat, look) {
+  const { left, top } = extent(node);
+  const step = heat(node);
+  const attributes = nodeAttributes(program, node);
+  if (step != null) attributes.class += ` heat-${step}`;
+  const equation = program.at(node.path);
+  return el("g", attributes,
+    el("title", {}, equation ? describe(program, node.path).join("\n") : nodeLabel(program, node)),
+    cards(equation).map((shift) => el("rect", { class: "xs-card", x: r1(left + shift), y: r1(top + shift), width: r1(node.w), height: node.h, rx: 6 })),
+    el("rect", { class: "xs-body", x: r1(left), y: r1(top), width: r1(node.w), height: node.h, rx: 6 }),
+    el("rect", { class: "xs-side", x: r1(left), y: r1(top), width: 4, height: node.h, rx: 2 }),
+    el("text", { class: "xs-title", x: r1(node.x), y: r1(node.y - 2.5) },
+      node.title, equation?.bodies && el("tspan", { class: "xs-toggle" }, " ⊞")),
+    equation?.bodies && el("rect", { class: "xs-toggle hit", x: r1(left + node.w - 34), y: r1(top), width: 34, height: 18 }),
+    el("text", { class: "xs-sub", x: r1(node.x), y: r1(node.y + 10) }, shorten(subOf(program, node, equation, look.heat), Math.floor((node.w - 14) / 5.7))),
+    edgeLabel(program, node));
+}
+
+/** How far behind a box the cards of a stack lie: a loop and repeated layers are several. @param {any} equation @returns {number[]} */
+export function cards(equation) {
+  return equation?.group?.times > 1 || equation?.op === "scan" || equation?.op === "while" ? [5, 2.5] : [];
+}
+
+/** @param {any} program @param {any} node @param {any} equation @param {string} heat */
+export function subOf(program, node, equation, heat) {
+  return equation && heat !== "pass" ? equationSub(program, equation, heat) : node.sub;
+}
+
+/** The type of what leaves a node, written beside the start of its edge. @param {any} program @param {any} node */
+function edgeLabel(program, node) {
+  const equation = program.at(node.path);
+  if (!node.type || !equation) return null;
+  const y = node.type.up ? node.y - node.h / 2 - 7 : node.y + node.h / 2 + 12;
+  return el("text", { class: "xs-type", x: r1(node.x + 6), y: r1(y) }, outTypes(program, equation));
+}
+
+/** @param {any} program @param {any} node */
+function drawBox(program, node) {
+  const { left, top } = extent(node);
+  return el("g", nodeAttributes(program, node),
+    el("title", {}, describe(program, node.path).join("\n")),
+    el("rect", { class: "xs-body", x: r1(left), y: r1(top), width: r1(node.w), height: r1(node.h), rx: 10 }),
+    el("rect", { class: "xs-toggle hit", x: r1(left), y: r1(top), width: 28, height: 24 }),
+    el("text", { class: "xs-title", x: r1(left + 12), y: r1(top + 16) }, el("tspan", { class: "xs-toggle" }, "⊟ "), node.title,
+      el("tspan", { class: "xs-sub", dx: 8 }, node.sub)),
+    edgeLabel(program, node));
+}
+
+/** @param {any} program @param {any} scene @param {any[]} nodes */
+function drawHulls(program, scene, nodes) {
+  const byKernel = new Map();
+  for (const node of nodes)
+    for (const kernel of node.inner || !node.path ? [] : hullKernels(program, node)) {
+      if (!byKernel.has(kernel.name)) byKernel.set(kernel.name, []);
+      byKernel.get(kernel.name).push(node);
+    }
+  const joins = joinsByNode(scene);
+  return [...byKernel].map(([name, members]) => drawHull(name, members, joins));
+}
+
+/** The fusions a drawn node belongs to: one hull per kernel of several equations. A closed box that is in several
+ * kernels lies in none of their hulls. @param {any} program @param {any} node */
+export function hullKernels(program, node) {
+  const kernels = program.kernelsWith(node.path).filter((/** @type {any} */ kernel) => kernel.eqns.length > 1);
+  return program.at(node.path).bodies && kernels.length > 1 ? [] : kernels;
+}
+
+/** The short edges that leave each node. @param {any} scene @returns {Map<string, any[]>} */
+export function joinsByNode(scene) {
+  const joins = new Map();
+  for (const edge of scene.edges) {
+    if (edge.kind !== "near") continue;
+    if (!joins.has(edge.from)) joins.set(edge.from, []);
+    joins.get(edge.from).push(edge);
+  }
+  return joins;
+}
+
+/** A hull is the union of its members, padded, and of the edges between them, made broad. Drawn twice, the second time
+ * a line's width smaller, so that the union has one outline. @param {string} name @param {any[]} members @param {Map<string, any[]>} joins */
+function drawHull(name, members, joins) {
+  const ids = new Set(members.map((node) => node.id));
+  const edges = members.flatMap((node) => (joins.get(node.id) ?? []).filter((edge) => ids.has(edge.to)));
+  const layer = (/** @type {string} */ kind, /** @type {number} */ pad) => [
+    edges.map((edge) => el("path", { class: `xs-bridge ${kind}`, d: edge.d, "stroke-width": 30 + 2 * pad })),
+    members.map((node) => paddedRect(node, kind, 8 + pad)),
+  ];
+  const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
+  const label = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / 5.5)));
+  return el("g", { class: "xs-hull", "data-kernel": name },
+    layer("outline", 1), layer("inside", 0),
+    el("text", { class: "xs-hull-name", x: r1(first.x - first.w / 2 - 4), y: r1(first.y - first.h / 2 - 11) }, label));
+}
+
+/** As much of a kernel's name as there is room for: its last words, which tell two kernels apart. @param {string} name @param {number} room */
+export function hullName(name, room) {
+  if (name.length <= room) return name;
+  const tail = name.slice(1 - room);
+  return `…${tail.slice(tail.indexOf("_") + 1)}`;
+}
+
+/** @param {any} node @param {string} kind @param {number} pad */
+function paddedRect(node, kind, pad) {
+  const { left, top } = extent(node);
+  return el("rect", { class: `xs-pad ${kind}`, x: r1(left - pad), y: r1(top - pad), width: r1(node.w + 2 * pad), height: r1(node.h + 2 * pad), rx: 11 });
+}
+
+/** @param {number} value */
+export function r1(value) {
+  return Math.round(value * 10) / 10;
+}

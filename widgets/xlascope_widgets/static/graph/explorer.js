@@ -1,0 +1,149 @@
+// @ts-check
+/** What one does with the graph besides looking: group it, jump between a backward equation and its forward one, ask what lies between
+ * two, and find the keys for all of it. */
+
+import { el, fill } from "../program/element.js";
+import { count, plural, shorten } from "../program/format.js";
+import { GROUPINGS } from "./group.js";
+import { counterparts } from "../program/select.js";
+/** @typedef {import("../program/store.js").Store} Store */
+
+const MOST_LINKS = 3;
+
+const KEYS = [
+  ["arrows", "walk to the nearest node"],
+  ["Enter", "select; on what is selected, open or close"],
+  ["Shift+Enter, Shift+click", "what lies between the selected one and this"],
+  ["b", "begin at this node, and at the next: what lies between the two"],
+  ["j", "jump from a backward equation to the forward one it transposes, and back"],
+  ["g", "choose how equations are grouped"],
+  ["l", "show the graph as a list, or as a graph again"],
+  ["/", "search operation, variable, shape, source; Enter next, Shift+Enter previous"],
+  ["+  −  0", "zoom in, zoom out, all of it"],
+  ["Ctrl+wheel, drag", "zoom, move"],
+  ["w, click an edge", "why the selected equation and this one are not fused"],
+  ["←  →  space", "among the decisions: step back, step on, play"],
+  ["Esc", "clear search and selection"],
+  ["?", "these keys"],
+];
+
+/** @param {Store} store */
+export function groupingChoice(store) {
+  if (!store.program?.heavy.jaxpr) return null;
+  const options = GROUPINGS.map((name) => el("option", { value: name, selected: store.grouping === name ? "" : null }, name));
+  return [
+    el("label", { class: "xs-muted" }, "group: ", el("select", { class: "xs-grouping", "aria-label": "group equations by", title: "equations of one scope, function or line as one box; repeated layers fold in all but none" }, options)),
+    el("button", { class: `xs-pill${store.asList ? " on" : ""}`, type: "button", "data-command": "list", "aria-pressed": String(store.asList), title: "the graph as a list (l)" }, "list"),
+    el("button", { class: "xs-pill", type: "button", "data-command": "help", "aria-label": "keys", title: "keys (?)" }, "?"),
+  ];
+}
+
+/** Links from a selected equation to those that it transposes, or that transpose it. @param {Store} store */
+export function jumpLinks(store) {
+  const { program, selection } = store;
+  if (!program || selection.kind !== "equation") return null;
+  const others = counterparts(program, selection.id);
+  if (!others.length) return null;
+  const links = others.slice(0, MOST_LINKS).map((path) => {
+    const other = program.equations.get(path);
+    const where = program.lineOf(path);
+    const words = [shorten(other?.name ?? other?.op ?? path, 20), where].filter(Boolean).join(", ");
+    const to = program.passOf(path) === "backward" ? "its backward" : "its forward";
+    return el("button", { class: "xs-link", type: "button", "data-goto": path, title: "jump there (j)" }, `→ ${to} ${words}`);
+  });
+  return el("span", { class: "xs-links" }, links, others.length > MOST_LINKS && ` and ${count(others.length - MOST_LINKS)} more`);
+}
+
+/** What is said of what lies between two. @param {Store} store @returns {string[]|null} */
+export function betweenWords(store) {
+  const { program, selection, start } = store;
+  if (program && start) return [`between ${nameOf(program, start)} and … ?`, "choose the second one and press b, or Shift+click it"];
+  if (!program || selection.kind !== "between") return null;
+  const [from, to] = JSON.parse(selection.id);
+  const words = `${nameOf(program, from)} → ${nameOf(program, to)}`;
+  if (!selection.paths.size && !dependsOn(program, from, to)) return [words, "neither depends on the other: nothing lies between"];
+  return [words, `${plural(selection.paths.size, "equation")} on the paths between them`, selection.paths.size ? plural(selection.kernels.size, "kernel") : "one uses the other directly"];
+}
+
+/** @param {any} program @param {string} from @param {string} to */
+function dependsOn(program, from, to) {
+  const made = new Set(program.at(from)?.out ?? []);
+  return (program.at(to)?.in ?? []).some((/** @type {string} */ name) => made.has(name));
+}
+
+/** @param {any} program @param {string} path */
+function nameOf(program, path) {
+  const equation = program.at(path);
+  const line = program.lineOf(path);
+  return shorten(equation?.name ?? equation?.op ?? path, 24) + (line ? ` (${line})` : "");
+}
+
+/** "3 of 17 found". @param {Store} store */
+export function foundWords(store) {
+  const at = [...store.found].indexOf(store.selection.id) + 1;
+  const place = at ? `${count(at)} of ` : "";
+  return `${place}${plural(store.found.size, "equation")} found for “${shorten(store.query, 80)}” · Enter next, Shift+Enter previous`;
+}
+
+/** Go to an equation: open what holds it, select it, show it. @param {any} view @param {string|undefined} path */
+export function goTo(view, path) {
+  const { store, graph } = view;
+  if (!path) return;
+  store.reveal(path);
+  if (store.selection.id !== path || store.selection.kind !== "equation") store.select("equation", path);
+  graph.show(path);
+}
+
+/** The keys of the explorer. @param {any} view @param {KeyboardEvent} event @param {Element} target @returns {boolean} whether it was one */
+export function keyExplorer(view, event, target) {
+  const { store, graph } = view;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea")) return false;
+  const { current } = graph;
+  if (event.key === "?") toggleHelp(view);
+  else if (event.key === "j") jump(view, current);
+  else if (event.key === "b") askBetween(store, current);
+  else if (event.key === "l") store.toggleList();
+  else if (event.key === "g") /** @type {HTMLElement|null} */ (view.root.querySelector(".xs-grouping"))?.focus();
+  else return false;
+  event.preventDefault();
+  return true;
+}
+
+/** @param {any} view @param {string} path */
+function jump(view, path) {
+  const { program } = view.store;
+  if (!program || !path) return;
+  const others = counterparts(program, path);
+  // From a forward equation to what transposes it first; from there back to where one came from.
+  const next = others.includes(view.cameFrom) ? view.cameFrom : others[0];
+  if (!next) return;
+  view.cameFrom = path;
+  goTo(view, next);
+  view.graph.focusOn(next);
+}
+
+/** The first press says where it begins, the second where it ends. @param {Store} store @param {string} path */
+function askBetween(store, path) {
+  if (!path) return;
+  if (store.start && store.start !== path) {
+    store.selectBetween(store.start, path);
+    return;
+  }
+  const begin = store.start ? "" : path;
+  store.select(null);
+  store.start = begin;
+  store.tell("selection");
+}
+
+/** Show the keys, or hide them. @param {any} view */
+export function toggleHelp(view) {
+  const { help } = view;
+  help.hidden = !help.hidden;
+  if (help.hidden) {
+    view.graph.svg.focus({ preventScroll: true });
+    return;
+  }
+  fill(help, el("div", { class: "xs-help-head" }, el("b", {}, "Keys"), el("button", { class: "xs-pill", type: "button", "data-command": "help" }, "close")),
+    el("dl", {}, KEYS.map(([key, words]) => [el("dt", {}, key), el("dd", {}, words)])));
+  /** @type {HTMLElement} */ (help.querySelector("button")).focus({ preventScroll: true });
+}

@@ -1,0 +1,248 @@
+// @ts-check
+/** Groups: equations of one scope, function or line, repeated layers, and stretches of what is too long to draw, as one box
+ * each. A group looks like an equation that holds a program, so everything that draws or opens bodies works on it.
+ *
+ * Groups are made of equations that follow one another within one phase, so no group waits for another that waits for it. */
+
+import { append, phasesOf } from "./phases.js";
+import { findRepeats } from "./repeats.js";
+import { hashed } from "../program/unpack.js";
+/** @typedef {import("../program/unpack.js").Equation} Equation */
+/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
+/** @typedef {{kind: string, title: string, members: Equation[], times: number, inner: () => Item[]}} Group */
+/** @typedef {Equation|Group} Item */
+
+export const GROUPINGS = ["auto", "none", "scope", "function", "line"];
+/** Equations of one level up to which nothing is grouped unless asked for. */
+const FEW = 300;
+/** Boxes of one level; more are gathered into stretches. */
+const MOST_BOXES = 400;
+const STRETCHES = 200;
+const FEW_ENDS = 40;
+
+/** @param {Item} item @returns {item is Group} */
+const isGroup = (item) => "inner" in item;
+
+/** @param {Item} item @returns {Equation[]} */
+const membersOf = (item) => (isGroup(item) ? item.members : [item]);
+
+/** How a level is grouped when nobody chose. @param {Equation[]} equations @returns {string} */
+function automatic(equations) {
+  if (equations.length <= FEW) return "none";
+  const scoped = equations.reduce((sum, equation) => sum + (equation.scope ? 1 : 0), 0);
+  return scoped > 0.3 * equations.length ? "scope" : "repeats";
+}
+
+/** What an equation is grouped by. @param {string} kind @param {number} depth of a scope within scopes @param {Equation} equation */
+function groupKey(kind, depth, equation) {
+  const pass = equation.role === "backward" ? "backward " : "";
+  if (kind === "scope") return pass + (equation.scope ?? "").split("/").slice(0, depth + 1).join("/");
+  if (!equation.src) return pass;
+  return kind === "function" ? `${pass}${equation.src[0]} ${equation.src[3]}` : `${pass}${equation.src[0]}:${equation.src[1]}`;
+}
+
+/** @param {string} kind @param {Equation} first */
+function groupTitle(kind, first, depth = 0) {
+  if (kind === "scope") return (first.scope ?? "").split("/")[depth];
+  return kind === "function" ? functionName(first) : `line ${first.src?.[1]}`;
+}
+
+/** "rnn.<locals>.cell" -> "cell". @param {Equation} equation */
+function functionName(equation) {
+  return (equation.src?.[3] ?? "").split(".").pop() ?? "";
+}
+
+/** The level with groups in the place of their equations. @param {any} program @param {Jaxpr} jaxpr @param {string} choice one of GROUPINGS
+ * @returns {Jaxpr} */
+export function groupLevel(program, jaxpr, choice) {
+  const kind = choice === "auto" ? automatic(jaxpr.equations) : choice;
+  if (kind === "none") return jaxpr;
+  const streams = new Map();
+  const phases = program.phases.get(jaxpr) ?? phasesOf(jaxpr);
+  jaxpr.equations.forEach((equation, i) => append(streams, phases[i], equation));
+  const ordered = [...streams].sort(([a], [b]) => a - b).map(([, equations]) => equations);
+  const items = ordered.map((equations) => groupedItems(equations, kind, 0));
+  const all = stretches(items);
+  if (!all.some(isGroup)) return jaxpr;
+  return { ...jaxpr, equations: boxesOf(program, all, new Set(jaxpr.outputs)) };
+}
+
+/** Equations of one phase by key, repeats folded. @param {Equation[]} equations @param {string} kind @param {number} depth @returns {Item[]} */
+function groupedItems(equations, kind, depth) {
+  const runs = kind === "repeats" ? equations : runsByKey(equations, kind, depth);
+  return foldItems(runs);
+}
+
+/** @param {Equation[]} equations @param {string} kind @param {number} depth @returns {Item[]} */
+function runsByKey(equations, kind, depth) {
+  /** @type {Item[]} */ const items = [];
+  for (let start = 0, end = 0; start < equations.length; start = end) {
+    const key = groupKey(kind, depth, equations[start]);
+    for (end = start + 1; end < equations.length && groupKey(kind, depth, equations[end]) === key; end++);
+    const members = equations.slice(start, end);
+    const [{ scope, src }] = members;
+    const named = kind === "scope" ? scope && scope.split("/").length > depth : src;
+    if (!named || members.length < 2) items.push(...members);
+    else items.push(runOf(members, kind, depth));
+  }
+  return items;
+}
+
+/** A run of equations as a group; if it is one sequence repeated, as that: a box in a box would say nothing more.
+ * @param {Equation[]} members @param {string} kind @param {number} depth @returns {Group} */
+function runOf(members, kind, depth) {
+  const title = groupTitle(kind, members[0], depth);
+  const items = insideOf(members, kind, depth + 1);
+  const [only] = items;
+  if (items.length > 1 || !isGroup(only) || only.kind !== "repeat") return { kind, title, members, times: 1, inner: () => items };
+  return kind === "scope" ? only : { ...only, title: `${title} × ${only.times}` };
+}
+
+/** What a group holds. A scope with nothing but one scope in it opens to what is in that. @param {Equation[]} members
+ * @param {string} kind @param {number} depth @returns {Item[]} */
+function insideOf(members, kind, depth) {
+  if (kind !== "scope") return foldItems(members);
+  const items = runsByKey(members, kind, depth);
+  const only = items.length === 1 && items[0];
+  return only && isGroup(only) ? insideOf(members, kind, depth + 1) : foldItems(items);
+}
+
+/** Repeats of a sequence as one item each. @param {Item[]} items @returns {Item[]} */
+function foldItems(items) {
+  if (items.length < 24) return items;
+  const repeats = findRepeats(signaturesOf(items), () => crossingsOf(items));
+  if (!repeats.length) return items;
+  /** @type {Item[]} */ const folded = [];
+  let at = 0;
+  for (const { start, period, times } of repeats) {
+    folded.push(...items.slice(at, start));
+    at = start + period * times;
+    folded.push(layersOf(items.slice(start, at), period, times));
+  }
+  return [...folded, ...items.slice(at)];
+}
+
+/** @param {Item[]} items @param {number} period @param {number} times @returns {Group} */
+function layersOf(items, period, times) {
+  const members = items.flatMap(membersOf);
+  const name = commonName(items, period, members);
+  const one = (/** @type {number} */ i) => {
+    const own = items.slice(i * period, (i + 1) * period);
+    if (period === 1) return own[0];
+    return { kind: "layer", title: `${name} ${i + 1}`, members: own.flatMap(membersOf), times: 1, inner: () => own };
+  };
+  return { kind: "repeat", title: `${name} × ${times}`, members, times, inner: () => Array.from({ length: times }, (_, i) => one(i)) };
+}
+
+/** What all of them are called: an item that is repeated alone, a function, a scope, or else a layer.
+ * @param {Item[]} items @param {number} period @param {Equation[]} members */
+function commonName(items, period, members) {
+  const [first] = items;
+  if (period === 1) return isGroup(first) ? first.title.replace(/ ?\d+$/, "") : (first.name ?? first.op);
+  const name = functionName(members[0]);
+  const same = name && !name.startsWith("<") && members.every((equation) => functionName(equation) === name);
+  return same ? name : "layer";
+}
+
+/** A number for each item, equal when operations, parameters, shapes and passes are. @param {Item[]} items @returns {number[]} */
+function signaturesOf(items) {
+  return items.map((item) => (isGroup(item) ? item.members.reduce((sum, member) => hashed(sum, member.sign), item.members.length) : item.sign));
+}
+
+/** How many values made before each item are used in it or after it; of equal places, that counts as less where the source begins
+ * again, as a loop's body does. @param {Item[]} items @returns {number[]} */
+function crossingsOf(items) {
+  const made = new Map();
+  const change = new Array(items.length + 1).fill(0);
+  const last = new Map();
+  items.forEach((item, i) => {
+    for (const equation of membersOf(item)) {
+      for (const name of equation.in) if (made.has(name)) last.set(name, i);
+      for (const name of equation.out) made.set(name, i);
+    }
+  });
+  for (const [name, use] of last) {
+    change[(made.get(name) ?? 0) + 1]++;
+    change[use + 1]--;
+  }
+  let alive = 0;
+  const line = (/** @type {number} */ i) => membersOf(items[i])[0].src?.[1] ?? 0;
+  return items.map((item, i) => {
+    alive += change[i];
+    const back = i ? (line(i - 1) - line(i)) * (membersOf(item)[0].role === "backward" ? -1 : 1) : 0;
+    return alive - Math.min(0.9, Math.max(0, back) / 1000);
+  });
+}
+
+/** Too many boxes for one level become stretches of it. @param {Item[][]} streams @returns {Item[]} */
+function stretches(streams) {
+  const total = streams.reduce((sum, items) => sum + items.length, 0);
+  const size = total > MOST_BOXES ? Math.ceil(total / STRETCHES) : 1;
+  return streams.flatMap((items) => {
+    /** @type {Item[]} */ const found = [];
+    for (let start = 0; start < items.length; start += size) {
+      const own = items.slice(start, start + size);
+      if (own.length === 1) found.push(own[0]);
+      else found.push(stretchOf(own));
+    }
+    return found;
+  });
+}
+
+/** @param {Item[]} items @returns {Group} */
+function stretchOf(items) {
+  const members = items.flatMap(membersOf);
+  return { kind: "stretch", title: mostOf(members), members, times: 1, inner: () => items };
+}
+
+/** "dot_general, add, …". @param {Equation[]} members */
+function mostOf(members) {
+  const counts = new Map();
+  for (const equation of members) counts.set(equation.op, (counts.get(equation.op) ?? 0) + 1);
+  const names = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
+  return names.slice(0, 2).join(", ") + (names.length > 2 ? ", …" : "");
+}
+
+/** Items as equations: a group takes what its members take from outside and gives what is used outside.
+ * @param {any} program @param {Item[]} items @param {Set<string>} wanted @returns {Equation[]} */
+function boxesOf(program, items, wanted) {
+  const owner = new Map();
+  items.forEach((item, i) => {
+    for (const equation of membersOf(item)) for (const name of equation.out) owner.set(name, i);
+  });
+  const leaving = new Set();
+  const entering = items.map((item, i) => {
+    const names = new Set();
+    for (const equation of membersOf(item))
+      for (const name of equation.in) {
+        if (owner.get(name) === i || !program.variables.has(name)) continue;
+        names.add(name);
+        leaving.add(name);
+      }
+    return [...names];
+  });
+  return items.map((item, i) => (isGroup(item) ? boxOf(program, item, entering[i], (name) => wanted.has(name) || leaving.has(name)) : item));
+}
+
+/** @param {any} program @param {Group} group @param {string[]} inputs @param {(name: string) => boolean} isWanted @returns {Equation} */
+function boxOf(program, group, inputs, isWanted) {
+  const { members, kind, title } = group;
+  const path = `~${kind}:${members[0].path}+${members.length}`;
+  const outputs = members.flatMap((equation) => equation.out.filter(isWanted));
+  /** @type {Equation[]|undefined} */ let inner;
+  const body = {
+    name: title, constants: [], inputs, outputs, grouped: true,
+    // Dozens of values that come and go would bury what is in the box.
+    quiet: inputs.length + outputs.length > FEW_ENDS,
+    get equations() {
+      return (inner ??= boxesOf(program, stretches([group.inner()]), new Set(outputs)));
+    },
+  };
+  const anchors = members.filter((equation) => equation.of);
+  const known = {
+    path, op: kind, name: title, in: inputs, out: outputs, role: members[0].role, of: anchors[anchors.length >> 1]?.of, members, group: { kind, times: group.times }, sign: 0,
+    flops: members.reduce((sum, equation) => sum + (equation.flops ?? 0), 0) || undefined, bodies: [body],
+  };
+  program.groups.set(path, known);
+  return known;
+}

@@ -1,0 +1,63 @@
+// @ts-check
+/** Numbers on nodes: what colour and second line of a node stand for, and how fast a machine could be at best. */
+
+import { byteSize, flopCount, seconds } from "../program/format.js";
+
+/** What a colour may mean. */
+export const HEATS = ["pass", "time", "flops", "bytes"];
+
+const HEAT_STEPS = 5;
+
+/** What the colours of a heat mean, and whose number it is. */
+export const HEAT_WORDS = {
+  time: "little to much time (measured, a kernel's split equally over its equations)",
+  flops: "few to many floating-point operations (our count, steps of loops included)",
+  bytes: "few to many bytes read and written (our count)",
+};
+
+/** The number that a heat is about, or null where none is known. @param {any} program @param {any} equation @param {string} heat @returns {number|null} */
+export function heatNumber(program, equation, heat) {
+  if (heat === "time") return program.share(equation.path);
+  if (heat === "flops") return equation.flops ?? 0;
+  return heat === "bytes" ? program.bytesOf(equation) : null;
+}
+
+/** The same in words. @param {any} program @param {any} equation @param {string} heat */
+export function heatText(program, equation, heat) {
+  const value = heatNumber(program, equation, heat);
+  if (value == null) return heat === "pass" ? "" : "not measured";
+  return heat === "time" ? seconds(value) : heat === "flops" ? flopCount(value) : byteSize(value);
+}
+
+/** Heat in steps 0..4 of the square root of a share of the largest, or null when colour means the pass.
+ * @param {any} program @param {string} heat @param {any[]} nodes @returns {(node: any) => number|null} */
+export function heatOf(program, heat, nodes) {
+  if (heat === "pass") return () => null;
+  const values = new Map();
+  for (const node of nodes) {
+    const equation = program.at(node.path);
+    if (equation && !node.inner) values.set(node, heatNumber(program, equation, heat));
+  }
+  let largest = 1e-15;
+  for (const value of values.values()) largest = Math.max(largest, value ?? 0);
+  return (node) => {
+    const value = values.get(node);
+    return value == null ? null : Math.min(HEAT_STEPS - 1, Math.floor((value / largest) ** 0.5 * HEAT_STEPS));
+  };
+}
+
+/** The shortest time in which a machine could run an equation by itself, and what limits it. @param {any} program @param {any} equation
+ * @param {{flops_per_s: number, bytes_per_s: number}|undefined} ceilings @returns {{time: number, limit: "compute"|"memory"}|null} */
+export function rooflineOf(program, equation, ceilings) {
+  if (!ceilings || !(ceilings.flops_per_s > 0) || !(ceilings.bytes_per_s > 0)) return null;
+  const compute = (equation.flops ?? 0) / ceilings.flops_per_s;
+  const memory = program.bytesOf(equation) / ceilings.bytes_per_s;
+  return { time: Math.max(compute, memory), limit: compute > memory ? "compute" : "memory" };
+}
+
+/** How often a loop runs its body: a number, null for one that decides while it runs, 1 for what is no loop. @param {any} equation @returns {number|null} */
+export function tripsOf(equation) {
+  if (equation.op === "while") return null;
+  const length = equation.op === "scan" && /\blength=(\d+)/.exec(equation.params ?? "");
+  return length ? Number(length[1]) : 1;
+}

@@ -1,0 +1,249 @@
+// @ts-check
+/** One level of a program (a jaxpr without its bodies) as nodes and edges, and the row that each node stands in.
+ *
+ * Forward equations stand in bands by their longest path from the inputs. A backward (or tangent) equation stands in the
+ * band of the forward one that it transposes, so a residual is a short horizontal edge however long the program is. */
+
+import { append, phasesOf } from "./phases.js";
+
+/** @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number, row: number,
+ *   up: boolean, index?: number, bundle?: string[], w: number, h: number, x: number, y: number, inner?: any, order: number}} GraphNode */
+/** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
+
+const WIDEST_ROW = 14;
+/** Inputs or results of one equation up to which each has a node of its own. */
+const MOST_ENDS = 5;
+
+/** The nodes and edges of a level, bands assigned. @param {any} jaxpr @param {string} prefix path of the equation that holds it
+ * @param {number} body which of its bodies @returns {{nodes: GraphNode[], edges: Edge[]}} */
+export function readLevel(jaxpr, prefix, body) {
+  if (!jaxpr.equations.length) return readEmpty(jaxpr, `${prefix}#${body}`);
+  const phases = phasesOf(jaxpr);
+  /** @type {GraphNode[]} */ const nodes = [];
+  /** @type {Map<string, GraphNode>} */ const makers = new Map();
+  /** @type {Edge[]} */ const edges = [];
+  const place = `${prefix}#${body}`;
+  const add = (/** @type {Partial<GraphNode>} */ node) => {
+    const full = /** @type {GraphNode} */ ({ path: "", name: "", band: 0, row: 0, up: false, w: 0, h: 0, x: 0, y: 0, order: nodes.length, ...node });
+    nodes.push(full);
+    return full;
+  };
+  const given = new Set([...jaxpr.inputs, ...jaxpr.constants]);
+  const bundles = bundleInputs(jaxpr, given);
+  const connect = (/** @type {Iterable<string>} */ names, /** @type {GraphNode} */ to) => {
+    /** Several values from one node to another are one edge. @type {Map<GraphNode, Edge>} */ const own = new Map();
+    for (const name of names) {
+      // An input gets its node where it is first used, so that it is drawn there.
+      if (given.has(name) && !jaxpr.quiet && !makers.has(name)) {
+        const bundle = bundles.get(name);
+        const node = add({ id: `${place}:in:${name}`, kind: "input", name, phase: to.phase, up: to.up, bundle });
+        for (const one of bundle ?? [name]) makers.set(one, node);
+      }
+      const from = makers.get(name);
+      const known = from && own.get(from);
+      if (known) known.count++;
+      else if (from) own.set(from, { from, to, name, count: 1 });
+    }
+    edges.push(...own.values());
+  };
+  jaxpr.equations.forEach((/** @type {any} */ equation, /** @type {number} */ i) => {
+    const up = equation.role === "backward";
+    const node = add({ id: equation.path, kind: "equation", path: equation.path, phase: phases[i], up });
+    connect(new Set(equation.in), node);
+    for (const name of equation.out) makers.set(name, node);
+  });
+  for (const { names, first } of jaxpr.quiet ? [] : bundleOutputs(jaxpr, makers)) {
+    const maker = makers.get(names[0]);
+    const bundle = names.length > 1 ? names : undefined;
+    connect(names, add({ id: `${place}:out:${first}`, kind: "output", name: names[0], index: first, phase: maker?.phase ?? 0, up: maker?.up ?? false, bundle }));
+  }
+  assignBands(jaxpr, nodes, edges);
+  assignRows(nodes, edges);
+  return { nodes, edges };
+}
+
+/** Inputs that the same equations use, when there are many of them: one node stands for all. @param {any} jaxpr @param {Set<string>} given
+ * @returns {Map<string, string[]>} */
+function bundleInputs(jaxpr, given) {
+  /** @type {Map<string, string>} */ const uses = new Map();
+  if (given.size > MOST_ENDS)
+    jaxpr.equations.forEach((/** @type {any} */ equation, /** @type {number} */ i) => {
+      for (const name of new Set(equation.in)) if (given.has(name)) uses.set(name, `${uses.get(name) ?? ""} ${i}`);
+    });
+  const same = new Map();
+  for (const [name, key] of uses) append(same, key, name);
+  const bundles = new Map();
+  for (const names of same.values()) if (names.length > MOST_ENDS) for (const name of names) bundles.set(name, names);
+  return bundles;
+}
+
+/** Results by who makes them, when one makes many. @param {any} jaxpr @param {Map<string, GraphNode>} makers @returns {{names: string[], first: number}[]} */
+function bundleOutputs(jaxpr, makers) {
+  const byMaker = new Map();
+  for (const name of jaxpr.outputs) append(byMaker, makers.get(name), name);
+  /** @type {Set<any>} */ const done = new Set();
+  return jaxpr.outputs.flatMap((/** @type {string} */ name, /** @type {number} */ first) => {
+    const maker = makers.get(name);
+    const names = byMaker.get(maker);
+    if (!maker || names.length <= MOST_ENDS) return [{ names: [name], first }];
+    if (done.has(maker)) return [];
+    done.add(maker);
+    return [{ names, first }];
+  });
+}
+
+/** Nothing is computed: results are inputs, or constants that the program writes down. @param {any} jaxpr @param {string} place */
+function readEmpty(jaxpr, place) {
+  const add = (/** @type {any} */ node) => ({ path: "", phase: 0, up: false, w: 0, h: 0, x: 0, y: 0, row: 0, ...node });
+  /** @type {GraphNode[]} */ const nodes = [...jaxpr.constants, ...jaxpr.inputs].map((name, i) =>
+    add({ id: `${place}:in:${name}`, kind: "input", name, band: 0, order: i }));
+  const makers = new Map(nodes.map((node) => [node.name, node]));
+  /** @type {Edge[]} */ const edges = [];
+  jaxpr.outputs.forEach((/** @type {string} */ name, /** @type {number} */ i) => {
+    const to = add({ id: `${place}:out:${i}`, kind: "output", name, index: i, band: 1, order: nodes.length });
+    nodes.push(to);
+    const from = makers.get(name);
+    if (from) edges.push({ from, to, name, count: 1 });
+  });
+  return { nodes, edges };
+}
+
+/** @param {GraphNode[]} nodes @param {Edge[]} edges @param {"from"|"to"} end @returns {Map<GraphNode, GraphNode[]>} */
+function neighbours(nodes, edges, end) {
+  const found = new Map(nodes.map((node) => [node, /** @type {GraphNode[]} */ ([])]));
+  for (const edge of edges) found.get(edge[end])?.push(end === "from" ? edge.to : edge.from);
+  return found;
+}
+
+/** @param {any} jaxpr @param {GraphNode[]} nodes @param {Edge[]} edges */
+function assignBands(jaxpr, nodes, edges) {
+  const before = neighbours(nodes, edges, "to");
+  const after = neighbours(nodes, edges, "from");
+  const byId = new Map(nodes.map((n) => [n.path, n]));
+  /** @type {Map<string, GraphNode>} */ const byPath = new Map();
+  for (const equation of jaxpr.equations)
+    for (const member of equation.members ?? [equation]) byPath.set(member.path, /** @type {GraphNode} */ (byId.get(equation.path)));
+  const equations = nodes.filter((node) => node.kind === "equation");
+  const of = new Map(jaxpr.equations.map((/** @type {any} */ e) => [e.path, e.of]));
+  for (const node of equations.filter((n) => n.phase === 0)) node.band = below(node, before);
+  sinkSources(equations, before, after);
+  for (const node of equations.filter((n) => n.phase > 0)) {
+    const anchor = node.phase % 2 ? anchorOf(of.get(node.path), byPath) : undefined;
+    node.band = anchor && anchor.phase < node.phase ? anchor.band : bandFromOperands(node, before);
+  }
+  placeOutputs(nodes, before);
+  placeInputs(nodes, after);
+}
+
+/** The node at this level that is or holds a path. @param {string|undefined} path @param {Map<string, GraphNode>} byPath */
+function anchorOf(path, byPath) {
+  for (let inner = path; inner; inner = inner.includes("/") ? inner.slice(0, inner.lastIndexOf("/")) : "") {
+    const node = byPath.get(inner);
+    if (node) return node;
+  }
+  return undefined;
+}
+
+/** One below the lowest operand of the same phase. @param {GraphNode} node @param {Map<GraphNode, GraphNode[]>} before */
+function below(node, before) {
+  let band = 1;
+  for (const other of before.get(node) ?? [])
+    if (other.kind === "equation" && other.phase === node.phase) band = Math.max(band, other.band + 1);
+  return band;
+}
+
+/** What nobody computes an operand of (a constant, an iota) sinks to just above its first use. @param {GraphNode[]} equations
+ * @param {Map<GraphNode, GraphNode[]>} before @param {Map<GraphNode, GraphNode[]>} after */
+function sinkSources(equations, before, after) {
+  for (const node of [...equations].reverse()) {
+    if (node.phase !== 0 || before.get(node)?.some((other) => other.kind === "equation")) continue;
+    const uses = (after.get(node) ?? []).filter((other) => other.kind === "equation" && other.phase === 0);
+    if (uses.length) node.band = Math.max(node.band, Math.min(...uses.map((use) => use.band)) - 1);
+  }
+}
+
+/** The band of an equation that transposes none: an optimizer runs on below its gradient, a sum of cotangents stands with the
+ * last of them. @param {GraphNode} node @param {Map<GraphNode, GraphNode[]>} before */
+function bandFromOperands(node, before) {
+  const operands = (before.get(node) ?? []).filter((other) => other.kind === "equation");
+  const same = operands.filter((other) => other.phase === node.phase).map((other) => other.band);
+  if (node.phase % 2 === 0 && same.length) return Math.max(...same) + 1;
+  if (node.up && same.length) return Math.min(...same);
+  if (same.length) return Math.max(...same);
+  return operands.length ? Math.max(...operands.map((other) => other.band)) : 1;
+}
+
+/** @param {GraphNode[]} nodes @param {Map<GraphNode, GraphNode[]>} before */
+function placeOutputs(nodes, before) {
+  for (const node of nodes.filter((n) => n.kind === "output")) {
+    const maker = before.get(node)?.[0];
+    // A gradient ends above its equation: beside the parameter, which stands above the forward one.
+    if (maker) node.band = node.up ? Math.max(0, maker.band - 1) : maker.band + 1;
+  }
+}
+
+/** @param {GraphNode[]} nodes @param {Map<GraphNode, GraphNode[]>} after */
+function placeInputs(nodes, after) {
+  for (const node of nodes.filter((n) => n.kind === "input")) {
+    const bands = (after.get(node) ?? []).filter((use) => use.phase === node.phase).map((use) => use.band);
+    // What enters a backward equation comes from below, in its own band.
+    node.band = node.up ? Math.max(...bands) : Math.max(0, Math.min(...bands) - 1);
+  }
+}
+
+/** Rows inside a band: what depends on what, within one phase and band. @param {GraphNode[]} nodes @param {Edge[]} edges */
+function assignRows(nodes, edges) {
+  const before = neighbours(nodes, edges, "to");
+  const after = neighbours(nodes, edges, "from");
+  for (const node of nodes) {
+    for (const other of before.get(node) ?? [])
+      if ((other.kind !== "input" || other.up) && other.phase === node.phase && other.band === node.band) node.row = Math.max(node.row, other.row + 1);
+  }
+  for (const group of groups(nodes).values()) {
+    turnUp(group);
+    liftInputs(group, after);
+    wrapWideRows(group);
+  }
+}
+
+/** The nodes by phase and band. @param {GraphNode[]} nodes @returns {Map<number, GraphNode[]>} */
+export function groups(nodes) {
+  const found = new Map();
+  for (const node of nodes) {
+    append(found, node.phase * 1e7 + node.band, node);
+  }
+  return found;
+}
+
+/** Backward runs up: its first row is the lowest. @param {GraphNode[]} group */
+function turnUp(group) {
+  if (!group.some((node) => node.up)) return;
+  const last = Math.max(...group.map((node) => node.row));
+  for (const node of group) node.row = last - node.row;
+}
+
+/** An input used in its own band stands in the row above that use. @param {GraphNode[]} group @param {Map<GraphNode, GraphNode[]>} after */
+function liftInputs(group, after) {
+  for (const node of group.filter((n) => n.kind === "input" && !n.up)) {
+    const uses = (after.get(node) ?? []).filter((use) => use.phase === node.phase && use.band === node.band);
+    if (uses.length) node.row = Math.min(...uses.map((use) => use.row)) - 1;
+    else node.row = Math.max(...group.filter((n) => n.kind !== "input").map((n) => n.row), 0);
+  }
+  const first = Math.min(...group.map((node) => node.row));
+  for (const node of group) node.row -= first;
+}
+
+/** A row of fifty nodes is a wall: it becomes several rows. @param {GraphNode[]} group */
+function wrapWideRows(group) {
+  const rows = new Map();
+  for (const node of group) append(rows, node.row, node);
+  if (![...rows.values()].some((row) => row.length > WIDEST_ROW)) return;
+  let next = 0;
+  for (const key of [...rows.keys()].sort((a, b) => a - b)) {
+    const row = rows.get(key);
+    const parts = Math.ceil(row.length / WIDEST_ROW);
+    const each = Math.ceil(row.length / parts);
+    row.forEach((/** @type {GraphNode} */ node, /** @type {number} */ i) => (node.row = next + Math.floor(i / each)));
+    next += parts;
+  }
+}

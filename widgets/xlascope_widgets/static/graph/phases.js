@@ -1,0 +1,48 @@
+// @ts-check
+/** The passes of one level: forward, backward, and what comes after. */
+
+/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
+
+/** Forward, backward, forward again (an optimizer): which of them each equation of a level belongs to.
+ * Even phases run down the page, odd ones up beside them. @param {Jaxpr} jaxpr @returns {number[]} */
+export function phasesOf(jaxpr) {
+  const { equations } = jaxpr;
+  // Most levels are of one pass.
+  if (!equations.some((equation) => equation.role)) return new Array(equations.length).fill(0);
+  const phase = new Map();
+  let last = 0;
+  const phases = equations.map((equation) => {
+    const odd = (equation.role ?? "forward") === "forward" ? 0 : 1;
+    let latest = odd;
+    for (const name of equation.in) {
+      const before = phase.get(name) ?? 0;
+      latest = Math.max(latest, before % 2 === odd ? before : before + 1);
+    }
+    for (const name of equation.out) phase.set(name, latest);
+    last = Math.max(last, latest);
+    return latest;
+  });
+  if (last > 1) deferPhases(jaxpr, phases);
+  return phases;
+}
+
+/** What is forward by its operands but used only after the gradient (an optimizer's moments) belongs to what uses it.
+ * @param {Jaxpr} jaxpr @param {number[]} phases */
+function deferPhases(jaxpr, phases) {
+  /** The least phase that uses a variable; a result of the program is used where it is made. @type {Map<string, number>} */
+  const uses = new Map(jaxpr.outputs.map((name) => [name, 0]));
+  for (let i = phases.length - 1; i >= 0; i--) {
+    const equation = jaxpr.equations[i];
+    const first = equation.out.reduce((least, name) => Math.min(least, uses.get(name) ?? Infinity), Infinity);
+    if (phases[i] % 2 === 0 && first % 2 === 0 && first > phases[i]) phases[i] = first;
+    // A use by a backward equation is that of a residual, and keeps it here.
+    for (const name of equation.in) uses.set(name, Math.min(uses.get(name) ?? Infinity, phases[i]));
+  }
+}
+
+/** Add to the list that a map has for a key. @template K,V @param {Map<K, V[]>} map @param {K} key @param {V} value */
+export function append(map, key, value) {
+  const known = map.get(key);
+  if (known) known.push(value);
+  else map.set(key, [value]);
+}

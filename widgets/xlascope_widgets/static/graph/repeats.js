@@ -1,0 +1,86 @@
+// @ts-check
+/** Repeated layers: runs of one sequence of operations and shapes that stand one behind the other. */
+
+const GRAM = 3;
+const CANDIDATES = 10;
+const ROUNDS = 3;
+
+/** @typedef {{start: number, period: number, times: number}} Repeat */
+
+/** What to fold in a sequence: repeats that do not overlap, in order. @param {number[]} signs equal numbers for equal items
+ * @param {() => number[]} countCrossing how many values are alive just before each item: a layer begins where they are fewest @returns {Repeat[]} */
+export function findRepeats(signs, countCrossing) {
+  /** @type {number[]|undefined} */ let known;
+  const crossing = () => (known ??= countCrossing());
+  /** @type {Repeat[]} */ let found = [];
+  let parts = [[0, signs.length]];
+  for (let round = 0; round < ROUNDS; round++) {
+    const next = [];
+    for (const [from, to] of parts) {
+      const repeats = repeatsBetween(signs, crossing, from, to);
+      found = found.concat(repeats);
+      let at = from;
+      for (const { start, period, times } of repeats) {
+        next.push([at, start]);
+        at = start + period * times;
+      }
+      if (repeats.length) next.push([at, to]);
+    }
+    parts = next.filter(([from, to]) => to - from > 2 * GRAM);
+  }
+  return found.sort((a, b) => a.start - b.start);
+}
+
+/** The repeats of the period that covers most; of nearly equal ones the shortest. @param {number[]} signs @param {() => number[]} crossing
+ * @param {number} from @param {number} to @returns {Repeat[]} */
+function repeatsBetween(signs, crossing, from, to) {
+  const choices = likelyPeriods(signs, from, to).map((period) => {
+    const runs = runsOf(signs, period, from, to);
+    return { period, runs, covered: runs.reduce((sum, [a, b]) => sum + b - a, 0) };
+  });
+  const most = Math.max(0, ...choices.map((choice) => choice.covered));
+  const best = choices.filter((choice) => choice.covered >= 0.9 * most).sort((a, b) => a.period - b.period)[0];
+  if (!best) return [];
+  const { period } = best;
+  return best.runs.map(([a, b]) => {
+    const spare = (b - a) % period;
+    // A layer that begins where few values are alive is worth one layer less, when there are many.
+    const start = bestStart(crossing(), period, a, a + ((b - a) / period > 4 ? period - 1 : spare));
+    return { start, period, times: Math.floor((b - start) / period) };
+  });
+}
+
+/** The distances at which short sequences come again most often. @param {number[]} signs @param {number} from @param {number} to */
+function likelyPeriods(signs, from, to) {
+  const last = new Map(), votes = new Map();
+  for (let i = from; i + GRAM <= to; i++) {
+    const gram = (Math.imul(Math.imul(signs[i], 1000003) + signs[i + 1], 1000003) + signs[i + 2]) | 0;
+    const before = last.get(gram);
+    if (before != null) votes.set(i - before, (votes.get(i - before) ?? 0) + 1);
+    last.set(gram, i);
+  }
+  return [...votes].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, CANDIDATES).map(([period]) => period);
+}
+
+/** Where items equal those one period on, long enough to be worth a box. @param {number[]} signs @param {number} period @param {number} from @param {number} to */
+function runsOf(signs, period, from, to) {
+  const runs = [];
+  let start = from;
+  for (let i = from; i <= to - period; i++) {
+    if (i < to - period && signs[i] === signs[i + period]) continue;
+    const length = i - start + period;
+    const times = Math.floor(length / period);
+    if (times >= 2 && length >= 12 && (period > 2 || times > 5)) runs.push([start, start + length]);
+    start = i + 1;
+  }
+  // Two runs of one period overlap when one item differs between them: the second begins where the first ends.
+  return runs.filter(([a], i) => !i || a >= runs[i - 1][1]);
+}
+
+/** Counted one period on: what enters the first layer may come from outside. @param {number[]} crossing @param {number} period
+ * @param {number} first @param {number} last */
+function bestStart(crossing, period, first, last) {
+  let best = first;
+  for (let i = first; i <= last; i++) if (crossing[i + period] < crossing[best + period]) best = i;
+  return best;
+}

@@ -1,0 +1,88 @@
+// @ts-check
+/** The graph as SVG elements: for what a page bears, and of that what is near the screen. Each node is an item of a tree to a
+ * screen reader. */
+
+import { SVG, el, fill, toNode } from "../program/element.js";
+import { shorten } from "../program/format.js";
+import { drawScene, subOf } from "./draw_graph.js";
+
+const MARGIN_SHARE = 0.6;
+const ALL_AT_ONCE = 400;
+
+export class SvgGraph {
+  /** @param {any} pane the pane that it is drawn for */
+  constructor(pane) {
+    this.pane = pane;
+    this.host = /** @type {SVGSVGElement} */ (toNode(el("svg", { class: "xs-graph-svg", tabindex: 0, role: "tree", "aria-label": "graph of equations" })));
+    this.view = /** @type {SVGGElement} */ (toNode(el("g", { class: "xs-view" }), SVG));
+    this.host.append(this.view);
+    /** @type {any} */ this.painted = null;
+  }
+
+  paint() {
+    const { store, scene } = this.pane;
+    const seen = scene.nodes.length > ALL_AT_ONCE ? this.pane.window(MARGIN_SHARE) : null;
+    this.painted = seen;
+    const visible = seen && ((/** @type {any} */ e) => e.bottom > seen.top && e.top < seen.bottom && e.right > seen.left && e.left < seen.right);
+    fill(this.view, ...drawScene(store.program, scene, { heat: store.heat }, visible ?? undefined));
+  }
+
+  /** Apply the zoom; repaint when the screen has left what was painted. */
+  place() {
+    const { x, y, k } = this.pane.zoom;
+    this.view.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)}) scale(${k.toFixed(4)})`);
+    if (this.painted && !this.pane.covers(this.painted)) this.pane.paint();
+  }
+
+  /** @param {Map<string, import("./graph_pane.js").Mark>} marks */
+  mark(marks) {
+    const { selection } = this.pane.store;
+    for (const element of this.view.querySelectorAll(".xs-node[data-path]")) {
+      const mark = marks.get(element.getAttribute("data-path") ?? "");
+      for (const name of ["selected", "related", "between", "start", "faint"]) element.classList.toggle(name, Boolean(mark?.[/** @type {"faint"} */ (name)]));
+      element.setAttribute("aria-selected", String(Boolean(mark?.selected)));
+    }
+    for (const hull of this.view.querySelectorAll(".xs-hull"))
+      hull.classList.toggle("selected", selection.kernels.has(hull.getAttribute("data-kernel") ?? ""));
+    // Edges of what is selected stand out, long ones above all.
+    for (const edge of this.view.querySelectorAll(".xs-edge")) {
+      const ends = [edge.getAttribute("data-from") ?? "", edge.getAttribute("data-to") ?? ""];
+      edge.classList.toggle("selected", this.pane.isOnSelectedEdge(ends[0], ends[1]));
+    }
+  }
+
+  /** New words on a node without drawing it anew. @param {any} node @param {any} equation */
+  refresh(node, equation) {
+    const words = shorten(subOf(this.pane.store.program, node, equation, this.pane.store.heat), Math.floor((node.w - 14) / 5.7));
+    const text = this.element(node.id)?.querySelector(".xs-sub");
+    if (text && text.textContent !== words) text.textContent = words;
+  }
+
+  /** @param {string} id @returns {SVGElement|null} */
+  element(id) {
+    return this.view.querySelector(`.xs-node[data-id="${CSS.escape(id)}"]`);
+  }
+
+  /** What was pressed. @param {PointerEvent|MouseEvent} event @returns {{id: string, path: string, toggle: boolean, kernel: string}} */
+  hit(event) {
+    const target = /** @type {Element} */ (event.target);
+    const node = target.closest(".xs-node");
+    return { id: node?.getAttribute("data-id") ?? "", path: node?.getAttribute("data-path") ?? "",
+      toggle: Boolean(node && target.closest(".xs-toggle")), kernel: target.closest(".xs-hull")?.getAttribute("data-kernel") ?? "" };
+  }
+
+  /** The node that has the focus. */
+  get focused() {
+    return document.activeElement?.closest?.(".xs-graph-svg .xs-node")?.getAttribute("data-id") ?? "";
+  }
+
+  /** @param {string} id */
+  focus(id) {
+    const element = this.element(id);
+    (element ?? this.host).focus({ preventScroll: true });
+  }
+
+  clear() {
+    fill(this.view);
+  }
+}

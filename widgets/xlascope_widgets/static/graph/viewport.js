@@ -1,0 +1,61 @@
+// @ts-check
+/** Pan and zoom: which part of a scene the screen shows. */
+
+/** @typedef {{x: number, y: number, k: number}} Zoom */
+
+const SMALLEST = 0.02, LARGEST = 3;
+
+/** The whole width, as long as it can be read; or, on request, everything. @param {{width: number, height: number, nodes: any[]}} scene
+ * @param {{width: number, height: number}} screen @param {boolean} everything @returns {Zoom} */
+export function fitZoom(scene, screen, everything) {
+  const across = screen.width / scene.width;
+  const k = everything ? Math.max(SMALLEST, Math.min(1.2, across, screen.height / scene.height)) : Math.min(1, Math.max(0.8, across));
+  const spare = screen.width - scene.width * k;
+  // Of what is wider than the screen, the beginning is shown.
+  const first = spare < 0 && scene.nodes.find((node) => node.path);
+  const x = first ? Math.min(0, Math.max(spare, screen.width / 2 - first.x * k)) : spare / 2;
+  return { x, y: everything ? Math.max(0, (screen.height - scene.height * k) / 2) : 0, k };
+}
+
+/** The zoom that keeps a point of the screen in place. @param {Zoom} zoom @param {number} px @param {number} py @param {number} factor @returns {Zoom} */
+export function zoomAbout(zoom, px, py, factor) {
+  const k = Math.min(LARGEST, Math.max(SMALLEST, zoom.k * factor));
+  const grow = k / zoom.k;
+  return { x: px - (px - zoom.x) * grow, y: py - (py - zoom.y) * grow, k };
+}
+
+/** The zoom that brings a node into sight: unchanged where it is. @param {Zoom} zoom @param {{width: number, height: number}} screen
+ * @param {{x: number, y: number, w: number, h: number}} node @returns {Zoom} */
+export function zoomShowing(zoom, { width, height }, node) {
+  const { k } = zoom;
+  const [x, y] = [node.x * k + zoom.x, node.y * k + zoom.y];
+  const [halfW, halfH] = [Math.min(width / 2, (node.w * k) / 2 + 12), Math.min(height / 2, (node.h * k) / 2 + 12)];
+  const isInX = x >= halfW && x <= width - halfW, isInY = y >= halfH && y <= height - halfH;
+  return { k, x: isInX ? zoom.x : zoom.x + width / 2 - x, y: isInY ? zoom.y : zoom.y + height / 2 - y };
+}
+
+/** @param {any[]} nodes @param {any} from @param {number} dx @param {number} dy the nearest node in a direction, or null */
+export function nearest(nodes, from, dx, dy) {
+  let best = null, least = Infinity;
+  for (const node of nodes) {
+    const [x, y] = [node.x - from.x, node.y - from.y];
+    const ahead = x * dx + y * dy;
+    if (ahead <= 4) continue;
+    const aside = Math.abs(x * dy) + Math.abs(y * dx);
+    const distance = ahead + 2 * aside;
+    if (distance < least) [best, least] = [node, distance];
+  }
+  return best;
+}
+
+/** The edge within reach of a point of the scene, the last drawn. @param {any} scene @param {number} x @param {number} y @param {number} reach */
+export function edgeAt(scene, x, y, reach) {
+  const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
+  context.lineWidth = 2 * reach;
+  for (let i = scene.edges.length - 1; i >= 0; i--) {
+    const edge = scene.edges[i];
+    if (x < edge.left - reach || x > edge.right + reach || y < edge.top - reach || y > edge.bottom + reach) continue;
+    if (context.isPointInStroke((edge.shape ??= new Path2D(edge.d)), x, y)) return edge;
+  }
+  return null;
+}

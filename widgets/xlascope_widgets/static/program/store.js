@@ -1,0 +1,303 @@
+// @ts-check
+/** What one widget shows: the data that came from Python, and what the user made of it (opened, selected, zoomed).
+ * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
+
+import { Program } from "./program.js";
+import { nothingSelected, selected } from "./select.js";
+import { Asks } from "../frame/asks.js";
+import { kernelsOfEdge } from "../compiler/crossings.js";
+import { programFor } from "../compiler/targets.js";
+import { between } from "../graph/between.js";
+
+/** @typedef {"data"|"live"|"open"|"selection"|"graph"|"look"|"search"|"asks"|"list"|"target"} Change */
+
+const LARGE = 60;
+const MOST_OPENED = 3000;
+
+export class Store {
+  constructor() {
+    /** @type {Map<number, Program>} */ this.programs = new Map();
+    /** @type {any} */ this.live = { programs: [], failures: [], main: null, finished: false, more: 0 };
+    this.offset = 0;
+    /** @type {number|null} */ this.picked = null;
+    /** @type {Map<number, Set<string>>} */ this.opened = new Map();
+    /** @type {Map<number, {x: number, y: number, k: number}>} */ this.zooms = new Map();
+    this.selection = nothingSelected();
+    /** @type {"pass"|"time"|"flops"|"bytes"} */ this.heat = "pass";
+    /** How levels are grouped, and whether the graph is shown as a list. */
+    this.grouping = "auto";
+    this.asList = false;
+    /** Where the question "what lies between these two" begins. */ this.start = "";
+    this.query = "";
+    this.why = false;
+    /** @type {Set<string>} */ this.found = new Set();
+    /** @type {(() => void)|undefined} */ this.stop = undefined;
+    /** @type {Set<(change: Change) => void>} */ this.listeners = new Set();
+    this.seq = -1;
+    this.asks = new Asks();
+    /** What the program was compiled for; "" is what ran here. */ this.target = "";
+    /** The list of kernels, and what shares its place. @type {any} */
+    this.list = { tab: "", sort: "time", filter: "", at: -1, only: "all", pass: -1, query: "", replayed: null };
+  }
+
+  /** @param {any} heavies programs by number, as sent @param {any} [jaxprs] their jaxprs, which are sent once */
+  takePrograms(heavies, jaxprs) {
+    const shown = this.program;
+    for (const sent of Object.values(heavies ?? {})) {
+      const heavy = { ...sent, jaxpr: sent.jaxpr ?? jaxprs?.[sent.number] };
+      const known = this.programs.get(heavy.number);
+      const grown = !known || Boolean(heavy.jaxpr) !== Boolean(known.heavy.jaxpr) || Boolean(heavy.kernels) !== Boolean(known.heavy.kernels);
+      if (known && heavy.found !== known.heavy.found) Object.assign(known.heavy, { found: heavy.found, targets: heavy.targets, explained: heavy.explained, passes: heavy.passes });
+      if (grown) this.programs.set(heavy.number, this.read(heavy));
+    }
+    // What is sent is the whole state: a panel that follows the cells forgets those of earlier ones.
+    for (const number of this.programs.keys()) if (heavies && !(number in heavies)) this.programs.delete(number);
+    if (this.picked != null && !this.programs.has(this.picked)) this.picked = null;
+    if (shown && !this.programs.has(shown.number)) this.selection = nothingSelected();
+    this.tell("data");
+  }
+
+  /** @param {any} heavy */
+  read(heavy) {
+    const program = new Program(heavy, this.lightOf(heavy.number));
+    program.ceilings = this.live.ceilings;
+    program.groupBy(this.grouping);
+    return program;
+  }
+
+  /** @param {any} live the numbers that move; an older one than the last is dropped */
+  takeLive(live) {
+    if (!live || live.seq == null || live.seq < this.seq) return;
+    this.seq = live.seq;
+    this.live = live;
+    this.offset = Date.now() / 1000 - live.now;
+    for (const light of live.programs) this.programs.get(light.number)?.update(light);
+    for (const program of this.programs.values()) program.ceilings = live.ceilings;
+    this.tell("live");
+  }
+
+  /** @param {number} number */
+  lightOf(number) {
+    return this.live.programs.find((/** @type {any} */ light) => light.number === number) ?? {};
+  }
+
+  /** The program shown, as it ran here or as another target's compiler made it. @returns {Program|undefined} */
+  get program() {
+    const { measured, aimed } = this;
+    const found = aimed && measured ? this.asks.found(measured).targets[aimed] : null;
+    return found ? programFor(measured, found) : measured;
+  }
+
+  /** The target looked at: the one chosen, or the first of a program that nobody compiled for this device. */
+  get aimed() {
+    const names = Object.keys(this.asks.found(this.measured).targets);
+    if (names.includes(this.target) || this.measured?.heavy.kernels) return names.includes(this.target) ? this.target : "";
+    return names[0] ?? "";
+  }
+
+  /** The program as it ran here: the one picked, or the one with most to see. @returns {Program|undefined} */
+  get measured() {
+    return this.programs.get(this.picked ?? this.live.main) ?? [...this.programs.values()][0];
+  }
+
+  /** The kernel's clock, as well as the browser knows it. */
+  get now() {
+    return Date.now() / 1000 - this.offset;
+  }
+
+  /** Paths opened in place in the program shown. */
+  get open() {
+    const program = this.program;
+    if (!program) return new Set();
+    const known = this.opened.get(program.number);
+    if (known) return known;
+    const open = openAtFirst(program);
+    // Only a program that has been traced has something to remember.
+    if (program.heavy.jaxpr) this.opened.set(program.number, open);
+    return open;
+  }
+
+  /** @param {string} path */
+  toggle(path) {
+    const open = this.open;
+    if (!open.delete(path)) open.add(path);
+    this.tell("graph");
+  }
+
+  /** Close everything, or open everything, outer boxes first, as far as it can be drawn. @param {boolean} all */
+  toggleAll(all) {
+    const { open, program } = this;
+    open.clear();
+    if (all && program?.heavy.jaxpr) openAll(program, open);
+    this.tell("graph");
+  }
+
+  /** Open what holds a path. @param {string} path */
+  reveal(path) {
+    const { open, program } = this;
+    const closed = (program?.chainTo(path) ?? []).filter((outer) => outer !== path && !open.has(outer));
+    for (const outer of closed) open.add(outer);
+    if (closed.length) this.tell("graph");
+  }
+
+  /** @param {string} grouping one of GROUPINGS */
+  group(grouping) {
+    this.grouping = grouping;
+    for (const program of this.programs.values()) program.groupBy(grouping);
+    this.zooms.clear();
+    // A group of before is no more.
+    if (this.selection.id.includes("~")) this.selection = nothingSelected();
+    this.start = "";
+    this.tell("graph");
+  }
+
+  /** Show the graph as a list, or as a graph again. */
+  toggleList() {
+    this.asList = !this.asList;
+    this.tell("graph");
+  }
+
+  /** Select what lies between two equations or groups. @param {string} a @param {string} b @returns {boolean} whether one depends on the other */
+  selectBetween(a, b) {
+    this.start = "";
+    const found = this.program ? between(this.program, a, b) : null;
+    this.show("between", JSON.stringify(found?.ends ?? [a, b]), { paths: found?.paths ?? [] });
+    return Boolean(found);
+  }
+
+  /** Paths that a query finds: every word of it in operation, parameters, types or source line. @param {string} query */
+  search(query) {
+    this.query = query.trim().toLowerCase();
+    const words = this.query.split(/\s+/);
+    const { program } = this;
+    this.found = new Set();
+    for (const [path, equation] of this.query && program ? program.equations : []) {
+      const text = /** @type {Program} */ (program).searchText(equation);
+      if (words.every((word) => text.includes(word))) this.found.add(path);
+    }
+    this.tell("search");
+  }
+
+  /** The path found after the selected one, or before it, in order, round and round. @param {number} [step] @returns {string|undefined} */
+  nextFound(step = 1) {
+    const paths = [...this.found];
+    const at = paths.indexOf(this.selection.id);
+    return paths[(at < 0 && step < 0 ? paths.length - 1 : at + step + paths.length) % paths.length];
+  }
+
+  /** @param {"pass"|"time"|"flops"|"bytes"} heat */
+  paint(heat) {
+    this.heat = heat;
+    this.tell("look");
+  }
+
+  /** Look at what was compiled for a target; "" is what ran here. @param {string} target */
+  aim(target) {
+    this.target = target;
+    this.selection = nothingSelected();
+    this.tell("target");
+  }
+
+  /** Change what the list of kernels shows. @param {any} change */
+  turn(change) {
+    Object.assign(this.list, change);
+    this.tell("list");
+  }
+
+  /** Select several kernels: two to ask about, or those that one array connects. @param {string[]} names */
+  selectKernels(names) {
+    const { program } = this;
+    this.show("kernels", JSON.stringify(names), { kernels: names, paths: names.flatMap((name) => program?.kernels.get(name)?.eqns ?? []) });
+  }
+
+  /** Select an edge of the graph. @param {string} from @param {string} to paths of equations */
+  selectEdge(from, to) {
+    const { program } = this;
+    const kernels = program ? kernelsOfEdge(program, from, to).filter((name) => name != null) : [];
+    this.list.tab = "kernels";
+    this.show("edge", JSON.stringify([from, to]), { kernels, paths: [from, to].flatMap((path) => program?.inside(path) ?? []) });
+  }
+
+  /** Select what was found elsewhere: paths and kernels are given. @param {string} kind @param {string} id @param {{paths?: string[], kernels?: string[]}} given */
+  show(kind, id, given) {
+    if (this.program) this.selection = selected(this.program, kind, id, given);
+    this.tell("selection");
+  }
+
+  /** @param {"equation"|"kernel"|"line"|null} kind @param {string} [id] */
+  select(kind, id = "") {
+    const same = this.selection.kind === kind && this.selection.id === id;
+    this.selection = kind && this.program && !same ? selected(this.program, kind, id) : nothingSelected();
+    this.tell("selection");
+  }
+
+  /** @param {number} number */
+  pick(number) {
+    this.picked = number;
+    this.selection = nothingSelected();
+    this.tell("data");
+  }
+
+  /** @param {Change} change */
+  tell(change) {
+    for (const listener of [...this.listeners]) listener(change);
+  }
+}
+
+/** Open boxes, outer ones first, until there is as much to draw as can be drawn. @param {Program} program @param {Set<string>} open */
+function openAll(program, open) {
+  const boxes = [...program.shown(program.heavy.jaxpr).equations];
+  let drawn = boxes.length;
+  // The list grows while it is read: what a box holds is looked at after everything outside of it.
+  for (const box of boxes) {
+    const inner = (box.bodies ?? []).flatMap((/** @type {any} */ body) => program.shown(body).equations);
+    if (!box.bodies || drawn + inner.length > MOST_OPENED) continue;
+    open.add(box.path);
+    drawn += inner.length;
+    boxes.push(...inner);
+  }
+}
+
+/** A program that is one call, opens it; nothing else is open at first. @param {Program} program */
+function openAtFirst(program) {
+  const open = new Set();
+  let equations = program.heavy.jaxpr?.equations ?? [];
+  while (equations.length === 1 && equations[0].bodies?.length === 1 && equations[0].bodies[0].equations.length < LARGE * 10) {
+    open.add(equations[0].path);
+    equations = equations[0].bodies[0].equations;
+  }
+  return open;
+}
+
+/** The store of a model, the same for every view and every reload of this code. @param {any} model @returns {Store} */
+export function storeOf(model) {
+  const stores = (/** @type {any} */ (globalThis).__xlascope_stores ??= new Map());
+  const uid = model.get("uid");
+  if (!stores.has(uid)) stores.set(uid, new Store());
+  return stores.get(uid);
+}
+
+/** The model is gone. @param {any} model */
+export function forget(model) {
+  storeOf(model).stop?.();
+  /** @type {any} */ (globalThis).__xlascope_stores.delete(model.get("uid"));
+}
+
+/** Follow a model: what it has now and every change. @param {any} model @param {Store} store */
+export function follow(model, store) {
+  const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
+  const live = () => store.takeLive(model.get("live"));
+  const open = () => store.tell("open");
+  const asks = () => {
+    store.asks.take(model);
+    store.tell("asks");
+  };
+  store.asks.take(model);
+  const changes = { "change:programs": programs, "change:live": live, "change:opened": open, "change:answers": asks, "change:findings": asks, "change:questions": asks };
+  for (const [name, handler] of Object.entries(changes)) model.on(name, handler);
+  live();
+  programs();
+  return () => {
+    for (const [name, handler] of Object.entries(changes)) model.off(name, handler);
+  };
+}

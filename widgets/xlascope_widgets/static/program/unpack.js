@@ -1,0 +1,48 @@
+// @ts-check
+/** The jaxpr as `packed.py` sends it, made into objects: an equation for each list, a path for each place. */
+
+/** @typedef {{name: string, constants: string[], inputs: string[], outputs: string[], equations: Equation[]}} Jaxpr */
+/** @typedef {{path: string, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?: [number, number, number, string],
+ *   sign: number, of?: string, flops?: number, scope?: string, bodies?: Jaxpr[], members?: Equation[], group?: any}} Equation */
+
+const ROLES = ["forward", "tangent", "backward"];
+
+/** @param {number} sum @param {number} value */
+export function hashed(sum, value) {
+  const mixed = Math.imul(sum ^ (value + 0x9e3779b9), 0x85ebca6b);
+  return (mixed ^ (mixed >>> 15)) | 0;
+}
+
+/** @param {any} wire @param {Map<string, any>} variables gets every variable: its type, its bytes, and its label if it has one
+ * @returns {Jaxpr} */
+export function unpackJaxpr(wire, variables) {
+  const { texts, types, lines } = wire;
+
+  /** @param {any} level @param {string} prefix @returns {Jaxpr} */
+  function unpackLevel(level, prefix) {
+    for (const [name, type] of level.given) variables.set(name, types[type]);
+    const equations = level.packed.map((/** @type {any[]} */ packed, /** @type {number} */ i) => unpackEquation(packed, prefix + i));
+    for (const [name, label] of Object.entries(level.labels)) variables.set(name, [...(variables.get(name) ?? ["", 0]), label]);
+    return { name: level.name, constants: level.constants, inputs: level.inputs, outputs: level.outputs, equations };
+  }
+
+  /** @param {any[]} packed @param {string} path @returns {Equation} */
+  function unpackEquation([op, inputs, out, kinds, role, line, scope, params, flops, of, name, bodies], path) {
+    // Equal operations, parameters, names, roles and types give equal signatures.
+    let sign = hashed(hashed(hashed(op, params ?? 0), name ?? 0), role ?? 0);
+    for (let i = 0; i < out.length; i++) {
+      variables.set(out[i], types[kinds[i]]);
+      sign = hashed(sign, kinds[i]);
+    }
+    // One shape for all of them, so that the engine makes them fast.
+    /** @type {Equation} */ const equation = {
+      path, op: texts[op], in: inputs, out, role: role ? ROLES[role] : undefined, src: line ? lines[line] : undefined,
+      scope: scope ? texts[scope] : undefined, params: params ? texts[params] : undefined, flops: flops || undefined, of: of || undefined,
+      name: name ? texts[name] : undefined, bodies: undefined, sign,
+    };
+    if (bodies) equation.bodies = bodies.map((/** @type {any} */ body, /** @type {number} */ b) => unpackLevel(body, `${path}/` + (b ? `${b}.` : "")));
+    return equation;
+  }
+
+  return unpackLevel(wire, "");
+}

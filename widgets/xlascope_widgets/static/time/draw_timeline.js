@@ -1,0 +1,226 @@
+// @ts-check
+/** The timeline: what the host did to make programs, and one representative step on every device, each on its own axis.
+ * Bars too narrow to draw are drawn together, with a count; what runs inside another (a loop's body) stands below it. */
+
+import { el } from "../program/element.js";
+import { axisTime, percent, plural, seconds, shorten, ticks } from "../program/format.js";
+import { r1 } from "../graph/draw_graph.js";
+
+export const TIME_LEFT = 74;
+export const TIME_RIGHT = 16;
+const BAR = 18;
+const ROW = 20;
+const MOST_ROWS = 4;
+const NARROW = 1.5;
+const WIDEST_TOGETHER = 24;
+/** Idle time of the host longer than this share of its work is cut out of its axis. */
+const IDLE = 0.2;
+const BREAK = 46;
+
+/** A bar: what it is, its times, the row it stands in, and how many runs it stands for (a run of a kernel inside others first).
+ * @typedef {{name: string, start: number, duration: number, count: number, row: number, first: number, shown?: number, joined?: boolean}} Bar */
+/** @typedef {{view?: [number, number]|null, colour?: "pass"|"kind", lights?: any[]}} TimelineOptions */
+
+/** @type {WeakMap<any, {bars: Bar[], rows: number, end: number}>} */
+const laidOut = new WeakMap();
+
+/** @param {any} program @param {number} width @param {TimelineOptions} [options] @returns {{tree: any[], height: number, end: number}} */
+export function drawTimeline(program, width, options = {}) {
+  const devices = program.light.executed?.devices ?? [];
+  const host = hostLane(program, width, options.lights ?? [program.light]);
+  const end = stepEnd(program);
+  const [from, to] = options.view ?? [0, end];
+  const scale = (width - TIME_LEFT - TIME_RIGHT) / (to - from || 1);
+  let y = host.height + (host.height ? 6 : 0);
+  const lanes = devices.map((/** @type {any} */ device, /** @type {number} */ index) => {
+    const lane = deviceLane(program, device, index, y, { from, to, scale, width, colour: options.colour ?? "pass" });
+    y += lane.height;
+    return lane.tree;
+  });
+  const axis = devices.length ? drawAxis(from, to, scale, y + 12, "one step") : [];
+  return { tree: [host.tree, lanes, axis], height: devices.length ? y + 18 : host.height, end };
+}
+
+/** Where the step shown ends, on whichever device is last. @param {any} program */
+export function stepEnd(program) {
+  return Math.max(0, ...(program.light.executed?.devices ?? []).map((/** @type {any} */ device) => barsOf(device.spans).end));
+}
+
+/** One sentence above the timeline: what is shown and how much of it could be attributed. @param {any} program */
+export function timelineWords(program) {
+  const run = program.light.executed;
+  if (program.target) return `compiled for ${program.target}, which is not measured here`;
+  if (!run) return program.light.compiled == null ? "not compiled yet" : "not measured yet";
+  if (!run.observed) return `ran ${plural(run.calls, "time")}; the profiler has not seen a call yet`;
+  const coverage = program.coverage();
+  const parts = [`one step, ${seconds(run.step)} (measured, median of ${plural(run.observed, "call")})`];
+  if (coverage != null) parts.push(`${percent(coverage)} of device time has an equation`);
+  return parts.join(" · ");
+}
+
+/** Bars with their rows: each stands below those that it runs inside of. @param {any[]} spans @returns {{bars: Bar[], rows: number, end: number}} */
+export function barsOf(spans) {
+  const known = laidOut.get(spans);
+  if (known) return known;
+  const sorted = spans.map(([name, start, duration, count = 1], first) => ({ name, start, duration, count, row: 0, first }));
+  sorted.sort((a, b) => a.start - b.start || b.duration - a.duration);
+  /** @type {number[]} */ const ends = [];
+  let end = 0;
+  for (const bar of sorted) {
+    // Profilers round: what begins a few nanoseconds before another ends comes after it.
+    const free = ends.findIndex((until) => until <= bar.start + 5e-9);
+    bar.row = free >= 0 ? free : Math.min(ends.length, MOST_ROWS - 1);
+    ends[bar.row] = Math.max(ends[bar.row] ?? 0, bar.start + bar.duration);
+    end = Math.max(end, bar.start + bar.duration);
+  }
+  const made = { bars: sorted, rows: Math.max(1, ends.length), end };
+  laidOut.set(spans, made);
+  return made;
+}
+
+/** Neighbours in a row that are too narrow to see become one bar. @param {Bar[]} bars @param {number} scale pixels a second @returns {Bar[]} */
+export function drawable(bars, scale) {
+  /** @type {Bar[]} */ const drawn = [];
+  /** @type {(Bar|undefined)[]} */ const open = [];
+  for (const bar of bars) {
+    const last = open[bar.row];
+    const narrow = bar.duration * scale < NARROW;
+    const near = last && (bar.start - last.start - last.duration) * scale < 1 && (bar.start + bar.duration - last.start) * scale < WIDEST_TOGETHER;
+    if (narrow && last && near) {
+      last.joined = true;
+      if (bar.duration > (last.shown ?? 0)) [last.name, last.shown] = [bar.name, bar.duration];
+      last.duration = Math.max(last.duration, bar.start + bar.duration - last.start);
+      last.count += bar.count;
+    } else {
+      const copy = { ...bar, shown: bar.duration };
+      open[bar.row] = narrow ? copy : undefined;
+      drawn.push(copy);
+    }
+  }
+  return drawn;
+}
+
+/** @param {any} program @param {any} device @param {number} index @param {number} y @param {{from: number, to: number, scale: number, width: number, colour: string}} axis */
+function deviceLane(program, device, index, y, { from, to, scale, width, colour }) {
+  const { bars, rows } = barsOf(device.spans);
+  const seen = bars.filter((bar) => bar.start < to && bar.start + bar.duration > from);
+  const drawn = drawable(seen, scale).map((bar) => {
+    const [start, stop] = [Math.max(bar.start, from), Math.min(bar.start + bar.duration, to)];
+    const w = Math.max(1, (stop - start) * scale - 0.6);
+    return deviceBar(program, device, bar, TIME_LEFT + (start - from) * scale, y + bar.row * ROW, w, colour, index);
+  });
+  const copies = (device.transfers ?? []).filter((/** @type {any} */ [, start, duration]) => start < to && start + duration > from)
+    .map((/** @type {any} */ [name, start, duration]) => drawBar(TIME_LEFT + (Math.max(start, from) - from) * scale, y + rows * ROW,
+      Math.max(1, (Math.min(start + duration, to) - Math.max(start, from)) * scale), copyName(name), { class: "xs-bar transfer", role: "img" }, `${copyName(name)}: ${seconds(duration)} (measured)`, "dark"));
+  const height = (rows + (device.transfers ? 1 : 0)) * ROW + 10;
+  const tree = el("g", { class: "xs-lane", "data-device": device.name }, laneName(device.name, y), rule(y + height - 6, width), drawn, copies);
+  return { tree, height };
+}
+
+/** "MemcpyH2D" in words. @param {string} name */
+function copyName(name) {
+  const [, from, to] = /(H|D|P)(?:2|to)(H|D|P)$/.exec(name) ?? [];
+  const place = /** @type {Record<string, string>} */ ({ H: "host", D: "device", P: "device" });
+  return from ? `copy ${place[from]} → ${place[to]}` : name;
+}
+
+/** @param {any} program @param {any} device @param {Bar} bar @param {number} x @param {number} y @param {number} w @param {string} colour @param {number} lane */
+function deviceBar(program, device, bar, x, y, w, colour, lane) {
+  const { name, duration, count } = bar;
+  const kernel = program.kernels.get(name);
+  const kind = colour === "kind" ? `kind-${(kernel?.kind ?? "unknown").replace(/ .*/, "")}` : `pass-${program.passOfKernel(name)}`;
+  const time = `${seconds(duration)} (measured)`;
+  const several = count > 1;
+  const words = several ? `${plural(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}` :
+    `${shorten(name, 80)} on ${device.name}: ${time}${kernel?.eqns.length ? "" : " · no source known"}`;
+  const label = several && w > 34 ? `× ${count}` : several ? "" : name;
+  return drawBar(x, y, w, label, { class: `xs-bar ${kind}${several ? " several" : ""}`, role: "button", "aria-label": words, tabindex: -1,
+    "data-kernel": bar.joined ? null : name, "data-bar": `${lane}:${bar.first}`, "data-zoom": bar.joined ? `${bar.start} ${bar.start + duration}` : null },
+  words, kind.endsWith("unknown") ? "dark" : "");
+}
+
+const STAGES = /** @type {Record<string, string>} */ ({ trace: "trace", lower: "lower", compile: "XLA compile" });
+
+/** Trace, lowering and compilation of programs on the host's clock; long idle times are cut out.
+ * @param {any} program @param {number} width @param {any[]} lights */
+function hostLane(program, width, lights) {
+  const stages = lights.flatMap((light) => (light.stages ?? []).map((/** @type {any} */ [stage, start, duration, cache]) =>
+    ({ name: cache === "hit" ? "load from cache" : STAGES[stage] ?? stage, start, duration, light })));
+  if (!stages.length) return { tree: [], height: 0 };
+  const { bars, rows } = barsOf(stages.map((stage) => [stage.name, stage.start, stage.duration]));
+  const axis = hostAxis(bars, width);
+  const many = new Set(stages.map((stage) => stage.light)).size > 1;
+  const drawn = bars.map((bar) => {
+    const { light, name, duration } = stages[bar.first];
+    const made = shorten(light.function, 60);
+    const words = name + (many ? ` ${made}` : "");
+    const x = axis.x(bar.start);
+    const known = light.number === program.number;
+    return drawBar(x, 4 + bar.row * ROW, Math.max(2, axis.x(bar.start + duration) - x - 0.6), `${words} ${seconds(duration)}`,
+      { class: `xs-bar host${known ? "" : " other"}`, "data-program": many ? light.number : null, role: many ? "button" : "img",
+        tabindex: many ? -1 : null, "data-bar": many ? `host:${bar.first}` : null, "aria-label": `${words}: ${seconds(duration)}` },
+      `${name} of ${made}: ${seconds(duration)} (measured, host clock)`, "dark");
+  });
+  const bottom = 4 + rows * ROW;
+  const breaks = axis.breaks.map(({ x, idle }) => el("text", { class: "xs-axis", x: r1(x), y: bottom + 15, "text-anchor": "middle" }, `⋯ ${axisTime(idle)} ⋯`));
+  const labels = axis.breaks.length ? [] : drawAxis(0, axis.work, axis.scale, bottom + 15, "");
+  const name = el("text", { class: "xs-axis", x: 0, y: bottom + 15 }, "build");
+  return { tree: [laneName("host", 4), rule(bottom + 3, width), drawn, name, labels, breaks], height: bottom + 22 };
+}
+
+/** Times of the host to pixels, without its idle times. @param {Bar[]} bars in order of their starts @param {number} width */
+function hostAxis(bars, width) {
+  /** @type {[number, number][]} */ const busy = [];
+  const total = bars.reduce((sum, bar) => sum + bar.duration, 0);
+  for (const bar of bars) {
+    const last = busy[busy.length - 1];
+    if (last && bar.start - last[1] < IDLE * total) last[1] = Math.max(last[1], bar.start + bar.duration);
+    else busy.push([bar.start, bar.start + bar.duration]);
+  }
+  const work = busy.reduce((sum, [from, to]) => sum + to - from, 0);
+  const gap = Math.min(BREAK, (width - TIME_LEFT - TIME_RIGHT) / (2 * busy.length));
+  const scale = (width - TIME_LEFT - TIME_RIGHT - gap * (busy.length - 1)) / (work || 1);
+  let x = TIME_LEFT;
+  const starts = busy.map(([from, to]) => {
+    const here = x;
+    x += (to - from) * scale + gap;
+    return here;
+  });
+  const at = (/** @type {number} */ time) => {
+    const i = Math.max(0, busy.findLastIndex(([from]) => from <= time));
+    return starts[i] + (time - busy[i][0]) * scale;
+  };
+  const breaks = gap < BREAK ? [] : busy.slice(1).map(([from], i) => ({ x: starts[i + 1] - gap / 2, idle: from - busy[i][1] }));
+  return { x: at, scale, work, breaks };
+}
+
+/** @param {number} x @param {number} y @param {number} w @param {string} name @param {Record<string, any>} attributes @param {string} tip @param {string} tone */
+function drawBar(x, y, w, name, attributes, tip, tone) {
+  const letters = Math.floor((w - 8) / 6.1);
+  return [
+    el("rect", { ...attributes, x: r1(x), y, width: r1(w), height: BAR, rx: w > 6 ? 3 : 0 }, el("title", {}, tip)),
+    name && letters >= Math.min(4, name.length) && el("text", { class: `xs-bar-name ${tone}`, x: r1(x + 5), y: y + 13 }, shorten(name, letters)),
+  ];
+}
+
+/** @param {string} name @param {number} y */
+function laneName(name, y) {
+  return el("text", { class: "xs-lane-name", x: 0, y: y + 13 }, el("title", {}, name), shorten(name, 10));
+}
+
+/** @param {number} y @param {number} width */
+function rule(y, width) {
+  return el("line", { class: "xs-rule", x1: TIME_LEFT, x2: width - TIME_RIGHT, y1: y, y2: y });
+}
+
+/** @param {number} from @param {number} to @param {number} scale @param {number} y @param {string} name */
+function drawAxis(from, to, scale, y, name) {
+  if (!(to > from)) return [];
+  const step = ticks(to - from, 5)[1] ?? to - from;
+  const labels = [];
+  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++) labels.push({ x: TIME_LEFT + (i * step - from) * scale, text: axisTime(i * step) });
+  return [
+    el("text", { class: "xs-axis", x: 0, y }, name),
+    labels.map(({ x, text }) => el("text", { class: "xs-axis", x: r1(x), y, "text-anchor": text === "0" ? "start" : "middle" }, text)),
+  ];
+}

@@ -1,0 +1,125 @@
+"""What the compiler made of a program elsewhere, and why, as the JSON that crosses to the browser.
+
+Decisions are tables with repeated texts kept once: those of a whole training step fit into some hundred kilobytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record
+from xlascope.records.dumps.edges import paths_in
+from xlascope.records.hlo.text import read_module
+
+JSON = dict[str, Any]
+
+#: Decisions and characters of a diff that are sent; the record keeps all, and the panel says what was cut.
+MOST_DECISIONS = 20_000
+MOST_DIFF = 20_000
+
+
+def findings(records: Iterable[Record]) -> JSON:
+    """What answers to questions add to a program: its kernels elsewhere, fusion decisions, passes."""
+    wire: JSON = {}
+    for record in records:
+        match record:
+            case Compiled() if record.target:
+                wire.setdefault("targets", {})[record.target] = compiled(record)
+            case Explained():
+                wire.setdefault("explained", []).append(explained(record))
+            case Passes():
+                wire.setdefault("passes", []).append(passes(record))
+    return wire
+
+
+def compiled(record: Compiled) -> JSON:
+    """The compiled half of a program: its kernels, and what XLA estimates."""
+    wire: JSON = {"platform": record.platform, "devices": list(record.devices)}
+    wire["kernels"] = [kernel(each) for each in record.kernels]
+    wire |= {"flops": record.flops, "accessed": record.bytes_accessed}
+    if record.memory is not None:
+        wire["peak"] = record.memory.peak
+    if record.target:
+        wire |= {"target": record.target, "seconds": record.seconds}
+        wire |= {"estimate": record.estimated_seconds, "by": record.estimated_by}
+    return wire
+
+
+def kernel(record: Kernel) -> JSON:
+    """A kernel; ``reads`` are lists of the writing kernel, its result's number, the array's type and bytes."""
+    wire: JSON = {"name": record.name, "kind": record.kind, "type": record.type_text, "eqns": list(record.equations)}
+    wire |= {"instructions": record.instructions, "unknown": record.unknown}
+    wire |= {"read": record.bytes_read, "written": record.bytes_written, "saved": record.bytes_saved}
+    optional = {"layout": record.layout, "launch": record.launch, "estimate": record.estimated_seconds}
+    optional["cycles"] = record.estimated_cycles
+    optional["reads"] = [[each.kernel, each.result, each.type_text, each.bytes] for each in record.reads]
+    return wire | {name: value for name, value in optional.items() if value}
+
+
+def explained(record: Explained) -> JSON:
+    """Fusion decisions as rows: pass, fused or not, producer, consumer, result, reason, plain words, seconds fused and
+    not. Texts are numbers of entries in ``texts``; ``nodes`` holds opcode, equations and bytes by instruction name.
+    """
+    texts = _Texts()
+    shown = record.decisions[:MOST_DECISIONS]
+    steps = [_step(each, texts) for each in shown]
+    named = {name for each in shown for name in (each.producer, each.consumer)}
+    wire: JSON = {"target": record.target, "module": record.module, "seconds": record.seconds}
+    wire |= {"complete": record.complete, "note": record.note, "cut": len(record.decisions) - len(shown)}
+    if record.edge:
+        wire |= {"edge": list(record.edge), "outcome": record.outcome, "answer": record.answer}
+        wire["about"] = [step for step in record.about if step < len(shown)]
+    return wire | {"texts": texts.all, "steps": steps, "nodes": _nodes(record.before, named)}
+
+
+def _step(decision: FusionDecision, texts: _Texts) -> list[Any]:
+    words = (decision.producer, decision.consumer, decision.result, decision.reason, decision.plain)
+    row = [texts.number(decision.pass_name), int(decision.action == "fused"), *map(texts.number, words)]
+    if decision.fused_seconds is not None or decision.unfused_seconds is not None:
+        row += [decision.fused_seconds, decision.unfused_seconds]
+    return row
+
+
+def _nodes(hlo: str, named: set[str]) -> JSON:
+    """What is known of the instructions that decisions name; nothing where the HLO cannot be read."""
+    try:
+        module = read_module(hlo)
+    except ValueError:
+        return {}
+    return {
+        each.name: [each.opcode, list(paths_in(module, each.name, computation.instructions)), each.bytes]
+        for computation in module.computations.values()
+        for each in computation.instructions.values()
+        if each.name in named
+    }
+
+
+def passes(record: Passes) -> JSON:
+    """Passes with the lines that each added and removed."""
+    wire: JSON = {"target": record.target, "module": record.module, "seconds": record.seconds}
+    wire |= {"complete": record.complete, "note": record.note}
+    return wire | {"passes": [_pass(each) for each in record.passes]}
+
+
+def _pass(each: Pass) -> JSON:
+    wire: JSON = {"name": each.name, "pipeline": each.pipeline, "instructions": each.instructions}
+    wire |= {"added": each.added, "removed": each.removed, "changed": each.changed, "diff": each.diff[:MOST_DIFF]}
+    wire |= {"gone": list(each.gone)} if each.gone else {}
+    return wire | ({"cut": len(each.diff) - MOST_DIFF} if len(each.diff) > MOST_DIFF else {})
+
+
+class _Texts:
+    """Texts by number, each kept once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """The number of a text."""
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    @property
+    def all(self) -> list[str]:
+        """The texts, by number."""
+        return list(self._numbers)
