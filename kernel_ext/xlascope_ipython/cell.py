@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 
 from xlascope import records
-from xlascope.inspect.live import Sampler
 from xlascope.inspect.quiet import inspecting
+from xlascope.inspect.running.live import Sampler
 from xlascope.records import Failure, Record, Started, Traced
 
 from .memory import Memory
@@ -53,6 +53,11 @@ class Cell:
         self._subscription = records.watch(self._receive)
         self._sampler.start()
 
+    def show_in(self, view: View) -> None:
+        """Show the cell elsewhere than planned, if it does not show already."""
+        if not self._shown:
+            self._view = view
+
     def finish(self, result: ExecutionResult | None = None) -> None:
         """Watch no more; show the last state, and the cell's error when it raised one."""
         self._sampler.stop()
@@ -80,9 +85,8 @@ class Cell:
         self._show_if_here()
         if isinstance(record, Failure):
             self._failed.add(record.error)
-            record = titled(record, self._shell)
         self._introduce(record)
-        self._view.receive(record)
+        self._view.receive(titled(record, self._shell))
 
     def _introduce(self, record: Record) -> None:
         """Before the first record of a program that was made in an earlier cell: how it was made."""

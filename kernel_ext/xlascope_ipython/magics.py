@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,52 +12,108 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import no_var_expand
 from IPython.display import display
 
-from xlascope import inspect, records
-from xlascope_widgets import text
+from xlascope import inspect
+from xlascope.records.diff import Diff, load_shown
+from xlascope_widgets import Panel, text
 
+from .explain import explain_magics, why_for
 from .pictures import has_widgets, panel_of
-from .question import ask, parse
+from .question import Grammar, ask, labels_of, parse
+from .recompiles import recompiles_magic
 from .scope import Scope
+from .targets import asked_for, target_magic
 from .titles import cell_number
+from .what_if import what_if_magic
 
 _QUESTIONS = {
     "jaxpr": (inspect.jaxpr, "the jaxpr of a call, as text: it is traced, not run"),
     "explore": (inspect.explore, "the program of a call as a graph: it is traced, not run"),
     "fusions": (inspect.fusions, "the kernels that XLA makes of a call, and their equations: it is compiled, not run"),
     "timings": (inspect.timings, "how long each kernel of a call takes, measured: it is run many times"),
+    "memory": (inspect.memory, "how much memory a call needs at most, and what holds it then: it is compiled, not run"),
 }
+#: Those that can be asked for hardware that is not here: ``--target gpu:h100`` (see ``%target``).
+_ANYWHERE = ("explore", "fusions")
 
 _SCOPE = """%scope on|off · %scope pin · %scope open FILE · %%scope
 
 ``%scope on`` shows a strip under each cell that traces, compiles or runs something; ``off`` stops that.
-``%scope pin`` shows the panel open from the next cell on, until ``%scope on``. ``%scope open FILE`` shows the records
+``%scope pin`` shows one panel here, which stays and follows the cells that run after it: they show no strip of their
+own, until ``%scope on``. ``%scope open`` shows the panel open under each cell. ``%scope open FILE`` shows the records
 that ``--save`` wrote. ``%%scope`` on a cell's first line runs that cell with the panel open.
 """
+_WHY = """
+    ``--why`` tells why the compiler fused what it did and why not the rest, in its words and in plain ones;
+    ``--edge 3,4`` asks about two equations by their paths: ``xlascope.inspect.why(f, x, edge=("3", "4"))``.
+    """
+#: Of a larger file nobody would see more; reading it takes about ten times its size.
+MOST_BYTES = 300_000_000
 _USAGE = "%scope takes on, off, pin, or open FILE. Example: %scope off"
 
 
 def magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Callable[..., Any]]]:
     """The magics of a shell, by kind and name."""
     questions = {name: _question(name, *what, shell) for name, what in _QUESTIONS.items()}
+    questions["diff"] = _diff(shell)
+    questions["target"] = target_magic(shell)
+    questions["whatif"] = what_if_magic(shell)
+    questions |= explain_magics(shell)
     line, cell = _scope(shell, scope)
-    return {"line": {**questions, "scope": line}, "cell": {"scope": cell}}
+    return {"line": {**questions, "recompiles": recompiles_magic(scope), "scope": line}, "cell": {"scope": cell}}
 
 
 def _question(
     name: str, function: Callable[..., inspect.Inspection], what: str, shell: InteractiveShell
 ) -> Callable[[str], inspect.Inspection | None]:
+    more = (("target", "NAME"),) if name in _ANYWHERE else ()
+    flags = ("text", "json")
+    if name == "fusions":
+        flags, more = ("why", *flags), (("edge", "PATH,PATH"), *more)
+    grammar = Grammar(name, flags, values=(("save", "FILE"), *more))
+
     @no_var_expand
     def magic(line: str) -> inspect.Inspection | None:
-        return ask(parse(line, name), function, shell, name)
+        question = parse(line, grammar)
+        if {"why", "edge"} & question.options.keys():
+            return ask(question, why_for(question, grammar), shell, grammar)
+        names = question.options.get("target")
+        return ask(question, asked_for(names.split(","), grammar) if names else function, shell, grammar)
 
     magic.__name__ = name
-    magic.__doc__ = f"""%{name} [--text] [--json] [--save FILE] f(x): {what}.
+    where = " [--target NAME]" if more else ""
+    about = _WHY if "why" in flags else ""
+    magic.__doc__ = f"""%{name} [--text] [--json] [--save FILE]{where} f(x): {what}.
 
     The arguments are evaluated once. ``--text`` prints text instead of a picture, ``--json`` prints the records as
-    JSON, ``--save FILE`` writes them to a file for ``%scope open FILE``. The same from a script:
-    ``xlascope.inspect.{name}(f, x)``.
-    """
+    JSON. ``--save FILE`` writes what the file's suffix says: ``.json`` the records, for ``%scope open FILE``; ``.html``
+    the panel for any browser; ``.svg`` and ``.png`` the picture; ``.dot`` and ``.pdf`` the graph; ``.txt`` the text.
+    The same from a script: ``xlascope.inspect.{name}(f, x)``.
+    {about}"""
     return magic
+
+
+def _diff(shell: InteractiveShell) -> Callable[[str], inspect.Inspection | None]:
+    grammar = Grammar(
+        "diff", flags=("timings", "text", "json"), calls=2, example="loss(params, x), faster_loss(params, x)"
+    )
+
+    @no_var_expand
+    def diff(line: str) -> inspect.Inspection | None:
+        """%diff [--timings] [--text] [--json] [--save FILE] f(x), g(x): what differs between two calls.
+
+        Both are compiled, and with ``--timings`` also run by turns for about half a second. Equations are aligned by
+        the text of their lines, kernels by their equations. Two sets of options are two jitted functions:
+        ``%diff f(x), jit(f, donate_argnums=0)(x)``. The same from a script: ``xlascope.inspect.diff((f, x), (g, x))``.
+        """
+        question = parse(line, grammar)
+        labels = labels_of(question.expression)
+
+        def compare(before: Any, after: Any) -> inspect.Inspection:
+            return inspect.diff(before, after, timings="timings" in question.options, labels=(labels[0], labels[1]))
+
+        return ask(question, compare, shell, grammar)
+
+    return diff
 
 
 def _scope(shell: InteractiveShell, scope: Scope) -> tuple[Callable[[str], None], Callable[[str, str], Any]]:
@@ -64,13 +121,13 @@ def _scope(shell: InteractiveShell, scope: Scope) -> tuple[Callable[[str], None]
     def line_magic(line: str) -> None:
         match line.split(maxsplit=1):
             case ["on"]:
-                scope.opened = False
                 scope.on()
             case ["off"]:
                 scope.off()
-            case ["pin"] | ["open"]:
-                scope.opened = True
-                scope.on()
+            case ["pin"]:
+                scope.pin()
+            case ["open"]:
+                scope.on(opened=True)
             case ["open", file]:
                 _open(file.strip("\"' "), shell)
             case _:
@@ -89,15 +146,18 @@ def _scope(shell: InteractiveShell, scope: Scope) -> tuple[Callable[[str], None]
 
 
 def _open(file: str, shell: InteractiveShell) -> None:
+    path = os.path.expanduser(file)
     try:
-        found = records.load(file)
+        if os.path.getsize(path) > MOST_BYTES:
+            raise ValueError(f"it has more than {MOST_BYTES // 1_000_000} MB")
+        found = load_shown(path)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+        reason = error.strerror if isinstance(error, OSError) else str(error).removeprefix(f"{path}: ")
         raise UsageError(f"%scope cannot open {file}: {reason}. Example: %scope open step.json") from None
     if has_widgets(shell):
-        display(panel_of(found))
+        display(Panel.of(found) if isinstance(found, Diff) else panel_of(found, ours=False))
     else:
-        print(text(found))
+        print(found.text() if isinstance(found, Diff) else text(found))
 
 
 def _run(cell: str, shell: InteractiveShell) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict
 
 from xlascope.records import Compiled, Record, Started, Traced
@@ -30,9 +31,17 @@ class Memory:
         if record.program is None or record.program not in self._programs:
             return record
         self._programs.move_to_end(record.program)
-        return self._programs[record.program].get(type(record), record)
+        kept = self._programs[record.program].get(type(record))
+        return record if kept is None else _again(kept)
 
     def known(self, start: Started) -> list[Record]:
         """What came before a stage that starts now: the program's trace, and before it runs its compilation."""
         found = self._programs.get(start.program, {})
-        return [found[kind] for kind in (Traced, *((Compiled,) if start.stage == "run" else ())) if kind in found]
+        return [
+            _again(found[kind]) for kind in (Traced, *((Compiled,) if start.stage == "run" else ())) if kind in found
+        ]
+
+
+def _again(record: Record) -> Record:
+    """A record that is told again: a trace that this cell does not make is none that it could have spared."""
+    return dataclasses.replace(record, fix="") if isinstance(record, Traced) and record.fix else record

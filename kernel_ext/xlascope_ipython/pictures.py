@@ -9,9 +9,22 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from xlascope.inspect import Inspection, Renderer
+from xlascope.inspect import Comparison, Inspection, Renderer
 from xlascope.records import Failure, Record
+from xlascope.records.plain import plain
+from xlascope.records.retraces import Retraces, heading
 from xlascope_widgets import Panel, text
+from xlascope_widgets.recompiles import recompiles_html
+from xlascope_widgets.text import kept
+
+from .answers import ANSWERS
+from .titles import cell_number
+
+#: Retraces of one function in one cell from which on a terminal says so: a loop does it.
+LOOP_RETRACES = 3
+
+#: Which questions are answered below the graph.
+_TABS = {"memory": "memory"}
 
 MimeBundle = tuple[dict[str, Any], dict[str, Any]]
 
@@ -21,14 +34,13 @@ def has_widgets(shell: InteractiveShell) -> bool:
     return getattr(shell, "kernel", None) is not None
 
 
-def panel_of(found: Iterable[Record]) -> Panel:
-    """An open panel that shows these records and waits for no more."""
-    panel = Panel(opened=True)
-    _reply_on_main_shell_or_subshell(panel)
-    for record in found:
-        panel.receive(record)
-    panel.finish()
-    return panel
+def panel_of(found: Iterable[Record], *, ours: bool = True, tab: str = "") -> Panel:
+    """An open panel that shows these records and waits for no more, with a tab of its lower part in front.
+
+    Questions can be asked about programs of this kernel (``ours``), not about those that came from a file: they have
+    the numbers of others here.
+    """
+    return Panel.of(found, answer=ANSWERS if ours else None, tab=tab)
 
 
 def renderer(shell: InteractiveShell) -> Renderer | None:
@@ -37,10 +49,17 @@ def renderer(shell: InteractiveShell) -> Renderer | None:
         return None
 
     def render(inspection: Inspection) -> MimeBundle | None:
-        if inspection.question == "jaxpr":
+        if inspection.question in ("jaxpr", "hlo", "removed"):
             return None
-        data, metadata = panel_of(inspection.records).bundle()
-        return {**data, "text/plain": inspection.text}, metadata
+        if inspection.question == "recompiles":
+            functions = Retraces.of(inspection.records).by_cost()
+            return {"text/html": recompiles_html(functions), "text/plain": inspection.text}, {}
+        if isinstance(inspection, Comparison):
+            shown = Panel.of(inspection.diff)
+        else:
+            shown = panel_of(inspection.records, tab=_TABS.get(inspection.question, ""))
+        data, metadata = shown.bundle()
+        return {**data, "text/plain": kept(inspection.text)}, metadata
 
     return render
 
@@ -54,19 +73,17 @@ class Strip:
         self._waiting: list[Record] = []
         self._lock = threading.Lock()
         self._panel: Panel | None = None
+        self._finished = False
 
     def show(self, opened: bool) -> None:
-        panel = Panel(opened=opened)
-        _reply_on_main_shell_or_subshell(panel)
-        data, metadata = panel.bundle()
+        panel = Panel(opened=opened, answer=ANSWERS)
         # A saved notebook gets picture and text at the end; until then the text says no more than it knows.
-        data = {**data, "text/plain": "xlascope watches this cell"}
-        data.pop("text/html", None)
-        self._publish(data, metadata, update=False)
+        self._publish(*panel.bundle_before("xlascope watches this cell"), update=False)
         with self._lock:
             self._panel = panel
             for record in self._waiting:
                 panel.receive(record)
+            self._waiting = []
 
     def receive(self, record: Record) -> None:
         with self._lock:
@@ -78,15 +95,52 @@ class Strip:
     def finish(self) -> None:
         if self._panel is not None:
             self._panel.finish()
+            self._finished = True
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Publish what a saved notebook keeps, if the cell has ended; again when the page has said what it can."""
+        if self._finished and self._panel is not None:
             self._publish(*self._panel.bundle(), update=True)
 
     def close(self) -> None:
         """Let go of the widget: its cell runs again."""
         if self._panel is not None:
             self._panel.close()
+            self._finished = False
 
     def _publish(self, data: dict[str, Any], metadata: dict[str, Any], *, update: bool) -> None:
         self._shell.display_pub.publish(data, metadata, transient={"display_id": self._display_id}, update=update)
+
+
+class Pinned(Strip):
+    """One panel that stays where it was pinned, and shows each cell that runs after it."""
+
+    _following = False
+
+    def pin(self) -> None:
+        """Appear, under the cell that pins."""
+        super().show(opened=True)
+
+    def show(self, opened: bool) -> None:
+        """Show the cell that runs now, in place of the one before."""
+        with self._lock:
+            self._following, self._finished = True, False
+            if self._panel is not None:
+                self._panel.restart(f"In[{cell_number(self._shell)}]")
+                for record in self._waiting:
+                    self._panel.receive(record)
+            self._waiting = []
+
+    def receive(self, record: Record) -> None:
+        if self._following:
+            super().receive(record)
+        else:  # from another thread, before this cell has shown itself
+            self._waiting.append(record)
+
+    def finish(self) -> None:
+        super().finish()
+        self._following = False
 
 
 class Line:
@@ -94,6 +148,7 @@ class Line:
 
     def __init__(self) -> None:
         self._latest: dict[tuple[type, int | None, str], Record] = {}
+        self._retraces = Retraces()
 
     def show(self, opened: bool) -> None:
         self._opened = opened
@@ -101,6 +156,7 @@ class Line:
     def receive(self, record: Record) -> None:
         key = type(record), record.program, record.error if isinstance(record, Failure) else ""
         self._latest[key] = record
+        self._retraces.receive(record)
 
     def finish(self) -> None:
         print(text(self._latest.values(), jaxpr=False) if self._opened else f"xlascope: {self._line()}")
@@ -112,18 +168,10 @@ class Line:
         parts = [text(sound, jaxpr=False).splitlines()[0]] if sound else []
         others = len({each.program for each in sound}) - 1
         parts += [f"and {others} more program{'s' if others > 1 else ''}"] if others > 0 else []
-        parts += [f"{each.error} in {each.stage} of {each.function}" for each in failures]
+        again = [each for each in self._retraces.by_cost() if each.count >= LOOP_RETRACES and each.seconds > 0]
+        parts += [f"{heading(each)}: %recompiles says why" for each in again[:2]]
+        parts += [plain(f"{each.error} in {each.stage} of {each.function}") for each in failures]
         return "; ".join(parts)
 
     def close(self) -> None:
         """Nothing is held."""
-
-
-def _reply_on_main_shell_or_subshell(panel: Panel) -> None:
-    """Let clicks be answered while the cell runs.
-
-    ipykernel 7.4 sends a front end's messages to the shell that last published on the widget's channel, which is the
-    busy main one; the subshell on which they came is the better answer.
-    """
-    if hasattr(panel.comm, "_reply_subshell_for"):
-        panel.comm._reply_subshell_for = lambda data, default: default

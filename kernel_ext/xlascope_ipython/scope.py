@@ -8,9 +8,13 @@ from typing import Any
 
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
+from xlascope import inspect
+from xlascope.inspect.recompile_log import Watching
+from xlascope_widgets.library import library
+
 from .cell import Cell
 from .memory import Memory
-from .pictures import Line, Strip, has_widgets
+from .pictures import Line, Pinned, Strip, has_widgets
 
 _log = logging.getLogger(__name__)
 
@@ -25,7 +29,10 @@ class Scope:
         self._cell: Cell | None = None
         self._depth = 0
         self._strips: dict[str, Strip | Line] = {}
+        self._pinned: Pinned | None = None
         self._on = False
+        self._forget_page: Callable[[], None] | None = None
+        self._recompiles: Watching | None = None
 
     @property
     def is_on(self) -> bool:
@@ -37,17 +44,38 @@ class Scope:
         """The cell that is watched now."""
         return self._cell
 
-    def on(self) -> None:
-        """Watch each cell from the next one on."""
+    def on(self, *, opened: bool = False) -> None:
+        """Watch each cell from the next one on, each under itself: a line, or with ``opened`` the panel."""
+        self.opened, self._pinned = opened, None
         if not self._on:
             self._on = True
+            if has_widgets(self._shell):
+                self._forget_page = library().when_mounted(self._refresh)
+            self._recompiles = inspect.watch_recompiles()
             for name, hook in self._hooks():
                 self._shell.events.register(name, hook)
 
+    def pin(self) -> None:
+        """Show one panel here, now, which follows the cells that run from now on; they show none of their own.
+
+        A terminal has no place for it: there it is the whole text after each cell.
+        """
+        self.on(opened=True)
+        if has_widgets(self._shell):
+            self._pinned = Pinned(self._shell)
+            self._pinned.pin()
+            if self._cell is not None:
+                self._cell.show_in(self._pinned)
+
     def off(self) -> None:
         """Watch no more, the running cell included."""
+        self._pinned = None
         if self._on:
             self._on = False
+            if self._forget_page is not None:
+                self._forget_page()
+            if self._recompiles is not None:
+                self._recompiles.close()
             for name, hook in self._hooks():
                 self._shell.events.unregister(name, hook)
             self._end(None)
@@ -82,6 +110,8 @@ class Scope:
     def _new_view(self, info: ExecutionInfo) -> Strip | Line:
         if not has_widgets(self._shell):
             return Line()
+        if self._pinned is not None:
+            return self._pinned
         strip = Strip(self._shell)
         number = getattr(info, "cell_id", None)
         if number is not None:
@@ -89,3 +119,9 @@ class Scope:
                 self._strips[number].close()
             self._strips[number] = strip
         return strip
+
+    def _refresh(self) -> None:
+        """A page has said that it mounts panels: what was shown before that as a widget becomes a picture it mounts."""
+        for view in (*list(self._strips.values()), self._pinned):
+            if isinstance(view, Strip):
+                view.refresh()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from xlascope.records import Failure
+from xlascope.records import Failure, Missed, Record, SourceRange, Traced
 
 
 def titles_of(shell: InteractiveShell) -> Callable[[str], str | None]:
@@ -20,12 +20,21 @@ def titles_of(shell: InteractiveShell) -> Callable[[str], str | None]:
     return title_of
 
 
-def titled(failure: Failure, shell: InteractiveShell) -> Failure:
-    """The failure with its cell called by its number: a failed trace ships no source text that could say it."""
-    title = titles_of(shell)(failure.source.file) if failure.source else None
-    if title is None or failure.source is None:
-        return failure
-    return dataclasses.replace(failure, source=dataclasses.replace(failure.source, file=title))
+def titled(record: Record, shell: InteractiveShell) -> Record:
+    """The record with its cell called by its number, where no source text says it: of a failure, and of the call that
+    caused a trace.
+    """
+    match record:
+        case Failure(source=SourceRange() as place):
+            return dataclasses.replace(record, source=_named(place, shell))
+        case Traced(call_site=SourceRange() as place) | Missed(call_site=SourceRange() as place):
+            return dataclasses.replace(record, call_site=_named(place, shell))
+    return record
+
+
+def _named(place: SourceRange, shell: InteractiveShell) -> SourceRange:
+    title = titles_of(shell)(place.file)
+    return place if title is None else dataclasses.replace(place, file=title)
 
 
 def cell_number(shell: InteractiveShell) -> int:

@@ -145,7 +145,7 @@ def test_the_panel_opens_when_it_is_asked_to(kernel: Any) -> None:
     assert not opened(kernel.run("y = update(w, x)"))
     assert opened(kernel.run("%%scope\ny = update(w, x)"))
     assert not opened(kernel.run("y = update(w, x)"))
-    kernel.run("%scope pin")
+    kernel.run("%scope open")
     assert opened(kernel.run("y = update(w, x)"))
     kernel.run("%scope on")
     assert not opened(kernel.run("y = update(w, x)"))

@@ -86,7 +86,7 @@ def test_arguments_are_evaluated_once(terminal: Any) -> None:
 def test_json(terminal: Any) -> None:
     found = json.loads(terminal.run("%timings --json update(w, x)"))
     assert found["xlascope_records"] == 1
-    assert [each["kind"] for each in found["records"]][-2:] == ["Compiled", "Executed"]
+    assert [each["kind"] for each in found["records"]][-3:] == ["Compiled", "Executed", "Ceilings"]
 
 
 def test_a_question_can_be_saved_and_opened(terminal: Any, tmp_path: Path) -> None:

@@ -1,0 +1,114 @@
+"""Answers to what a click in a panel asks: why two equations were not fused, the passes, another target, a split.
+
+A program is found again by its number, through what its function keeps of it; nothing here keeps a function or an
+array alive. So a question about a program whose function is gone is answered by saying so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from xlascope import inspect
+from xlascope.control.jit import known_call
+from xlascope.inspect.comparing.diff import Asked
+from xlascope.inspect.jobs import Cancelled, Job
+from xlascope.records import Record
+from xlascope_widgets.asks import Reply
+
+Question = dict[str, Any]
+
+
+class Answers:
+    """Answers the questions of all panels of a kernel, on the thread that asks."""
+
+    def __init__(self) -> None:
+        self.targets = [name for name in inspect.known_targets() if name != "cpu"]
+        self.questions = list(_QUESTIONS)
+
+    def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record], str]:
+        """The records found, and what is to be read as text.
+
+        Raises ValueError for a question that nobody knows, LookupError for a program that is gone, and what the
+        compiler raises.
+        """
+        ask = _QUESTIONS.get(question["question"])
+        if ask is None:
+            raise ValueError(f"no question {question['question']!r}; there are {', '.join(_QUESTIONS)}")
+        found = _in_job(lambda: ask(_call_of(question), question), reply)
+        return found.records, found.text[:_MOST_TEXT] if question["question"] in _TEXTS else ""
+
+
+def _call_of(question: Question) -> Asked:
+    """The call that led to the program, with types in place of arrays."""
+    number = question.get("program")
+    known = known_call(number) if isinstance(number, int) else None
+    if known is None:
+        raise LookupError(
+            "no call that led to this program is known: its function is gone, or it was one operation outside of jit. "
+            "Run the cell again, then ask"
+        )
+    function, args, kwargs = known.remade()
+    return inspect.call(function, *args, **kwargs)
+
+
+def _in_job(start: Callable[[], Job[inspect.Inspection]], reply: Reply) -> inspect.Inspection:
+    """Wait for a job, with its progress told and the user's cancel passed on."""
+    job = start()
+    reply.on_cancel(job.cancel)
+    job.on_change(lambda changed: reply.progress(changed.progress, changed.message))
+    try:
+        return job.result()
+    except Cancelled:
+        return inspect.Inspection("cancelled", (), "")
+
+
+def _target(call: Asked, question: Question) -> Job[inspect.Inspection]:
+    return inspect.target(call, target=str(question.get("target")), background=True)
+
+
+def _why(call: Asked, question: Question) -> Job[inspect.Inspection]:
+    return inspect.why(call, edge=_edge(question), target=_place(question), background=True)
+
+
+def _passes(call: Asked, question: Question) -> Job[inspect.Inspection]:
+    return inspect.passes(call, target=_place(question), background=True)
+
+
+def _split(call: Asked, question: Question) -> Job[inspect.Inspection]:
+    change = {"split": _edge(question) or ()}
+    target = str(question.get("target") or "")
+    return inspect.what_if(call, change=change, timings=False, target=target, background=True)
+
+
+def _code(call: Asked, question: Question) -> Job[inspect.Inspection]:
+    kernel, stage = str(question.get("from")), str(question.get("to"))
+    return Job(lambda job: inspect.hlo(call, stage=stage, kernel=kernel, target=_place(question)))
+
+
+def _edge(question: Question) -> tuple[str, str] | None:
+    match question.get("edge"):
+        case [str(first), str(second)]:
+            return first, second
+    return None
+
+
+def _place(question: Question) -> str:
+    """The target that is looked at; programs that ran here ran on the CPU, the one back end that is here."""
+    return str(question.get("target") or "cpu")
+
+
+_QUESTIONS: dict[str, Callable[[Asked, Question], Job[inspect.Inspection]]] = {
+    "why": _why,
+    "passes": _passes,
+    "target": _target,
+    "split": _split,
+    "code": _code,
+}
+
+#: Questions whose answer is read as text, and how many characters of it are sent.
+_TEXTS = ("split", "code")
+_MOST_TEXT = 100_000
+
+#: Those of this kernel.
+ANSWERS = Answers()

@@ -1,0 +1,132 @@
+"""``%passes``, ``%hlo`` and ``%fusions --why``: compilations of their own that tell what the compiler does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import no_var_expand
+
+from xlascope import inspect
+from xlascope.inspect import STAGES, Inspection, PassByPass, QuestionError
+from xlascope.xla.explain import UnknownStageError
+from xlascope.xla.targets import MissingTargetError, TargetCompileError, UnknownTargetError
+
+from .question import Grammar, Question, ask, parse
+
+#: What can be wrong with a question: said in one line.
+_COMPLAINTS = (
+    MissingTargetError,
+    TargetCompileError,
+    UnknownTargetError,
+    UnknownStageError,
+    QuestionError,
+    TimeoutError,
+)
+_TARGET = ("target", "NAME")
+_PASSES = Grammar("passes", values=(("removed", "WHAT"), ("save", "FILE"), _TARGET))
+_HLO = Grammar(
+    "hlo",
+    flags=("text",),
+    values=(("stage", "STAGE"), ("kernel", "NAME"), ("equation", "PATH"), ("save", "FILE"), _TARGET),
+)
+
+Magic = Callable[[str], Inspection | None]
+
+
+def explain_magics(shell: InteractiveShell) -> dict[str, Magic]:
+    """``%passes`` and ``%hlo``, for a shell."""
+    return {"passes": _passes(shell), "hlo": _hlo(shell)}
+
+
+def why_for(question: Question, grammar: Grammar) -> Callable[..., Inspection]:
+    """The function that answers ``%fusions --why``: all decisions, or those about the ``--edge``."""
+
+    def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
+        options: dict[str, Any] = {"target": question.options.get("target", "cpu")}
+        if "edge" in question.options:
+            options["edge"] = tuple(each.strip() for each in question.options["edge"].split(","))
+        return inspect.why(inspect.call(fun, *args, **kwargs), **options)
+
+    return complaining(answer, grammar, f"{'--edge 3,4' if 'edge' in question.options else '--why'} {grammar.example}")
+
+
+def complaining(
+    answer: Callable[..., Inspection], grammar: Grammar, example: str = Grammar.example
+) -> Callable[..., Inspection]:
+    """The answer, with what is wrong with the question as a line; what the user's own call raises is left alone."""
+
+    def asked(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
+        try:
+            return answer(fun, *args, **kwargs)
+        except _COMPLAINTS as error:
+            complaint = str(error).partition(" Example: ")[0].rstrip(".")
+            raise UsageError(f"%{grammar.magic}: {complaint}. Example: %{grammar.magic} {example}") from None
+
+    return asked
+
+
+def _passes(shell: InteractiveShell) -> Magic:
+    @no_var_expand
+    def passes(line: str) -> Inspection | None:
+        """%passes [--removed WHAT] [--target NAME] [--text] [--json] [--save FILE] f(x): a call, pass by pass.
+
+        The call is compiled once more, past every cache, not run. ``--removed tanh`` (or the path of an equation,
+        ``--removed 3/1``) says after which pass nothing of it is left. The same from a script:
+        ``xlascope.inspect.passes(f, x)``, whose ``.passes`` have a diff each.
+        """
+        question = parse(line, _PASSES)
+        target = question.options.get("target", "cpu")
+
+        def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
+            found = inspect.passes(inspect.call(fun, *args, **kwargs), target=target)
+            what = question.options.get("removed")
+            return found if what is None else _removed(found, what)
+
+        return ask(question, complaining(answer, _PASSES), shell, _PASSES)
+
+    return passes
+
+
+def _removed(found: PassByPass, what: str) -> Inspection:
+    gone = found.removed(what)
+    lines = [
+        f"{found.operation(path)} {path}: "
+        + (
+            f"gone after {each.name} in {each.pipeline} (step {each.step})"
+            if each is not None
+            else "gone before the passes, while StableHLO became HLO or before calls were inlined"
+        )
+        for path, each in gone
+    ]
+    return Inspection(
+        "removed", found.records, "\n".join(lines) or f"nothing of {what!r} was removed: it is in the end"
+    )
+
+
+def _hlo(shell: InteractiveShell) -> Magic:
+    @no_var_expand
+    def hlo(line: str) -> Inspection | None:
+        """%hlo [--stage STAGE] [--kernel NAME] [--equation PATH] [--target NAME] [--text] [--save FILE] f(x): its code.
+
+        The stages are ``stablehlo``, ``hlo`` (before XLA's passes), ``optimized`` (after them, what is shown without
+        ``--stage``), ``llvm``, ``ptx`` (GPUs) and ``asm`` (the CPU). ``--kernel`` picks one, named as in ``%fusions``;
+        ``--equation 3/1`` those that an equation ended up in. The same from a script:
+        ``xlascope.inspect.hlo(f, x, stage="llvm")``.
+        """
+        question = parse(line, _HLO)
+        stage = question.options.get("stage", "optimized")
+        if stage not in STAGES:
+            raise _HLO.error(f"has no stage {stage}; the stages are {', '.join(STAGES)}")
+
+        def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
+            options = {
+                name: question.options[name] for name in ("kernel", "equation", "target") if name in question.options
+            }
+            return inspect.hlo(inspect.call(fun, *args, **kwargs), stage=stage, **options)
+
+        return ask(question, complaining(answer, _HLO), shell, _HLO)
+
+    return hlo

@@ -1,0 +1,103 @@
+"""``%whatif``: one thing about a call changed, and what becomes of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import no_var_expand
+
+from xlascope import inspect
+from xlascope.inspect import ChangeError, Inspection
+from xlascope.xla.targets import MissingTargetError, TargetCompileError, UnknownTargetError
+
+from .question import Grammar, ask, parse
+
+_CHANGES = {
+    "split": "PATH,PATH",
+    "dtype": "DTYPE",
+    "precision": "PRECISION",
+    "donate": "NUMBER",
+    "batch": "NAME=SIZE",
+    "options": "FLAG=VALUE",
+}
+_COMPLAINTS = (ChangeError, MissingTargetError, TargetCompileError, UnknownTargetError)
+_GRAMMAR = Grammar(
+    "whatif",
+    flags=("untimed", "text", "json"),
+    values=(*_CHANGES.items(), ("target", "NAME"), ("save", "FILE")),
+    example="--split 3,5 loss(params, x, y)",
+)
+
+
+def what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
+    """``%whatif``, for a shell."""
+
+    @no_var_expand
+    def whatif(line: str) -> Inspection | None:
+        """%whatif CHANGE [--target NAME] [--untimed] [--text] [--json] [--save FILE] f(x): a call, one thing changed.
+
+        CHANGE is one of ``--split 3,5`` (a barrier between two equations, by their paths), ``--dtype bfloat16`` (of all
+        floating-point arguments), ``--precision highest`` (of matrix products), ``--donate 0`` (an argument's memory),
+        ``--batch x=64,y=64`` (leading axes), ``--options xla_flag=value``. Both are compiled and run by turns, for
+        about half a second; ``--untimed`` runs neither, ``--target gpu:h100`` compiles both for that, and runs neither.
+        From a script: ``xlascope.inspect.what_if(f, x, change={"split": ("3", "5")})``.
+        """
+        question = parse(line, _GRAMMAR)
+        given = [name for name in _CHANGES if name in question.options]
+        if len(given) != 1:
+            asked = ", ".join(f"--{name} {value}" for name, value in _CHANGES.items())
+            raise _GRAMMAR.error(f"takes one change out of {asked}; got {len(given) or 'none'}")
+        change = {given[0]: _value(given[0], question.options[given[0]])}
+
+        def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
+            call = inspect.call(fun, *args, **kwargs)
+            timed, target = "untimed" not in question.options, question.options.get("target", "")
+            try:
+                return inspect.what_if(call, change=change, timings=timed, target=target)
+            except _COMPLAINTS as error:
+                raise _GRAMMAR.error(f"cannot tell: {error}") from None
+
+        return ask(question, answer, shell, _GRAMMAR)
+
+    return whatif
+
+
+def _value(kind: str, text: str) -> Any:
+    """What an option's text says, as :func:`xlascope.inspect.what_if` takes it."""
+    parts = [each.strip() for each in text.split(",") if each.strip()]
+    if kind == "split":
+        return tuple(parts)
+    if kind == "donate":
+        return tuple(_number(each) for each in parts)
+    if kind == "batch":
+        return {_named(name): _number(size) for name, size in map(_pair, parts)}
+    if kind == "options":
+        return {name: _literal(value) for name, value in map(_pair, parts)}
+    return text
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise _GRAMMAR.error(f"takes pairs as in x=64, got {text!r}")
+    return name, value
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise _GRAMMAR.error(f"takes a whole number, got {text!r}")
+    return int(text)
+
+
+def _named(name: str) -> str | int:
+    return int(name) if name.isdecimal() else name
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return {"true": True, "false": False}.get(text.lower(), text)

@@ -1,0 +1,40 @@
+"""`%memory`, and the sources of programs made of several cells."""
+
+import json
+from typing import Any
+
+
+def test_memory_says_the_peak_and_what_holds_it(terminal: Any) -> None:
+    said = terminal.run("%memory update(w, x)")
+    assert "needed at most, while" in said and "held at the peak" in said
+    assert "argument" in said and "XLA's own peak" in said
+
+
+def test_memory_as_json_holds_the_plan(terminal: Any) -> None:
+    found = json.loads(terminal.run("%memory --json update(w, x)"))
+    (compiled,) = (each for each in found["records"] if each["kind"] == "Compiled")
+    kinds = {buffer["kind"] for buffer in compiled["memory"]["buffers"]}
+    assert {"argument", "result"} <= kinds
+
+
+def test_memory_takes_a_call(terminal: Any) -> None:
+    assert "%memory takes one call of a function" in terminal.run("%memory 3", fails=True)
+
+
+def test_sources_of_other_cells_and_of_scope_cells(terminal: Any) -> None:
+    terminal.run("def first(x):\n    return jnp.sin(x)")
+    terminal.run("%%scope\ndef second(x):\n    return first(x) * 2.0")
+    terminal.run("third = lambda x: second(x) + 1.0")
+    terminal.run("found = xs.inspect.explore(third, 1.0).records[0]")
+    record = terminal.shell.user_ns["found"]
+    lines = {}
+    for equation in record.jaxpr.walk():
+        (text,) = (each for each in record.sources if each.file == equation.source.file)
+        assert text.note == ""
+        lines[equation.operation] = text.text.splitlines()[equation.source.line - text.first_line].strip()
+    assert lines == {
+        "sin": "return jnp.sin(x)",
+        "mul": "return first(x) * 2.0",
+        "add": "third = lambda x: second(x) + 1.0",
+    }
+    assert len(record.sources) == 3
