@@ -14,6 +14,7 @@ import sys
 import time
 
 from .cases import CASES
+from .explorer import explorer
 from .watched import costs, watched
 
 _GOALS = {
@@ -80,11 +81,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each pair is measured (default 5)")
     parser.add_argument("--only", nargs="*", help="cases to run; nothing is written then")
     chosen = parser.parse_args()
-    cases = chosen.only if chosen.only is not None else ["import", *CASES, "watched"]
+    cases = chosen.only if chosen.only is not None else ["import", *CASES, "watched", "explorer"]
     lines = ["| case | xlascope | jax | ratio | goal |", "|---|---|---|---|---|"]
     print("\n".join(lines))
     seconds: dict[str, float] = {}
-    lines += [_row(case, chosen.rounds, seconds) for case in cases if case != "watched"]
+    lines += [_row(case, chosen.rounds, seconds) for case in cases if case not in ("watched", "explorer")]
     if {"first_call_cold", "first_call_warm"} <= seconds.keys():
         times = seconds["first_call_cold"] / seconds["first_call_warm"]
         lines += [
@@ -100,6 +101,10 @@ def main() -> None:
         ]
         print("\n".join(watching))
         lines += ["", "| watching the training loop | costs | goal |", "|---|---|---|", *watching]
+    if "explorer" in cases:
+        drawn = [f"| {what} | {number} | {goal} |" for what, number, goal in explorer()]
+        print("\n".join(drawn))
+        lines += ["", "| the graph explorer, in headless Chromium | | goal |", "|---|---|---|", *drawn]
     if chosen.only is None:
         _write(lines)
 
