@@ -40,8 +40,10 @@ else
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 endif
 
+# Those that need the machine for themselves come first: they are few.
 slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest $(PARALLEL) -m slow $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "slow and alone" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) -m "slow and not alone" $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench
