@@ -11,7 +11,7 @@ from typing import Any
 
 from xlascope import inspect
 from xlascope.control.jit import known_call
-from xlascope.inspect.comparing.diff import Asked
+from xlascope.inspect.asked import Asked
 from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record
 from xlascope_widgets.asks import Reply

@@ -5,7 +5,8 @@
 returns an :class:`Inspection`, which holds records, prints as text, and turns into JSON.
 """
 
-from .comparing.diff import Comparison, Diff, call, compare, diff
+from .asked import call
+from .comparing.diff import Comparison, Diff, compare, diff
 from .comparing.what_if import ChangeError, WhatIf, what_if
 from .compiler.passes import PassByPass, passes
 from .compiler.stages import STAGES, hlo

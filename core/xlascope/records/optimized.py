@@ -10,7 +10,7 @@ from .memory.buffers import read_buffers
 
 
 def read_optimized(text: str, module_proto: bytes, assignment: bytes) -> tuple[tuple[Kernel, ...], tuple[Buffer, ...]]:
-    """The kernels of a module's text, and its buffers (:func:`~xlascope.records.buffers.read_buffers`).
+    """The kernels of a module's text, and its buffers (:func:`~xlascope.records.memory.buffers.read_buffers`).
 
     Without ``assignment`` there are no buffers, and neither are there of one that cannot be read: XLA promises nothing
     of its form. Raises ValueError for text that is not HLO.

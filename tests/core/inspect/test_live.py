@@ -129,7 +129,7 @@ def test_nothing_is_profiled_while_nothing_runs(step: Any, monkeypatch: pytest.M
     looks: list[float] = []
     look = Sampler._look
     monkeypatch.setattr(Sampler, "_look", lambda self: (looks.append(time.perf_counter()), look(self)))
-    monkeypatch.setattr("xlascope.inspect.live.next_pause", lambda spent: 0.0)
+    monkeypatch.setattr("xlascope.inspect.running.live.next_pause", lambda spent: 0.0)
     with Sampler(emit=lambda record: None):
         run(step, 0.3)
         ended = time.perf_counter()
@@ -140,7 +140,7 @@ def test_nothing_is_profiled_while_nothing_runs(step: Any, monkeypatch: pytest.M
 def test_somebody_elses_profiler_is_named_once_and_calls_are_still_counted(
     step: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xlascope.inspect.live.next_pause", lambda spent: 0.0)
+    monkeypatch.setattr("xlascope.inspect.running.live.next_pause", lambda spent: 0.0)
     step.update(*step.arguments)
     seen: list[Any] = []
     session = _profiler.ProfilerSession()

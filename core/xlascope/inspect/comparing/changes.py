@@ -18,8 +18,8 @@ from ...ir.avals import ShapeDtypeStruct
 from ...ir.describe import traced_record
 from ...settings import default_matmul_precision
 from ...transforms.split import split_program
+from ..asked import Asked
 from ..programs import Call, jitted_of
-from .diff import Asked
 
 T = TypeVar("T")
 

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from ... import records
 from ...records.diff import Diff, compare
+from ..asked import Asked
 from ..programs import Call
 from ..questions import compiled_call
 from ..quiet import inspection
 from ..result import Inspection
 from ..running.alternate import alternate
 
-__all__ = ["Asked", "Comparison", "Diff", "call", "compare", "diff"]
-
-
-class Asked(NamedTuple):
-    """A call that is asked about and not made: see :func:`call`."""
-
-    function: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-
-def call(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Asked:
-    """The call ``fun(*args, **kwargs)``, for :func:`diff`; without keywords a tuple ``(fun, *args)`` does as well.
-
-    >>> call(max, 1, 2).args
-    (1, 2)
-    """
-    return Asked(fun, args, kwargs)
+__all__ = ["Comparison", "Diff", "compare", "diff"]
 
 
 class Comparison(Inspection):
@@ -58,7 +42,8 @@ def diff(
     timings: bool = False,
     labels: tuple[str, str] | None = None,
 ) -> Comparison:
-    """What differs between two calls, each given as ``(function, argument, …)`` or as :func:`call`.
+    """What differs between two calls, each given as ``(function, argument, …)`` or as
+    :func:`~xlascope.inspect.call`.
 
     Compiles both. With ``timings=True`` it also runs them, by turns, for about half a second, and says whether one is
     faster than the other by more than the noise. Two sets of options are two jitted functions of one function.

@@ -11,6 +11,7 @@ from ...ir.avals import ShapeDtypeStruct
 from ...records.diff import Timing, compare
 from ...runtime.errors import JaxRuntimeError
 from ...xla.targets import Target, Watch, find_target
+from ..asked import Asked, asked_of
 from ..compiler.targets import compiled_for, in_job
 from ..jobs import Job
 from ..programs import Call
@@ -18,7 +19,7 @@ from ..questions import compiled_records, traced_call
 from ..quiet import inspection
 from ..running.alternate import alternate
 from .changes import Changed, ChangeError, changed
-from .diff import Asked, Comparison
+from .diff import Comparison
 
 __all__ = ["ChangeError", "WhatIf", "what_if"]
 
@@ -85,7 +86,7 @@ def what_if(
     >>> [change.sign for change in found.diff.equations]
     ['=', '+', '~']
     """
-    plan = _Plan(fun if isinstance(fun, Asked) else Asked(fun, args, kwargs), change, target)
+    plan = _Plan(asked_of(fun, args, kwargs), change, target)
     if background:
         return Job(lambda job: in_job(lambda watch: plan.answer(timings, watch), job))
     return plan.answer(timings, None)

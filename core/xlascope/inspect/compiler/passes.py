@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 from ... import records
 from ...xla.explain import compile_passes
 from ...xla.targets import Watch
-from ..comparing.diff import Asked
+from ..asked import Asked
 from ..jobs import Job
 from ..result import Inspection
 from ..text import seconds, table

@@ -8,7 +8,7 @@ from typing import Any
 from ...records.hlo.kernels import read_kernels
 from ...records.hlo.text import Module, read_module
 from ...xla.explain import STAGES, Stage, Stages, check_stage, compile_stages, stablehlo_of
-from ..comparing.diff import Asked
+from ..asked import Asked
 from ..result import Inspection
 from .subjects import QuestionError, matter_of
 

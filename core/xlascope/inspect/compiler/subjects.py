@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ... import records
 from ...xla.explain import Subject, subject_of
 from ...xla.targets import Stopped, Watch, find_target
-from ..comparing.diff import Asked
+from ..asked import Asked, asked_of
 from ..jobs import Cancelled, Job
 from ..programs import Call
 from ..questions import traced_call
@@ -30,7 +30,7 @@ class Matter(NamedTuple):
 
 def matter_of(fun: Callable[..., Any] | Asked, args: tuple[Any, ...], kwargs: dict[str, Any], target: str) -> Matter:
     """Trace a call and lower it for a target; raises ``UnknownTargetError``, and what tracing and lowering raise."""
-    asked = fun if isinstance(fun, Asked) else Asked(fun, args, kwargs)
+    asked = asked_of(fun, args, kwargs)
     chosen = find_target(target)
     with inspection():
         call, traced = traced_call(*asked)

@@ -22,7 +22,7 @@ from ...xla.targets import (
     plugin_of,
     prepare,
 )
-from ..comparing.diff import Asked
+from ..asked import Asked, asked_of
 from ..jobs import Cancelled, Job
 from ..programs import Call
 from ..questions import compiled_call, traced_call
@@ -63,7 +63,7 @@ def target(
     <lambda> for cpu: 2 equations, compiled in ... to 1 kernel
     ...
     """
-    asked = _asked(fun, args, kwargs)
+    asked = asked_of(fun, args, kwargs)
     chosen = find_target(target)
     with inspection():
         call, traced = traced_call(*asked)
@@ -108,7 +108,7 @@ def targets(
     cpu           1           2 of 2  32 B   32 B     32 B  ...
     ...
     """
-    asked = _asked(fun, args, kwargs)
+    asked = asked_of(fun, args, kwargs)
     if isinstance(targets, str):
         raise TypeError(f"targets is a list of names, not the text {targets!r}. Example: targets=['cpu', 'gpu:h100']")
     chosen = list({each.name: each for each in map(find_target, targets)}.values())
@@ -128,10 +128,6 @@ def targets(
 def compiled_for(call: Call, traced: records.Traced, target: Target, watch: Watch | None = None) -> records.Compiled:
     """The record of a call's program compiled for a target other than the CPU, kept with the program."""
     return _finished(_prepared(call, traced, target), watch)
-
-
-def _asked(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Asked:
-    return fun if isinstance(fun, Asked) else Asked(fun, args, kwargs)
 
 
 def _part(call: Call, traced: records.Traced, asked: Asked, target: Target) -> _Part:

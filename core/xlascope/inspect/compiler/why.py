@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -12,7 +12,7 @@ from ...records.hlo.kernels import read_kernels
 from ...records.hlo.text import read_module
 from ...xla.explain import explain
 from ...xla.targets import Watch
-from ..comparing.diff import Asked
+from ..asked import Asked
 from ..jobs import Job
 from ..programs import Call, executables_of
 from ..result import Inspection
@@ -132,8 +132,17 @@ def _together(edge: Edge, hlo: str) -> str:
 def _differs(edge: Edge, hlo: str, call: Call) -> bool:
     """Whether the program that runs here was fused differently around the edge; one that never ran cannot be."""
     ran = executables_of(call.traced.program)
-    return bool(ran) and _around(edge, hlo) != _around(edge, ran[0].compilation.text())
+    if not ran:
+        return False
+    running = read_kernels(ran[0].compilation.text())
+    paths = {path for each in edge for path in _paths_of(each, running)}
+    return _around(paths, read_kernels(hlo)) != _around(paths, running)
 
 
-def _around(edge: Edge, hlo: str) -> list[tuple[str, ...]]:
-    return sorted(each.equations for each in read_kernels(hlo) if set(edge) & set(each.equations))
+def _paths_of(end: str, kernels: Sequence[records.Kernel]) -> Sequence[str]:
+    """The equations of one end of an edge: itself, or those in the kernel of that name."""
+    return (end,) if end[:1].isdigit() else [path for each in kernels if each.name == end for path in each.equations]
+
+
+def _around(paths: Set[str], kernels: Sequence[records.Kernel]) -> list[tuple[str, ...]]:
+    return sorted(each.equations for each in kernels if paths & set(each.equations))

@@ -32,7 +32,7 @@ def read_kernels(text: str) -> tuple[Kernel, ...]:
     Kernels in the bodies of ``call``, ``while`` and ``conditional`` follow the instruction that runs them, which
     itself carries only its own equation. Constants, and broadcasts of constants, say nothing about
     equations: XLA merges them across the program and keeps the first one's name. An instruction without a name works
-    for the equations that use it (:mod:`xlascope.records.provenance`).
+    for the equations that use it (:mod:`xlascope.records.hlo.provenance`).
     Raises ValueError for text that is not HLO or that stops in the middle.
 
     >>> text = '''HloModule jit_f
@@ -54,7 +54,7 @@ def read_kernels(text: str) -> tuple[Kernel, ...]:
 
 
 def kernels_of(module: Module, known: dict[tuple[str, str], Paths]) -> tuple[Kernel, ...]:
-    """The kernels of a module that was read; ``known`` is its :func:`~xlascope.records.provenance.provenance`."""
+    """The kernels of a module that was read; ``known`` is its :func:`~xlascope.records.hlo.provenance.provenance`."""
     order = list(running(module))
     reads, traffic = Reads(module, order), Traffic(module)
     return tuple(_kernel(module, known, reads, traffic, computation, each) for computation, each in order)

@@ -1,7 +1,7 @@
 """The compiler's plan of memory: every array it reserves a place for, and while which kernels each is needed.
 
 XLA says which arrays there are, what makes each, and where it lies (a ``BufferAssignmentProto``). While which kernels
-an array is needed follows from the order in which they run (:mod:`xlascope.records.lives`).
+an array is needed follows from the order in which they run (:mod:`xlascope.records.memory.lives`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_buffers(
 
     ``assignment`` is ``executable.get_compiled_memory_stats().serialized_buffer_assignment_proto``, ``module_proto``
     is ``executable.hlo_modules()[0].as_serialized_hlo_module_proto()``, ``module`` the same module's text, read, and
-    ``known`` its :func:`~xlascope.records.provenance.provenance`. Tables of addresses and the scratch numbers of
+    ``known`` its :func:`~xlascope.records.hlo.provenance.provenance`. Tables of addresses and the scratch numbers of
     reductions are left out. Raises ValueError for bytes that are neither.
     """
     places = _places(assignment, _names(module_proto))
