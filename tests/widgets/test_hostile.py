@@ -253,7 +253,7 @@ def test_ten_megabytes_in_any_field_cost_little(sound, kind):
         ledger = Ledger.of(found)
         began = time.perf_counter()
         sizes = [len(text(found)), len(picture(found)), len(json.dumps(state_of(ledger))), len(dot(ledger))]
-        assert time.perf_counter() - began < 5, field.name
+        assert time.perf_counter() - began < 30, field.name  # what is quadratic in 10 MB takes hours
         assert max(sizes) < 1_500_000, (field.name, sizes)
 
 
