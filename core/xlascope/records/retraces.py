@@ -73,7 +73,7 @@ class Retraces:
     >>> gathered.receive(Missed(1, "update", 0.0, "x: a NumPy array → an array", "Pass arguments of one kind."))
     True
     >>> print(retraces_text(gathered.by_cost()))
-    update: 1 call went through Python, though the program was compiled
+    update: 1 call took the slow way through Python
       x: a NumPy array → an array (1 time)
          fix: Pass arguments of one kind.
     """
@@ -209,7 +209,7 @@ def heading(retraced: Retraced) -> str:
         parts.append(f"traced again {_times(retraced.count)}, {cost(retraced)}")
     calls = sum(miss.count for miss in retraced.misses.values())
     if calls:
-        parts.append(f"{calls:,} call{'' if calls == 1 else 's'} went through Python, though the program was compiled")
+        parts.append(f"{calls:,} call{'' if calls == 1 else 's'} took the slow way through Python")
     return f"{retraced.function}: {'; '.join(parts)}"
 
 

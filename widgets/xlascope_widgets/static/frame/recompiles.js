@@ -31,7 +31,7 @@ export function whyButton(store) {
 function whyHeading(each) {
   const calls = each.misses.reduce((/** @type {number} */ sum, /** @type {any} */ miss) => sum + miss.count, 0);
   const again = each.count ? `traced again ${plural(each.count, "time")}, ${each.seconds > 0 ? seconds(each.seconds) + " lost (measured)" : "inside of others"}` : "";
-  return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " went through Python, though the program was compiled" : ""].filter(Boolean).join("; ")}`;
+  return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " took the slow way through Python" : ""].filter(Boolean).join("; ")}`;
 }
 
 /** Draw the card when it has changed. @param {HTMLElement} part @param {Store} store */
