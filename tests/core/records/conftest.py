@@ -4,10 +4,8 @@ from typing import Any
 
 import pytest
 from jaxlib import _jax, xla_client
-from jaxlib.mlir import ir
 
 from xlascope.xla.backend import client, default_device
-from xlascope.xla.builder import context
 
 
 @pytest.fixture(scope="session")
@@ -22,10 +20,8 @@ def load_program(root: Path) -> Callable[[str], Any]:
 
     def load(name: str) -> Any:
         text = (root / "tests" / "data" / f"{name}.mlir").read_text()
-        with context(), ir.Location.unknown():
-            module = ir.Module.parse(text)
         devices = _jax.DeviceList((default_device(),))
-        return client().compile_and_load(module, devices, xla_client.CompileOptions())
+        return client().compile_and_load(text, devices, xla_client.CompileOptions())
 
     return load
 
