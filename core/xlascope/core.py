@@ -1,26 +1,17 @@
 """What programs are made of, and how to run them: for those who write interpreters of their own."""
 
-from .api.programs import eval_jaxpr, jaxpr_as_fun
-from .ir.atoms import Atom, Literal, Var
-from .ir.avals import ShapedArray
-from .ir.checker import check_jaxpr
-from .ir.jaxpr import ClosedJaxpr, Jaxpr
-from .ir.jaxpr import Equation as JaxprEqn
-from .ir.operation import Primitive
-from .operations import foreign as _foreign  # noqa: F401  (lets primitives of one's own be bound)
-from .trace.tracer import Tracer
+from .api.programs import eval_jaxpr as eval_jaxpr
+from .api.programs import jaxpr_as_fun as jaxpr_as_fun
+from .ir.atoms import Atom as Atom
+from .ir.atoms import Literal as Literal
+from .ir.atoms import Var as Var
+from .ir.avals import ShapedArray as ShapedArray
+from .ir.checker import check_jaxpr as check_jaxpr
+from .ir.jaxpr import ClosedJaxpr as ClosedJaxpr
+from .ir.jaxpr import Equation
+from .ir.jaxpr import Jaxpr as Jaxpr
+from .ir.operation import Primitive as Primitive
+from .operations import foreign  # noqa: F401  (lets primitives of one's own be bound)
+from .trace.tracer import Tracer as Tracer
 
-__all__ = [
-    "Atom",
-    "ClosedJaxpr",
-    "Jaxpr",
-    "JaxprEqn",
-    "Literal",
-    "Primitive",
-    "ShapedArray",
-    "Tracer",
-    "Var",
-    "check_jaxpr",
-    "eval_jaxpr",
-    "jaxpr_as_fun",
-]
+JaxprEqn = Equation

@@ -1,35 +1,24 @@
 """The transformations as users call them: jit, derivatives, vmap, and looking at programs."""
 
-from ..ir.avals import ShapeDtypeStruct
-from .compilation import jit
-from .differentiation import grad, jvp, linearize, value_and_grad, vjp
-from .jacobians import hessian, jacfwd, jacobian, jacrev
-from .looking import abstract, eval_shape, make_jaxpr, trace_program
-from .placement import block_until_ready, clear_caches, device_get, device_put, live_arrays
-from .transposition import linear_transpose
-from .vectorization import vmap
-
-__all__ = [
-    "ShapeDtypeStruct",
-    "abstract",
-    "block_until_ready",
-    "clear_caches",
-    "device_get",
-    "device_put",
-    "eval_shape",
-    "grad",
-    "hessian",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jit",
-    "jvp",
-    "linear_transpose",
-    "linearize",
-    "live_arrays",
-    "make_jaxpr",
-    "trace_program",
-    "value_and_grad",
-    "vjp",
-    "vmap",
-]
+from ..ir.avals import ShapeDtypeStruct as ShapeDtypeStruct
+from .compilation import jit as jit
+from .differentiation import grad as grad
+from .differentiation import jvp as jvp
+from .differentiation import linearize as linearize
+from .differentiation import value_and_grad as value_and_grad
+from .differentiation import vjp as vjp
+from .jacobians import hessian as hessian
+from .jacobians import jacfwd as jacfwd
+from .jacobians import jacobian as jacobian
+from .jacobians import jacrev as jacrev
+from .looking import abstract as abstract
+from .looking import eval_shape as eval_shape
+from .looking import make_jaxpr as make_jaxpr
+from .looking import trace_program as trace_program
+from .placement import block_until_ready as block_until_ready
+from .placement import clear_caches as clear_caches
+from .placement import device_get as device_get
+from .placement import device_put as device_put
+from .placement import live_arrays as live_arrays
+from .transposition import linear_transpose as linear_transpose
+from .vectorization import vmap as vmap

@@ -12,7 +12,7 @@ from ..control.jit import check_results
 from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strengthened
 from ..ir.markers import ZERO
-from ..operations import shapes
+from ..operations.shapes import zeros_of
 from ..transforms import differentiate
 from ..xla.dispatch import put
 from .arguments import at, defined_at, kind_of
@@ -82,5 +82,5 @@ def as_array(value: Any, aval: ShapedArray) -> Any:
     """A value as users get it: an array where it is a number still, zeros of that type for ZERO."""
     aval = strengthened(aval)
     if value is ZERO:
-        value = shapes.zeros_of(aval)
+        value = zeros_of(aval)
     return put(value, aval) if isinstance(value, (np.generic, int, float, complex, np.ndarray)) else value

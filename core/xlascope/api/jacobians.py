@@ -10,7 +10,8 @@ import numpy as np
 from .. import tree
 from ..ir.avals import ShapedArray
 from ..ir.markers import ZERO
-from ..operations import shapes
+from ..operations.shapes import reshape, zeros_of
+from ..operations.slicing import slice_in_dim
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
 from ..transforms import differentiate
@@ -51,7 +52,7 @@ def jacfwd(
             if holomorphic:
                 for y in results:
                     require_result_dtype("jacfwd", fun, aval_of(y).dtype, holomorphic)
-            return [shapes.zeros_of(aval_of(y)) if t is ZERO else t for t, y in zip(moved, results, strict=True)]
+            return [zeros_of(aval_of(y)) if t is ZERO else t for t, y in zip(moved, results, strict=True)]
 
         avals = [aval_of(x) for x in operands]
         columns = vmap(push, out_axes=-1)(*_basis(avals)) if operands else []
@@ -94,7 +95,7 @@ def jacrev(
 
         def pull(*cotangents: Any) -> list[Any]:
             received = backward(linear.recorder, linear.inputs, linear.outputs, cotangents)
-            return [shapes.zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(received, avals, strict=True)]
+            return [zeros_of(aval) if ct is ZERO else ct for ct, aval in zip(received, avals, strict=True)]
 
         rows = vmap(pull)(*_basis(out_avals)) if results else []
         per_operand = [_pieces(row, out_avals, 0) for row in rows]  # for each operand, its piece for each result
@@ -142,7 +143,7 @@ def _pieces(x: Any, avals: Sequence[ShapedArray], axis: int) -> list[Any]:
     shape = aval_of(x).shape
     place = axis % len(shape)
     for aval in avals:
-        part = shapes.slice_in_dim(x, start, start + aval.size, place)
-        pieces.append(shapes.reshape(part, (*shape[:place], *aval.shape, *shape[place + 1 :])))
+        part = slice_in_dim(x, start, start + aval.size, place)
+        pieces.append(reshape(part, (*shape[:place], *aval.shape, *shape[place + 1 :])))
         start += aval.size
     return pieces

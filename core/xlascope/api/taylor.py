@@ -13,7 +13,9 @@ from ..control.jit import check_results
 from ..dtypes import canonical, is_differentiable
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
-from ..operations import arithmetic, elementwise, shapes
+from ..operations.arithmetic import div, mul
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import full, zeros_of
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms.taylor import taylor
@@ -141,21 +143,21 @@ def _coefficient(
     if not hasattr(term, "aval"):
         term = np.asarray(term, dtype)[()]
     elif given.dtype != dtype:
-        term = elementwise.convert_element_type(term, dtype)
+        term = convert_element_type(term, dtype)
     if given.shape != aval.shape:
         if given.shape:
             raise ValueError(f"{what} has shape {given.shape}, the primal has {aval.shape}")
-        term = shapes.full(aval.shape, term)
-    return arithmetic.div(term, float(math.factorial(degree))) if factorial_scaled and degree > 1 else term
+        term = full(aval.shape, term)
+    return div(term, float(math.factorial(degree))) if factorial_scaled and degree > 1 else term
 
 
 def _term(coefficient: Any, aval: ShapedArray, degree: int, factorial_scaled: bool) -> Any:
     """A coefficient as the user gets it: an array, scaled where that is wanted."""
     if coefficient is ZERO:
         dtype = aval.dtype if is_differentiable(aval.dtype) else canonical(float)
-        coefficient = shapes.zeros_of(shaped(aval.shape, dtype))
+        coefficient = zeros_of(shaped(aval.shape, dtype))
     elif factorial_scaled and degree > 1:
-        return arithmetic.mul(coefficient, float(math.factorial(degree)))
+        return mul(coefficient, float(math.factorial(degree)))
     if isinstance(coefficient, (np.generic, np.ndarray)):
         return put(coefficient, aval_of(coefficient))
     return coefficient

@@ -12,7 +12,7 @@ from ..control.jit import check_results, operand_names
 from ..dtypes import float0
 from ..errors import see
 from ..ir.markers import NOT_MAPPED
-from ..operations import shapes
+from ..operations.shapes import mapped_in_front, moveaxis
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
@@ -172,14 +172,14 @@ def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size
     if aval_of(y).dtype == float0:  # no operation takes it: made anew, as every example has it
         front: Any = np.zeros((size, *aval_of(y).shape), float0)
     else:
-        front = shapes.mapped_in_front(y, axis, size)
+        front = mapped_in_front(y, axis, size)
     rank = len(aval_of(front).shape)
     if not -rank <= wanted < rank:
         raise ValueError(
             f"vmap of {name_of(fun)}: out_axes puts the mapped axis at {wanted} of a result of {rank} axes, it included"
             + _here()
         )
-    move: Any = np.moveaxis if isinstance(front, np.ndarray) else shapes.moveaxis
+    move: Any = np.moveaxis if isinstance(front, np.ndarray) else moveaxis
     return move(front, 0, wanted % rank)
 
 

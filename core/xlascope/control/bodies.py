@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from .. import tree
 from ..ir.avals import ShapedArray, shaped, strengthened
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
-from ..operations.elementwise import convert_element_type
+from ..operations.conversion import convert_element_type
 from ..operations.values import PYTHON_SCALARS, typed_scalar
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_line, where_text

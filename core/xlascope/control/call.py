@@ -9,7 +9,7 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..operations.families import is_linear
+from ..operations.requirements import is_linear
 from ..trace.bind import bind
 from ..transforms.batch import batch_program, batch_size
 from ..transforms.dce import dce_program, dependence

@@ -15,9 +15,10 @@ from ..ir.effects import is_io, is_ordered
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
-from ..operations.arithmetic import clamp, select_n
-from ..operations.elementwise import convert_element_type
-from ..operations.families import is_linear
+from ..operations.conversion import convert_element_type
+from ..operations.extremes import clamp
+from ..operations.requirements import is_linear
+from ..operations.selection import select_n
 from ..operations.shapes import expand_dims, mapped_in_front, zeros_of
 from ..runtime.boot import disable_jit
 from ..trace.bind import bind

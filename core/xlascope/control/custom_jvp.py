@@ -9,7 +9,7 @@ from typing import Any
 from .. import tree
 from ..dtypes import is_differentiable
 from ..ir.markers import NOT_MAPPED, ZERO
-from ..operations.families import sum_tangents
+from ..operations.sums import sum_tangents
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary

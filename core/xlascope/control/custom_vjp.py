@@ -11,8 +11,8 @@ from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strengthened
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
-from ..operations.elementwise import convert_element_type
-from ..operations.families import is_linear
+from ..operations.conversion import convert_element_type
+from ..operations.requirements import is_linear
 from ..operations.shapes import moveaxis, reduce_sum
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text

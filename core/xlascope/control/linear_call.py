@@ -10,7 +10,7 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..operations.families import is_linear
+from ..operations.requirements import is_linear
 from ..operations.shapes import mapped_in_front
 from ..trace.bind import bind
 from ..trace.jaxpr_trace import stage

@@ -10,9 +10,9 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..operations.elementwise import neg
-from ..operations.families import is_linear, sum_tangents
+from ..operations.requirements import is_linear
 from ..operations.shapes import mapped_in_front
+from ..operations.sums import neg, sum_tangents
 from ..trace.bind import bind
 from ..trace.jaxpr_trace import stage
 from ..trace.source import user_line, where_text

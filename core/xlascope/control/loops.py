@@ -8,7 +8,10 @@ from typing import Any
 
 from .. import tree
 from ..ir.avals import ShapedArray
-from ..operations import arithmetic, shapes
+from ..operations.arithmetic import add
+from ..operations.comparisons import lt
+from ..operations.shapes import expand_dims
+from ..operations.slicing import concatenate
 from ..runtime.boot import disable_jit
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
@@ -134,7 +137,7 @@ def _scan_in_python(
         carry, y = f(carry, structure.unflatten([x[i] for x in slices]))
         ys.append(y)
     ordered = ys[::-1] if reverse else ys
-    return carry, tree.map(lambda *parts: shapes.concatenate([shapes.expand_dims(p, (0,)) for p in parts], 0), *ordered)
+    return carry, tree.map(lambda *parts: concatenate([expand_dims(p, (0,)) for p in parts], 0), *ordered)
 
 
 @api_boundary
@@ -205,11 +208,11 @@ class _Advance:
 
 
 def _below(carry: tuple[Any, Any, Any]) -> Any:
-    return arithmetic.lt(carry[0], carry[1])
+    return lt(carry[0], carry[1])
 
 
 def _plus_one(i: Any) -> Any:
-    return arithmetic.add(i, 1)
+    return add(i, 1)
 
 
 def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:

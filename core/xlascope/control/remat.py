@@ -11,7 +11,7 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..operations.families import Linear
+from ..operations.linear import Linear
 from ..trace.bind import bind, bind1
 from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE

@@ -12,16 +12,11 @@ from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
-from ..operations.families import is_linear, type_of
+from ..operations.requirements import is_linear, type_of
 from ..operations.shapes import mapped_in_front, moveaxis, zeros_of
 from ..trace.bind import bind
 from ..transforms.batch import batch_program, batch_size
-from ..transforms.dce import (
-    dce_program,
-    dependence,
-    fixed_point,
-    restricted_program,
-)
+from ..transforms.dce import dce_program, dependence, fixed_point, restricted_program
 from ..transforms.differentiate import instantiated, jvp_program, linearize_program
 from ..transforms.evaluate import evaluate
 from ..transforms.taylor import in_groups, marked, separated, taylor_program

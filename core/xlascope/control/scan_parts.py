@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr
 from ..ir.markers import ZERO
-from ..operations.shapes import ADD_ANY
+from ..operations.sums import ADD_ANY
 from ..trace.bind import bind1
 from ..trace.jaxpr_trace import stage
 from ..transforms.dce import dce_program, needed_equations, spread_dependence

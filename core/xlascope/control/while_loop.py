@@ -15,8 +15,8 @@ from ..ir.effects import is_io, is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
-from ..operations.arithmetic import select_n
 from ..operations.reductions import reduce_or
+from ..operations.selection import select_n
 from ..operations.shapes import expand_dims, mapped_in_front
 from ..runtime.boot import disable_jit
 from ..trace.bind import bind
@@ -31,17 +31,7 @@ from ..transforms.differentiate import instantiated, jvp_program
 from ..transforms.evaluate import evaluate
 from ..transforms.taylor import in_groups, marked, separated, taylor_program
 from ..transforms.taylor import joined as taylor_terms
-from .bodies import (
-    Body,
-    as_type,
-    body_of,
-    check_same_structure,
-    differing,
-    name_of,
-    operand_aval,
-    permuted,
-    youngest,
-)
+from .bodies import Body, as_type, body_of, check_same_structure, differing, name_of, operand_aval, permuted, youngest
 
 Marks = tuple[bool, ...]
 

@@ -1,23 +1,14 @@
 """To define an operation of one's own with all its rules in one class: derive from ``Operation`` or a family."""
 
-from ..ir.avals import ShapedArray
-from ..ir.markers import NOT_MAPPED, ZERO, LinearInput
-from ..ir.operation import Operation
-from ..operations.families import Binary, Linear, Unary, is_linear
-from ..trace.bind import bind, bind1
-from ..trace.values import aval_of
-
-__all__ = [
-    "NOT_MAPPED",
-    "ZERO",
-    "Binary",
-    "Linear",
-    "LinearInput",
-    "Operation",
-    "ShapedArray",
-    "Unary",
-    "aval_of",
-    "bind",
-    "bind1",
-    "is_linear",
-]
+from ..ir.avals import ShapedArray as ShapedArray
+from ..ir.markers import NOT_MAPPED as NOT_MAPPED
+from ..ir.markers import ZERO as ZERO
+from ..ir.markers import LinearInput as LinearInput
+from ..ir.operation import Operation as Operation
+from ..operations.families import Binary as Binary
+from ..operations.families import Unary as Unary
+from ..operations.linear import Linear as Linear
+from ..operations.requirements import is_linear as is_linear
+from ..trace.bind import bind as bind
+from ..trace.bind import bind1 as bind1
+from ..trace.values import aval_of as aval_of

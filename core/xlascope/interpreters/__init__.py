@@ -1,5 +1,5 @@
 """Where rules for primitives of one's own are registered: ad, batching, mlir."""
 
-from . import ad, batching, mlir
-
-__all__ = ["ad", "batching", "mlir"]
+from . import ad as ad
+from . import batching as batching
+from . import mlir as mlir

@@ -1,28 +1,13 @@
 """Rules for compilation: ``register_lowering(p, rule)``, and what rules write with."""
 
-from ..operations.foreign import LoweringRuleContext
-from ..operations.registering import lower_fun, register_lowering
-from ..xla.emitting import (
-    aval_to_ir_type,
-    dense_int_array,
-    dense_int_elements,
-    dtype_to_ir_type,
-    i32_attr,
-    i64_attr,
-    ir,
-    ir_constant,
-)
-
-__all__ = [
-    "LoweringRuleContext",
-    "aval_to_ir_type",
-    "dense_int_array",
-    "dense_int_elements",
-    "dtype_to_ir_type",
-    "i32_attr",
-    "i64_attr",
-    "ir",
-    "ir_constant",
-    "lower_fun",
-    "register_lowering",
-]
+from ..operations.foreign import LoweringRuleContext as LoweringRuleContext
+from ..operations.registering import lower_fun as lower_fun
+from ..operations.registering import register_lowering as register_lowering
+from ..xla.emitting import aval_to_ir_type as aval_to_ir_type
+from ..xla.emitting import dense_int_array as dense_int_array
+from ..xla.emitting import dense_int_elements as dense_int_elements
+from ..xla.emitting import dtype_to_ir_type as dtype_to_ir_type
+from ..xla.emitting import i32_attr as i32_attr
+from ..xla.emitting import i64_attr as i64_attr
+from ..xla.emitting import ir as ir
+from ..xla.emitting import ir_constant as ir_constant

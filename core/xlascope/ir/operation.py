@@ -129,6 +129,8 @@ class Operation:
 
     name: ClassVar[str]
     primitive: ClassVar[Primitive]
+    #: The one instance of an operation without parameters.
+    instance: ClassVar[Operation]
     #: Set by operations that hold programs: how to split themselves into a part without tangents and a linear part.
     linearize_rule: ClassVar[Callable[..., Any] | None] = None
     #: Whether the operation holds a program or a function. Interpreters that tell equations apart look inside.
@@ -174,6 +176,8 @@ class Operation:
         if with_parameters:
             dataclasses.dataclass(frozen=True, eq=not by_identity, repr=False)(cls)
         cls.memo = None if with_parameters else {}
+        if not with_parameters and cls.__init__ is object.__init__:
+            cls.instance = cls()
         _registry[name] = cls
 
     @property

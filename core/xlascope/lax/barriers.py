@@ -1,11 +1,13 @@
-"""What keeps the compiler from moving or merging operations."""
+"""What keeps the compiler from moving or merging operations, and derivatives from passing."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .. import tree
+from ..dtypes import is_differentiable
 from ..operations import barriers
+from ..trace.values import aval_of
 
 
 def optimization_barrier(operand: Any, /) -> Any:
@@ -19,3 +21,13 @@ def optimization_barrier(operand: Any, /) -> Any:
     """
     leaves, structure = tree.flatten(operand)
     return structure.unflatten(barriers.optimization_barrier(leaves))
+
+
+def stop_gradient(x: Any) -> Any:
+    """A tree with the same values, which differentiation takes for constants.
+
+    >>> import xlascope as xs
+    >>> print(xs.grad(lambda x: x * xs.lax.stop_gradient(x))(3.0))
+    3.0
+    """
+    return tree.map(lambda leaf: barriers.stop_gradient(leaf) if is_differentiable(aval_of(leaf).dtype) else leaf, x)

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from ..control.while_loop import while_loop
-from ..operations import arithmetic as a
-from ..operations import indexing as ix
-from ..operations import reductions, scattering, shapes
+from ..operations import arithmetic, indexing, scattering
+from ..operations.comparisons import gt, lt
+from ..operations.reductions import reduce_max
+from ..operations.selection import select
+from ..operations.shapes import expand_dims, full, squeeze
+from ..operations.slicing import slice_in_dim
 from ..trace.bind import bind1
 from ..trace.values import aval_of
 
-GatherDimensionNumbers = ix.GatherDimensionNumbers
-ScatterDimensionNumbers = ix.ScatterDimensionNumbers
+GatherDimensionNumbers = indexing.GatherDimensionNumbers
+ScatterDimensionNumbers = indexing.ScatterDimensionNumbers
 
 
 class GatherScatterMode(enum.Enum):
@@ -45,7 +48,7 @@ def _inside(index: Any, size: int) -> Any:
     """An index along an axis of that size, a negative one counted from the end."""
     if isinstance(index, (int, np.integer)):
         return int(index) + size if index < 0 else int(index)
-    return a.select(a.lt(index, 0), a.add(index, size), index) if aval_of(index).dtype.kind == "i" else index
+    return select(lt(index, 0), arithmetic.add(index, size), index) if aval_of(index).dtype.kind == "i" else index
 
 
 def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Any:
@@ -55,14 +58,14 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) 
     >>> print(lax.dynamic_slice(jnp.arange(5), (jnp.array(3),), (2,)))
     [3 4]
     """
-    return ix.dynamic_slice(operand, _starts(operand, start_indices), slice_sizes)
+    return indexing.dynamic_slice(operand, _starts(operand, start_indices), slice_sizes)
 
 
 def _starts(operand: Any, start_indices: Any) -> list[Any]:
     if not isinstance(start_indices, (list, tuple)):
         count = _shape(start_indices)[0]
-        rows = [shapes.slice_in_dim(start_indices, i, i + 1, 0) for i in range(count)]
-        start_indices = [shapes.squeeze(row, (0,)) for row in rows]
+        rows = [slice_in_dim(start_indices, i, i + 1, 0) for i in range(count)]
+        start_indices = [squeeze(row, (0,)) for row in rows]
     return [_inside(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
 
 
@@ -77,12 +80,12 @@ def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: 
 def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
     """The elements at a computed place along one axis."""
     one = dynamic_slice_in_dim(operand, index, 1, axis)
-    return one if keepdims else shapes.squeeze(one, (axis % len(_shape(operand)),))
+    return one if keepdims else squeeze(one, (axis % len(_shape(operand)),))
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
     """The operand with the block at a computed place replaced."""
-    return ix.dynamic_update_slice(operand, update, _starts(operand, start_indices))
+    return indexing.dynamic_update_slice(operand, update, _starts(operand, start_indices))
 
 
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
@@ -95,12 +98,12 @@ def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int
     """The operand with the elements at one computed place along an axis replaced."""
     rank = len(_shape(operand))
     if len(_shape(update)) < rank:
-        update = shapes.expand_dims(update, (axis % rank,))
+        update = expand_dims(update, (axis % rank,))
     return dynamic_update_slice_in_dim(operand, update, index, axis)
 
 
 def gather(
-    operand: Any, start_indices: Any, dimension_numbers: ix.GatherDimensionNumbers, slice_sizes: Sequence[int],
+    operand: Any, start_indices: Any, dimension_numbers: indexing.GatherDimensionNumbers, slice_sizes: Sequence[int],
     *, unique_indices: bool = False, indices_are_sorted: bool = False, mode: Any = None, fill_value: Any = None,
 ) -> Any:  # fmt: skip
     """Blocks of static size at the places that the last axis of the indices gives.
@@ -110,7 +113,7 @@ def gather(
     """
     chosen = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     filled = chosen is GatherScatterMode.FILL_OR_DROP
-    operation = ix.Gather(
+    operation = indexing.Gather(
         dimension_numbers, tuple(map(int, slice_sizes)), "fill" if filled else chosen.value,
         fill_value if filled else None, bool(indices_are_sorted), bool(unique_indices),
     )  # fmt: skip
@@ -118,25 +121,25 @@ def gather(
 
 
 def scatter(
-    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """The operand with blocks replaced at the places that the last axis of the indices gives, outside ones left out."""
-    operation = ix.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    operation = indexing.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
 
 def scatter_add(
-    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Like :func:`scatter`, with the blocks added."""
-    operation = ix.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    operation = indexing.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     return bind1(operation, operand, scatter_indices, updates)
 
 
 def scatter_sub(
-    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Like :func:`scatter`, with the blocks subtracted."""
@@ -145,7 +148,7 @@ def scatter_sub(
 
 
 def scatter_mul(
-    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Like :func:`scatter`, with the elements multiplied by the blocks."""
@@ -154,7 +157,7 @@ def scatter_mul(
 
 
 def scatter_min(
-    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Like :func:`scatter`, with the smaller of element and block."""
@@ -163,7 +166,7 @@ def scatter_min(
 
 
 def scatter_max(
-    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, indices_are_sorted: bool = False, unique_indices: bool = False, mode: Any = None,
 ) -> Any:  # fmt: skip
     """Like :func:`scatter`, with the larger of element and block."""
@@ -172,7 +175,7 @@ def scatter_max(
 
 
 def scatter_apply(
-    operand: Any, scatter_indices: Any, func: Any, dimension_numbers: ix.ScatterDimensionNumbers,
+    operand: Any, scatter_indices: Any, func: Any, dimension_numbers: indexing.ScatterDimensionNumbers,
     *, update_shape: Sequence[int] = (), indices_are_sorted: bool = False, unique_indices: bool = False,
     mode: Any = None,
 ) -> Any:  # fmt: skip
@@ -180,20 +183,20 @@ def scatter_apply(
 
     ``func`` is elementwise; ``update_shape`` is the shape that updates for these indices would have.
     """
-    put = ix.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    put = indexing.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     aval = aval_of(operand)
-    ones = shapes.full(tuple(update_shape), np.int32(1))
-    add = ix.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
-    counts = bind1(add, shapes.full(aval.shape, np.int32(0)), scatter_indices, ones)
+    ones = full(tuple(update_shape), np.int32(1))
+    add = indexing.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
+    counts = bind1(add, full(aval.shape, np.int32(0)), scatter_indices, ones)
     often = put.gathered(counts, scatter_indices, aval_of(ones))
-    most = reductions.reduce_max(often, range(len(update_shape)))
+    most = reduce_max(often, range(len(update_shape)))
 
     def once_more(state: tuple[Any, Any]) -> tuple[Any, Any]:
         done, held = state
-        return a.add(done, np.int32(1)), a.select(a.gt(often, done), func(held), held)
+        return arithmetic.add(done, np.int32(1)), select(gt(often, done), func(held), held)
 
     held = put.gathered(operand, scatter_indices, aval_of(ones))
-    _, values = while_loop(lambda state: a.lt(state[0], most), once_more, (np.int32(0), held))
+    _, values = while_loop(lambda state: lt(state[0], most), once_more, (np.int32(0), held))
     return bind1(put, operand, scatter_indices, values)
 
 

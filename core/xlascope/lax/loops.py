@@ -9,7 +9,8 @@ from .. import tree
 from ..api import vmap
 from ..control.bodies import name_of, operand_aval
 from ..control.loops import scan
-from ..operations import shapes
+from ..operations.shapes import expand_dims, reshape
+from ..operations.slicing import concatenate, rev, slice_in_dim
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
@@ -59,16 +60,16 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     if not rounds:
         return vmap(f)(xs)
     whole = [
-        shapes.reshape(part, (rounds, batch_size, *aval_of(x).shape[1:]))
+        reshape(part, (rounds, batch_size, *aval_of(x).shape[1:]))
         for x in leaves
-        for part in [shapes.slice_in_dim(x, 0, rounds * batch_size, 0)]
+        for part in [slice_in_dim(x, 0, rounds * batch_size, 0)]
     ]
     _, stacked = scan(_MappedBatch(f), None, structure.unflatten(whole))
-    joined = tree.map(lambda y: shapes.reshape(y, (rounds * batch_size, *aval_of(y).shape[2:])), stacked)
+    joined = tree.map(lambda y: reshape(y, (rounds * batch_size, *aval_of(y).shape[2:])), stacked)
     if not rest:
         return joined
-    last = vmap(f)(structure.unflatten([shapes.slice_in_dim(x, rounds * batch_size, size, 0) for x in leaves]))
-    return tree.map(lambda a, b: shapes.concatenate([a, b], 0), joined, last)
+    last = vmap(f)(structure.unflatten([slice_in_dim(x, rounds * batch_size, size, 0) for x in leaves]))
+    return tree.map(lambda a, b: concatenate([a, b], 0), joined, last)
 
 
 @api_boundary
@@ -99,14 +100,14 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
             f"associative_scan takes operands of one size along axis {axis}, got {sorted(sizes)}"
             + where_text(user_line())
         )
-    xs = [shapes.rev(x, (i,)) for x, i in zip(leaves, axes, strict=True)] if reverse else leaves
+    xs = [rev(x, (i,)) for x, i in zip(leaves, axes, strict=True)] if reverse else leaves
 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
         return tree.leaves(fn(structure.unflatten(first), structure.unflatten(second)))
 
     found = _prefixes(combine, xs, axes) if sizes and sizes != {0} else xs
     if reverse:
-        found = [shapes.rev(y, (i,)) for y, i in zip(found, axes, strict=True)]
+        found = [rev(y, (i,)) for y, i in zip(found, axes, strict=True)]
     return structure.unflatten(found)
 
 
@@ -122,20 +123,18 @@ def _prefixes(combine: Callable[..., list[Any]], xs: Sequence[Any], axes: Sequen
     else:
         before = odd if size % 2 else _every(odd, axes, 0, size // 2 - 1, 1)
         rest = combine(before, _every(xs, axes, 2, size, 2))
-        even = [shapes.concatenate([a, b], i) for a, b, i in zip(first, rest, axes, strict=True)]
+        even = [concatenate([a, b], i) for a, b, i in zip(first, rest, axes, strict=True)]
     return [_interleaved(a, b, i) for a, b, i in zip(even, odd, axes, strict=True)]
 
 
 def _every(xs: Sequence[Any], axes: Sequence[int], start: int, stop: int, step: int) -> list[Any]:
-    return [shapes.slice_in_dim(x, start, stop, i, step) for x, i in zip(xs, axes, strict=True)]
+    return [slice_in_dim(x, start, stop, i, step) for x, i in zip(xs, axes, strict=True)]
 
 
 def _interleaved(even: Any, odd: Any, axis: int) -> Any:
     """The elements of two arrays by turns; the first may have one more."""
     shape = aval_of(odd).shape
     size, extra = shape[axis], aval_of(even).shape[axis] - shape[axis]
-    pairs = shapes.concatenate(
-        [shapes.expand_dims(x, (axis + 1,)) for x in (shapes.slice_in_dim(even, 0, size, axis), odd)], axis + 1
-    )
-    joined = shapes.reshape(pairs, (*shape[:axis], 2 * size, *shape[axis + 1 :]))
-    return shapes.concatenate([joined, shapes.slice_in_dim(even, size, size + 1, axis)], axis) if extra else joined
+    pairs = concatenate([expand_dims(x, (axis + 1,)) for x in (slice_in_dim(even, 0, size, axis), odd)], axis + 1)
+    joined = reshape(pairs, (*shape[:axis], 2 * size, *shape[axis + 1 :]))
+    return concatenate([joined, slice_in_dim(even, size, size + 1, axis)], axis) if extra else joined

@@ -11,8 +11,10 @@ import numpy as np
 from .. import tree
 from ..dtypes import is_differentiable
 from ..errors import see
-from ..operations import arithmetic, collectives, reductions, shapes
-from ..operations.elementwise import convert_element_type
+from ..operations import collectives, reductions
+from ..operations.arithmetic import div
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import reduce_sum
 from ..operations.values import PYTHON_SCALARS, dtype_of, shape_of
 from ..trace.bind import bind1
 from ..trace.source import user_line, where_text
@@ -83,7 +85,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
             return leaf * axes.examples
         if dtype_of(leaf).kind == "b":
             leaf = convert_element_type(leaf, np.dtype(np.int32))
-        return _reduced(collectives.PSum, shapes.reduce_sum, leaf, axes)
+        return _reduced(collectives.PSum, reduce_sum, leaf, axes)
 
     return tree.map(total, x)
 
@@ -106,7 +108,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
         if not is_differentiable(dtype_of(total)):
             wide = dtype_of(total).itemsize == 8
             total = convert_element_type(total, np.dtype(np.float64 if wide else np.float32))
-        return arithmetic.div(total, count)
+        return div(total, count)
 
     return tree.map(mean, x, psum(x, axis_name))
 

@@ -7,7 +7,6 @@ from typing import Any
 from ..errors import see
 from ..ir.sources import user_line, where_text
 from ..operations import linear_algebra
-from ..operations.precision import Precision as Precision
 from ..trace.values import aval_of
 
 dot_general = linear_algebra.dot_general

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
-from ..operations import elementwise as e
-from ..operations import shapes
+from ..operations import shapes, slicing
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
 from ..operations.values import typed_scalar
 from ..trace.values import aval_of
 
@@ -27,7 +28,7 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
     (2, 3)
     """
     own = _shape(operand)
-    return shapes.broadcast_in_dim(operand, (*sizes, *own), range(len(sizes), len(sizes) + len(own)))
+    return broadcast_in_dim(operand, (*sizes, *own), range(len(sizes), len(sizes) + len(own)))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -38,7 +39,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
     """The same elements in another shape, read in the order of ``dimensions``."""
     if dimensions is not None:
-        operand = shapes.transpose(operand, tuple(dimensions))
+        operand = transpose(operand, tuple(dimensions))
     return shapes.reshape(operand, tuple(new_sizes))
 
 
@@ -58,7 +59,7 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
     """The elements from ``start_index`` to ``limit_index`` along one axis; negative numbers count from the end."""
     axis = axis % len(_shape(operand))
     start, limit, _ = slice(start_index, limit_index).indices(_shape(operand)[axis])
-    return shapes.slice_in_dim(operand, start, max(start, limit), axis, stride)
+    return slicing.slice_in_dim(operand, start, max(start, limit), axis, stride)
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
@@ -67,7 +68,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     size = _shape(operand)[axis]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for axis {axis} of size {size}")
-    one = shapes.slice_in_dim(operand, index % size, index % size + 1, axis)
+    one = slicing.slice_in_dim(operand, index % size, index % size + 1, axis)
     return one if keepdims else shapes.squeeze(one, (axis,))
 
 
@@ -75,7 +76,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """Arrays of one dtype joined along an axis."""
     if not operands:
         raise ValueError("concatenate takes at least one operand")
-    return shapes.concatenate(list(operands), dimension)
+    return slicing.concatenate(list(operands), dimension)
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
@@ -83,14 +84,14 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     if sum(sizes) != _shape(operand)[axis]:
         raise ValueError(f"the sizes {tuple(sizes)} do not add up to {_shape(operand)[axis]}, the size of axis {axis}")
     ends = np.cumsum(np.asarray(sizes, int)).tolist()
-    return [shapes.slice_in_dim(operand, end - size, end, axis) for end, size in zip(ends, sizes, strict=True)]
+    return [slicing.slice_in_dim(operand, end - size, end, axis) for end, size in zip(ends, sizes, strict=True)]
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """Put a value around and between the elements: (low, high, interior) for each axis."""
     if padding_value.__class__ in (bool, int, float, complex):
         padding_value = typed_scalar(padding_value, aval_of(operand).dtype)
-    return shapes.pad(operand, padding_value, padding_config)
+    return slicing.pad(operand, padding_value, padding_config)
 
 
 def iota(dtype: Any, size: int) -> Any:
@@ -114,10 +115,10 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
         raise TypeError(f"full takes a value without axes, got shape {_shape(fill_value)}; use broadcast_in_dim")
     wanted = aval_of(fill_value).dtype if dtype is None else canonical(dtype)
     if hasattr(fill_value, "aval"):
-        value = e.convert_element_type(fill_value, wanted, dtype is None and fill_value.aval.weak_type)
+        value = convert_element_type(fill_value, wanted, dtype is None and fill_value.aval.weak_type)
     else:
         value = fill_value if dtype is None else np.asarray(fill_value).astype(wanted)[()]
-    return shapes.broadcast_in_dim(value, tuple(shape), ())
+    return broadcast_in_dim(value, tuple(shape), ())
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> Any:
@@ -143,7 +144,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     if len({_shape(x) for x in operands}) > 1:
         raise ValueError(f"stack takes operands of one shape, got {' and '.join(str(_shape(x)) for x in operands)}")
     place = _new_axis(axis, len(_shape(operands[0])) + 1)
-    return shapes.concatenate([shapes.expand_dims(x, (place,)) for x in operands], place)
+    return slicing.concatenate([expand_dims(x, (place,)) for x in operands], place)
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -155,7 +156,7 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """
     shape = _shape(x)
     place = _new_axis(axis, len(shape))
-    return tuple(shapes.squeeze(shapes.slice_in_dim(x, i, i + 1, place), (place,)) for i in range(shape[place]))
+    return tuple(shapes.squeeze(slicing.slice_in_dim(x, i, i + 1, place), (place,)) for i in range(shape[place]))
 
 
 def _new_axis(axis: int, rank: int) -> int:
@@ -175,25 +176,25 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     if len(reps) != len(shape):
         raise TypeError(f"tile takes one count for each of the {len(shape)} axes, got {tuple(reps)}")
     pairs = [size for rep, own in zip(reps, shape, strict=True) for size in (int(rep), own)]
-    repeated = shapes.broadcast_in_dim(operand, pairs, range(1, 2 * len(shape), 2))
+    repeated = broadcast_in_dim(operand, pairs, range(1, 2 * len(shape), 2))
     return shapes.reshape(repeated, tuple(int(rep) * own for rep, own in zip(reps, shape, strict=True)))
 
 
 def broadcast_like(arr: Any, like_arr: Any) -> Any:
     """``arr`` repeated so that it has the shape of ``like_arr``."""
     own, wanted = _shape(arr), _shape(like_arr)
-    return shapes.broadcast_in_dim(arr, wanted, range(len(wanted) - len(own), len(wanted)))
+    return broadcast_in_dim(arr, wanted, range(len(wanted) - len(own), len(wanted)))
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
     """``x`` with axes of size 1 put in front, so that it has at least ``rank`` axes."""
-    return shapes.expand_dims(x, tuple(range(rank - len(_shape(x)))))
+    return expand_dims(x, tuple(range(rank - len(_shape(x)))))
 
 
 def shape_as_value(shape: Sequence[int]) -> Any:
     """A shape as an array of int32."""
-    sizes = [shapes.expand_dims(np.int32(size), (0,)) for size in shape]
-    return shapes.concatenate(sizes, 0) if sizes else full((0,), np.int32(0))
+    sizes = [expand_dims(np.int32(size), (0,)) for size in shape]
+    return slicing.concatenate(sizes, 0) if sizes else full((0,), np.int32(0))
 
 
 def dtype(x: Any) -> np.dtype[Any]:

@@ -12,7 +12,7 @@ from ..control.custom import shown
 from ..control.custom_jvp import custom_jvp
 from ..control.linear_solve import solution_structure
 from ..ir.markers import ZERO
-from ..operations.elementwise import neg
+from ..operations.sums import neg
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of

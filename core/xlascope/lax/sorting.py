@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..operations import elementwise as e
-from ..operations import sorting as s
+from ..operations import sorting
+from ..operations.sums import neg
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -16,13 +16,13 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     [1 2 3]
     """
     if isinstance(operand, (list, tuple)):
-        return tuple(s.sort(list(operand), dimension, is_stable, num_keys))
-    return s.sort([operand], dimension, is_stable, 1)[0]
+        return tuple(sorting.sort(list(operand), dimension, is_stable, num_keys))
+    return sorting.sort([operand], dimension, is_stable, 1)[0]
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
     """Two arrays in the order of the first."""
-    first, second = s.sort([keys, values], dimension, is_stable)
+    first, second = sorting.sort([keys, values], dimension, is_stable)
     return first, second
 
 
@@ -33,7 +33,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
     >>> print(*lax.top_k(jnp.array([3.0, 1.0, 2.0]), 2))
     [3. 2.] [0 2]
     """
-    return s.top_k(operand, k, axis)
+    return sorting.top_k(operand, k, axis)
 
 
 def approx_max_k(
@@ -49,5 +49,5 @@ def approx_min_k(
     reduction_input_size_override: int = -1, aggregate_to_topk: bool = True,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The ``k`` smallest elements along an axis and their places, exact whatever ``recall_target`` allows."""
-    values, places = top_k(e.neg(operand), k, axis=reduction_dimension)
-    return e.neg(values), places
+    values, places = top_k(neg(operand), k, axis=reduction_dimension)
+    return neg(values), places

@@ -11,10 +11,19 @@ from ..api import jit
 from ..control.custom_jvp import custom_jvp
 from ..dtypes import canonical, is_differentiable
 from ..numpy.transcendental import logaddexp
-from ..operations import arithmetic as a
-from ..operations import elementwise as e
-from ..operations import reductions
+from ..operations import arithmetic, extremes, rounding, trigonometry
+from ..operations.arithmetic import add, div, integer_pow, mul, square, sub
+from ..operations.barriers import stop_gradient
+from ..operations.bits import bitwise_and
+from ..operations.comparisons import eq, ge, gt, lt
+from ..operations.conversion import convert_element_type
+from ..operations.exponentials import exp, expm1, log, logistic, rsqrt
+from ..operations.reductions import reduce_max
+from ..operations.rounding import is_finite
+from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, reduce_sum, squeeze
+from ..operations.special import erf
+from ..operations.sums import neg
 from ..trace.values import aval_of
 
 Axis = int | tuple[int, ...] | None
@@ -32,32 +41,32 @@ def relu(x: Any) -> Any:
     >>> print(xs.nn.relu(jnp.array([-1.0, 0.0, 2.0])), xs.grad(xs.nn.relu)(0.0))
     [0. 0. 2.] 0.0
     """
-    return a.max(x, 0)
+    return extremes.max(x, 0)
 
 
-relu.defjvps(lambda t, result, x: a.select(a.gt(x, 0), t, _like(t, 0)))
+relu.defjvps(lambda t, result, x: select(gt(x, 0), t, _like(t, 0)))
 
 
 @custom_jvp
 @jit
 def relu6(x: Any) -> Any:
     """min(max(x, 0), 6); its derivative is 0 at 0 and at 6."""
-    return a.min(a.max(x, 0), 6)
+    return extremes.min(extremes.max(x, 0), 6)
 
 
-relu6.defjvps(lambda t, result, x: a.select(a.bitwise_and(a.gt(x, 0), a.lt(x, 6)), t, _like(t, 0)))
+relu6.defjvps(lambda t, result, x: select(bitwise_and(gt(x, 0), lt(x, 6)), t, _like(t, 0)))
 
 
 @jit
 def sigmoid(x: Any) -> Any:
     """1 / (1 + e⁻ˣ)."""
-    return e.logistic(_real(x))
+    return logistic(_real(x))
 
 
 @jit
 def log_sigmoid(x: Any) -> Any:
     """log(sigmoid(x))."""
-    return e.neg(softplus(e.neg(_real(x))))
+    return neg(softplus(neg(_real(x))))
 
 
 @jit
@@ -75,7 +84,7 @@ def softplus(x: Any) -> Any:
 def silu(x: Any) -> Any:
     """X · sigmoid(x), also called swish."""
     x = _real(x)
-    return a.mul(x, e.logistic(x))
+    return mul(x, logistic(x))
 
 
 swish = silu
@@ -85,13 +94,13 @@ swish = silu
 def soft_sign(x: Any) -> Any:
     """X / (1 + |x|)."""
     x = _real(x)
-    return a.div(x, a.add(e.abs(x), 1))
+    return div(x, add(arithmetic.abs(x), 1))
 
 
 @jit
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent."""
-    return e.tanh(_real(x))
+    return trigonometry.tanh(_real(x))
 
 
 @jit
@@ -103,14 +112,14 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
 @jit
 def selu(x: Any) -> Any:
     """The elu with a slope and an alpha that keep mean and variance (Klambauer et al., 2017)."""
-    return a.mul(_elu(_real(x), 1.6732632423543772), 1.0507009873554805)
+    return mul(_elu(_real(x), 1.6732632423543772), 1.0507009873554805)
 
 
 @jit
 def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
     """The value x for x ≥ 0, negative_slope · x otherwise."""
     x = _real(x)
-    return a.select(a.ge(x, 0), x, a.mul(x, _cast(negative_slope, x)))
+    return select(ge(x, 0), x, mul(x, _cast(negative_slope, x)))
 
 
 @jit(static_argnames="approximate")
@@ -118,9 +127,9 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     """X · Φ(x) for the normal distribution function Φ; approximately, by a tanh, unless ``approximate`` is False."""
     x = _real(x)
     if approximate:
-        inner = a.mul(a.add(x, a.mul(e.integer_pow(x, 3), 0.044715)), math.sqrt(2 / math.pi))
-        return a.mul(x, a.mul(a.add(e.tanh(inner), 1), 0.5))
-    return a.mul(a.mul(x, 0.5), a.add(e.erf(a.div(x, math.sqrt(2))), 1))
+        inner = mul(add(x, mul(integer_pow(x, 3), 0.044715)), math.sqrt(2 / math.pi))
+        return mul(x, mul(add(trigonometry.tanh(inner), 1), 0.5))
+    return mul(mul(x, 0.5), add(erf(div(x, math.sqrt(2))), 1))
 
 
 # Along axes ---------------------------------------------------------------------------------------------------------
@@ -136,8 +145,8 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """
     x = _real(x)
     axes = _axes(x, axis)
-    weights = _kept(where, e.exp(a.sub(x, _maximum(x, axes, where))), 0)
-    return _kept(where, a.div(weights, _sum(weights, axes)), 0)
+    weights = _kept(where, exp(sub(x, _maximum(x, axes, where))), 0)
+    return _kept(where, div(weights, _sum(weights, axes)), 0)
 
 
 @jit(static_argnames="axis")
@@ -150,9 +159,9 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """
     x = _real(x)
     axes = _axes(x, axis)
-    shifted = a.sub(x, _maximum(x, axes, where))
-    total = _sum(_kept(where, e.exp(shifted), 0), axes)
-    return _kept(where, a.sub(shifted, e.log(total)), -np.inf)
+    shifted = sub(x, _maximum(x, axes, where))
+    total = _sum(_kept(where, exp(shifted), 0), axes)
+    return _kept(where, sub(shifted, log(total)), -np.inf)
 
 
 @jit(static_argnames=("axis", "keepdims", "return_sign"))
@@ -176,13 +185,13 @@ def logsumexp(
 def _logsumexp(x: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: bool, where: Any) -> Any:
     axes = _axes(x, axis)
     most = _maximum(x, axes, where)
-    most = a.select(e.is_finite(most), most, _like(most, 0))
-    terms = e.exp(a.sub(x, most))
+    most = select(is_finite(most), most, _like(most, 0))
+    terms = exp(sub(x, most))
     if factor is not None:
-        terms = a.mul(terms, _spread(_cast(factor, x), aval_of(x).shape))
+        terms = mul(terms, _spread(_cast(factor, x), aval_of(x).shape))
     total = _sum(_kept(where, terms, 0), axes)
-    sign = e.sign(total) if return_sign else None
-    found = a.add(e.log(e.abs(total) if return_sign else total), most)
+    sign = rounding.sign(total) if return_sign else None
+    found = add(log(arithmetic.abs(total) if return_sign else total), most)
     results = [y if keepdims or y is None else _dropped(y, axes) for y in (found, sign)]
     return tuple(results) if return_sign else results[0]
 
@@ -208,10 +217,10 @@ def _one_hot(x: Any, num_classes: int, dtype: np.dtype[Any], axis: int) -> Any:
     sizes = tuple(num_classes if i == axis else 1 for i in range(len(aval.shape)))
     classes = broadcasted_iota(np.dtype("int32"), sizes, axis)
     if aval.dtype.kind in "biu":
-        column = e.convert_element_type(column, classes.dtype)
+        column = convert_element_type(column, classes.dtype)
     else:
-        classes = e.convert_element_type(classes, aval.dtype)
-    return e.convert_element_type(a.eq(column, classes), dtype)
+        classes = convert_element_type(classes, aval.dtype)
+    return convert_element_type(eq(column, classes), dtype)
 
 
 @jit(static_argnames="axis")
@@ -220,25 +229,25 @@ def standardize(x: Any, axis: Axis = -1, mean: Any = None, variance: Any = None,
     x = _real(x)
     axes = _axes(x, axis)
     count = math.prod(aval_of(x).shape[i] for i in axes)
-    mean = a.div(_sum(x, axes), count) if mean is None else _spread(_cast(mean, x), aval_of(x).shape)
+    mean = div(_sum(x, axes), count) if mean is None else _spread(_cast(mean, x), aval_of(x).shape)
     if variance is None:
-        variance = a.sub(a.div(_sum(e.square(x), axes), count), e.square(mean))
+        variance = sub(div(_sum(square(x), axes), count), square(mean))
     else:
         variance = _spread(_cast(variance, x), aval_of(x).shape)
-    return a.mul(a.sub(x, mean), e.rsqrt(a.add(variance, _cast(epsilon, x))))
+    return mul(sub(x, mean), rsqrt(add(variance, _cast(epsilon, x))))
 
 
 # Parts --------------------------------------------------------------------------------------------------------------
 
 
 def _elu(x: Any, alpha: Any) -> Any:
-    right = a.gt(x, 0)
-    left = e.expm1(a.select(right, _like(x, 0), x))  # 0 in place of what could overflow
-    return a.select(right, x, a.mul(left, _cast(alpha, x)))
+    right = gt(x, 0)
+    left = expm1(select(right, _like(x, 0), x))  # 0 in place of what could overflow
+    return select(right, x, mul(left, _cast(alpha, x)))
 
 
 def _real(x: Any) -> Any:
-    return x if is_differentiable(aval_of(x).dtype) else e.convert_element_type(x, canonical(float))
+    return x if is_differentiable(aval_of(x).dtype) else convert_element_type(x, canonical(float))
 
 
 def _like(x: Any, value: float) -> Any:
@@ -246,7 +255,7 @@ def _like(x: Any, value: float) -> Any:
 
 
 def _cast(value: Any, x: Any) -> Any:
-    return e.convert_element_type(value, aval_of(x).dtype)
+    return convert_element_type(value, aval_of(x).dtype)
 
 
 def _axes(x: Any, axis: Axis) -> tuple[int, ...]:
@@ -261,8 +270,8 @@ def _axes(x: Any, axis: Axis) -> tuple[int, ...]:
 def _maximum(x: Any, axes: tuple[int, ...], where: Any) -> Any:
     """The largest element along the axes, which stay with size 1; taken for a constant when differentiating."""
     kept = _kept(where, x, -np.inf)
-    found = reductions.reduce_max(kept, axes) if axes else kept
-    return e.stop_gradient(expand_dims(found, axes))
+    found = reduce_max(kept, axes) if axes else kept
+    return stop_gradient(expand_dims(found, axes))
 
 
 def _sum(x: Any, axes: tuple[int, ...]) -> Any:
@@ -277,7 +286,7 @@ def _kept(where: Any, x: Any, otherwise: float) -> Any:
     """``x`` where ``where`` is true (everywhere for None), else a number."""
     if where is None:
         return x
-    return a.select(_spread(where, aval_of(x).shape), x, _like(x, otherwise))
+    return select(_spread(where, aval_of(x).shape), x, _like(x, otherwise))
 
 
 def _spread(x: Any, shape: tuple[int, ...]) -> Any:

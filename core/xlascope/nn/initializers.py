@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import random
 from ..dtypes import canonical
-from ..operations import arithmetic as a
+from ..operations.arithmetic import mul
 from ..operations.shapes import full
 from ..operations.values import typed_scalar
 from ..trace.values import aval_of
@@ -44,7 +44,7 @@ def uniform(scale: Any = 1e-2) -> Initializer:
     """An initializer that gives numbers spread evenly over [0, scale)."""
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
-        return a.mul(random.uniform(key, shape, dtype), scale)
+        return mul(random.uniform(key, shape, dtype), scale)
 
     return initialize
 
@@ -53,7 +53,7 @@ def normal(stddev: Any = 1e-2) -> Initializer:
     """An initializer that gives normally distributed numbers."""
 
     def initialize(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
-        return a.mul(random.normal(key, shape, dtype), stddev)
+        return mul(random.normal(key, shape, dtype), stddev)
 
     return initialize
 
@@ -83,11 +83,11 @@ def variance_scaling(scale: float, mode: str, distribution: str, in_axis: int = 
 def _drawn(key: Any, shape: Sequence[int], dtype: Any, variance: float, distribution: str) -> Any:
     if distribution == "truncated_normal":
         deviation = math.sqrt(variance) / _CUT_DEVIATION
-        return a.mul(random.truncated_normal(key, -2, 2, shape, dtype), deviation)
+        return mul(random.truncated_normal(key, -2, 2, shape, dtype), deviation)
     if distribution == "normal":
-        return a.mul(random.normal(key, shape, dtype), math.sqrt(variance))
+        return mul(random.normal(key, shape, dtype), math.sqrt(variance))
     if distribution == "uniform":
-        return a.mul(random.uniform(key, shape, dtype, -1), math.sqrt(3 * variance))
+        return mul(random.uniform(key, shape, dtype, -1), math.sqrt(3 * variance))
     raise ValueError(f"distribution is one of truncated_normal, normal, uniform, got {distribution!r}")
 
 

@@ -9,7 +9,9 @@ from ..ir.avals import ShapedArray
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind, bind1
-from .families import Linear, Unary, is_linear
+from .families import Flat, Unary
+from .linear import Linear
+from .requirements import is_linear
 
 
 class OptimizationBarrier(Operation, name="optimization_barrier"):
@@ -63,3 +65,19 @@ def optimization_barrier(operands: Sequence[Any]) -> list[Any]:
 def copy(x: Any) -> Any:
     """``x`` in an array of its own."""
     return bind1(Copy(), x)
+
+
+class StopGradient(Flat, name="stop_gradient"):
+    """x, with a derivative of zero."""
+
+    hlo = "stablehlo.optimization_barrier"
+    kinds = "bifc"
+    cost = 0
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return list(operands)
+
+
+def stop_gradient(x: Any) -> Any:
+    """``x``, which differentiation takes for a constant."""
+    return bind1(StopGradient.instance, x)

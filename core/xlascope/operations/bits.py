@@ -1,4 +1,4 @@
-"""Operations on the bits of numbers: counts, neighbours, upper halves of products, and shortened floats."""
+"""Bits: logic and shifts, counts, neighbouring numbers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,102 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
 from ..xla.builder import attribute
-from .families import Binary, Flat, Linear, Unary, require_kind, stretch_values
+from .families import Binary, Flat, Unary, stretch_values
+from .linear import Linear
+from .requirements import require_kind
 from .values import match
+
+
+class _Bitwise(Binary):
+    """Logical on truth values, bitwise on integers; no derivative."""
+
+    kinds = "bi"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return ZERO
+
+    derivative_right = derivative_left
+
+
+class And(_Bitwise, name="and"):
+    """x and y."""
+
+    hlo = "stablehlo.and"
+
+
+def bitwise_and(x: Any, y: Any) -> Any:
+    """Logical and of truth values, bitwise and of integers."""
+    return bind1(And.instance, *match(x, y))
+
+
+class Or(_Bitwise, name="or"):
+    """x or y."""
+
+    hlo = "stablehlo.or"
+
+
+def bitwise_or(x: Any, y: Any) -> Any:
+    """Logical or of truth values, bitwise or of integers."""
+    return bind1(Or.instance, *match(x, y))
+
+
+class Xor(_Bitwise, name="xor"):
+    """Either x or y."""
+
+    hlo = "stablehlo.xor"
+
+
+def bitwise_xor(x: Any, y: Any) -> Any:
+    """Either of truth values, bitwise exclusive or of integers."""
+    return bind1(Xor.instance, *match(x, y))
+
+
+class Not(Flat, name="not"):
+    """Logical not of truth values, bitwise not of integers."""
+
+    hlo = "stablehlo.not"
+    kinds = "bi"
+
+
+def bitwise_not(x: Any) -> Any:
+    """Logical not of truth values, bitwise not of integers."""
+    return bind1(Not.instance, x)
+
+
+class ShiftLeft(_Bitwise, name="shift_left"):
+    """x with its bits moved up by y."""
+
+    hlo = "stablehlo.shift_left"
+    kinds = "i"
+
+
+def shift_left(x: Any, y: Any) -> Any:
+    """X with its bits moved up by y."""
+    return bind1(ShiftLeft.instance, *match(x, y))
+
+
+class ShiftRightLogical(_Bitwise, name="shift_right_logical"):
+    """x with its bits moved down by y, zeros coming in."""
+
+    hlo = "stablehlo.shift_right_logical"
+    kinds = "i"
+
+
+def shift_right_logical(x: Any, y: Any) -> Any:
+    """X with its bits moved down by y, zeros coming in."""
+    return bind1(ShiftRightLogical.instance, *match(x, y))
+
+
+class ShiftRightArithmetic(_Bitwise, name="shift_right_arithmetic"):
+    """x with its bits moved down by y, the sign coming in."""
+
+    hlo = "stablehlo.shift_right_arithmetic"
+    kinds = "i"
+
+
+def shift_right_arithmetic(x: Any, y: Any) -> Any:
+    """X with its bits moved down by y, the sign coming in."""
+    return bind1(ShiftRightArithmetic.instance, *match(x, y))
 
 
 class PopulationCount(Flat, name="population_count"):
@@ -22,11 +116,21 @@ class PopulationCount(Flat, name="population_count"):
     kinds = "i"
 
 
+def population_count(x: Any) -> Any:
+    """How many bits are set, elementwise."""
+    return bind1(PopulationCount.instance, x)
+
+
 class CountLeadingZeros(Flat, name="clz"):
     """How many bits above the highest one that is set are not."""
 
     hlo = "stablehlo.count_leading_zeros"
     kinds = "i"
+
+
+def clz(x: Any) -> Any:
+    """How many zero bits stand above the highest one, elementwise."""
+    return bind1(CountLeadingZeros.instance, x)
 
 
 class NextAfter(Binary, name="nextafter"):
@@ -39,6 +143,11 @@ class NextAfter(Binary, name="nextafter"):
         raise NotImplementedError("the derivative of nextafter; take it for a constant with lax.stop_gradient")
 
     derivative_right = derivative_left
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The neighbour of ``x1`` in the direction of ``x2``, elementwise."""
+    return bind1(NextAfter.instance, *match(x1, x2))
 
 
 class MulHi(Binary, name="mulhi"):
@@ -61,6 +170,16 @@ class MulHi(Binary, name="mulhi"):
         return ZERO
 
     derivative_right = derivative_left
+
+
+def mulhi(x: Any, y: Any, /) -> Any:
+    """The upper half of the bits of the product of two integers, elementwise.
+
+    >>> import numpy as np
+    >>> print(mulhi(np.int32(2**30), np.int32(9)))
+    2
+    """
+    return bind1(MulHi.instance, *match(x, y))
 
 
 class ReducePrecision(Linear, name="reduce_precision"):
@@ -90,34 +209,6 @@ class ReducePrecision(Linear, name="reduce_precision"):
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents
         return [bind1(self, ct)]
-
-
-_POPULATION_COUNT, _CLZ, _NEXT_AFTER, _MULHI = PopulationCount(), CountLeadingZeros(), NextAfter(), MulHi()
-
-
-def population_count(x: Any) -> Any:
-    """How many bits are set, elementwise."""
-    return bind1(_POPULATION_COUNT, x)
-
-
-def clz(x: Any) -> Any:
-    """How many zero bits stand above the highest one, elementwise."""
-    return bind1(_CLZ, x)
-
-
-def nextafter(x1: Any, x2: Any) -> Any:
-    """The neighbour of ``x1`` in the direction of ``x2``, elementwise."""
-    return bind1(_NEXT_AFTER, *match(x1, x2))
-
-
-def mulhi(x: Any, y: Any, /) -> Any:
-    """The upper half of the bits of the product of two integers, elementwise.
-
-    >>> import numpy as np
-    >>> print(mulhi(np.int32(2**30), np.int32(9)))
-    2
-    """
-    return bind1(_MULHI, *match(x, y))
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:

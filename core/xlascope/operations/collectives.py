@@ -17,11 +17,31 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..trace.bind import bind, bind1
-from . import arithmetic, elementwise, families, indexing, reductions, shapes
+from . import indexing, reductions
+from .arithmetic import add, div, mul
+from .comparisons import eq
+from .conversion import convert_element_type
+from .indexing import dynamic_slice, gather
+from .linear import Linear
+from .requirements import require_axes, require_kind
+from .selection import select
+from .shapes import (
+    broadcast_in_dim,
+    broadcasted_iota,
+    full,
+    mapped_in_front,
+    moveaxis,
+    reduce_sum,
+    reshape,
+    squeeze,
+    transpose,
+    zeros_of,
+)
+from .slicing import slice_in_dim
 from .values import aval, dtype_of, shape_of
 
 
-class Collective(families.Linear):
+class Collective(Linear):
     """Crosses the named ``axes``. Linear in its operand, unless a subclass says otherwise."""
 
     axes: tuple[Hashable, ...]
@@ -69,7 +89,7 @@ class _Reduction(Collective):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
-        families.require_kind(self.name, x.dtype, self.kinds)
+        require_kind(self.name, x.dtype, self.kinds)
         return [x]
 
     def carry_out(
@@ -98,10 +118,10 @@ class PSum(_Reduction, name="psum"):
     kinds = "ifc"
 
     def combined(self, x: Any, axis: int) -> Any:
-        return shapes.reduce_sum(x, (axis,))
+        return reduce_sum(x, (axis,))
 
     def shared(self, x: Any, size: int) -> Any:
-        return arithmetic.mul(x, size)
+        return mul(x, size)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # Each example's operand is in every example's sum: its cotangent is the sum of theirs.
@@ -118,9 +138,9 @@ class _Extreme(_Reduction):
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
-        chosen = elementwise.convert_element_type(arithmetic.eq(x, y), dtype_of(x))
+        chosen = convert_element_type(eq(x, y), dtype_of(x))
         total = PSum(self.axes)
-        return [y], [arithmetic.div(bind1(total, arithmetic.mul(t, chosen)), bind1(total, chosen))]
+        return [y], [div(bind1(total, mul(t, chosen)), bind1(total, chosen))]
 
 
 class PMax(_Extreme, name="pmax"):
@@ -162,7 +182,7 @@ class AllGather(_Exchange, name="all_gather"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         shape, at = list(x.shape), self.all_gather_dimension
-        families.require_axes(self.name, (at,), (*x.shape, *(() if self.tiled else (1,))))
+        require_axes(self.name, (at,), (*x.shape, *(() if self.tiled else (1,))))
         if self.tiled:
             shape[at] *= self.count
         else:
@@ -183,8 +203,8 @@ class AllGather(_Exchange, name="all_gather"):
     ) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
         if axis is NOT_MAPPED:
-            x, axis = shapes.mapped_in_front(x, axis, size), 0
-        return [shapes.moveaxis(x, axis, self.all_gather_dimension)], [NOT_MAPPED]
+            x, axis = mapped_in_front(x, axis, size), 0
+        return [moveaxis(x, axis, self.all_gather_dimension)], [NOT_MAPPED]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         back = ReduceScatter(self.axes, self.sizes, self.all_gather_dimension, self.tiled)
@@ -205,7 +225,7 @@ class ReduceScatter(_Exchange, name="reduce_scatter"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
-        families.require_kind("psum_scatter", x.dtype, "ifc")
+        require_kind("psum_scatter", x.dtype, "ifc")
         shape = _parted("psum_scatter", x.shape, self.scatter_dimension, self)
         return [shaped(shape, x.dtype, x.weak_type)]
 
@@ -223,7 +243,7 @@ class ReduceScatter(_Exchange, name="reduce_scatter"):
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
     ) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        total = arithmetic.mul(x, size) if axis is NOT_MAPPED else shapes.reduce_sum(x, (axis,))
+        total = mul(x, size) if axis is NOT_MAPPED else reduce_sum(x, (axis,))
         return [total], [self.scatter_dimension]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
@@ -245,7 +265,7 @@ class AllToAll(_Exchange, name="all_to_all"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
-        families.require_axes(self.name, (self.split_axis, self.concat_axis), x.shape)
+        require_axes(self.name, (self.split_axis, self.concat_axis), x.shape)
         shape = list(_parted(self.name, x.shape, self.split_axis, self))
         if self.tiled:
             shape[self.concat_axis] *= self.count
@@ -262,17 +282,17 @@ class AllToAll(_Exchange, name="all_to_all"):
         # Each step takes the next split axis away and puts an axis behind those already in front.
         for step, (name, size) in enumerate(zip(self.axes, self.sizes, strict=True)):
             x = bind1(AllToAll((name,), (size,), at + step, step, False), x)
-        x = shapes.moveaxis(_merged(x, 0, len(self.axes)), 0, to)
+        x = moveaxis(_merged(x, 0, len(self.axes)), 0, to)
         return [_merged(x, to, 2) if self.tiled else x]
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
     ) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        x = shapes.mapped_in_front(x, axis, size)
+        x = mapped_in_front(x, axis, size)
         order = [i for i in range(1, len(shape_of(x))) if i != self.split_axis + 1]
         order.insert(self.concat_axis, 0)
-        return [shapes.transpose(x, (self.split_axis + 1, *order))], [0]
+        return [transpose(x, (self.split_axis + 1, *order))], [0]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         return [bind1(AllToAll(self.axes, self.sizes, self.concat_axis, self.split_axis, self.tiled), *cotangents)]
@@ -304,7 +324,7 @@ class PPermute(_Exchange, name="ppermute"):
         (x,), (axis,) = operands, axes
         if axis is NOT_MAPPED and len(self.perm) == size:
             return [x], [NOT_MAPPED]
-        return [self._permuted(shapes.mapped_in_front(x, axis, size))], [0]
+        return [self._permuted(mapped_in_front(x, axis, size))], [0]
 
     def _permuted(self, x: Any) -> Any:
         """The examples along axis 0 in their new places."""
@@ -312,7 +332,7 @@ class PPermute(_Exchange, name="ppermute"):
         for start, target in self.perm:
             source[target] = start
         shape = shape_of(x)
-        moved = indexing.gather(
+        moved = gather(
             x,
             np.maximum(source, 0)[:, None],
             indexing.GatherDimensionNumbers(tuple(range(1, len(shape))), (0,), (0,)),
@@ -320,8 +340,8 @@ class PPermute(_Exchange, name="ppermute"):
         )
         if (source >= 0).all():
             return moved
-        receives = shapes.broadcast_in_dim(source >= 0, shape, (0,))
-        return arithmetic.select(receives, moved, shapes.zeros_of(aval(moved)))
+        receives = broadcast_in_dim(source >= 0, shape, (0,))
+        return select(receives, moved, zeros_of(aval(moved)))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         back = tuple((target, source) for source, target in self.perm)
@@ -352,15 +372,15 @@ class PBroadcast(_Exchange, name="pbroadcast"):
     ) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
         if axis is not NOT_MAPPED:
-            x = shapes.squeeze(shapes.slice_in_dim(x, self.source, self.source + 1, axis), (axis,))
+            x = squeeze(slice_in_dim(x, self.source, self.source + 1, axis), (axis,))
         return [x], [NOT_MAPPED]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # The source is in every example's result; the operands of the others are in none.
         total = bind1(PSum(self.axes), *cotangents)
-        chosen = arithmetic.eq(bind1(AxisIndex(self.axes, self.sizes)), self.source)
-        chosen = shapes.full(shape_of(total), chosen)
-        return [arithmetic.select(chosen, total, shapes.zeros_of(aval(total)))]
+        chosen = eq(bind1(AxisIndex(self.axes, self.sizes)), self.source)
+        chosen = full(shape_of(total), chosen)
+        return [select(chosen, total, zeros_of(aval(total)))]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *operands), list(axes)
@@ -377,13 +397,13 @@ class AxisIndex(_Exchange, name="axis_index"):
             return None
         place: Any = np.int32(0)
         for name, size in zip(self.axes, self.sizes, strict=True):
-            place = arithmetic.add(arithmetic.mul(place, size), bind1(AxisIndex((name,), (size,))))
+            place = add(mul(place, size), bind1(AxisIndex((name,), (size,))))
         return [place]
 
     def carry_out(
         self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
     ) -> tuple[list[Any], list[Any]]:
-        return [shapes.broadcasted_iota(np.int32, (size,), 0)], [0]
+        return [broadcasted_iota(np.int32, (size,), 0)], [0]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self), [ZERO]
@@ -397,7 +417,7 @@ class AxisIndex(_Exchange, name="axis_index"):
 
 def _parted(what: str, shape: tuple[int, ...], axis: int, operation: Any) -> tuple[int, ...]:
     """A shape of which each example keeps its part along an axis; raises ValueError when it has no equal parts."""
-    families.require_axes(what, (axis,), shape)
+    require_axes(what, (axis,), shape)
     names, count, size = operation.axes, operation.count, shape[axis]
     named = f"the axis {names[0]!r}" if len(names) == 1 else f"the axes {names} together"
     if operation.tiled:
@@ -413,23 +433,23 @@ def _parted(what: str, shape: tuple[int, ...], axis: int, operation: Any) -> tup
 def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> Any:
     """The only operand, its mapped axis in front."""
     (x,), (axis,) = operands, axes
-    return shapes.moveaxis(x, axis, 0)
+    return moveaxis(x, axis, 0)
 
 
 def _merged(x: Any, axis: int, count: int) -> Any:
     """``count`` axes from ``axis`` on as one."""
     shape = shape_of(x)
-    return shapes.reshape(x, (*shape[:axis], math.prod(shape[axis : axis + count]), *shape[axis + count :]))
+    return reshape(x, (*shape[:axis], math.prod(shape[axis : axis + count]), *shape[axis + count :]))
 
 
 def _split(x: Any, axis: int, sizes: Sequence[int]) -> Any:
     """An axis as several, of those sizes."""
     shape = shape_of(x)
-    return shapes.reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
+    return reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
 
 
 def _row(x: Any, index: Any) -> Any:
     """The element at a computed place along axis 0."""
     shape = shape_of(x)
     starts = [index, *[np.int32(0)] * (len(shape) - 1)]
-    return shapes.squeeze(indexing.dynamic_slice(x, starts, (1, *shape[1:])), (0,))
+    return squeeze(dynamic_slice(x, starts, (1, *shape[1:])), (0,))

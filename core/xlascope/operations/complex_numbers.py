@@ -16,9 +16,11 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
-from . import elementwise as e
-from . import shapes
-from .families import Linear, align, is_linear, require_kind, stretch_values, stretched, unstretch
+from .families import align, stretch_values
+from .linear import Linear
+from .requirements import is_linear, require_kind, stretched
+from .shapes import zeros_of
+from .sums import neg, unstretch
 from .values import aval, match, typed_scalar
 
 
@@ -59,13 +61,23 @@ class Real(_Part, name="real"):
         return [complex(ct, typed_scalar(0, aval(ct).dtype))]
 
 
+def real(x: Any) -> Any:
+    """The real part of a complex value, elementwise."""
+    return bind1(Real.instance, x)
+
+
 class Imag(_Part, name="imag"):
     """The imaginary part of a complex value."""
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # the real part of c·t, for c = -i·ct, is ct times the imaginary part of t
         (ct,) = cotangents
-        return [complex(typed_scalar(0, aval(ct).dtype), e.neg(ct))]
+        return [complex(typed_scalar(0, aval(ct).dtype), neg(ct))]
+
+
+def imag(x: Any) -> Any:
+    """The imaginary part of a complex value, elementwise."""
+    return bind1(Imag.instance, x)
 
 
 class Complex(Operation, name="complex"):
@@ -85,18 +97,23 @@ class Complex(Operation, name="complex"):
         return builder.emit("stablehlo.complex", stretch_values(builder, operands))  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moved = [shapes.zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        moved = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
         return [bind1(self, *primals)], [bind1(self, *moved)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands
         return [
             unstretch(real(ct), x.aval) if is_linear(x) else None,
-            unstretch(imag(e.neg(ct)), y.aval) if is_linear(y) else None,
+            unstretch(imag(neg(ct)), y.aval) if is_linear(y) else None,
         ]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *align(operands, axes))], [0]
+
+
+def complex(x: Any, y: Any) -> Any:
+    """The complex value with the parts ``x`` and ``y``, which have dtype float32 or float64, elementwise."""
+    return bind1(Complex.instance, *match(x, y))
 
 
 class Conj(Linear, name="conj"):
@@ -125,24 +142,6 @@ class Conj(Linear, name="conj"):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *operands)], list(axes)
-
-
-_REAL, _IMAG, _COMPLEX = Real(), Imag(), Complex()
-
-
-def real(x: Any) -> Any:
-    """The real part of a complex value, elementwise."""
-    return bind1(_REAL, x)
-
-
-def imag(x: Any) -> Any:
-    """The imaginary part of a complex value, elementwise."""
-    return bind1(_IMAG, x)
-
-
-def complex(x: Any, y: Any) -> Any:
-    """The complex value with the parts ``x`` and ``y``, which have dtype float32 or float64, elementwise."""
-    return bind1(_COMPLEX, *match(x, y))
 
 
 def conj(x: Any) -> Any:

@@ -1,26 +1,140 @@
-"""Running extremes and the running logarithm of a sum of exponentials.
-
-Their derivatives are those of the running combination in the order of the odd-even scan, where the derivative of a
-tie is shared between two at a time: that order decides how several equal elements share it.
-"""
+"""Running sums, products and extremes along an axis."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
+from ..ir.operation import Operation
 from ..trace.bind import bind1
-from ..xla.builder import attribute
-from . import arithmetic as a
-from . import elementwise as e
-from . import shapes
-from .families import sum_tangents
-from .reductions import Cumulative, highest, lowest
-from .values import aval, shape_of, typed_scalar
+from ..xla.builder import attribute, integers
+from . import arithmetic, extremes
+from .arithmetic import add, mul, sub
+from .comparisons import eq, ne
+from .exponentials import exp, log1p
+from .linear import Linear, pushed
+from .requirements import require_axes, require_kind
+from .selection import select
+from .shapes import moveaxis
+from .slicing import concatenate, pad, rev, slice_in_dim
+from .sums import ADD_ANY, neg, sum_tangents
+from .values import aval, highest, lowest, shape_of, typed_scalar
+
+
+class Cumulative(Operation):
+    """Combines each element with all before it (behind it, when reversed) along an axis."""
+
+    axis: int
+    reverse: bool
+
+    combine: ClassVar[str]
+    kinds: ClassVar[str] = "ifc"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        """The value that changes nothing."""
+        raise NotImplementedError
+
+    def step(self, builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Any:
+        """Two neighbours combined."""
+        return builder.emit1(self.combine, [x, y], scalar)
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        require_kind(self.name, operands[0].dtype, self.kinds)
+        require_axes(self.name, (self.axis,), operands[0].shape)
+        return list(operands)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x,), (aval_x,) = operands, builder.in_avals
+        rank, size = aval_x.ndim, aval_x.shape[self.axis]
+        if not aval_x.size:  # a window has to have elements
+            return [x]
+        scalar = shaped((), aval_x.dtype)
+        window = [size if axis == self.axis else 1 for axis in range(rank)]
+        low, high = (0, size - 1) if self.reverse else (size - 1, 0)
+        padding = ", ".join(f"[{low}, {high}]" if axis == self.axis else "[0, 0]" for axis in range(rank))
+        made = builder.operation(
+            "stablehlo.reduce_window",
+            [x, builder.constant(self.start(aval_x.dtype), scalar)],
+            {
+                "window_dimensions": integers(window),
+                "padding": attribute(f"dense<[{padding}]> : tensor<{rank}x2xi64>"),
+            },
+            regions=1,
+        )
+        builder.fill_region(made, [scalar] * 2, lambda p, q: [self.step(builder, p, q, scalar)])
+        return list(made.results)
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return operands[0].size
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        moved = type(self)(self.axis + 1, self.reverse)
+        return [bind1(moved, moveaxis(x, axis, 0))], [0]
+
+
+class CumSum(Cumulative, name="cumsum"):
+    """The running sum along an axis."""
+
+    combine = "stablehlo.add"
+
+    jvp = Linear.jvp
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return 0
+
+    taylor_rule = pushed
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        # element i adds to all results from i on: its cotangent is the sum of theirs, a running sum from the other end
+        (ct,) = cotangents
+        return [bind1(CumSum(self.axis, not self.reverse), ct)]
+
+
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running sum along ``axis``."""
+    return bind1(CumSum(axis, reverse), operand)
+
+
+class CumProd(Cumulative, name="cumprod"):
+    """The running product along an axis."""
+
+    combine = "stablehlo.multiply"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return 1
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # The running product of the dual numbers x + εt, in which no division meets a zero: after the step of length
+        # s, y and dy
+        # hold the product of the last 2s elements and its tangent, (y + ε dy)(y' + ε dy') = y y' + ε (dy y' + y dy').
+        (x,), (t,) = primals, tangents
+        if t is ZERO:
+            return [bind1(self, x)], [ZERO]
+        one, zero = typed_scalar(1, aval(x).dtype), typed_scalar(0, aval(x).dtype)
+        y, dy, step = x, t, 1
+        while step < shape_of(x)[self.axis]:
+            before, moved_before = self._shifted(y, step, one), self._shifted(dy, step, zero)
+            dy = sum_tangents([mul(dy, before), mul(y, moved_before)])
+            y = mul(y, before)
+            step *= 2
+        return [bind1(self, x)], [dy]
+
+    def _shifted(self, x: Any, step: int, fill: Any) -> Any:
+        """What stands ``step`` places before each element (behind it, when reversed)."""
+        config = [(0, 0, 0)] * len(shape_of(x))
+        config[self.axis] = (-step, step, 0) if self.reverse else (step, -step, 0)
+        return pad(x, fill, config)
+
+
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """The running product along ``axis``."""
+    return bind1(CumProd(axis, reverse), operand)
+
 
 Pair = tuple[Any, Any]
 
@@ -36,7 +150,7 @@ class _Scanned(Cumulative):
         (x,), (t,) = primals, tangents
         if t is ZERO:
             return [bind1(self, x)], [ZERO]
-        turn: Callable[[Any], Any] = (lambda v: shapes.rev(v, (self.axis,))) if self.reverse else lambda v: v
+        turn: Callable[[Any], Any] = (lambda v: rev(v, (self.axis,))) if self.reverse else lambda v: v
         _, moved = odd_even_scan(self.combined, (turn(x), turn(t)), self.axis)
         return [bind1(self, x)], [turn(moved)]
 
@@ -51,7 +165,7 @@ class _CumExtreme(_Scanned):
         (z,), (t,) = self._operation().jvp((x, y), (tx, ty))
         return z, t
 
-    def _operation(self) -> a.Max | a.Min:
+    def _operation(self) -> extremes.Max | extremes.Min:
         raise NotImplementedError
 
 
@@ -63,8 +177,8 @@ class CumMax(_CumExtreme, name="cummax"):
     def start(self, dtype: np.dtype[Any]) -> Any:
         return lowest(dtype)
 
-    def _operation(self) -> a.Max | a.Min:
-        return a.Max()
+    def _operation(self) -> extremes.Max | extremes.Min:
+        return extremes.Max()
 
 
 class CumMin(_CumExtreme, name="cummin"):
@@ -75,8 +189,8 @@ class CumMin(_CumExtreme, name="cummin"):
     def start(self, dtype: np.dtype[Any]) -> Any:
         return highest(dtype)
 
-    def _operation(self) -> a.Max | a.Min:
-        return a.Min()
+    def _operation(self) -> extremes.Max | extremes.Min:
+        return extremes.Min()
 
 
 class CumLogSumExp(_Scanned, name="cumlogsumexp"):
@@ -101,17 +215,17 @@ class CumLogSumExp(_Scanned, name="cumlogsumexp"):
 
     def combined(self, before: Pair, after: Pair) -> Pair:
         (x, tx), (y, ty) = before, after
-        difference = a.sub(x, y)
-        usual = a.add(a.max(x, y), e.log1p(e.exp(e.neg(e.abs(difference)))))
-        z = a.select(a.ne(difference, difference), a.add(x, y), usual)
-        moved = [a.mul(t, e.exp(a.sub(_finite(v), _finite(z)))) for v, t in ((x, tx), (y, ty))]
+        difference = sub(x, y)
+        usual = add(extremes.max(x, y), log1p(exp(neg(arithmetic.abs(difference)))))
+        z = select(ne(difference, difference), add(x, y), usual)
+        moved = [mul(t, exp(sub(_finite(v), _finite(z)))) for v, t in ((x, tx), (y, ty))]
         return z, sum_tangents(moved)
 
 
 def _finite(x: Any) -> Any:
     """Zero in the place of infinity, so that the difference of two is not NaN."""
-    infinite = a.eq(x, typed_scalar(np.inf, aval(x).dtype))
-    return a.select(infinite, typed_scalar(0, aval(x).dtype), x)
+    infinite = eq(x, typed_scalar(np.inf, aval(x).dtype))
+    return select(infinite, typed_scalar(0, aval(x).dtype), x)
 
 
 def odd_even_scan(combine: Callable[[Pair, Pair], Pair], pair: Pair, axis: int) -> Pair:
@@ -134,7 +248,7 @@ def odd_even_scan(combine: Callable[[Pair, Pair], Pair], pair: Pair, axis: int) 
 
 
 def _part(pair: Pair, start: int, limit: int, axis: int) -> Pair:
-    return shapes.slice_in_dim(pair[0], start, limit, axis), shapes.slice_in_dim(pair[1], start, limit, axis)
+    return slice_in_dim(pair[0], start, limit, axis), slice_in_dim(pair[1], start, limit, axis)
 
 
 def _until(pair: Pair, limit: int, axis: int) -> Pair:
@@ -143,12 +257,12 @@ def _until(pair: Pair, limit: int, axis: int) -> Pair:
 
 def _every_second(pair: Pair, start: int, axis: int) -> Pair:
     size = shape_of(pair[0])[axis]
-    x, t = (shapes.slice_in_dim(v, start, size, axis, 2) for v in pair)
+    x, t = (slice_in_dim(v, start, size, axis, 2) for v in pair)
     return x, t
 
 
 def _joined(first: Pair, second: Pair, axis: int) -> Pair:
-    return shapes.concatenate([first[0], second[0]], axis), shapes.concatenate([first[1], second[1]], axis)
+    return concatenate([first[0], second[0]], axis), concatenate([first[1], second[1]], axis)
 
 
 def _woven(even: Any, odd: Any, axis: int) -> Any:
@@ -158,8 +272,8 @@ def _woven(even: Any, odd: Any, axis: int) -> Any:
     rank = len(shape_of(even))
     config = [[(0, 0, 0)] * rank for _ in range(2)]
     config[0][axis], config[1][axis] = (0, 1 - more, 1), (1, more, 1)
-    parts = [shapes.pad(x, zero, c) for x, c in zip((even, odd), config, strict=True)]
-    return bind1(shapes.ADD_ANY, *parts)
+    parts = [pad(x, zero, c) for x, c in zip((even, odd), config, strict=True)]
+    return bind1(ADD_ANY, *parts)
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

@@ -15,7 +15,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation, Primitive
 from ..trace.values import aval_of
-from .families import is_linear
+from .requirements import is_linear
 
 
 class Zero:

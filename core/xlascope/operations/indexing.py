@@ -18,9 +18,15 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
-from . import arithmetic as a
-from . import shapes
-from .families import is_linear, pushed, require_indices, sum_tangents, type_of
+from . import arithmetic
+from .comparisons import eq
+from .extremes import clamp
+from .linear import pushed
+from .requirements import is_linear, require_indices, type_of
+from .selection import select
+from .shapes import broadcasted_iota, full, mapped_in_front, moveaxis, reshape, zeros_of
+from .slicing import concatenate
+from .sums import sum_tangents
 from .values import aval, shape_of, typed_scalar
 
 
@@ -51,12 +57,12 @@ class DynamicSlice(Operation, name="dynamic_slice"):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, *starts) = cotangents, operands
-        return [dynamic_update_slice(shapes.zeros_of(x.aval), ct, starts), *[None] * len(starts)]
+        return [dynamic_update_slice(zeros_of(x.aval), ct, starts), *[None] * len(starts)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x, *starts), (axis, *start_axes) = operands, axes
         if all(a is NOT_MAPPED for a in start_axes):
-            x = shapes.moveaxis(x, axis, 0)
+            x = moveaxis(x, axis, 0)
             size = shape_of(x)[0]
             zero = np.zeros((), aval(starts[0]).dtype)[()] if starts else np.int32(0)
             return [bind1(DynamicSlice((size, *self.slice_sizes)), x, zero, *starts)], [0]
@@ -96,13 +102,13 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
         z = bind1(self, *primals)
         if tx is ZERO and tu is ZERO:
             return [z], [ZERO]
-        moved = [shapes.zeros_of(aval(v)) if t is ZERO else t for v, t in ((x, tx), (update, tu))]
+        moved = [zeros_of(aval(v)) if t is ZERO else t for v, t in ((x, tx), (update, tu))]
         return [z], [bind1(self, *moved, *starts)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, update, *starts) = cotangents, operands
         sizes = type_of(update).shape
-        ct_x = dynamic_update_slice(ct, shapes.zeros_of(type_of(update)), starts) if is_linear(x) else None
+        ct_x = dynamic_update_slice(ct, zeros_of(type_of(update)), starts) if is_linear(x) else None
         ct_update = dynamic_slice(ct, starts, sizes) if is_linear(update) else None
         return [ct_x, ct_update, *[None] * len(starts)]
 
@@ -110,14 +116,14 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
         # Writing a block is scattering it whole: the batched form is a scatter with batching dimensions.
         (x, update, *starts), (axis, update_axis, *start_axes) = operands, axes
         size = _size_of(operands, axes)
-        x = shapes.mapped_in_front(x, axis, size)
-        update = shapes.mapped_in_front(update, update_axis, size)
+        x = mapped_in_front(x, axis, size)
+        update = mapped_in_front(update, update_axis, size)
         if all(s is NOT_MAPPED for s in start_axes):
             zero = np.zeros((), aval(starts[0]).dtype)[()] if starts else np.int32(0)
             return [bind1(self, x, update, zero, *starts)], [0]
         rank = len(shape_of(x)) - 1
         block = shape_of(update)[1:]
-        clamped = [a.clamp(0, s, have - want) for s, have, want in zip(starts, shape_of(x)[1:], block, strict=True)]
+        clamped = [clamp(0, s, have - want) for s, have, want in zip(starts, shape_of(x)[1:], block, strict=True)]
         indices = _stacked(clamped, start_axes, size)
         numbers = ScatterDimensionNumbers(tuple(range(1, rank + 1)), (), tuple(range(1, rank + 1)), (0,), (0,))
         return [bind1(Scatter(numbers, "clip"), x, indices, update)], [0]
@@ -241,13 +247,13 @@ class Gather(Operation, name="gather"):
         # what moves blocks inside has to say where each cotangent goes, and what was filled in sends none
         mode = "drop" if self.mode == "fill" else "clip"
         add = ScatterAdd(scatter, mode, self.indices_are_sorted, self.unique_indices)
-        return [bind1(add, shapes.zeros_of(x.aval), indices, ct), None]
+        return [bind1(add, zeros_of(x.aval), indices, ct), None]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x, indices), (axis, index_axis) = operands, axes
         n = self.dimension_numbers
         if index_axis is NOT_MAPPED:
-            x = shapes.moveaxis(x, axis, 0)
+            x = moveaxis(x, axis, 0)
             numbers = GatherDimensionNumbers(
                 (0, *_plus(n.offset_dims)),
                 _plus(n.collapsed_slice_dims),
@@ -256,7 +262,7 @@ class Gather(Operation, name="gather"):
                 n.start_indices_batching_dims,
             )
             return [bind1(self._with(numbers, (shape_of(x)[0], *self.slice_sizes)), x, indices)], [0]
-        indices = shapes.moveaxis(indices, index_axis, 0)
+        indices = moveaxis(indices, index_axis, 0)
         if axis is NOT_MAPPED:
             numbers = n._replace(
                 offset_dims=_plus(n.offset_dims), start_indices_batching_dims=_plus(n.start_indices_batching_dims)
@@ -269,7 +275,7 @@ class Gather(Operation, name="gather"):
             (0, *_plus(n.operand_batching_dims)),
             (0, *_plus(n.start_indices_batching_dims)),
         )
-        return [bind1(self._with(numbers, (1, *self.slice_sizes)), shapes.moveaxis(x, axis, 0), indices)], [0]
+        return [bind1(self._with(numbers, (1, *self.slice_sizes)), moveaxis(x, axis, 0), indices)], [0]
 
     def _with(self, numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...]) -> Gather:
         """The same for a batch, of whose indices nothing is promised."""
@@ -364,7 +370,7 @@ class ScatterFamily(Operation):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = _size_of(operands, axes)
-        x, indices, updates = (shapes.mapped_in_front(v, axis, size) for v, axis in zip(operands, axes, strict=True))
+        x, indices, updates = (mapped_in_front(v, axis, size) for v, axis in zip(operands, axes, strict=True))
         n = self.dimension_numbers
         numbers = ScatterDimensionNumbers(
             _plus(n.update_window_dims),
@@ -410,7 +416,7 @@ class ScatterAdd(ScatterFamily, name="scatter_add"):
         z = bind1(self, x, indices, updates)
         if tu is ZERO:
             return [z], [tx]
-        base = shapes.zeros_of(aval(x)) if tx is ZERO else tx
+        base = zeros_of(aval(x)) if tx is ZERO else tx
         return [z], [bind1(self, base, indices, tu)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
@@ -433,28 +439,28 @@ class Scatter(ScatterFamily, name="scatter"):
         tx, _, tu = tangents
         parts = []
         if tx is not ZERO:
-            zeros = shapes.zeros_of(aval(updates))
+            zeros = zeros_of(aval(updates))
             parts.append(bind1(self, tx, indices, zeros))
         if tu is not ZERO:
             add = ScatterAdd(self.dimension_numbers, self.mode, self.indices_are_sorted, self.unique_indices)
-            parts.append(bind1(add, shapes.zeros_of(aval(x)), indices, self._put_only(x, indices, updates, tu)))
+            parts.append(bind1(add, zeros_of(aval(x)), indices, self._put_only(x, indices, updates, tu)))
         return [bind1(self, x, indices, updates)], [sum_tangents(parts)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         # Linear in the operand, the updates being zeros: its cotangent has zeros where something was put.
         (ct,), (_, indices, updates) = cotangents, operands
-        return [bind1(self, ct, indices, shapes.zeros_of(aval(updates))), None, None]
+        return [bind1(self, ct, indices, zeros_of(aval(updates))), None, None]
 
     def _put_only(self, x: Any, indices: Any, updates: Any, tangents: Any) -> Any:
         """The tangents of the updates, zero where another update was put over one: numbers put likewise tell which."""
         if self.unique_indices or math.prod(shape_of(indices)[:-1]) <= 1:
             return tangents
         shape = shape_of(updates)
-        counted = shapes.broadcasted_iota(np.int32, (math.prod(shape),), 0)
-        numbers = shapes.reshape(a.add(counted, 1), shape)
-        put = bind1(self, shapes.full(shape_of(x), np.int32(0)), indices, numbers)
-        there = a.eq(self.gathered(put, indices, aval(updates)), numbers)
-        return a.select(there, tangents, typed_scalar(0, aval(tangents).dtype))
+        counted = broadcasted_iota(np.int32, (math.prod(shape),), 0)
+        numbers = reshape(arithmetic.add(counted, 1), shape)
+        put = bind1(self, full(shape_of(x), np.int32(0)), indices, numbers)
+        there = eq(self.gathered(put, indices, aval(updates)), numbers)
+        return select(there, tangents, typed_scalar(0, aval(tangents).dtype))
 
 
 def _plus(axes: Sequence[int]) -> tuple[int, ...]:
@@ -468,10 +474,8 @@ def _size_of(operands: Sequence[Any], axes: Sequence[Any]) -> int:
 
 def _stacked(starts: Sequence[Any], axes: Sequence[Any], size: int) -> Any:
     """Scalar indices, each mapped or not, as an array of shape (size, number of indices)."""
-    columns = [
-        shapes.reshape(shapes.mapped_in_front(s, axis, size), (size, 1)) for s, axis in zip(starts, axes, strict=True)
-    ]
-    return shapes.concatenate(columns, 1)
+    columns = [reshape(mapped_in_front(s, axis, size), (size, 1)) for s, axis in zip(starts, axes, strict=True)]
+    return concatenate(columns, 1)
 
 
 def _batched_gather(
@@ -486,4 +490,4 @@ def _batched_gather(
         return [gather(x, indices, numbers, slice_sizes)], [0]
     axes = tuple(range(1, rank + 1))
     numbers = GatherDimensionNumbers(axes, (), axes, (0,), (0,))
-    return [gather(shapes.moveaxis(x, axis, 0), indices, numbers, (1, *slice_sizes))], [0]
+    return [gather(moveaxis(x, axis, 0), indices, numbers, (1, *slice_sizes))], [0]

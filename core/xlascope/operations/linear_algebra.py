@@ -13,9 +13,11 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute
-from . import elementwise, shapes
-from .families import convolved, is_linear, require_kind, require_one_dtype, sum_tangents, type_of
+from .conversion import convert_element_type
 from .precision import Precisions, algorithm_attribute, precision_config, precision_of
+from .requirements import is_linear, require_kind, require_one_dtype, type_of
+from .shapes import transpose
+from .sums import convolved, sum_tangents
 from .values import aval
 
 DimensionNumbers = tuple[tuple[tuple[int, ...], tuple[int, ...]], tuple[tuple[int, ...], tuple[int, ...]]]
@@ -129,11 +131,11 @@ def _shifted(axes: Sequence[int], inserted: int) -> tuple[int, ...]:
 
 
 def _of_type(x: Any, dtype: np.dtype[Any]) -> Any:
-    return x if aval(x).dtype == dtype else elementwise.convert_element_type(x, dtype)
+    return x if aval(x).dtype == dtype else convert_element_type(x, dtype)
 
 
 def _put_back(product: Any, where: Sequence[int]) -> Any:
-    return shapes.transpose(product, tuple(int(i) for i in np.argsort(where)))
+    return transpose(product, tuple(int(i) for i in np.argsort(where)))
 
 
 def dot_general(

@@ -14,7 +14,8 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind
-from .families import align, stretch_values, stretched
+from .families import align, stretch_values
+from .requirements import stretched
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA

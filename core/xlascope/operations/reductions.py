@@ -1,4 +1,4 @@
-"""Reductions other than the sum: maximum, minimum, product, truth, positions of extremes, and running sums."""
+"""Reductions other than the sum: maximum, minimum, product, truth, and the positions of extremes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dtypes import is_floating
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
-from . import arithmetic as a
-from . import elementwise as e
-from . import shapes
-from .families import Linear, pushed, require_axes, require_kind, sum_tangents
-from .values import aval, shape_of, typed_scalar
+from . import cumulative
+from .arithmetic import div, mul
+from .comparisons import eq
+from .conversion import convert_element_type
+from .linear import pushed
+from .requirements import require_axes, require_kind
+from .shapes import broadcast_in_dim, moveaxis, reduce_region, reduce_sum, reshape, transpose
+from .slicing import pad
+from .values import aval, highest, lowest, shape_of
 
 
 class _Reduction(Operation):
@@ -37,7 +40,7 @@ class _Reduction(Operation):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         start = self.start(builder.in_avals[0].dtype)
-        return shapes.reduce_region(builder, operands[0], self.axes, start, self.combine)
+        return reduce_region(builder, operands[0], self.axes, start, self.combine)
 
     def start(self, dtype: np.dtype[Any]) -> Any:
         """The value that changes nothing."""
@@ -49,12 +52,12 @@ class _Reduction(Operation):
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
         moved = type(self)(tuple(a + 1 for a in self.axes))
-        return [bind1(moved, shapes.moveaxis(x, axis, 0))], [0]
+        return [bind1(moved, moveaxis(x, axis, 0))], [0]
 
     def spread(self, y: Any, x: Any) -> Any:
         """A result repeated along the reduced axes, to stand beside the operand."""
         kept = tuple(axis for axis in range(len(shape_of(x))) if axis not in self.axes)
-        return shapes.broadcast_in_dim(y, shape_of(x), kept)
+        return broadcast_in_dim(y, shape_of(x), kept)
 
 
 class _Extreme(_Reduction):
@@ -68,9 +71,9 @@ class _Extreme(_Reduction):
         y = bind1(self, x)
         if t is ZERO:
             return [y], [ZERO]
-        chosen = e.convert_element_type(a.eq(x, self.spread(y, x)), aval(x).dtype)
-        count = shapes.reduce_sum(chosen, self.axes)
-        return [y], [a.div(shapes.reduce_sum(a.mul(t, chosen), self.axes), count)]
+        chosen = convert_element_type(eq(x, self.spread(y, x)), aval(x).dtype)
+        count = reduce_sum(chosen, self.axes)
+        return [y], [div(reduce_sum(mul(t, chosen), self.axes), count)]
 
 
 class ReduceMax(_Extreme, name="reduce_max"):
@@ -82,6 +85,11 @@ class ReduceMax(_Extreme, name="reduce_max"):
         return lowest(dtype)
 
 
+def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
+    """The largest element along ``axes``."""
+    return bind1(ReduceMax(tuple(axes)), operand)
+
+
 class ReduceMin(_Extreme, name="reduce_min"):
     """The smallest element along axes; NaN if there is one."""
 
@@ -89,6 +97,11 @@ class ReduceMin(_Extreme, name="reduce_min"):
 
     def start(self, dtype: np.dtype[Any]) -> Any:
         return highest(dtype)
+
+
+def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
+    """The smallest element along ``axes``."""
+    return bind1(ReduceMin(tuple(axes)), operand)
 
 
 class ReduceProd(_Reduction, name="reduce_prod"):
@@ -112,11 +125,16 @@ class ReduceProd(_Reduction, name="reduce_prod"):
         front = (*kept, *self.axes)
         lead = tuple(shape[axis] for axis in kept)
         flat = (*lead, int(np.prod([shape[axis] for axis in self.axes], dtype=int)))
-        values = shapes.reshape(shapes.transpose(x, front), flat)
-        moved = shapes.reshape(shapes.transpose(t, front), flat)
+        values = reshape(transpose(x, front), flat)
+        moved = reshape(transpose(t, front), flat)
         axis = len(lead)
-        others = a.mul(_exclusive_product(values, axis, False), _exclusive_product(values, axis, True))
-        return [y], [shapes.reduce_sum(a.mul(moved, others), (axis,))]
+        others = mul(_exclusive_product(values, axis, False), _exclusive_product(values, axis, True))
+        return [y], [reduce_sum(mul(moved, others), (axis,))]
+
+
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
+    """The product along ``axes``."""
+    return bind1(ReduceProd(tuple(axes)), operand)
 
 
 def _exclusive_product(x: Any, axis: int, reverse: bool) -> Any:
@@ -124,11 +142,11 @@ def _exclusive_product(x: Any, axis: int, reverse: bool) -> Any:
     size = shape_of(x)[axis]
     if size == 0:
         return x
-    running = bind1(CumProd(axis, reverse), x)
+    running = bind1(cumulative.CumProd(axis, reverse), x)
     one = np.ones((), aval(x).dtype)[()]
     config = [(0, 0, 0)] * len(shape_of(x))
     config[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
-    return shapes.pad(running, one, config)
+    return pad(running, one, config)
 
 
 class _Truth(_Reduction):
@@ -149,6 +167,11 @@ class ReduceAnd(_Truth, name="reduce_and"):
         return True if dtype.kind == "b" else np.invert(np.zeros((), dtype))
 
 
+def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether all are true, along ``axes``."""
+    return bind1(ReduceAnd(tuple(axes)), operand)
+
+
 class ReduceOr(_Truth, name="reduce_or"):
     """Whether any is true, along axes."""
 
@@ -158,6 +181,11 @@ class ReduceOr(_Truth, name="reduce_or"):
         return 0
 
 
+def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether any is true, along ``axes``."""
+    return bind1(ReduceOr(tuple(axes)), operand)
+
+
 class ReduceXor(_Truth, name="reduce_xor"):
     """Whether an odd number is true, along axes; of integers, bit by bit."""
 
@@ -165,6 +193,11 @@ class ReduceXor(_Truth, name="reduce_xor"):
 
     def start(self, dtype: np.dtype[Any]) -> Any:
         return 0
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
+    """Whether an odd number is true, along ``axes``; of integers, bit by bit."""
+    return bind1(ReduceXor(tuple(axes)), operand)
 
 
 class _ArgExtreme(Operation):
@@ -235,7 +268,7 @@ class _ArgExtreme(Operation):
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
         moved = type(self)((self.axes[0] + 1,), self.index_dtype)
-        return [bind1(moved, shapes.moveaxis(x, axis, 0))], [0]
+        return [bind1(moved, moveaxis(x, axis, 0))], [0]
 
 
 class ArgMax(_ArgExtreme, name="argmax"):
@@ -247,6 +280,11 @@ class ArgMax(_ArgExtreme, name="argmax"):
         return lowest(dtype)
 
 
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The position of the first largest element along ``axis``."""
+    return bind1(ArgMax((axis,), np.dtype(index_dtype)), operand)
+
+
 class ArgMin(_ArgExtreme, name="argmin"):
     """The position of the first smallest element along an axis."""
 
@@ -256,166 +294,6 @@ class ArgMin(_ArgExtreme, name="argmin"):
         return highest(dtype)
 
 
-class Cumulative(Operation):
-    """Combines each element with all before it (behind it, when reversed) along an axis."""
-
-    axis: int
-    reverse: bool
-
-    combine: ClassVar[str]
-    kinds: ClassVar[str] = "ifc"
-
-    def start(self, dtype: np.dtype[Any]) -> Any:
-        """The value that changes nothing."""
-        raise NotImplementedError
-
-    def step(self, builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Any:
-        """Two neighbours combined."""
-        return builder.emit1(self.combine, [x, y], scalar)
-
-    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        require_kind(self.name, operands[0].dtype, self.kinds)
-        require_axes(self.name, (self.axis,), operands[0].shape)
-        return list(operands)
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (x,), (aval_x,) = operands, builder.in_avals
-        rank, size = aval_x.ndim, aval_x.shape[self.axis]
-        if not aval_x.size:  # a window has to have elements
-            return [x]
-        scalar = shaped((), aval_x.dtype)
-        window = [size if axis == self.axis else 1 for axis in range(rank)]
-        low, high = (0, size - 1) if self.reverse else (size - 1, 0)
-        padding = ", ".join(f"[{low}, {high}]" if axis == self.axis else "[0, 0]" for axis in range(rank))
-        made = builder.operation(
-            "stablehlo.reduce_window",
-            [x, builder.constant(self.start(aval_x.dtype), scalar)],
-            {
-                "window_dimensions": integers(window),
-                "padding": attribute(f"dense<[{padding}]> : tensor<{rank}x2xi64>"),
-            },
-            regions=1,
-        )
-        builder.fill_region(made, [scalar] * 2, lambda p, q: [self.step(builder, p, q, scalar)])
-        return list(made.results)
-
-    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
-        return operands[0].size
-
-    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        (x,), (axis,) = operands, axes
-        moved = type(self)(self.axis + 1, self.reverse)
-        return [bind1(moved, shapes.moveaxis(x, axis, 0))], [0]
-
-
-class CumSum(Cumulative, name="cumsum"):
-    """The running sum along an axis."""
-
-    combine = "stablehlo.add"
-
-    jvp = Linear.jvp
-
-    def start(self, dtype: np.dtype[Any]) -> Any:
-        return 0
-
-    taylor_rule = pushed
-
-    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        # element i adds to all results from i on: its cotangent is the sum of theirs, a running sum from the other end
-        (ct,) = cotangents
-        return [bind1(CumSum(self.axis, not self.reverse), ct)]
-
-
-class CumProd(Cumulative, name="cumprod"):
-    """The running product along an axis."""
-
-    combine = "stablehlo.multiply"
-
-    def start(self, dtype: np.dtype[Any]) -> Any:
-        return 1
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # The running product of the dual numbers x + εt, in which no division meets a zero: after the step of length
-        # s, y and dy
-        # hold the product of the last 2s elements and its tangent, (y + ε dy)(y' + ε dy') = y y' + ε (dy y' + y dy').
-        (x,), (t,) = primals, tangents
-        if t is ZERO:
-            return [bind1(self, x)], [ZERO]
-        one, zero = typed_scalar(1, aval(x).dtype), typed_scalar(0, aval(x).dtype)
-        y, dy, step = x, t, 1
-        while step < shape_of(x)[self.axis]:
-            before, moved_before = self._shifted(y, step, one), self._shifted(dy, step, zero)
-            dy = sum_tangents([a.mul(dy, before), a.mul(y, moved_before)])
-            y = a.mul(y, before)
-            step *= 2
-        return [bind1(self, x)], [dy]
-
-    def _shifted(self, x: Any, step: int, fill: Any) -> Any:
-        """What stands ``step`` places before each element (behind it, when reversed)."""
-        config = [(0, 0, 0)] * len(shape_of(x))
-        config[self.axis] = (-step, step, 0) if self.reverse else (step, -step, 0)
-        return shapes.pad(x, fill, config)
-
-
-def lowest(dtype: np.dtype[Any]) -> Any:
-    """The smallest value of a dtype, -inf where there is one."""
-    if dtype.kind == "b":
-        return False
-    return -np.inf if is_floating(dtype) else np.iinfo(dtype).min
-
-
-def highest(dtype: np.dtype[Any]) -> Any:
-    """The largest value of a dtype, inf where there is one."""
-    if dtype.kind == "b":
-        return True
-    return np.inf if is_floating(dtype) else np.iinfo(dtype).max
-
-
-def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
-    """The largest element along ``axes``."""
-    return bind1(ReduceMax(tuple(axes)), operand)
-
-
-def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
-    """The smallest element along ``axes``."""
-    return bind1(ReduceMin(tuple(axes)), operand)
-
-
-def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
-    """The product along ``axes``."""
-    return bind1(ReduceProd(tuple(axes)), operand)
-
-
-def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
-    """Whether all are true, along ``axes``."""
-    return bind1(ReduceAnd(tuple(axes)), operand)
-
-
-def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
-    """Whether any is true, along ``axes``."""
-    return bind1(ReduceOr(tuple(axes)), operand)
-
-
-def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
-    """Whether an odd number is true, along ``axes``; of integers, bit by bit."""
-    return bind1(ReduceXor(tuple(axes)), operand)
-
-
-def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """The position of the first largest element along ``axis``."""
-    return bind1(ArgMax((axis,), np.dtype(index_dtype)), operand)
-
-
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     """The position of the first smallest element along ``axis``."""
     return bind1(ArgMin((axis,), np.dtype(index_dtype)), operand)
-
-
-def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running sum along ``axis``."""
-    return bind1(CumSum(axis, reverse), operand)
-
-
-def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The running product along ``axis``."""
-    return bind1(CumProd(axis, reverse), operand)

@@ -25,13 +25,15 @@ from .foreign import (
     primitive_jvps,
     primitive_transposes,
 )
+from .shapes import mapped_in_front, zeros_of
+from .sums import ADD_ANY
 
 # Differentiation ----------------------------------------------------------------------------------------------------
 
 
 def zeros_like_aval(aval: ShapedArray) -> Any:
     """Zeros of that type."""
-    return shapes.zeros_of(aval)
+    return zeros_of(aval)
 
 
 def instantiate_zeros(tangent: Any) -> Any:
@@ -48,7 +50,7 @@ def add_tangents(x: Any, y: Any) -> Any:
     """The sum of two tangents, either of which may be a :class:`Zero`."""
     if isinstance(x, Zero):
         return y
-    return x if isinstance(y, Zero) else bind1(shapes.ADD_ANY, x, y)
+    return x if isinstance(y, Zero) else bind1(ADD_ANY, x, y)
 
 
 def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
@@ -170,12 +172,12 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 def broadcast(x: Any, size: int, axis: int, mesh_axis: None = None) -> Any:
     """``x`` repeated ``size`` times along a new axis."""
-    return shapes.moveaxis(shapes.mapped_in_front(x, NOT_MAPPED, size), 0, axis)
+    return shapes.moveaxis(mapped_in_front(x, NOT_MAPPED, size), 0, axis)
 
 
 def bdim_at_front(x: Any, dim: int | None, size: int, mesh_axis: None = None) -> Any:
     """``x`` with its mapped axis in front, repeated ``size`` times when it has none (``dim`` is None)."""
-    return shapes.mapped_in_front(x, NOT_MAPPED if dim is None else dim, size)
+    return mapped_in_front(x, NOT_MAPPED if dim is None else dim, size)
 
 
 # Lowering -----------------------------------------------------------------------------------------------------------

@@ -12,11 +12,16 @@ from typing import Any, ClassVar
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
-from . import arithmetic as a
-from . import elementwise as e
-from . import shapes
-from .families import is_linear, require_kind, sum_tangents
+from . import arithmetic
+from .arithmetic import div, mul
+from .bits import bitwise_or
+from .comparisons import eq, ne
+from .conversion import convert_element_type
 from .indexing import ScatterAdd, ScatterFamily
+from .requirements import is_linear, require_kind
+from .selection import select
+from .shapes import zeros_of
+from .sums import neg, sum_tangents
 from .values import aval, shape_of, typed_scalar
 
 
@@ -31,7 +36,7 @@ class ScatterSub(ScatterFamily, name="scatter_sub"):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, indices, updates) = cotangents, operands
-        ct_updates = e.neg(self.gathered(ct, indices, updates.aval)) if is_linear(updates) else None
+        ct_updates = neg(self.gathered(ct, indices, updates.aval)) if is_linear(updates) else None
         return [ct if is_linear(x) else None, None, ct_updates]
 
 
@@ -49,9 +54,9 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
         z = bind1(self, x, indices, updates)
         parts = [ZERO if tx is ZERO else bind1(self, tx, indices, updates)]
         if tu is not ZERO and self._no_two_meet(indices):
-            parts.append(a.mul(x, self._added(x, indices, tu)))
+            parts.append(mul(x, self._added(x, indices, tu)))
         elif tu is not ZERO:
-            moved = a.mul(self._product_of_others(x, indices, updates), tu)
+            moved = mul(self._product_of_others(x, indices, updates), tu)
             parts.append(self._added(x, indices, moved))
         return [z], [sum_tangents(parts)]
 
@@ -60,7 +65,7 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
 
     def _added(self, x: Any, indices: Any, updates: Any) -> Any:
         add = ScatterAdd(self.dimension_numbers, self.mode, self.indices_are_sorted, self.unique_indices)
-        return bind1(add, shapes.zeros_of(shaped(shape_of(x), aval(updates).dtype)), indices, updates)
+        return bind1(add, zeros_of(shaped(shape_of(x), aval(updates).dtype)), indices, updates)
 
     def _product_of_others(self, x: Any, indices: Any, updates: Any) -> Any:
         """For each update the operand's element times the other updates on it, also where some are zero.
@@ -72,12 +77,12 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
         dtype = aval(x).dtype
         one, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
         type_of_updates = aval(updates)
-        is_zero = a.eq(updates, zero)
-        safe = a.select(is_zero, one, updates)
+        is_zero = eq(updates, zero)
+        safe = select(is_zero, one, updates)
         product = self.gathered(bind1(self, x, indices, safe), indices, type_of_updates)
-        zeros = self.gathered(self._added(x, indices, e.convert_element_type(is_zero, dtype)), indices, type_of_updates)
-        alone = a.select(a.eq(zeros, one), product, zero)
-        return a.select(is_zero, alone, a.select(a.eq(zeros, zero), a.div(product, safe), zero))
+        zeros = self.gathered(self._added(x, indices, convert_element_type(is_zero, dtype)), indices, type_of_updates)
+        alone = select(eq(zeros, one), product, zero)
+        return select(is_zero, alone, select(eq(zeros, zero), div(product, safe), zero))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, indices, updates) = cotangents, operands
@@ -85,7 +90,7 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
             return [bind1(self, ct, indices, updates), None, None]
         if not self._no_two_meet(indices):
             raise NotImplementedError("scatter_mul is not linear in updates that fall on one element")
-        return [None, None, self.gathered(a.mul(x, ct), indices, updates.aval)]
+        return [None, None, self.gathered(mul(x, ct), indices, updates.aval)]
 
 
 class _ScatterExtreme(ScatterFamily):
@@ -109,16 +114,16 @@ class _ScatterExtreme(ScatterFamily):
         dtype = aval(z).dtype
         one, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
         add = ScatterAdd(self.dimension_numbers, self.mode, self.indices_are_sorted, self.unique_indices)
-        zeros = shapes.zeros_of(shaped(shape_of(x), dtype))
+        zeros = zeros_of(shaped(shape_of(x), dtype))
         # a NaN that no update touched keeps its tangent
-        stays = a.select(a.bitwise_or(a.eq(x, z), a.ne(x, x)), one, zero)
-        wins = a.select(a.eq(updates, self.gathered(z, indices, aval(updates))), one, zero)
-        winners = a.add(stays, bind1(add, zeros, indices, wins))
-        share = a.div(one, a.select(a.eq(winners, zero), one, winners))
-        parts = [ZERO if tx is ZERO else a.mul(tx, a.mul(stays, share))]
+        stays = select(bitwise_or(eq(x, z), ne(x, x)), one, zero)
+        wins = select(eq(updates, self.gathered(z, indices, aval(updates))), one, zero)
+        winners = arithmetic.add(stays, bind1(add, zeros, indices, wins))
+        share = div(one, select(eq(winners, zero), one, winners))
+        parts = [ZERO if tx is ZERO else mul(tx, mul(stays, share))]
         if tu is not ZERO:
-            shares = a.mul(wins, self.gathered(share, indices, aval(updates)))
-            parts.append(bind1(add, zeros, indices, a.mul(tu, shares)))
+            shares = mul(wins, self.gathered(share, indices, aval(updates)))
+            parts.append(bind1(add, zeros, indices, mul(tu, shares)))
         return [z], [sum_tangents(parts)]
 
 

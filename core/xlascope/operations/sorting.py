@@ -13,9 +13,12 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind
 from ..xla.builder import attribute, integers
-from . import indexing, shapes
+from . import indexing
 from .complex_numbers import real_dtype
-from .families import pushed, require_kind
+from .indexing import gather
+from .linear import pushed
+from .requirements import require_kind
+from .shapes import broadcasted_iota, expand_dims, mapped_in_front, moveaxis
 from .values import aval
 
 
@@ -70,14 +73,14 @@ class Sort(Operation, name="sort"):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         # Tangents move as their values do: sort the positions too, and take the tangents from there.
         shape = aval(primals[0]).shape
-        positions = shapes.broadcasted_iota(np.dtype("int32"), shape, self.dimension)
+        positions = broadcasted_iota(np.dtype("int32"), shape, self.dimension)
         *results, order = bind(self, *primals, positions)
         moved = [t if t is ZERO else _along(t, order, self.dimension) for t in tangents]
         return results, moved
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
-        moved = [shapes.mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
+        moved = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
         return bind(Sort(self.dimension + 1, self.is_stable, self.num_keys), *moved), [0] * len(operands)
 
 
@@ -120,8 +123,8 @@ def _along(x: Any, order: Any, axis: int) -> Any:
         return x
     rest = tuple(d for d in range(len(shape)) if d != axis)
     numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), rest, rest)
-    indices = shapes.expand_dims(order, (len(shape),))
-    return indexing.gather(x, indices, numbers, (1,) * len(shape))
+    indices = expand_dims(order, (len(shape),))
+    return gather(x, indices, numbers, (1,) * len(shape))
 
 
 class TopK(Operation, name="top_k"):
@@ -168,7 +171,7 @@ class TopK(Operation, name="top_k"):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        return bind(TopK(self.k, self.axis + 1), shapes.moveaxis(x, axis, 0)), [0, 0]
+        return bind(TopK(self.k, self.axis + 1), moveaxis(x, axis, 0)), [0, 0]
 
 
 def top_k(operand: Any, k: int, axis: int = -1) -> tuple[Any, Any]:

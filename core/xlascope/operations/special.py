@@ -1,4 +1,4 @@
-"""Special functions: gamma and its relatives, the complement of the error function, a Bessel function."""
+"""Special functions: the error function, gamma and its relatives, a Bessel function."""
 
 from __future__ import annotations
 
@@ -6,31 +6,42 @@ import math
 from typing import Any
 
 from ..ir.markers import ZERO
-from ..trace.bind import bind1
-from . import arithmetic as a
-from . import elementwise as e
+from ..trace.bind import bind1, bind_inexact
+from .arithmetic import add, mul, square
+from .exponentials import exp
 from .families import Binary, Unary
-from .values import match
+from .sums import as_result, neg
+from .values import as_float, match
 
 
-class Lgamma(Unary, name="lgamma"):
-    """The logarithm of the absolute value of the gamma function; its derivative is digamma."""
+class Erf(Unary, name="erf"):
+    """The error function; erf' = 2/√π e^(-x²)."""
 
-    hlo = "chlo.lgamma"
+    hlo = "chlo.erf"
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return a.mul(t, digamma(x))
+        return mul(t, mul(2 / math.sqrt(math.pi), exp(neg(square(x)))))
 
 
-class Digamma(Unary, name="digamma"):
-    """The derivative of lgamma; its own derivative is the polygamma function of order 1."""
+def erf(x: Any) -> Any:
+    """The error function."""
+    return bind_inexact(Erf.instance, x)
 
-    hlo = "chlo.digamma"
+
+class ErfInv(Unary, name="erf_inv"):
+    """The inverse of the error function; its derivative is √π/2 e^(y²)."""
+
+    hlo = "chlo.erf_inv"
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return a.mul(t, polygamma(1.0, x))
+        return mul(t, mul(math.sqrt(math.pi) / 2, exp(square(y))))
+
+
+def erf_inv(x: Any) -> Any:
+    """The inverse of the error function."""
+    return bind_inexact(ErfInv.instance, x)
 
 
 class Erfc(Unary, name="erfc"):
@@ -40,17 +51,47 @@ class Erfc(Unary, name="erfc"):
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return a.mul(-2 / math.sqrt(math.pi), a.mul(t, e.exp(e.neg(e.square(x)))))
+        return mul(-2 / math.sqrt(math.pi), mul(t, exp(neg(square(x)))))
 
 
-class BesselI1e(Unary, name="bessel_i1e"):
-    """The modified Bessel function of order 1, times e^-|x|."""
+def erfc(x: Any) -> Any:
+    """One minus the error function, exact where that is near one."""
+    return bind_inexact(Erfc.instance, x)
 
-    hlo = "chlo.bessel_i1e"
+
+class Lgamma(Unary, name="lgamma"):
+    """The logarithm of the absolute value of the gamma function; its derivative is digamma."""
+
+    hlo = "chlo.lgamma"
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        raise NotImplementedError("the derivative of bessel_i1e")
+        return mul(t, digamma(x))
+
+
+def lgamma(x: Any) -> Any:
+    """The logarithm of the absolute value of the gamma function.
+
+    >>> from xlascope import lax
+    >>> print(f"{lax.lgamma(5.0):.4f}")
+    3.1781
+    """
+    return bind_inexact(Lgamma.instance, x)
+
+
+class Digamma(Unary, name="digamma"):
+    """The derivative of lgamma; its own derivative is the polygamma function of order 1."""
+
+    hlo = "chlo.digamma"
+    kinds = "f"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, polygamma(1.0, x))
+
+
+def digamma(x: Any) -> Any:
+    """The derivative of :func:`lgamma`."""
+    return bind_inexact(Digamma.instance, x)
 
 
 class Polygamma(Binary, name="polygamma"):
@@ -63,7 +104,12 @@ class Polygamma(Binary, name="polygamma"):
         return ZERO
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return a.mul(a.as_result(t, z), polygamma(a.add(x, 1.0), y))
+        return mul(as_result(t, z), polygamma(add(x, 1.0), y))
+
+
+def polygamma(m: Any, x: Any) -> Any:
+    """The derivative of order ``m`` of :func:`digamma`; it is taken for a constant in ``m``."""
+    return bind1(Polygamma.instance, *match(as_float(m), as_float(x)))
 
 
 class Zeta(Binary, name="zeta"):
@@ -76,39 +122,24 @@ class Zeta(Binary, name="zeta"):
         raise NotImplementedError("the derivative of zeta in its first operand; take that for a constant")
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return a.mul(a.as_result(t, z), a.mul(e.neg(x), zeta(a.add(x, 1.0), y)))
-
-
-_LGAMMA, _DIGAMMA, _ERFC, _BESSEL_I1E, _POLYGAMMA, _ZETA = (
-    Lgamma(), Digamma(), Erfc(), BesselI1e(), Polygamma(), Zeta(),
-)  # fmt: skip
-
-
-def lgamma(x: Any) -> Any:
-    """The logarithm of the absolute value of the gamma function, elementwise."""
-    return bind1(_LGAMMA, x)
-
-
-def digamma(x: Any) -> Any:
-    """The derivative of lgamma, elementwise."""
-    return bind1(_DIGAMMA, x)
-
-
-def erfc(x: Any) -> Any:
-    """One minus the error function, elementwise."""
-    return bind1(_ERFC, x)
-
-
-def bessel_i1e(x: Any) -> Any:
-    """The modified Bessel function of order 1 times e^-abs(x), elementwise."""
-    return bind1(_BESSEL_I1E, x)
-
-
-def polygamma(m: Any, x: Any) -> Any:
-    """The derivative of order ``m`` of digamma at ``x``, elementwise."""
-    return bind1(_POLYGAMMA, *match(m, x))
+        return mul(as_result(t, z), mul(neg(x), zeta(add(x, 1.0), y)))
 
 
 def zeta(x: Any, q: Any) -> Any:
-    """The Hurwitz zeta function, elementwise."""
-    return bind1(_ZETA, *match(x, q))
+    """The Hurwitz zeta function, the sum of (q + k) to the power -x over all k."""
+    return bind1(Zeta.instance, *match(as_float(x), as_float(q)))
+
+
+class BesselI1e(Unary, name="bessel_i1e"):
+    """The modified Bessel function of order 1, times e^-|x|."""
+
+    hlo = "chlo.bessel_i1e"
+    kinds = "f"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        raise NotImplementedError("the derivative of bessel_i1e")
+
+
+def bessel_i1e(x: Any) -> Any:
+    """The modified Bessel function of order 1, times ``exp(-abs(x))``."""
+    return bind_inexact(BesselI1e.instance, x)

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, scalar_type
+from ..dtypes import canonical, is_floating, scalar_type
 from ..ir.avals import ShapedArray
 from ..trace.values import aval_of
 
 _scalars: dict[tuple[Any, type, np.dtype[Any]], Any] = {}
+
+
 _MOST_SCALARS = 10_000
+
+
 PYTHON_SCALARS = (bool, int, float, complex)
 
 
@@ -26,6 +30,11 @@ def typed_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
             _scalars.clear()
         found = _scalars[key] = np.asarray(value).astype(dtype)[()]
     return found
+
+
+def as_float(x: Any) -> Any:
+    """A whole Python number as a float, anything else as it is."""
+    return float(x) if x.__class__ is int else x
 
 
 def match(x: Any, y: Any) -> tuple[Any, Any]:
@@ -71,3 +80,17 @@ def shape_of(x: Any) -> tuple[int, ...]:
 def dtype_of(x: Any) -> np.dtype[Any]:
     """The dtype of an operand."""
     return aval_of(x).dtype
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """The smallest value of a dtype, -inf where there is one."""
+    if dtype.kind == "b":
+        return False
+    return -np.inf if is_floating(dtype) else np.iinfo(dtype).min
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """The largest value of a dtype, inf where there is one."""
+    if dtype.kind == "b":
+        return True
+    return np.inf if is_floating(dtype) else np.iinfo(dtype).max

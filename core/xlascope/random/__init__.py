@@ -5,29 +5,21 @@
 >>> x = xs.random.normal(data_key, (3,))
 """
 
-from ..numpy import methods  # noqa: F401  (gives arrays their operators)
-from .continuous import exponential, gumbel, laplace, normal, truncated_normal, uniform
-from .discrete import bernoulli, bits, categorical, randint
-from .keys import PRNGKey, fold_in, key, key_data, split, wrap_key_data
-from .shuffles import choice, permutation
-
-__all__ = [
-    "PRNGKey",
-    "bernoulli",
-    "bits",
-    "categorical",
-    "choice",
-    "exponential",
-    "fold_in",
-    "gumbel",
-    "key",
-    "key_data",
-    "laplace",
-    "normal",
-    "permutation",
-    "randint",
-    "split",
-    "truncated_normal",
-    "uniform",
-    "wrap_key_data",
-]
+from .continuous import exponential as exponential
+from .continuous import gumbel as gumbel
+from .continuous import laplace as laplace
+from .continuous import normal as normal
+from .continuous import truncated_normal as truncated_normal
+from .continuous import uniform as uniform
+from .discrete import bernoulli as bernoulli
+from .discrete import bits as bits
+from .discrete import categorical as categorical
+from .discrete import randint as randint
+from .keys import PRNGKey as PRNGKey
+from .keys import fold_in as fold_in
+from .keys import key as key
+from .keys import key_data as key_data
+from .keys import split as split
+from .keys import wrap_key_data as wrap_key_data
+from .shuffles import choice as choice
+from .shuffles import permutation as permutation

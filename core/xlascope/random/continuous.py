@@ -11,9 +11,18 @@ from ml_dtypes import finfo
 
 from ..api import jit
 from ..dtypes import canonical, is_floating
-from ..operations import arithmetic as a
-from ..operations import elementwise as e
+from ..operations import arithmetic, extremes
+from ..operations.arithmetic import add, div, mul, sub
+from ..operations.barriers import stop_gradient
+from ..operations.bits import bitwise_or, shift_right_logical
+from ..operations.comparisons import eq, gt, lt
+from ..operations.conversion import bitcast_convert_type, convert_element_type
+from ..operations.exponentials import log, log1p
+from ..operations.rounding import sign
+from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim
+from ..operations.special import erf, erf_inv
+from ..operations.sums import neg
 from ..trace.values import aval_of
 from .generator import UNSIGNED, random_bits
 from .keys import checked, halves, shape_of
@@ -89,17 +98,17 @@ def uniform_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], minva
     """The numbers of :func:`uniform`, for use inside other samplers."""
     low, high = (fitted(x, shape, dtype, "uniform") for x in (minval, maxval))
     unit = _unit_interval(key, shape, dtype)
-    return a.max(low, a.add(a.mul(unit, a.sub(high, low)), low))
+    return extremes.max(low, add(mul(unit, sub(high, low)), low))
 
 
 def _unit_interval(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     # Random bits for the mantissa of a number in [1, 2), less 1.
     mantissa, width = _finfo(dtype).nmant, 8 * dtype.itemsize
     drawn = 8 if mantissa < 8 else width
-    bits = a.shift_right_logical(random_bits(halves(key), drawn, shape), drawn - mantissa)
+    drawn_bits = shift_right_logical(random_bits(halves(key), drawn, shape), drawn - mantissa)
     one = np.ones((), dtype).view(UNSIGNED[width])[()]
-    number = e.bitcast_convert_type(a.bitwise_or(e.convert_element_type(bits, UNSIGNED[width]), one), dtype)
-    return a.sub(number, 1.0)
+    number = bitcast_convert_type(bitwise_or(convert_element_type(drawn_bits, UNSIGNED[width]), one), dtype)
+    return sub(number, 1.0)
 
 
 @jit(static_argnums=(1, 2))
@@ -113,36 +122,39 @@ def normal_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any
     """The numbers of :func:`normal`, for use inside other samplers: √2 erf⁻¹(u) for u even in (-1, 1)."""
     low = np.nextafter(np.array(-1, dtype), np.array(0, dtype))
     u = uniform_values(key, shape, dtype, low, np.ones((), dtype)[()])
-    return a.mul(math.sqrt(2), e.erf_inv(u))
+    return mul(math.sqrt(2), erf_inv(u))
 
 
 @jit(static_argnums=(3, 4))
 def _truncated_normal(key: Any, lower: Any, upper: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     low, high = (fitted(x, shape, dtype, "truncated_normal") for x in (lower, upper))
     root = math.sqrt(2)
-    u = uniform_values(key, shape, dtype, e.erf(a.div(low, root)), e.erf(a.div(high, root)))
-    number = a.mul(root, e.erf_inv(u))
+    u = uniform_values(key, shape, dtype, erf(div(low, root)), erf(div(high, root)))
+    number = mul(root, erf_inv(u))
     # rounding must not put a number onto or beyond the limits
-    inner_low, inner_high = _neighbour(e.stop_gradient(low), up=True), _neighbour(e.stop_gradient(high), up=False)
-    return a.min(a.max(number, inner_low), inner_high)
+    inner_low, inner_high = (
+        _neighbour(stop_gradient(low), up=True),
+        _neighbour(stop_gradient(high), up=False),
+    )
+    return extremes.min(extremes.max(number, inner_low), inner_high)
 
 
 def _neighbour(x: Any, *, up: bool) -> Any:
     """The next number above or below: the bits of a floating-point number, read as an integer, count along the line."""
     dtype = aval_of(x).dtype
     signed = np.dtype(f"int{8 * dtype.itemsize}")
-    bits = e.bitcast_convert_type(x, signed)
+    bits = bitcast_convert_type(x, signed)
     smallest = np.array(1 if up else np.iinfo(signed).min + 1, signed)[()]
-    away = a.gt(bits, 0) if up else a.lt(bits, 0)
-    moved = a.select(away, a.add(bits, 1), a.sub(bits, 1))
-    moved = e.bitcast_convert_type(a.select(a.eq(x, 0.0), smallest, moved), dtype)
+    away = gt(bits, 0) if up else lt(bits, 0)
+    moved = select(away, add(bits, 1), sub(bits, 1))
+    moved = bitcast_convert_type(select(eq(x, 0.0), smallest, moved), dtype)
     limit = np.array(np.inf if up else -np.inf, dtype)[()]
-    return a.select(a.eq(x, limit), x, moved)
+    return select(eq(x, limit), x, moved)
 
 
 @jit(static_argnums=(1, 2))
 def _exponential(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return e.neg(e.log1p(e.neg(uniform_values(key, shape, dtype, 0.0, 1.0))))
+    return neg(log1p(neg(uniform_values(key, shape, dtype, 0.0, 1.0))))
 
 
 @jit(static_argnums=(1, 2))
@@ -153,14 +165,14 @@ def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 def gumbel_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """The numbers of :func:`gumbel`, for use inside other samplers."""
     tiny = _finfo(dtype).tiny
-    return e.neg(e.log(e.neg(e.log(uniform_values(key, shape, dtype, tiny, 1.0)))))
+    return neg(log(neg(log(uniform_values(key, shape, dtype, tiny, 1.0)))))
 
 
 @jit(static_argnums=(1, 2))
 def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     least = np.array(-1 + _finfo(dtype).epsneg, dtype)[()]
     u = uniform_values(key, shape, dtype, least, 1.0)
-    return a.mul(e.sign(u), e.log1p(e.neg(e.abs(u))))
+    return mul(sign(u), log1p(neg(arithmetic.abs(u))))
 
 
 # Arguments ----------------------------------------------------------------------------------------------------------
@@ -179,7 +191,7 @@ def _shape_or_broadcast(shape: Any, user: str, *parameters: Any) -> tuple[int, .
 
 def fitted(x: Any, shape: tuple[int, ...], dtype: np.dtype[Any], user: str) -> Any:
     """A parameter of a distribution as that dtype, spread over the shape unless it is a scalar."""
-    found = e.convert_element_type(x, dtype)
+    found = convert_element_type(x, dtype)
     own = aval_of(found).shape
     if not own or own == shape:
         return found

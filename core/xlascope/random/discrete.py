@@ -8,10 +8,15 @@ import numpy as np
 
 from ..api import jit
 from ..dtypes import canonical, is_floating, is_integer
-from ..operations import arithmetic as a
-from ..operations import elementwise as e
-from ..operations import reductions
-from ..operations.shapes import expand_dims, slice_in_dim, squeeze
+from ..operations.arithmetic import add, mul, rem, sub
+from ..operations.bits import bitwise_and, bitwise_not
+from ..operations.comparisons import gt, le, lt
+from ..operations.conversion import convert_element_type
+from ..operations.extremes import clamp
+from ..operations.reductions import argmax
+from ..operations.selection import select
+from ..operations.shapes import expand_dims, squeeze
+from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of
 from .continuous import Shape, fitted, gumbel_values, uniform_values
 from .generator import UNSIGNED, random_bits
@@ -107,21 +112,21 @@ def randint_values(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, d
     low, high = (fitted(_clipped(x, limits), shape, dtype, "randint") for x in (minval, maxval))
     first, second = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
     upper, lower = (random_bits(halves(k), width, shape) for k in (first, second))
-    empty = a.le(high, low)
-    distance = a.sub(e.convert_element_type(high, unsigned), e.convert_element_type(low, unsigned))
-    span = a.select(empty, np.ones((), unsigned)[()], distance)
+    empty = le(high, low)
+    distance = sub(convert_element_type(high, unsigned), convert_element_type(low, unsigned))
+    span = select(empty, np.ones((), unsigned)[()], distance)
     if above is not None:  # maxval itself does not fit the dtype, so the largest number counts too
-        span = a.select(a.bitwise_and(above, e.bitwise_not(empty)), a.add(span, 1), span)
-    factor = a.rem(np.array(2 ** (width // 2), unsigned)[()], span)
-    factor = a.rem(a.mul(factor, factor), span)
-    offset = a.rem(a.add(a.mul(a.rem(upper, span), factor), a.rem(lower, span)), span)
-    return a.add(low, e.convert_element_type(offset, dtype))
+        span = select(bitwise_and(above, bitwise_not(empty)), add(span, 1), span)
+    factor = rem(np.array(2 ** (width // 2), unsigned)[()], span)
+    factor = rem(mul(factor, factor), span)
+    offset = rem(add(mul(rem(upper, span), factor), rem(lower, span)), span)
+    return add(low, convert_element_type(offset, dtype))
 
 
 @jit(static_argnums=2)
 def _bernoulli(key: Any, p: Any, shape: tuple[int, ...]) -> Any:
     dtype = aval_of(p).dtype
-    return a.lt(uniform_values(key, shape, dtype, 0.0, 1.0), fitted(p, shape, dtype, "bernoulli"))
+    return lt(uniform_values(key, shape, dtype, 0.0, 1.0), fitted(p, shape, dtype, "bernoulli"))
 
 
 @jit(static_argnums=(2, 3))
@@ -129,8 +134,8 @@ def _categorical(key: Any, logits: Any, axis: int, draws: tuple[int, ...]) -> An
     # The index of the largest of logits + Gumbel noise is distributed as wanted.
     dtype = aval_of(logits).dtype
     noise = gumbel_values(key, (*draws, *aval_of(logits).shape), dtype)
-    total = a.add(noise, expand_dims(logits, tuple(range(len(draws)))))
-    return reductions.argmax(total, len(draws) + axis, canonical(int))
+    total = add(noise, expand_dims(logits, tuple(range(len(draws)))))
+    return argmax(total, len(draws) + axis, canonical(int))
 
 
 # Limits -------------------------------------------------------------------------------------------------------------
@@ -153,11 +158,11 @@ def _representable(x: Any) -> Any:
 
 def _above(x: Any, largest: int) -> Any:
     own = np.iinfo(aval_of(x).dtype)
-    return a.gt(x, np.array(largest, aval_of(x).dtype)[()]) if own.max > largest else None
+    return gt(x, np.array(largest, aval_of(x).dtype)[()]) if own.max > largest else None
 
 
 def _clipped(x: Any, limits: Any) -> Any:
     dtype = aval_of(x).dtype
     own = np.iinfo(dtype)
     low, high = max(int(own.min), int(limits.min)), min(int(own.max), int(limits.max))
-    return a.clamp(np.array(low, dtype)[()], x, np.array(high, dtype)[()])
+    return clamp(np.array(low, dtype)[()], x, np.array(high, dtype)[()])

@@ -11,18 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..operations.arithmetic import bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right_logical
-from ..operations.elementwise import convert_element_type
+from ..operations.bits import bitwise_and, bitwise_or, bitwise_xor, shift_left, shift_right_logical
+from ..operations.conversion import convert_element_type
 from ..operations.random_bits import threefry2x32
-from ..operations.shapes import (
-    broadcast_in_dim,
-    broadcasted_iota,
-    concatenate,
-    expand_dims,
-    reshape,
-    slice_in_dim,
-    transpose,
-)
+from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, reshape, transpose
+from ..operations.slicing import concatenate, slice_in_dim
 from ..runtime.boot import threefry_partitionable
 from ..trace.values import aval_of
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from ..api import jit
 from ..dtypes import canonical, is_integer
-from ..operations.elementwise import convert_element_type
-from ..operations.shapes import concatenate, expand_dims, reshape, slice_in_dim, squeeze
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import expand_dims, reshape, squeeze
+from ..operations.slicing import concatenate, slice_in_dim
 from ..runtime.boot import threefry_partitionable
 from ..trace.values import aval_of
 from ..xla.dispatch import put

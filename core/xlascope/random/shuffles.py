@@ -9,11 +9,16 @@ import numpy as np
 
 from ..api import jit
 from ..dtypes import canonical, is_integer
-from ..operations import arithmetic as a
-from ..operations import elementwise as e
-from ..operations import reductions, sorting
+from ..operations.arithmetic import add, mul, sub
+from ..operations.comparisons import lt
+from ..operations.conversion import convert_element_type
+from ..operations.cumulative import cumsum
+from ..operations.exponentials import log
 from ..operations.indexing import GatherDimensionNumbers, gather
-from ..operations.shapes import broadcasted_iota, expand_dims, reduce_sum, reshape, slice_in_dim, squeeze
+from ..operations.shapes import broadcasted_iota, expand_dims, reduce_sum, reshape, squeeze
+from ..operations.slicing import slice_in_dim
+from ..operations.sorting import sort
+from ..operations.sums import neg
 from ..trace.values import aval_of
 from .continuous import Shape, gumbel_values, uniform_values
 from .discrete import randint_values
@@ -83,7 +88,7 @@ def _shuffle(key: Any, x: Any, axis: int) -> Any:
     for _ in range(rounds):
         key, now = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
         words = random_bits(halves(now), 32, aval_of(x).shape)
-        _, x = sorting.sort((words, x), dimension=axis, num_keys=1)
+        _, x = sort((words, x), dimension=axis, num_keys=1)
     return x
 
 
@@ -102,16 +107,16 @@ def _choice_indices(key: Any, p: Any, count: int, shape: tuple[int, ...], replac
     if p is None:
         return randint_values(key, shape, 0, count, integer)
     dtype = canonical(float) if is_integer(aval_of(p).dtype) else aval_of(p).dtype
-    p = e.convert_element_type(p, dtype)
+    p = convert_element_type(p, dtype)
     if not replace:
-        score = a.add(gumbel_values(key, (count,), dtype), e.log(p))
-        order = sorting.sort((e.neg(score), broadcasted_iota(integer, (count,), 0)), dimension=0, num_keys=1)[1]
+        score = add(gumbel_values(key, (count,), dtype), log(p))
+        order = sort((neg(score), broadcasted_iota(integer, (count,), 0)), dimension=0, num_keys=1)[1]
         return reshape(slice_in_dim(order, 0, math.prod(shape)), shape)
-    summed = reductions.cumsum(p, 0)
+    summed = cumsum(p, 0)
     total = squeeze(slice_in_dim(summed, count - 1, count), (0,))
-    drawn = a.mul(total, a.sub(1.0, uniform_values(key, shape, dtype, 0.0, 1.0)))
-    below = a.lt(expand_dims(summed, tuple(range(len(shape)))), expand_dims(drawn, (len(shape),)))
-    return reduce_sum(e.convert_element_type(below, integer), (len(shape),))
+    drawn = mul(total, sub(1.0, uniform_values(key, shape, dtype, 0.0, 1.0)))
+    below = lt(expand_dims(summed, tuple(range(len(shape)))), expand_dims(drawn, (len(shape),)))
+    return reduce_sum(convert_element_type(below, integer), (len(shape),))
 
 
 # Slices -------------------------------------------------------------------------------------------------------------

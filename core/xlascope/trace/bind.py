@@ -42,4 +42,13 @@ def bind1(operation: Operation, *operands: Any) -> Any:
     return trace.bind(operation, operands)[0]
 
 
+def bind_inexact(operation: Operation, x: Any) -> Any:
+    """Apply an operation of one operand to floating-point numbers; a whole Python number counts as one."""
+    operands = (float(x) if x.__class__ is int else x,)
+    trace = STATE.trace
+    if trace is None:
+        return run1(operation, operands)
+    return trace.bind(operation, operands)[0]
+
+
 Primitive.binder = staticmethod(bind)

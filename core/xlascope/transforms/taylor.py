@@ -24,8 +24,8 @@ from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..operations import arithmetic
-from ..operations.elementwise import ConvertElementType
+from ..operations.arithmetic import div, mul
+from ..operations.conversion import ConvertElementType
 from ..operations.shapes import zeros_of
 from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
@@ -188,7 +188,7 @@ class _Rate:
             above = len(self.terms) + 1
             term = self.of.series[above]
             if term is not ZERO:
-                self.terms.append(term if above == 1 else arithmetic.mul(term, float(above)))
+                self.terms.append(term if above == 1 else mul(term, float(above)))
             else:
                 self.terms.append(zeros_of(strengthened(self.of.aval)) if above == 1 else ZERO)
         return self.terms[degree]
@@ -252,7 +252,7 @@ class _Solution:
         if self.rates is None:
             _, self.rates = self.operation.jvp(self.operands, [self.steps.rate(x) for x in self.operands])
         rates = [ZERO if r is ZERO else _series_of(r, self.steps.owns(r))[degree - 1] for r in self.rates]
-        return [r if r is ZERO or degree == 1 else arithmetic.div(r, float(degree)) for r in rates]
+        return [r if r is ZERO or degree == 1 else div(r, float(degree)) for r in rates]
 
 
 def at_once(operation: Operation, series: Sequence[Any], order: int) -> list[list[Any]]:

@@ -8,7 +8,7 @@ from typing import Any
 from ..ir.atoms import origin_of
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO, LinearInput, linear_input
-from ..operations.shapes import ADD_ANY
+from ..operations.sums import ADD_ANY
 from ..trace.bind import bind1
 from ..trace.state import STATE
 from .differentiate import LinearTrace, LinearTracer, instantiated

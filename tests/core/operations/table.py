@@ -25,23 +25,31 @@ from xlascope.control.scan import Scan
 from xlascope.control.while_loop import While
 from xlascope.ir.avals import shaped
 from xlascope.ir.operation import Operation
-from xlascope.operations import arithmetic as a
 from xlascope.operations import (
+    arithmetic,
     barriers,
     bits,
+    comparisons,
+    complex_numbers,
     constants,
+    conversion,
     cumulative,
+    exponentials,
+    extremes,
+    indexing,
     linear_algebra,
     random_bits,
+    reductions,
+    rounding,
     scattering,
+    selection,
+    shapes,
+    slicing,
     sorting,
     special,
+    sums,
+    trigonometry,
 )
-from xlascope.operations import complex_numbers as c
-from xlascope.operations import elementwise as e
-from xlascope.operations import indexing as i
-from xlascope.operations import reductions as r
-from xlascope.operations import shapes as s
 from xlascope.trace.jaxpr_trace import stage
 
 FLOAT, HALF, INTEGER, TRUTH = ("float32",), ("float32", "float16", "bfloat16"), ("int32",), ("bool",)
@@ -401,11 +409,11 @@ def first_extreme(find: Callable[..., Any], axis: int) -> Callable[[Any], Any]:
     return lambda x: find(x, axis=axis)
 
 
-GATHER_ROWS = i.GatherDimensionNumbers((1,), (0,), (0,))
-GATHER_ALONG = i.GatherDimensionNumbers((), (1,), (1,), (0,), (0,))
-GATHER_WINDOWS = i.GatherDimensionNumbers((1, 2), (), (0, 1))
-PUT_ROWS = i.ScatterDimensionNumbers((1,), (0,), (0,))
-PUT_ALONG = i.ScatterDimensionNumbers((), (1,), (1,), (0,), (0,))
+GATHER_ROWS = indexing.GatherDimensionNumbers((1,), (0,), (0,))
+GATHER_ALONG = indexing.GatherDimensionNumbers((), (1,), (1,), (0,), (0,))
+GATHER_WINDOWS = indexing.GatherDimensionNumbers((1, 2), (), (0, 1))
+PUT_ROWS = indexing.ScatterDimensionNumbers((1,), (0,), (0,))
+PUT_ALONG = indexing.ScatterDimensionNumbers((), (1,), (1,), (0,), (0,))
 INT32 = np.dtype("int32")
 BOTH, EITHER, EITHER_END = (0, 1), ((0,), (1,)), ((0,), (2,))
 DIFFERENT_ROWS = exactly([[2], [0]], "int32")
@@ -414,173 +422,173 @@ OUTSIDE = exactly([[9], [-4], [1]], "int32")
 
 def _rows() -> Iterator[Row]:
     # shapes
-    yield Row(s.AddAny(), np.add, real(2, 3), real(2, 3), dtypes=COMPLEX, linear=(BOTH, *EITHER))
-    yield Row(s.AddAny(), np.add, real(), real(), linear=(BOTH,), note="scalar")
+    yield Row(sums.AddAny(), np.add, real(2, 3), real(2, 3), dtypes=COMPLEX, linear=(BOTH, *EITHER))
+    yield Row(sums.AddAny(), np.add, real(), real(), linear=(BOTH,), note="scalar")
     for shape, to, dims in (((3,), (2, 3), (1,)), ((), (2, 3), ()), ((2, 1), (2, 3), (0, 1)), ((2,), (2, 3, 1), (0,)), ((0,), (2, 0), (1,))):
         yield Row(
-            s.BroadcastInDim(to, dims),
+            shapes.BroadcastInDim(to, dims),
             lambda x, to=to, dims=dims: np.broadcast_to(x.reshape([x.shape[dims.index(d)] if d in dims else 1 for d in range(len(to))]), to),
             real(*shape), linear=((0,),), dtypes=NUMBERS if shape == (3,) else FLOAT, note=f"{_sizes(shape)}→{_sizes(to)}",
         )
     for shape, to in (((2, 3), (3, 2)), ((6,), (1, 2, 3)), ((1,), ()), ((0, 3), (3, 0))):
-        yield Row(s.Reshape(to), lambda x, to=to: x.reshape(to), real(*shape), linear=((0,),), note=f"{_sizes(shape)}→{_sizes(to)}")
-    yield Row(s.Squeeze((0, 2)), np.squeeze, real(1, 3, 1), linear=((0,),))
-    yield Row(s.Squeeze((0,)), np.squeeze, real(1), linear=((0,),), note="to scalar")
-    yield Row(s.Transpose((2, 0, 1)), lambda x: x.transpose(2, 0, 1), real(2, 3, 4), linear=((0,),), dtypes=NUMBERS)
-    yield Row(s.ReduceSum((1,)), lambda x: x.sum(1), real(2, 3), linear=((0,),), dtypes=("float32", "complex64", "int32"))
-    yield Row(s.ReduceSum((0, 2)), lambda x: x.sum((0, 2)), real(2, 3, 2), linear=((0,),), note="two axes")
-    yield Row(s.ReduceSum((0,)), lambda x: x.sum(0), real(0, 2), linear=((0,),), note="nothing")
-    yield Row(s.ReduceSum((0, 1)), np.sum, real(2, 3), linear=((0,),), dtypes=("float16", "bfloat16"), smooth=False, note="halves")
-    yield Row(s.Concatenate(1), lambda *x: np.concatenate(x, 1), real(2, 1), real(2, 3), dtypes=NUMBERS, linear=(BOTH, *EITHER))
-    yield Row(s.Concatenate(0), lambda *x: np.concatenate(x), real(0, 2), real(1, 2), real(2, 2), linear=((0, 1, 2), (2,)), note="nothing")
+        yield Row(shapes.Reshape(to), lambda x, to=to: x.reshape(to), real(*shape), linear=((0,),), note=f"{_sizes(shape)}→{_sizes(to)}")
+    yield Row(shapes.Squeeze((0, 2)), np.squeeze, real(1, 3, 1), linear=((0,),))
+    yield Row(shapes.Squeeze((0,)), np.squeeze, real(1), linear=((0,),), note="to scalar")
+    yield Row(shapes.Transpose((2, 0, 1)), lambda x: x.transpose(2, 0, 1), real(2, 3, 4), linear=((0,),), dtypes=NUMBERS)
+    yield Row(shapes.ReduceSum((1,)), lambda x: x.sum(1), real(2, 3), linear=((0,),), dtypes=("float32", "complex64", "int32"))
+    yield Row(shapes.ReduceSum((0, 2)), lambda x: x.sum((0, 2)), real(2, 3, 2), linear=((0,),), note="two axes")
+    yield Row(shapes.ReduceSum((0,)), lambda x: x.sum(0), real(0, 2), linear=((0,),), note="nothing")
+    yield Row(shapes.ReduceSum((0, 1)), np.sum, real(2, 3), linear=((0,),), dtypes=("float16", "bfloat16"), smooth=False, note="halves")
+    yield Row(slicing.Concatenate(1), lambda *x: np.concatenate(x, 1), real(2, 1), real(2, 3), dtypes=NUMBERS, linear=(BOTH, *EITHER))
+    yield Row(slicing.Concatenate(0), lambda *x: np.concatenate(x), real(0, 2), real(1, 2), real(2, 2), linear=((0, 1, 2), (2,)), note="nothing")
     for start, stop, step in (((0, 1), (2, 3), None), ((1, 0), (4, 3), (2, 2)), ((2, 1), (2, 3), None), ((0, 0), (4, 3), (3, 3))):
         yield Row(
-            s.Slice(start, stop, step),
+            slicing.Slice(start, stop, step),
             _slicer(start, stop, step or (1, 1)),
             real(4, 3), linear=((0,),), note=f"{start}:{stop}:{step}",
         )
     for config in (((1, 2, 0), (0, 1, 0)), ((0, 0, 2), (1, 0, 1)), ((-1, 2, 0), (0, -1, 0)), ((-1, -1, 1), (2, -2, 2)), ((0, 0, 0), (3, -3, 0))):
-        yield Row(s.Pad(config), padded(config), real(3, 2), real(), linear=(BOTH, *EITHER), note=str(config))
-    yield Row(s.Pad(((1, 1, 1),)), padded(((1, 1, 1),)), real(0), real(), linear=(BOTH,), note="nothing")
-    yield Row(s.Pad(()), lambda x, v: x, real(), real(), linear=((0,),), note="scalar")
-    yield Row(s.Rev((0, 2)), lambda x: x[::-1, :, ::-1], real(2, 3, 2), linear=((0,),), dtypes=NUMBERS)
+        yield Row(slicing.Pad(config), padded(config), real(3, 2), real(), linear=(BOTH, *EITHER), note=str(config))
+    yield Row(slicing.Pad(((1, 1, 1),)), padded(((1, 1, 1),)), real(0), real(), linear=(BOTH,), note="nothing")
+    yield Row(slicing.Pad(()), lambda x, v: x, real(), real(), linear=((0,),), note="scalar")
+    yield Row(slicing.Rev((0, 2)), lambda x: x[::-1, :, ::-1], real(2, 3, 2), linear=((0,),), dtypes=NUMBERS)
     yield Row(lambda dtype: constants.Constant(np.arange(6).reshape(2, 3).astype(dtype)), lambda: np.arange(6).reshape(2, 3), dtypes=("int32", "float32"))
     yield Row(lambda dtype: constants.Constant(np.array([True, False])), lambda: np.array([True, False]), dtypes=("bool",))
-    yield Row(lambda dtype: s.Iota(dtype, (2, 3), 1), lambda: np.tile(np.arange(3), (2, 1)), dtypes=("int32", "float32", "bfloat16"))
+    yield Row(lambda dtype: shapes.Iota(dtype, (2, 3), 1), lambda: np.tile(np.arange(3), (2, 1)), dtypes=("int32", "float32", "bfloat16"))
 
     # elementwise
-    yield from unary(e.Neg(), np.negative, dtypes=("float32", "float16", "bfloat16", "complex64", "int32"), linear=((0,),))
-    yield from unary(e.Exp(), np.exp, dtypes=(*HALF, "complex64"))
-    yield from unary(e.Exp2(), np.exp2)
-    yield from unary(e.Expm1(), np.expm1, dtypes=COMPLEX)
-    yield from unary(e.Log(), np.log, low=0.1, dtypes=(*HALF, "complex64"))
-    yield from unary(e.Log1p(), np.log1p, low=-0.5, dtypes=COMPLEX)
-    yield from unary(e.Sin(), np.sin, dtypes=(*HALF, "complex64"))
-    yield from unary(e.Cos(), np.cos, dtypes=COMPLEX)
-    yield from unary(e.Tan(), np.tan, low=-1, high=1, dtypes=COMPLEX)
-    yield from unary(e.Tanh(), np.tanh, dtypes=(*HALF, "complex64"))
-    yield from unary(e.Logistic(), scipy.special.expit, dtypes=HALF)
-    yield from unary(e.Sqrt(), np.sqrt, low=0.1, dtypes=COMPLEX)
-    yield from unary(e.Rsqrt(), lambda x: 1 / np.sqrt(x), low=0.1, dtypes=COMPLEX)
-    yield from unary(e.Cbrt(), np.cbrt, low=0.1)
-    yield Row(e.Cbrt(), np.cbrt, real(2, 3, high=-0.1), note="negative")
-    yield from unary(e.Square(), np.square, dtypes=COMPLEX + INTEGER)
-    yield from unary(e.Abs(), np.abs, low=0.2, dtypes=(*HALF, "int32"))
-    yield Row(e.Abs(), np.abs, real(2, 3, high=-0.1), note="negative")
-    yield Row(e.Abs(), np.abs, real(2, 3), dtypes=("complex64",), note="complex")
-    yield Row(e.Abs(), np.abs, exactly([0, 1j, 3 - 4j]), dtypes=("complex64",), smooth=False, note="complex zero")
-    yield Row(e.Sign(), lambda x: np.where(x == 0, 0, x / np.abs(x)), exactly([0, 1j, 3 - 4j, -2]), dtypes=("complex64",), smooth=False, note="complex")
+    yield from unary(sums.Neg(), np.negative, dtypes=("float32", "float16", "bfloat16", "complex64", "int32"), linear=((0,),))
+    yield from unary(exponentials.Exp(), np.exp, dtypes=(*HALF, "complex64"))
+    yield from unary(exponentials.Exp2(), np.exp2)
+    yield from unary(exponentials.Expm1(), np.expm1, dtypes=COMPLEX)
+    yield from unary(exponentials.Log(), np.log, low=0.1, dtypes=(*HALF, "complex64"))
+    yield from unary(exponentials.Log1p(), np.log1p, low=-0.5, dtypes=COMPLEX)
+    yield from unary(trigonometry.Sin(), np.sin, dtypes=(*HALF, "complex64"))
+    yield from unary(trigonometry.Cos(), np.cos, dtypes=COMPLEX)
+    yield from unary(trigonometry.Tan(), np.tan, low=-1, high=1, dtypes=COMPLEX)
+    yield from unary(trigonometry.Tanh(), np.tanh, dtypes=(*HALF, "complex64"))
+    yield from unary(exponentials.Logistic(), scipy.special.expit, dtypes=HALF)
+    yield from unary(exponentials.Sqrt(), np.sqrt, low=0.1, dtypes=COMPLEX)
+    yield from unary(exponentials.Rsqrt(), lambda x: 1 / np.sqrt(x), low=0.1, dtypes=COMPLEX)
+    yield from unary(exponentials.Cbrt(), np.cbrt, low=0.1)
+    yield Row(exponentials.Cbrt(), np.cbrt, real(2, 3, high=-0.1), note="negative")
+    yield from unary(arithmetic.Square(), np.square, dtypes=COMPLEX + INTEGER)
+    yield from unary(arithmetic.Abs(), np.abs, low=0.2, dtypes=(*HALF, "int32"))
+    yield Row(arithmetic.Abs(), np.abs, real(2, 3, high=-0.1), note="negative")
+    yield Row(arithmetic.Abs(), np.abs, real(2, 3), dtypes=("complex64",), note="complex")
+    yield Row(arithmetic.Abs(), np.abs, exactly([0, 1j, 3 - 4j]), dtypes=("complex64",), smooth=False, note="complex zero")
+    yield Row(rounding.Sign(), lambda x: np.where(x == 0, 0, x / np.abs(x)), exactly([0, 1j, 3 - 4j, -2]), dtypes=("complex64",), smooth=False, note="complex")
     for power in (-3, -2, -1, 0, 1, 2, 3, 7):
-        yield Row(e.IntegerPow(power), lambda x, y=power: x**y, real(2, 3, low=0.5), dtypes=COMPLEX, note=str(power))
-    yield Row(e.IntegerPow(3), lambda x: x**3, real(2, 3), dtypes=INTEGER, note="integers")
-    yield Row(e.IntegerPow(2), lambda x: x**2, exactly([0.0, -1.0, 2.0]), note="at zero")
-    yield from unary(e.Erf(), scipy.special.erf, dtypes=HALF)
-    yield from unary(e.ErfInv(), scipy.special.erfinv, low=-0.9, high=0.9, tolerance=4)
-    yield from unary(e.Asin(), np.arcsin, low=-0.9, high=0.9)
-    yield from unary(e.Acos(), np.arccos, low=-0.9, high=0.9)
-    yield from unary(e.Atan(), np.arctan)
-    yield from unary(e.Sinh(), np.sinh)
-    yield from unary(e.Cosh(), np.cosh)
-    yield from unary(e.Asinh(), np.arcsinh)
-    yield from unary(e.Acosh(), np.arccosh, low=1.2, high=3)
-    yield from unary(e.Atanh(), np.arctanh, low=-0.9, high=0.9)
-    yield from unary(e.Sign(), np.sign, low=0.1, dtypes=(*HALF, "int32"))
-    yield Row(e.Sign(), np.sign, exactly([-2.0, -0.0, 0.0, 3.0, np.nan]), smooth=False, note="zero and nan")
-    yield from unary(e.Floor(), np.floor, low=0.1, high=0.9, dtypes=HALF)
-    yield from unary(e.Ceil(), np.ceil, low=0.1, high=0.9, dtypes=HALF)
-    yield Row(e.Floor(), np.floor, exactly([-1.5, -0.5, 0.5, 2.0]), smooth=False, note="negative")
-    yield Row(e.Ceil(), np.ceil, exactly([-1.5, -0.5, 0.5, 2.0]), smooth=False, note="negative")
-    yield Row(e.Round(1), np.rint, exactly([-1.5, -0.5, 0.5, 1.5, 2.5]), smooth=False, note="halves to even")
-    yield Row(e.Round(0), lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5), exactly([-1.5, -0.5, 0.5, 1.5, 2.5]), smooth=False, note="halves away")
-    yield Row(e.Round(1), np.rint, real(2, 3, low=0.1, high=0.4))
-    yield Row(e.IsFinite(), np.isfinite, NAN_AND_INFINITY, smooth=False, dtypes=HALF)
-    yield Row(e.Not(), np.invert, real(2, 3, high=100), dtypes=WORDS)
-    yield Row(e.StopGradient(), lambda x: x, real(2, 3), dtypes=NUMBERS, smooth=False)
+        yield Row(arithmetic.IntegerPow(power), lambda x, y=power: x**y, real(2, 3, low=0.5), dtypes=COMPLEX, note=str(power))
+    yield Row(arithmetic.IntegerPow(3), lambda x: x**3, real(2, 3), dtypes=INTEGER, note="integers")
+    yield Row(arithmetic.IntegerPow(2), lambda x: x**2, exactly([0.0, -1.0, 2.0]), note="at zero")
+    yield from unary(special.Erf(), scipy.special.erf, dtypes=HALF)
+    yield from unary(special.ErfInv(), scipy.special.erfinv, low=-0.9, high=0.9, tolerance=4)
+    yield from unary(trigonometry.Asin(), np.arcsin, low=-0.9, high=0.9)
+    yield from unary(trigonometry.Acos(), np.arccos, low=-0.9, high=0.9)
+    yield from unary(trigonometry.Atan(), np.arctan)
+    yield from unary(trigonometry.Sinh(), np.sinh)
+    yield from unary(trigonometry.Cosh(), np.cosh)
+    yield from unary(trigonometry.Asinh(), np.arcsinh)
+    yield from unary(trigonometry.Acosh(), np.arccosh, low=1.2, high=3)
+    yield from unary(trigonometry.Atanh(), np.arctanh, low=-0.9, high=0.9)
+    yield from unary(rounding.Sign(), np.sign, low=0.1, dtypes=(*HALF, "int32"))
+    yield Row(rounding.Sign(), np.sign, exactly([-2.0, -0.0, 0.0, 3.0, np.nan]), smooth=False, note="zero and nan")
+    yield from unary(rounding.Floor(), np.floor, low=0.1, high=0.9, dtypes=HALF)
+    yield from unary(rounding.Ceil(), np.ceil, low=0.1, high=0.9, dtypes=HALF)
+    yield Row(rounding.Floor(), np.floor, exactly([-1.5, -0.5, 0.5, 2.0]), smooth=False, note="negative")
+    yield Row(rounding.Ceil(), np.ceil, exactly([-1.5, -0.5, 0.5, 2.0]), smooth=False, note="negative")
+    yield Row(rounding.Round(1), np.rint, exactly([-1.5, -0.5, 0.5, 1.5, 2.5]), smooth=False, note="halves to even")
+    yield Row(rounding.Round(0), lambda x: np.sign(x) * np.floor(np.abs(x) + 0.5), exactly([-1.5, -0.5, 0.5, 1.5, 2.5]), smooth=False, note="halves away")
+    yield Row(rounding.Round(1), np.rint, real(2, 3, low=0.1, high=0.4))
+    yield Row(rounding.IsFinite(), np.isfinite, NAN_AND_INFINITY, smooth=False, dtypes=HALF)
+    yield Row(bits.Not(), np.invert, real(2, 3, high=100), dtypes=WORDS)
+    yield Row(barriers.StopGradient(), lambda x: x, real(2, 3), dtypes=NUMBERS, smooth=False)
     for old, new in itertools.product(("float32", "float16", "bfloat16", "int32", "uint8", "bool", "complex64"), repeat=2):
         if old != new:
             to = np.dtype(ml_dtypes.bfloat16 if new == "bfloat16" else new)
-            yield Row(e.ConvertElementType(to, False), _converted(to), real(2, 3, low=0), dtypes=(old,), smooth=False, note=f"{old}→{new}")
-    yield Row(lambda dtype: e.ConvertElementType(dtype, False), lambda x: x, real(2, 3), linear=((0,),), note="same width")
-    yield Row(e.ConvertElementType(np.dtype("float16"), False), lambda x: x, real(2, 3), linear=((0,),), smooth=False, note="narrower")
-    yield Row(e.ConvertElementType(np.dtype("complex64"), False), lambda x: x, real(2, 3), linear=((0,),), smooth=False, note="to complex")
-    yield Row(e.ConvertElementType(np.dtype("float32"), False), np.real, real(2, 3), linear=((0,),), dtypes=("complex64",), smooth=False, note="real part")
-    yield Row(e.ConvertElementType(INT32, False), np.trunc, exactly([-1.7, -0.2, 0.5, 2.9]), smooth=False, note="towards zero")
-    yield Row(e.BitcastConvertType(np.dtype("int32")), lambda x: x.view("int32"), real(2, 3), raw=True, smooth=False)
-    yield Row(e.BitcastConvertType(np.dtype("uint16")), lambda x: x.view("uint16"), real(2, 3), dtypes=("float16", "bfloat16"), raw=True, smooth=False)
+            yield Row(conversion.ConvertElementType(to, False), _converted(to), real(2, 3, low=0), dtypes=(old,), smooth=False, note=f"{old}→{new}")
+    yield Row(lambda dtype: conversion.ConvertElementType(dtype, False), lambda x: x, real(2, 3), linear=((0,),), note="same width")
+    yield Row(conversion.ConvertElementType(np.dtype("float16"), False), lambda x: x, real(2, 3), linear=((0,),), smooth=False, note="narrower")
+    yield Row(conversion.ConvertElementType(np.dtype("complex64"), False), lambda x: x, real(2, 3), linear=((0,),), smooth=False, note="to complex")
+    yield Row(conversion.ConvertElementType(np.dtype("float32"), False), np.real, real(2, 3), linear=((0,),), dtypes=("complex64",), smooth=False, note="real part")
+    yield Row(conversion.ConvertElementType(INT32, False), np.trunc, exactly([-1.7, -0.2, 0.5, 2.9]), smooth=False, note="towards zero")
+    yield Row(conversion.BitcastConvertType(np.dtype("int32")), lambda x: x.view("int32"), real(2, 3), raw=True, smooth=False)
+    yield Row(conversion.BitcastConvertType(np.dtype("uint16")), lambda x: x.view("uint16"), real(2, 3), dtypes=("float16", "bfloat16"), raw=True, smooth=False)
 
     # complex numbers
-    for part, oracle in ((c.Real, np.real), (c.Imag, np.imag)):
+    for part, oracle in ((complex_numbers.Real, np.real), (complex_numbers.Imag, np.imag)):
         yield Row(part(), oracle, real(2, 3), dtypes=("complex64",), linear=((0,),))
         yield Row(part(), oracle, real(), dtypes=("complex64",), linear=((0,),), note="scalar")
-    yield Row(c.Conj(np.dtype("complex64")), np.conj, real(2, 3), dtypes=("complex64",), linear=((0,),))
-    yield Row(c.Conj(np.dtype("float32")), lambda x: x + 0j, real(2, 3), linear=((0,),), note="real")
-    yield from binary(c.Complex(), lambda x, y: x + 1j * y, linear=(BOTH, *EITHER))
+    yield Row(complex_numbers.Conj(np.dtype("complex64")), np.conj, real(2, 3), dtypes=("complex64",), linear=((0,),))
+    yield Row(complex_numbers.Conj(np.dtype("float32")), lambda x: x + 0j, real(2, 3), linear=((0,),), note="real")
+    yield from binary(complex_numbers.Complex(), lambda x, y: x + 1j * y, linear=(BOTH, *EITHER))
 
     # arithmetic
-    yield from binary(a.Add(), np.add, dtypes=NUMBERS, linear=(BOTH, *EITHER))
-    yield from binary(a.Sub(), np.subtract, (1, 2), (-2, 1), dtypes=(*HALF, "complex64", "int32"), linear=(BOTH, *EITHER))
-    yield from binary(a.Mul(), np.multiply, dtypes=NUMBERS, linear=EITHER)
-    yield from binary(a.Div(), np.divide, (-2, 2), (0.5, 2), dtypes=(*HALF, "complex64"), linear=((0,),))
-    yield Row(a.Div(), lambda x, y: np.trunc(x / y), exactly([7, -7, 7, -7]), exactly([2, 2, -2, -2]), dtypes=INTEGER, note="towards zero")
-    yield from binary(a.Rem(), np.fmod, (2.2, 2.9), (0.6, 0.7), dtypes=FLOAT)
-    yield Row(a.Rem(), np.fmod, exactly([5.3, -5.3, 5.3, -5.3]), exactly([2.0, 2.0, -2.0, -2.0]), note="signs")
-    yield Row(a.Rem(), np.fmod, exactly([5, -5, 5, -5]), exactly([3, 3, -3, -3]), dtypes=INTEGER, note="integers")
-    yield from binary(a.Pow(), np.power, (0.5, 2), (-2, 2), dtypes=COMPLEX)
-    yield Row(a.Pow(), np.power, exactly([-2.0, -1.5, 0.0, 0.0, 2.0]), exactly([2.0, 3.0, 0.0, 2.0, 0.0]), smooth=False, note="whole powers")
-    yield from binary(a.Atan2(), np.arctan2, (0.5, 2), (-2, 2))
-    yield Row(a.Atan2(), np.arctan2, exactly([1.0, -1.0, 0.0, -0.0]), exactly([-1.0, -1.0, -1.0, -1.0]), smooth=False, note="quadrants")
-    yield from binary(a.Max(), np.maximum, (-2, 0), (0.1, 2), dtypes=ORDERED)
-    yield from binary(a.Min(), np.minimum, (-2, 0), (0.1, 2), dtypes=ORDERED)
-    yield Row(a.Max(), np.maximum, NAN_AND_INFINITY, OTHERS, smooth=False, note="nan and infinity")
-    yield Row(a.Min(), np.minimum, NAN_AND_INFINITY, OTHERS, smooth=False, note="nan and infinity")
-    for comparison, oracle in ((a.Eq, np.equal), (a.Ne, np.not_equal), (a.Lt, np.less), (a.Le, np.less_equal), (a.Gt, np.greater), (a.Ge, np.greater_equal)):
+    yield from binary(arithmetic.Add(), np.add, dtypes=NUMBERS, linear=(BOTH, *EITHER))
+    yield from binary(arithmetic.Sub(), np.subtract, (1, 2), (-2, 1), dtypes=(*HALF, "complex64", "int32"), linear=(BOTH, *EITHER))
+    yield from binary(arithmetic.Mul(), np.multiply, dtypes=NUMBERS, linear=EITHER)
+    yield from binary(arithmetic.Div(), np.divide, (-2, 2), (0.5, 2), dtypes=(*HALF, "complex64"), linear=((0,),))
+    yield Row(arithmetic.Div(), lambda x, y: np.trunc(x / y), exactly([7, -7, 7, -7]), exactly([2, 2, -2, -2]), dtypes=INTEGER, note="towards zero")
+    yield from binary(arithmetic.Rem(), np.fmod, (2.2, 2.9), (0.6, 0.7), dtypes=FLOAT)
+    yield Row(arithmetic.Rem(), np.fmod, exactly([5.3, -5.3, 5.3, -5.3]), exactly([2.0, 2.0, -2.0, -2.0]), note="signs")
+    yield Row(arithmetic.Rem(), np.fmod, exactly([5, -5, 5, -5]), exactly([3, 3, -3, -3]), dtypes=INTEGER, note="integers")
+    yield from binary(exponentials.Pow(), np.power, (0.5, 2), (-2, 2), dtypes=COMPLEX)
+    yield Row(exponentials.Pow(), np.power, exactly([-2.0, -1.5, 0.0, 0.0, 2.0]), exactly([2.0, 3.0, 0.0, 2.0, 0.0]), smooth=False, note="whole powers")
+    yield from binary(trigonometry.Atan2(), np.arctan2, (0.5, 2), (-2, 2))
+    yield Row(trigonometry.Atan2(), np.arctan2, exactly([1.0, -1.0, 0.0, -0.0]), exactly([-1.0, -1.0, -1.0, -1.0]), smooth=False, note="quadrants")
+    yield from binary(extremes.Max(), np.maximum, (-2, 0), (0.1, 2), dtypes=ORDERED)
+    yield from binary(extremes.Min(), np.minimum, (-2, 0), (0.1, 2), dtypes=ORDERED)
+    yield Row(extremes.Max(), np.maximum, NAN_AND_INFINITY, OTHERS, smooth=False, note="nan and infinity")
+    yield Row(extremes.Min(), np.minimum, NAN_AND_INFINITY, OTHERS, smooth=False, note="nan and infinity")
+    for comparison, oracle in ((comparisons.Eq, np.equal), (comparisons.Ne, np.not_equal), (comparisons.Lt, np.less), (comparisons.Le, np.less_equal), (comparisons.Gt, np.greater), (comparisons.Ge, np.greater_equal)):
         yield from binary(comparison(), oracle, dtypes=ORDERED, smooth=False)
         yield Row(comparison(), oracle, NAN_AND_INFINITY, OTHERS, smooth=False, note="nan and infinity")
         yield Row(comparison(), oracle, exactly([1, 2, 250]), exactly([1, 250, 2]), dtypes=("uint8",), note="unsigned")
-    for equality, oracle in ((a.Eq, np.equal), (a.Ne, np.not_equal)):
+    for equality, oracle in ((comparisons.Eq, np.equal), (comparisons.Ne, np.not_equal)):
         yield Row(equality(), oracle, exactly([1 + 1j, 1]), exactly([1 + 1j, 1 + 1j]), dtypes=("complex64",), smooth=False, note="complex")
-    yield from binary(a.And(), np.bitwise_and, (0, 100), dtypes=WORDS)
-    yield from binary(a.Or(), np.bitwise_or, (0, 100), dtypes=WORDS)
-    yield from binary(a.Xor(), np.bitwise_xor, (0, 100), dtypes=WORDS)
-    yield from binary(a.ShiftLeft(), np.left_shift, (0, 5), (0, 4), dtypes=("int32", "uint8"))
-    yield from binary(a.ShiftRightArithmetic(), np.right_shift, (-9, 99), (0, 4), dtypes=INTEGER)
-    yield from binary(a.ShiftRightLogical(), np.right_shift, (0, 99), (0, 4), dtypes=("int32", "uint8"))
-    yield Row(a.ShiftRightLogical(), lambda x, y: (x.view("uint32") >> y.view("uint32")).view("int32"), exactly([-8, -1]), exactly([1, 31]), dtypes=INTEGER, note="negative")
+    yield from binary(bits.And(), np.bitwise_and, (0, 100), dtypes=WORDS)
+    yield from binary(bits.Or(), np.bitwise_or, (0, 100), dtypes=WORDS)
+    yield from binary(bits.Xor(), np.bitwise_xor, (0, 100), dtypes=WORDS)
+    yield from binary(bits.ShiftLeft(), np.left_shift, (0, 5), (0, 4), dtypes=("int32", "uint8"))
+    yield from binary(bits.ShiftRightArithmetic(), np.right_shift, (-9, 99), (0, 4), dtypes=INTEGER)
+    yield from binary(bits.ShiftRightLogical(), np.right_shift, (0, 99), (0, 4), dtypes=("int32", "uint8"))
+    yield Row(bits.ShiftRightLogical(), lambda x, y: (x.view("uint32") >> y.view("uint32")).view("int32"), exactly([-8, -1]), exactly([1, 31]), dtypes=INTEGER, note="negative")
     for which, first, second in (((2, 3),) * 3, ((), (2, 3), (2, 3)), ((2, 3), (), (2, 3)), ((2, 3), (), ()), ((), (), ()), ((2, 3), (2, 1), (1, 3))):
         alike = which == first == second
         yield Row(
-            a.SelectN(), lambda w, x, y: np.where(w, y, x), truth(*which), real(*first), real(*second),
+            selection.SelectN(), lambda w, x, y: np.where(w, y, x), truth(*which), real(*first), real(*second),
             linear=((1, 2), (1,), (2,)), dtypes=NUMBERS + TRUTH if alike else FLOAT, note=f"{_sizes(which)}·{_sizes(first)}·{_sizes(second)}",
         )
     for shape in ((2, 3), ()):
         yield Row(
-            a.SelectN(), lambda w, *cases: np.choose(w, cases, mode="clip"), index(*shape, low=-1, high=3), real(2, 3), real(2, 3), real(2, 3),
+            selection.SelectN(), lambda w, *cases: np.choose(w, cases, mode="clip"), index(*shape, low=-1, high=3), real(2, 3), real(2, 3), real(2, 3),
             linear=((1, 2, 3), (1,), (2,), (3,)), note=f"three cases, {_sizes(shape)}",
         )
-    yield Row(a.SelectN(), lambda w, x, y: np.choose(w, (x, y)), index(2, 3, high=1), real(2, 3), real(), dtypes=NUMBERS, linear=((1, 2),), note="by number")
-    yield Row(a.SelectN(), lambda w, x: x, truth(2), real(2), linear=((1,),), note="one case")
-    yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(-0.7), apart(2, 3), exactly(0.7), note="scalars")
-    yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), real(2, 3, low=-1, high=-0.6), apart(2, 3), real(2, 3, low=0.6, high=0.9))
-    yield Row(a.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(3), real(5, high=9), exactly(6), dtypes=INTEGER, note="integers")
+    yield Row(selection.SelectN(), lambda w, x, y: np.choose(w, (x, y)), index(2, 3, high=1), real(2, 3), real(), dtypes=NUMBERS, linear=((1, 2),), note="by number")
+    yield Row(selection.SelectN(), lambda w, x: x, truth(2), real(2), linear=((1,),), note="one case")
+    yield Row(extremes.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(-0.7), apart(2, 3), exactly(0.7), note="scalars")
+    yield Row(extremes.Clamp(), lambda p, x, q: np.clip(x, p, q), real(2, 3, low=-1, high=-0.6), apart(2, 3), real(2, 3, low=0.6, high=0.9))
+    yield Row(extremes.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(3), real(5, high=9), exactly(6), dtypes=INTEGER, note="integers")
 
     # reductions
-    for reduction, oracle in ((r.ReduceMax, np.max), (r.ReduceMin, np.min)):
+    for reduction, oracle in ((reductions.ReduceMax, np.max), (reductions.ReduceMin, np.min)):
         yield Row(reduction((1,)), lambda x, f=oracle: f(x, 1), apart(2, 3), dtypes=(*HALF, "int32"))
         yield Row(reduction((0, 2)), lambda x, f=oracle: f(x, (0, 2)), apart(2, 2, 3), note="two axes")
         yield Row(reduction((0,)), oracle, apart(4), note="to scalar")
         yield Row(reduction((1,)), lambda x, f=oracle: f(x, 1), NAN_AND_INFINITY, smooth=False, note="nan and infinity")
         yield Row(reduction((0,)), lambda x, f=oracle: f(x, 0), real(3, 2), dtypes=("uint8", "bool"), note="unsigned and truth")
-    yield Row(r.ReduceMax((0,)), lambda x: np.full(2, -np.inf), real(0, 2), smooth=False, note="nothing")
-    yield Row(r.ReduceMin((0,)), lambda x: np.full(2, np.inf), real(0, 2), smooth=False, note="nothing")
-    yield Row(r.ReduceProd((1,)), lambda x: x.prod(1), real(2, 3), dtypes=("float32", "complex64", "int32"))
-    yield Row(r.ReduceProd((0, 2)), lambda x: x.prod((0, 2)), real(2, 2, 2), note="two axes")
-    yield Row(r.ReduceProd((1,)), lambda x: x.prod(1), WITH_ZEROS, note="zeros")
-    yield Row(r.ReduceProd((0, 1)), np.prod, WITH_ZEROS, note="several zeros")
-    yield Row(r.ReduceProd((0,)), lambda x: x.prod(0), real(0, 2), note="nothing")
-    for reduction, oracle in ((r.ReduceAnd, np.bitwise_and), (r.ReduceOr, np.bitwise_or), (r.ReduceXor, np.bitwise_xor)):
+    yield Row(reductions.ReduceMax((0,)), lambda x: np.full(2, -np.inf), real(0, 2), smooth=False, note="nothing")
+    yield Row(reductions.ReduceMin((0,)), lambda x: np.full(2, np.inf), real(0, 2), smooth=False, note="nothing")
+    yield Row(reductions.ReduceProd((1,)), lambda x: x.prod(1), real(2, 3), dtypes=("float32", "complex64", "int32"))
+    yield Row(reductions.ReduceProd((0, 2)), lambda x: x.prod((0, 2)), real(2, 2, 2), note="two axes")
+    yield Row(reductions.ReduceProd((1,)), lambda x: x.prod(1), WITH_ZEROS, note="zeros")
+    yield Row(reductions.ReduceProd((0, 1)), np.prod, WITH_ZEROS, note="several zeros")
+    yield Row(reductions.ReduceProd((0,)), lambda x: x.prod(0), real(0, 2), note="nothing")
+    for reduction, oracle in ((reductions.ReduceAnd, np.bitwise_and), (reductions.ReduceOr, np.bitwise_or), (reductions.ReduceXor, np.bitwise_xor)):
         yield Row(reduction((1,)), lambda x, f=oracle: f.reduce(x, axis=1), real(2, 3, high=100), dtypes=WORDS)
         yield Row(reduction((0, 1)), lambda x, f=oracle: f.reduce(x, axis=(0, 1)), real(2, 0), dtypes=("bool",), note="nothing")
-    for extreme, oracle in ((r.ArgMax, np.argmax), (r.ArgMin, np.argmin)):
+    for extreme, oracle in ((reductions.ArgMax, np.argmax), (reductions.ArgMin, np.argmin)):
         for axis in (0, 1):
             yield Row(extreme((axis,), INT32), first_extreme(oracle, axis), apart(2, 3), dtypes=(*HALF, "int32"), note=f"axis {axis}")
         yield Row(extreme((0,), INT32), first_extreme(oracle, 0), exactly([2.0, 1.0, 2.0, 1.0, 1.0, 2.0]), smooth=False, note="the first of equals")
@@ -592,9 +600,9 @@ def _rows() -> Iterator[Row]:
     for axis, reverse in ((0, False), (1, False), (1, True)):
         turn = _reversed(axis) if reverse else (lambda x: x)
         note = f"axis {axis}{' from behind' if reverse else ''}"
-        yield Row(r.CumSum(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumsum(k)), real(3, 4), linear=((0,),), dtypes=COMPLEX + INTEGER, note=note)
-        yield Row(r.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), real(3, 5), dtypes=COMPLEX + INTEGER, note=note)
-        yield Row(r.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), WITH_ZEROS, note=f"{note}, zeros")
+        yield Row(cumulative.CumSum(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumsum(k)), real(3, 4), linear=((0,),), dtypes=COMPLEX + INTEGER, note=note)
+        yield Row(cumulative.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), real(3, 5), dtypes=COMPLEX + INTEGER, note=note)
+        yield Row(cumulative.CumProd(axis, reverse), lambda x, f=turn, k=axis: f(f(x).cumprod(k)), WITH_ZEROS, note=f"{note}, zeros")
     for axis, reverse in ((0, False), (1, True)):
         turn = _reversed(axis) if reverse else (lambda x: x)
         note = f"axis {axis}{' from behind' if reverse else ''}"
@@ -605,8 +613,8 @@ def _rows() -> Iterator[Row]:
         yield Row(cumulative.CumLogSumExp(axis, reverse), lambda x, f=turn, k=axis: f(np.logaddexp.accumulate(f(x), k)), NAN_AND_INFINITY, smooth=False, note=f"{note}, nan and infinity")
     for running in (cumulative.CumMax, cumulative.CumMin, cumulative.CumLogSumExp):
         yield Row(running(0, False), lambda x: x, real(0, 2), note="nothing")
-    yield Row(r.CumSum(0, False), lambda x: x, real(0, 2), linear=((0,),), note="nothing")
-    yield Row(r.CumProd(0, False), lambda x: x, real(0, 2), note="nothing")
+    yield Row(cumulative.CumSum(0, False), lambda x: x, real(0, 2), linear=((0,),), note="nothing")
+    yield Row(cumulative.CumProd(0, False), lambda x: x, real(0, 2), note="nothing")
 
     yield Row(sorting.Sort(1, True, 1), lambda x: np.sort(x, 1), apart(2, 4), dtypes=(*HALF, "int32"))
     yield Row(sorting.Sort(0, True, 1), lambda x: np.sort(x, 0), NAN_AND_INFINITY, smooth=False, note="nan last")
@@ -655,26 +663,26 @@ def _rows() -> Iterator[Row]:
     # indexing
     for at in ((0, 1), (7, -5)):
         starts = exactly(at[0], "int32"), exactly(at[1], "int32")
-        yield Row(i.DynamicSlice((2, 2)), block((2, 2)), real(3, 4), *starts, linear=((0,),), dtypes=NUMBERS if at == (0, 1) else FLOAT, note=f"at {at}")
-        yield Row(i.DynamicUpdateSlice(), replace_block, real(3, 4), real(2, 2), *starts, linear=(BOTH, *EITHER), note=f"at {at}")
-    yield Row(i.DynamicSlice((2,)), block((2,)), real(5), index(high=5, low=-2), linear=((0,),), note="anywhere")
-    yield Row(i.DynamicUpdateSlice(), replace_block, real(5), real(2), index(high=5, low=-2), linear=(BOTH,), note="anywhere")
-    yield Row(i.DynamicSlice(()), lambda x: x, real(), linear=((0,),), note="scalar")
-    yield Row(i.DynamicSlice((0, 2)), block((0, 2)), real(3, 2), index(high=2), index(high=2), linear=((0,),), note="nothing")
-    yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(4, 1, high=2), linear=((0,),), dtypes=(*NUMBERS, "bool"), note="rows")
-    yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), OUTSIDE, linear=((0,),), note="rows outside")
-    yield Row(i.Gather(GATHER_ROWS._replace(offset_dims=(2,)), (1, 2)), rows_at, real(3, 2), index(2, 2, 1, high=2), linear=((0,),), note="rows by matrix")
-    yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(0, 1, high=2), linear=((0,),), note="no rows")
-    yield Row(i.Gather(GATHER_ALONG, (1, 1)), along, real(2, 4), index(2, 3, 1, high=3), linear=((0,),), note="along an axis")
-    yield Row(i.Gather(GATHER_WINDOWS, (2, 2)), windows, real(4, 3), exactly([[0, 0], [9, 1], [1, -3]], "int32"), linear=((0,),), note="windows")
+        yield Row(indexing.DynamicSlice((2, 2)), block((2, 2)), real(3, 4), *starts, linear=((0,),), dtypes=NUMBERS if at == (0, 1) else FLOAT, note=f"at {at}")
+        yield Row(indexing.DynamicUpdateSlice(), replace_block, real(3, 4), real(2, 2), *starts, linear=(BOTH, *EITHER), note=f"at {at}")
+    yield Row(indexing.DynamicSlice((2,)), block((2,)), real(5), index(high=5, low=-2), linear=((0,),), note="anywhere")
+    yield Row(indexing.DynamicUpdateSlice(), replace_block, real(5), real(2), index(high=5, low=-2), linear=(BOTH,), note="anywhere")
+    yield Row(indexing.DynamicSlice(()), lambda x: x, real(), linear=((0,),), note="scalar")
+    yield Row(indexing.DynamicSlice((0, 2)), block((0, 2)), real(3, 2), index(high=2), index(high=2), linear=((0,),), note="nothing")
+    yield Row(indexing.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(4, 1, high=2), linear=((0,),), dtypes=(*NUMBERS, "bool"), note="rows")
+    yield Row(indexing.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), OUTSIDE, linear=((0,),), note="rows outside")
+    yield Row(indexing.Gather(GATHER_ROWS._replace(offset_dims=(2,)), (1, 2)), rows_at, real(3, 2), index(2, 2, 1, high=2), linear=((0,),), note="rows by matrix")
+    yield Row(indexing.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(0, 1, high=2), linear=((0,),), note="no rows")
+    yield Row(indexing.Gather(GATHER_ALONG, (1, 1)), along, real(2, 4), index(2, 3, 1, high=3), linear=((0,),), note="along an axis")
+    yield Row(indexing.Gather(GATHER_WINDOWS, (2, 2)), windows, real(4, 3), exactly([[0, 0], [9, 1], [1, -3]], "int32"), linear=((0,),), note="windows")
     for fill in (None, 7):
-        gather = i.Gather(GATHER_ROWS, (1, 2), "fill", fill)
+        gather = indexing.Gather(GATHER_ROWS, (1, 2), "fill", fill)
         yield Row(gather, rows_or(fill), real(3, 2), OUTSIDE, dtypes=(*NUMBERS, "bool"), smooth=fill is not None, note=f"rows filled with {fill}")
-    yield Row(i.Gather(GATHER_ROWS, (1, 2), "fill", 0), rows_or(0), real(3, 2), OUTSIDE, linear=((0,),), note="rows filled with zeros")
-    yield Row(i.Gather(GATHER_ROWS._replace(offset_dims=(0,)), (1, 2), "fill", 0), lambda x, at: rows_or(0)(x, at).T, real(3, 2), OUTSIDE, linear=((0,),), note="columns filled")
-    yield Row(i.Gather(GATHER_ALONG, (1, 1), "fill", 0), lambda x, at: np.where((at[..., 0] < 0) | (at[..., 0] > 3), 0, along(x, at)), real(2, 4), index(2, 3, 1, low=-2, high=6), linear=((0,),), note="along an axis, filled")
-    yield Row(i.Gather(GATHER_ROWS, (1, 2), "promise_in_bounds", None, True, True), rows_at, real(3, 2), exactly([[0], [2]], "int32"), linear=((0,),), note="promises")
-    yield Row(i.Gather(GATHER_ROWS, (1, 2)), rows_at, real(300, 2), exactly([[255], [3]], "uint8"), linear=((0,),), note="narrow indices")
+    yield Row(indexing.Gather(GATHER_ROWS, (1, 2), "fill", 0), rows_or(0), real(3, 2), OUTSIDE, linear=((0,),), note="rows filled with zeros")
+    yield Row(indexing.Gather(GATHER_ROWS._replace(offset_dims=(0,)), (1, 2), "fill", 0), lambda x, at: rows_or(0)(x, at).T, real(3, 2), OUTSIDE, linear=((0,),), note="columns filled")
+    yield Row(indexing.Gather(GATHER_ALONG, (1, 1), "fill", 0), lambda x, at: np.where((at[..., 0] < 0) | (at[..., 0] > 3), 0, along(x, at)), real(2, 4), index(2, 3, 1, low=-2, high=6), linear=((0,),), note="along an axis, filled")
+    yield Row(indexing.Gather(GATHER_ROWS, (1, 2), "promise_in_bounds", None, True, True), rows_at, real(3, 2), exactly([[0], [2]], "int32"), linear=((0,),), note="promises")
+    yield Row(indexing.Gather(GATHER_ROWS, (1, 2)), rows_at, real(300, 2), exactly([[255], [3]], "uint8"), linear=((0,),), note="narrow indices")
     twice = exactly([[1], [1], [9], [1], [0]], "int32")
     for scatter, merge in ((scattering.ScatterSub, np.subtract), (scattering.ScatterMul, np.multiply), (scattering.ScatterMin, np.minimum), (scattering.ScatterMax, np.maximum)):
         linear = {"scatter_sub": ((0, 2), (0,), (2,)), "scatter_mul": ((0,),)}.get(scatter.name, ())
@@ -686,7 +694,7 @@ def _rows() -> Iterator[Row]:
         yield Row(scatter(PUT_ALONG, "clip"), put_along(merge), real(2, 4), exactly([[[1], [3]], [[0], [0]]], "int32"), real(2, 2), note="along an axis")
     zeros = exactly([[0.0, 2.0], [1.5, 0.0], [3.0, 0.0], [1.0, 1.0], [0.0, 0.5]])
     yield Row(scattering.ScatterMul(PUT_ROWS, "drop"), put_rows("drop", np.multiply), real(3, 2), twice, zeros, linear=((0,),), smooth=False, note="zeros")
-    for scatter, add in ((i.ScatterAdd, True), (i.Scatter, False)):
+    for scatter, add in ((indexing.ScatterAdd, True), (indexing.Scatter, False)):
         linear = (((0, 2), (0,), (2,)) if add else ((0,),))
         note = "added" if add else "put"
         for mode in ("drop", "clip"):
@@ -694,8 +702,8 @@ def _rows() -> Iterator[Row]:
             outside = exactly([[9], [1]] if mode == "drop" else [[9], [-4]], "int32")
             yield Row(scatter(PUT_ROWS, mode), put_rows(mode, add), real(3, 2), outside, real(2, 2), linear=linear, note=f"outside {note}, {mode}")
         yield Row(scatter(PUT_ALONG, "clip"), put_along(add), real(2, 4), exactly([[[1], [3]], [[0], [2]]], "int32"), real(2, 2), linear=linear, note=f"along an axis {note}")
-    yield Row(i.Scatter(PUT_ROWS, "drop"), put_rows("drop", False), real(3, 2), exactly([[1], [1], [0], [1]], "int32"), real(4, 2), linear=((0,),), note="one row thrice put")
-    yield Row(i.ScatterAdd(PUT_ROWS, "drop"), put_rows("drop", True), real(3, 2), exactly([[1], [1], [1]], "int32"), real(3, 2), linear=((0, 2),), dtypes=("float32", "int32", "bfloat16"), note="one row thrice")
+    yield Row(indexing.Scatter(PUT_ROWS, "drop"), put_rows("drop", False), real(3, 2), exactly([[1], [1], [0], [1]], "int32"), real(4, 2), linear=((0,),), note="one row thrice put")
+    yield Row(indexing.ScatterAdd(PUT_ROWS, "drop"), put_rows("drop", True), real(3, 2), exactly([[1], [1], [1]], "int32"), real(3, 2), linear=((0, 2),), dtypes=("float32", "int32", "bfloat16"), note="one row thrice")
 
     # linear algebra
     for contract, batch, left, right in (
@@ -723,38 +731,38 @@ def _rows() -> Iterator[Row]:
     yield Row(random_bits.Threefry2x32(), threefry, words(2, 1), words(2, 1), words(1, 3), words(1, 3), note="stretched")
 
     # programs
-    yield Row(_call(lambda x, y: [a.mul(x, e.sin(y)), a.sub(x, y)], (2, 3), (2, 3)), lambda x, y: (x * np.sin(y), x - y), real(2, 3), real(2, 3))
-    yield Row(_call(lambda x, y: [a.mul(x, 3.0), e.exp(y), x], (2,), ()), lambda x, y: (x * 3, np.exp(y), x), real(2), real(), note="results apart")
-    yield Row(_call(lambda x: [s.ADD_ANY and a.add(x, x), s.full((2,), np.float32(1))], (3,)), lambda x: (x + x, np.ones(2)), real(3), dtypes=FLOAT, linear=((0,),), smooth=False, note="linear")
+    yield Row(_call(lambda x, y: [arithmetic.mul(x, trigonometry.sin(y)), arithmetic.sub(x, y)], (2, 3), (2, 3)), lambda x, y: (x * np.sin(y), x - y), real(2, 3), real(2, 3))
+    yield Row(_call(lambda x, y: [arithmetic.mul(x, 3.0), exponentials.exp(y), x], (2,), ()), lambda x, y: (x * 3, np.exp(y), x), real(2), real(), note="results apart")
+    yield Row(_call(lambda x: [sums.ADD_ANY and arithmetic.add(x, x), shapes.full((2,), np.float32(1))], (3,)), lambda x: (x + x, np.ones(2)), real(3), dtypes=FLOAT, linear=((0,),), smooth=False, note="linear")
 
     # control flow
     pair = [(2,), (2,)]
-    yield Row(_cond(lambda x, y: [a.mul(x, e.sin(y)), y], lambda x, y: [a.sub(x, y), e.exp(x)], shapes=pair), lambda n, x, y: (x - y, np.exp(x)) if n else (x * np.sin(y), y), index(high=1), real(2), real(2))
-    yield Row(_cond(*[lambda x, k=k: [a.mul(x, float(k))] for k in range(3)], shapes=[(3,)]), lambda n, x: n * x, index(high=2), real(3), linear=((1,),), note="linear")
-    yield Row(_cond(lambda x, y: [a.mul(x, y), x], lambda x, y: [s.full((2,), x.dtype.type(1)), y], shapes=pair), lambda n, x, y: (np.ones(2), y) if n else (x * y, x), index(high=1), real(2), real(2), note="one branch moves")
+    yield Row(_cond(lambda x, y: [arithmetic.mul(x, trigonometry.sin(y)), y], lambda x, y: [arithmetic.sub(x, y), exponentials.exp(x)], shapes=pair), lambda n, x, y: (x - y, np.exp(x)) if n else (x * np.sin(y), y), index(high=1), real(2), real(2))
+    yield Row(_cond(*[lambda x, k=k: [arithmetic.mul(x, float(k))] for k in range(3)], shapes=[(3,)]), lambda n, x: n * x, index(high=2), real(3), linear=((1,),), note="linear")
+    yield Row(_cond(lambda x, y: [arithmetic.mul(x, y), x], lambda x, y: [shapes.full((2,), x.dtype.type(1)), y], shapes=pair), lambda n, x, y: (np.ones(2), y) if n else (x * y, x), index(high=1), real(2), real(2), note="one branch moves")
     yield Row(
-        _while(lambda end, i, x: [a.lt(i, end)], lambda w, i, x: [a.add(i, np.int32(1)), a.mul(e.sin(x), w)], ["i"], [(2,)], ["i", (2,)]),
+        _while(lambda end, i, x: [comparisons.lt(i, end)], lambda w, i, x: [arithmetic.add(i, np.int32(1)), arithmetic.mul(trigonometry.sin(x), w)], ["i"], [(2,)], ["i", (2,)]),
         lambda end, w, i, x: looped(lambda w, i, x: (i + 1, np.sin(x) * w), 1, 2, max(end - i, 0))(w, i, x),
         index(low=1, high=4), real(2), index(high=1), real(2), smooth=False, note="forward mode only",
     )
     yield Row(
-        _scan(lambda w, c, x: [a.add(a.mul(e.sin(c), w), x), a.mul(c, x)], [(2,)], [(2,)], [(2,)], 3),
+        _scan(lambda w, c, x: [arithmetic.add(arithmetic.mul(trigonometry.sin(c), w), x), arithmetic.mul(c, x)], [(2,)], [(2,)], [(2,)], 3),
         looped(lambda w, c, x: (np.sin(c) * w + x, c * x), 1, 1, 3), real(2), real(2), real(3, 2),
     )
     yield Row(
-        _scan(lambda n, c, x: [a.add(n, np.int32(1)), a.mul(e.sin(c), x), a.mul(n, n), e.exp(c)], [], ["i", ()], [()], 5, True, 2),
+        _scan(lambda n, c, x: [arithmetic.add(n, np.int32(1)), arithmetic.mul(trigonometry.sin(c), x), arithmetic.mul(n, n), exponentials.exp(c)], [], ["i", ()], [()], 5, True, 2),
         looped(lambda n, c, x: (n + 1, np.sin(c) * x, n * n, np.exp(c)), 0, 2, 5, True), index(high=3), real(), real(5), note="reverse, unrolled, with a counter",
     )
     yield Row(
-        _scan(lambda k, c, x: [a.add(a.mul(c, 0.5), k), a.sub(x, c)], [(2,)], [(2,)], [(2,)], 3),
+        _scan(lambda k, c, x: [arithmetic.add(arithmetic.mul(c, 0.5), k), arithmetic.sub(x, c)], [(2,)], [(2,)], [(2,)], 3),
         looped(lambda k, c, x: (c * 0.5 + k, x - c), 1, 1, 3), real(2), real(2), real(3, 2), linear=((0, 1, 2), (1, 2), (0, 1)), note="linear",
     )
     yield Row(
-        _scan(lambda w, c, x, f: [a.add(a.mul(c, w), a.mul(x, f)), c], [(2,)], [(2,)], [(2,), (2,)], 3, True),
+        _scan(lambda w, c, x, f: [arithmetic.add(arithmetic.mul(c, w), arithmetic.mul(x, f)), c], [(2,)], [(2,)], [(2,), (2,)], 3, True),
         looped(lambda w, c, x, f: (c * w + x * f, c), 1, 1, 3, True), real(2), real(2), real(3, 2), real(3, 2), linear=((1, 2), (1, 3), (1,)), note="linear beside known",
     )
     yield Row(
-        _scan(lambda n, c, x: [a.add(n, np.int32(1)), a.add(c, a.mul(x, e.convert_element_type(n, x.dtype))), c], [], ["i", ()], [()], 4),
+        _scan(lambda n, c, x: [arithmetic.add(n, np.int32(1)), arithmetic.add(c, arithmetic.mul(x, conversion.convert_element_type(n, x.dtype))), c], [], ["i", ()], [()], 4),
         looped(lambda n, c, x: (n + 1, c + x * n, c), 0, 2, 4), index(high=3), real(), real(4), linear=((1, 2),), note="linear beside a counter",
     )
 

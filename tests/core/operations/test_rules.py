@@ -15,7 +15,7 @@ from xlascope.ir.jaxpr import ClosedJaxpr
 from xlascope.ir.markers import ZERO, LinearInput
 from xlascope.ir.operation import Operation, registered
 from xlascope.operations.collectives import Collective
-from xlascope.operations.families import type_of
+from xlascope.operations.requirements import type_of
 from xlascope.trace.bind import bind
 from xlascope.trace.jaxpr_trace import stage
 from xlascope.trace.values import aval_of

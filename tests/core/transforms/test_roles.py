@@ -6,10 +6,7 @@ import numpy as np
 
 import xlascope as xs
 from xlascope.ir.describe import describe
-from xlascope.operations import arithmetic as a
-from xlascope.operations import elementwise as e
-from xlascope.operations import linear_algebra
-from xlascope.operations import shapes as s
+from xlascope.operations import arithmetic, exponentials, linear_algebra, shapes, sums, trigonometry
 
 X = np.float32([1, 2, 3])
 W = np.ones((3, 3), np.float32)
@@ -20,18 +17,18 @@ def product(w, x):
 
 
 def loss(w, x):
-    hidden = e.tanh(product(w, x))
-    return s.reduce_sum(e.sin(hidden), (0,))
+    hidden = trigonometry.tanh(product(w, x))
+    return shapes.reduce_sum(trigonometry.sin(hidden), (0,))
 
 
 @xs.jit
 def layer(w, x):
-    return e.tanh(product(w, x))
+    return trigonometry.tanh(product(w, x))
 
 
 def nested_loss(w, x):
     hidden = layer(w, x)
-    return s.reduce_sum(e.sin(layer(w, hidden)), (0,))
+    return shapes.reduce_sum(trigonometry.sin(layer(w, hidden)), (0,))
 
 
 def line_of(function, text):
@@ -121,7 +118,7 @@ def test_tangents_of_jvp_are_marked_with_their_line():
 
 
 def test_second_derivatives_and_batches_keep_lines_and_roles():
-    second = xs.make_jaxpr(xs.grad(lambda x: s.reduce_sum(xs.grad(loss, 1)(W, x), (0,))))(X)
+    second = xs.make_jaxpr(xs.grad(lambda x: shapes.reduce_sum(xs.grad(loss, 1)(W, x), (0,))))(X)
     batched = xs.make_jaxpr(xs.vmap(xs.grad(nested_loss), (None, 0)))(W, np.stack([X, X]))
     for made in (second, batched):
         program = describe(made)
@@ -131,9 +128,9 @@ def test_second_derivatives_and_batches_keep_lines_and_roles():
 
 def test_equations_traced_from_this_file_all_have_a_source():
     def everything(x):
-        y = a.add(a.mul(x, 2.0), e.exp(x))
-        z = xs.vmap(lambda v: e.cos(v))(y)
-        return xs.jit(lambda q: e.neg(q))(z), s.full((2,), np.float32(0))
+        y = arithmetic.add(arithmetic.mul(x, 2.0), exponentials.exp(x))
+        z = xs.vmap(lambda v: trigonometry.cos(v))(y)
+        return xs.jit(lambda q: sums.neg(q))(z), shapes.full((2,), np.float32(0))
 
     for transform in (lambda f: f, xs.jit, xs.vmap):
         program = describe(xs.make_jaxpr(transform(everything))(W))

@@ -18,7 +18,7 @@ from xlascope import lax, settings
 from xlascope.dtypes import float0, is_differentiable
 from xlascope.experimental.jet import jet, zero_series, zero_term
 from xlascope.ir.operation import Operation
-from xlascope.operations import arithmetic, elementwise, families
+from xlascope.operations import arithmetic, families, trigonometry
 from xlascope.trace.bind import bind
 from xlascope.transforms.taylor import taylor_program
 
@@ -420,7 +420,7 @@ class Twice(families.Unary, name="test_twice_sine"):
         return builder.emit("stablehlo.add", [y, y])
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return arithmetic.mul(t, arithmetic.mul(2.0, elementwise.cos(x)))
+        return arithmetic.mul(t, arithmetic.mul(2.0, trigonometry.cos(x)))
 
 
 class Product(families.Binary, name="test_product"):

@@ -1,38 +1,24 @@
 """What programs are made of, how to walk and run them, and primitives of one's own."""
 
-from ...api.programs import (
-    array_types,
-    eval_jaxpr,
-    jaxpr_as_fun,
-    jaxprs_in_params,
-    mapped_aval,
-    subjaxprs,
-    unmapped_aval,
-)
-from ...core import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Primitive, ShapedArray, Tracer, Var, check_jaxpr
-from ...errors import JaxprTypeError
-from ...trace.values import is_value as valid_jaxtype
-from . import primitives
+from ...api.programs import array_types as array_types
+from ...api.programs import eval_jaxpr as eval_jaxpr
+from ...api.programs import jaxpr_as_fun as jaxpr_as_fun
+from ...api.programs import jaxprs_in_params as jaxprs_in_params
+from ...api.programs import mapped_aval as mapped_aval
+from ...api.programs import subjaxprs as subjaxprs
+from ...api.programs import unmapped_aval as unmapped_aval
+from ...core import Atom as Atom
+from ...core import ClosedJaxpr as ClosedJaxpr
+from ...core import Jaxpr as Jaxpr
+from ...core import JaxprEqn as JaxprEqn
+from ...core import Literal as Literal
+from ...core import Primitive as Primitive
+from ...core import ShapedArray as ShapedArray
+from ...core import Tracer as Tracer
+from ...core import Var as Var
+from ...core import check_jaxpr as check_jaxpr
+from ...errors import JaxprTypeError as JaxprTypeError
+from ...trace.values import is_value
+from . import primitives as primitives
 
-__all__ = [
-    "Atom",
-    "ClosedJaxpr",
-    "Jaxpr",
-    "JaxprEqn",
-    "JaxprTypeError",
-    "Literal",
-    "Primitive",
-    "ShapedArray",
-    "Tracer",
-    "Var",
-    "array_types",
-    "check_jaxpr",
-    "eval_jaxpr",
-    "jaxpr_as_fun",
-    "jaxprs_in_params",
-    "mapped_aval",
-    "primitives",
-    "subjaxprs",
-    "unmapped_aval",
-    "valid_jaxtype",
-]
+valid_jaxtype = is_value

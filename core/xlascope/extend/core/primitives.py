@@ -1,6 +1,9 @@
 """The handle of each operation: ``sin_p`` and its siblings."""
 
-from ...control.call import Call
-from ...lax.primitives import *  # noqa: F403  (all of them, and no list to keep equal)
+from ...ir.operation import Primitive
+from ...lax import primitives
 
-jit_p = Call.primitive
+
+def __getattr__(name: str) -> Primitive:
+    found: Primitive = primitives.__getattr__(name)
+    return found

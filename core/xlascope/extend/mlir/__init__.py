@@ -1,6 +1,5 @@
 """MLIR's Python modules, as lowering rules use them."""
 
-from ...xla.emitting import ir, passmanager
-from . import dialects
-
-__all__ = ["dialects", "ir", "passmanager"]
+from ...xla.emitting import ir as ir
+from ...xla.emitting import passmanager as passmanager
+from . import dialects as dialects

@@ -1,0 +1,76 @@
+"""Public names, found on first use: importing a package loads nothing that its user does not ask for.
+
+The stub beside a package's ``__init__.py`` is the one list of its names, a line each, which tools read as they are::
+
+    from .creation import arange as arange
+
+Export, ``dir``, ``__all__``, the index in the documentation and the tests of names follow from it. A line
+``from .primitives import *`` stands for the names in the stub of that module.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?:(\w+) as (\w+)|(\*))$", re.MULTILINE)
+_DECLARED = re.compile(r"^(\w+): ", re.MULTILINE)
+
+
+class Home(NamedTuple):
+    """Where a public name lives: the module, and its name there (``""`` for the module itself)."""
+
+    module: str
+    name: str
+
+
+def homes_of(package: str, stub: Path) -> dict[str, Home]:
+    """The public names of a package, by its stub.
+
+    >>> import xlascope.numpy
+    >>> homes_of("xlascope.numpy", Path(xlascope.numpy.__file__).with_suffix(".pyi"))["arange"]
+    Home(module='xlascope.numpy.creation', name='arange')
+    """
+    return dict(_homes(package.split("."), stub))
+
+
+def _homes(package: list[str], stub: Path) -> Iterator[tuple[str, Home]]:
+    text = stub.read_text(encoding="utf-8")
+    for dots, path, there, name, everything in _IMPORT.findall(text):
+        module = [*package[: len(package) + 1 - len(dots)], *filter(None, path.split("."))]
+        if everything:
+            yield from _declared(module, stub.parent / f"{path}.pyi", package)
+        elif path:
+            yield name, Home(".".join(module), there)
+        else:
+            yield name, Home(".".join([*module, there]), "")
+
+
+def _declared(module: list[str], stub: Path, package: list[str]) -> Iterator[tuple[str, Home]]:
+    yield from _homes(package, stub)
+    for name in _DECLARED.findall(stub.read_text(encoding="utf-8")):
+        yield name, Home(".".join(module), name)
+
+
+def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` for the package of that name, to be set in its ``__init__.py``.
+
+    A name that was found once is an attribute like others.
+    """
+    found = sys.modules[package]
+    homes = homes_of(package, Path(str(found.__file__)).with_suffix(".pyi"))
+
+    def get(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module = importlib.import_module(home.module)
+        value = getattr(module, home.name) if home.name else module
+        setattr(found, name, value)
+        return value
+
+    return get, lambda: sorted({*vars(found), *homes}), list(homes)

@@ -1,0 +1,107 @@
+"""Comparisons, elementwise: they give truth values, which do not move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..trace.bind import bind1
+from ..xla.builder import attribute
+from .families import Binary, stretch_values
+from .values import match
+
+
+class _Comparison(Binary):
+    """A truth value from two operands."""
+
+    direction: ClassVar[str]
+    kinds = "bifc"
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (z,) = super().abstract_eval(operands)
+        return [shaped(z.shape, np.dtype("bool"))]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        direction = attribute(f"#stablehlo<comparison_direction {self.direction}>")
+        return builder.emit(  # type: ignore[no-any-return]
+            "stablehlo.compare", stretch_values(builder, operands), {"comparison_direction": direction}
+        )
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return ZERO
+
+    derivative_right = derivative_left
+
+
+class Eq(_Comparison, name="eq"):
+    """x == y."""
+
+    direction = "EQ"
+
+
+def eq(x: Any, y: Any) -> Any:
+    """X == y, elementwise."""
+    return bind1(Eq.instance, *match(x, y))
+
+
+class Ne(_Comparison, name="ne"):
+    """x != y."""
+
+    direction = "NE"
+
+
+def ne(x: Any, y: Any) -> Any:
+    """X != y, elementwise."""
+    return bind1(Ne.instance, *match(x, y))
+
+
+class Lt(_Comparison, name="lt"):
+    """x < y."""
+
+    direction = "LT"
+    kinds = "bif"
+
+
+def lt(x: Any, y: Any) -> Any:
+    """X < y, elementwise."""
+    return bind1(Lt.instance, *match(x, y))
+
+
+class Le(_Comparison, name="le"):
+    """x <= y."""
+
+    direction = "LE"
+    kinds = "bif"
+
+
+def le(x: Any, y: Any) -> Any:
+    """X <= y, elementwise."""
+    return bind1(Le.instance, *match(x, y))
+
+
+class Gt(_Comparison, name="gt"):
+    """x > y."""
+
+    direction = "GT"
+    kinds = "bif"
+
+
+def gt(x: Any, y: Any) -> Any:
+    """X > y, elementwise."""
+    return bind1(Gt.instance, *match(x, y))
+
+
+class Ge(_Comparison, name="ge"):
+    """x >= y."""
+
+    direction = "GE"
+    kinds = "bif"
+
+
+def ge(x: Any, y: Any) -> Any:
+    """X >= y, elementwise."""
+    return bind1(Ge.instance, *match(x, y))

@@ -1,0 +1,183 @@
+"""Exponentials, logarithms and roots. ``derivative`` is f'(x)·t, in terms of x, of y = f(x), or of both."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..trace.bind import bind1, bind_inexact
+from .arithmetic import add, div, integer_pow, mul, sub
+from .bits import bitwise_and
+from .comparisons import eq
+from .families import Binary, Unary
+from .selection import select
+from .sums import as_result
+from .values import match
+
+
+class Exp(Unary, name="exp"):
+    """e to the power x."""
+
+    hlo = "stablehlo.exponential"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, y)
+
+
+def exp(x: Any) -> Any:
+    """``e`` to the power ``x``."""
+    return bind_inexact(Exp.instance, x)
+
+
+class Exp2(Unary, name="exp2"):
+    """2 to the power x."""
+
+    hlo = "stablehlo.exponential"
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (aval,) = builder.out_avals
+        scaled = builder.emit1("stablehlo.multiply", [operands[0], builder.constant(math.log(2.0), aval)], aval)
+        return builder.emit(self.hlo, [scaled])  # type: ignore[no-any-return]
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(mul(t, y), math.log(2.0))
+
+
+def exp2(x: Any) -> Any:
+    """2 to the power x."""
+    return bind_inexact(Exp2.instance, x)
+
+
+class Expm1(Unary, name="expm1"):
+    """e to the power x, minus one, exact near zero."""
+
+    hlo = "stablehlo.exponential_minus_one"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, add(y, 1.0))
+
+
+def expm1(x: Any) -> Any:
+    """``e`` to the power ``x``, minus one, exact near zero."""
+    return bind_inexact(Expm1.instance, x)
+
+
+class Log(Unary, name="log"):
+    """The natural logarithm."""
+
+    hlo = "stablehlo.log"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return div(t, x)
+
+
+def log(x: Any) -> Any:
+    """The natural logarithm.
+
+    >>> from xlascope import lax
+    >>> print(lax.log(2))
+    0.6931472
+    """
+    return bind_inexact(Log.instance, x)
+
+
+class Log1p(Unary, name="log1p"):
+    """The natural logarithm of 1 + x, exact near zero."""
+
+    hlo = "stablehlo.log_plus_one"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return div(t, add(x, 1.0))
+
+
+def log1p(x: Any) -> Any:
+    """The natural logarithm of 1 + x, exact near zero."""
+    return bind_inexact(Log1p.instance, x)
+
+
+class Logistic(Unary, name="logistic"):
+    """The sigmoid 1 / (1 + e^-x); its derivative is y (1 - y)."""
+
+    hlo = "stablehlo.logistic"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, mul(y, sub(1.0, y)))
+
+
+def logistic(x: Any) -> Any:
+    """The sigmoid 1 / (1 + e^-x)."""
+    return bind_inexact(Logistic.instance, x)
+
+
+class Sqrt(Unary, name="sqrt"):
+    """The square root; sqrt' = 1 / (2 sqrt)."""
+
+    hlo = "stablehlo.sqrt"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, div(0.5, y))
+
+
+def sqrt(x: Any) -> Any:
+    """The square root."""
+    return bind_inexact(Sqrt.instance, x)
+
+
+class Rsqrt(Unary, name="rsqrt"):
+    """One over the square root; its derivative is -y / (2 x)."""
+
+    hlo = "stablehlo.rsqrt"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, mul(-0.5, div(y, x)))
+
+
+def rsqrt(x: Any) -> Any:
+    """One over the square root.
+
+    >>> from xlascope import lax
+    >>> print(lax.rsqrt(4.0))
+    0.5
+    """
+    return bind_inexact(Rsqrt.instance, x)
+
+
+class Cbrt(Unary, name="cbrt"):
+    """The cube root; its derivative is 1 / (3 y²)."""
+
+    hlo = "stablehlo.cbrt"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, mul(1 / 3, integer_pow(y, -2)))
+
+
+def cbrt(x: Any) -> Any:
+    """The cube root."""
+    return bind_inexact(Cbrt.instance, x)
+
+
+class Pow(Binary, name="pow"):
+    """x to the power y."""
+
+    hlo = "stablehlo.power"
+    kinds = "fc"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        # y x^(y-1), and 0 where both are 0 (there x^(y-1) is infinite)
+        exponent = sub(y, 1.0)
+        if not isinstance(y, np.generic) or y == 0:
+            exponent = select(bitwise_and(eq(x, 0.0), eq(y, 0.0)), 1.0, exponent)
+        return mul(as_result(t, z), mul(y, pow(x, exponent)))
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        # log(x) x^y; where x is 0 the limit for positive y is 0
+        base = select(eq(x, 0.0), 1.0, x)
+        return mul(as_result(t, z), mul(log(base), z))
+
+
+def pow(x: Any, y: Any) -> Any:
+    """X to the power y, elementwise."""
+    return bind1(Pow.instance, *match(x, y))

@@ -1,0 +1,110 @@
+"""The larger, the smaller, and values kept between two others, elementwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from . import bits
+from .arithmetic import mul
+from .comparisons import eq, gt, lt
+from .families import Binary, align, stretch_values
+from .linear import pushed
+from .requirements import require_kind, stretched
+from .selection import select
+from .sums import as_result, sum_tangents
+from .values import aval, match, typed_scalar
+
+
+class _Extreme(Binary):
+    """The larger or smaller operand. Where they are equal each gets half of the derivative."""
+
+    kinds = "bif"
+    taylor_rule = pushed
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(as_result(t, z), _share(x, y, z))
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(as_result(t, z), _share(y, x, z))
+
+
+class Max(_Extreme, name="max"):
+    """The larger of x and y; NaN if either is."""
+
+    hlo = "stablehlo.maximum"
+
+
+def max(x: Any, y: Any) -> Any:
+    """The larger of x and y, elementwise."""
+    return bind1(Max.instance, *match(x, y))
+
+
+class Min(_Extreme, name="min"):
+    """The smaller of x and y; NaN if either is."""
+
+    hlo = "stablehlo.minimum"
+
+
+def min(x: Any, y: Any) -> Any:
+    """The smaller of x and y, elementwise."""
+    return bind1(Min.instance, *match(x, y))
+
+
+def _share(x: Any, other: Any, z: Any) -> Any:
+    dtype = aval(z).dtype
+    return select(
+        eq(x, z),
+        select(eq(other, z), typed_scalar(0.5, dtype), typed_scalar(1, dtype)),
+        typed_scalar(0, dtype),
+    )
+
+
+class Clamp(Operation, name="clamp"):
+    """x limited to the range from low to high."""
+
+    taylor_rule = pushed
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        low, x, high = operands
+        if not low.dtype == x.dtype == high.dtype:
+            names = f"{low.dtype.name}, {x.dtype.name} and {high.dtype.name}"
+            raise TypeError(f"clamp takes operands of one dtype, got {names}")
+        require_kind(self.name, x.dtype, "bif")
+        shape = stretched(self.name, stretched(self.name, x.shape, low.shape), high.shape)
+        return [shaped(shape, x.dtype, x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return builder.emit("stablehlo.clamp", stretch_values(builder, operands))  # type: ignore[no-any-return]
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return 2 * results[0].size
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        low, x, high = primals
+        t_low, t_x, t_high = tangents
+        z = bind1(self, low, x, high)
+        zero = typed_scalar(0, aval(z).dtype)
+        parts = []
+        if t_low is not ZERO:
+            parts.append(select(gt(low, x), as_result(t_low, z), zero))
+        if t_x is not ZERO:
+            inside = bind1(bits.And.instance, gt(x, low), lt(x, high))
+            parts.append(select(inside, as_result(t_x, z), zero))
+        if t_high is not ZERO:
+            parts.append(select(lt(high, x), as_result(t_high, z), zero))
+        return [z], [sum_tangents(parts)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *align(operands, axes))], [0]
+
+
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """X limited to the range from ``min`` to ``max``."""
+    low, _ = match(min, x)
+    high, _ = match(max, x)
+    return bind1(Clamp.instance, low, x, high)

@@ -1,0 +1,28 @@
+"""What is linear in its operand moves as its tangent does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+
+
+def pushed(operation: Operation, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    """The ``taylor_rule`` of what is linear, at least piece by piece: each coefficient moves as a tangent does."""
+    terms = [x[degree] for x in operands]
+    if all(term is ZERO for term in terms):
+        return [ZERO] * len(results)
+    return operation.jvp([x[0] for x in operands], terms)[1]
+
+
+class Linear(Operation):
+    """Linear in its only operand: the tangent of the result is the operation applied to the tangent."""
+
+    taylor_rule = pushed
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (t,) = primals, tangents
+        return [bind1(self, x)], [ZERO if t is ZERO else bind1(self, t)]

@@ -1,0 +1,90 @@
+"""Signs and whole numbers near x, elementwise: constant almost everywhere."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..trace.bind import bind1, bind_inexact
+from .families import Flat
+
+
+class Sign(Flat, name="sign"):
+    """-1, 0 or 1; of a complex value x / |x|, which counts as constant too."""
+
+    hlo = "stablehlo.sign"
+    kinds = "ifc"
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1, elementwise."""
+    return bind1(Sign.instance, x)
+
+
+class Floor(Flat, name="floor"):
+    """The largest whole number not above x."""
+
+    hlo = "stablehlo.floor"
+    kinds = "f"
+
+
+def floor(x: Any) -> Any:
+    """The largest whole number not above x."""
+    return bind_inexact(Floor.instance, x)
+
+
+class Ceil(Flat, name="ceil"):
+    """The smallest whole number not below x."""
+
+    hlo = "stablehlo.ceil"
+    kinds = "f"
+
+
+def ceil(x: Any) -> Any:
+    """The smallest whole number not below x."""
+    return bind_inexact(Ceil.instance, x)
+
+
+class RoundingMethod(enum.IntEnum):
+    """Where halves go when numbers are rounded."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+class Round(Flat, name="round"):
+    """The nearest whole number; halves go away from zero (rounding_method 0) or to even (1)."""
+
+    rounding_method: int
+
+    hlo = "stablehlo.round_nearest_even"
+    kinds = "f"
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        away = "stablehlo.round_nearest_afz"
+        return builder.emit(self.hlo if self.rounding_method else away, operands)  # type: ignore[no-any-return]
+
+
+def round(x: Any, rounding_method: int = 0) -> Any:
+    """The nearest whole number; halves away from zero (0) or to even (1), elementwise."""
+    return bind1(Round(int(rounding_method)), x)
+
+
+class IsFinite(Flat, name="is_finite"):
+    """Whether x is neither infinite nor NaN."""
+
+    hlo = "stablehlo.is_finite"
+    kinds = "f"
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = super().abstract_eval(operands)
+        return [shaped(x.shape, np.dtype("bool"))]
+
+
+def is_finite(x: Any) -> Any:
+    """Whether x is neither infinite nor NaN, elementwise."""
+    return bind1(IsFinite.instance, x)

@@ -1,0 +1,94 @@
+"""The choice between values, elementwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from ..xla.builder import attribute
+from .families import align, stretch_values
+from .linear import pushed
+from .requirements import is_linear, stretched
+from .sums import as_result, unstretch
+from .values import aval, match, typed_scalar
+
+
+class SelectN(Operation, name="select_n"):
+    """Elementwise ``cases[which]``; with a truth value, the first case where it is false, the second where it is true.
+
+    A number beyond the ends chooses the first or the last case. Cases without axes are spread over the result's shape.
+    """
+
+    taylor_rule = pushed
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        which, *cases = operands
+        if which.dtype.kind not in "biu" or not cases:
+            raise TypeError(
+                f"select_n takes a truth value or an integer that says which case, and at least one case, got {which} "
+                f"and {len(cases)} cases"
+            )
+        if which.dtype.kind == "b" and len(cases) > 2:
+            raise TypeError(f"select_n takes two cases for a truth value, got {len(cases)}; choose by an int32")
+        if len({case.dtype for case in cases}) > 1:
+            names = " and ".join(case.dtype.name for case in cases)
+            raise TypeError(f"select_n takes cases of one dtype, got {names}")
+        shape = which.shape
+        for case in cases:
+            shape = stretched(self.name, shape, case.shape)
+        return [shaped(shape, cases[0].dtype, all(case.weak_type for case in cases))]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        which, *cases = stretch_values(builder, operands)
+        if len(cases) == 1:
+            return cases
+        if builder.in_avals[0].dtype.kind == "b":
+            return builder.emit("stablehlo.select", [which, cases[1], cases[0]])  # type: ignore[no-any-return]
+        number = shaped(builder.out_avals[0].shape, builder.in_avals[0].dtype)
+        truth = shaped(number.shape, np.dtype("bool"))
+        below = {"comparison_direction": attribute("#stablehlo<comparison_direction LT>")}
+        chosen = cases[-1]
+        for k in range(len(cases) - 1, 0, -1):
+            before = builder.emit1("stablehlo.compare", [which, builder.constant(k, number)], truth, below)
+            (chosen,) = builder.emit("stablehlo.select", [before, cases[k - 1], chosen])
+        return [chosen]
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return results[0].size
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        which = primals[0]
+        z = bind1(self, *primals)
+        if all(t is ZERO for t in tangents[1:]):
+            return [z], [ZERO]
+        moved = [typed_scalar(0, aval(z).dtype) if t is ZERO else as_result(t, z) for t in tangents[1:]]
+        return [z], [bind1(self, which, *moved)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (which, *cases) = cotangents, operands
+        zeros = [typed_scalar(0, aval(ct).dtype)] * len(cases)
+        received = []
+        for k, case in enumerate(cases):
+            chosen = bind1(self, which, *zeros[:k], ct, *zeros[k + 1 :]) if is_linear(case) else None
+            received.append(None if chosen is None else unstretch(chosen, case.aval))
+        return [None, *received]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *align(operands, axes))], [0]
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """``on_true`` where ``pred`` holds, ``on_false`` elsewhere."""
+    on_true, on_false = match(on_true, on_false)
+    return bind1(SelectN.instance, pred, on_false, on_true)
+
+
+def select_n(which: Any, *cases: Any) -> Any:
+    """``cases[which]``, elementwise; a truth value chooses the first case where it is false."""
+    return bind1(SelectN.instance, which, *cases)

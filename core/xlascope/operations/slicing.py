@@ -1,0 +1,232 @@
+"""Operations that take parts of arrays and put them together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import see
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from ..xla.builder import attribute, integers
+from .linear import Linear, pushed
+from .requirements import is_linear, require_axes, type_of
+from .selection import select
+from .shapes import broadcast_in_dim, full, mapped_in_front, moveaxis, reduce_sum, zeros_of
+from .sums import ADD_ANY, neg
+from .values import aval
+
+
+class Concatenate(Operation, name="concatenate"):
+    """Join operands along an axis."""
+
+    dimension: int
+
+    taylor_rule = pushed
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        first = operands[0]
+        require_axes(self.name, (self.dimension,), first.shape)
+        for other in operands[1:]:
+            same = len(other.shape) == len(first.shape) and all(
+                a == b for i, (a, b) in enumerate(zip(first.shape, other.shape, strict=True)) if i != self.dimension
+            )
+            if not same or other.dtype != first.dtype:
+                more = see("shape-mismatch")
+                raise TypeError(f"cannot concatenate {first} and {other} along axis {self.dimension}{more}")
+        total = sum(x.shape[self.dimension] for x in operands)
+        shape = (*first.shape[: self.dimension], total, *first.shape[self.dimension + 1 :])
+        return [shaped(shape, first.dtype, all(x.weak_type for x in operands))]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        at = attribute(f"{self.dimension} : i64")
+        return builder.emit("stablehlo.concatenate", operands, {"dimension": at})  # type: ignore[no-any-return]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        moved = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        return [bind1(self, *primals)], [bind1(self, *moved)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,) = cotangents
+        parts, start = [], 0
+        for x in operands:
+            stop = start + type_of(x).shape[self.dimension]
+            parts.append(slice_in_dim(ct, start, stop, self.dimension) if is_linear(x) else None)
+            start = stop
+        return parts
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
+        moved = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
+        return [bind1(Concatenate(self.dimension + 1), *moved)], [0]
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+    """Join ``operands`` along axis ``dimension``."""
+    if len(operands) == 1:
+        return operands[0]
+    return bind1(Concatenate(dimension), *operands)
+
+
+class Slice(Linear, name="slice"):
+    """The elements from start_indices to limit_indices in steps of strides."""
+
+    start_indices: tuple[int, ...]
+    limit_indices: tuple[int, ...]
+    strides: tuple[int, ...] | None
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        strides = self.strides or (1,) * x.ndim
+        bounds = list(zip(self.start_indices, self.limit_indices, x.shape, strict=False))
+        complete = len(self.start_indices) == len(self.limit_indices) == len(strides) == x.ndim
+        if not complete or any(not 0 <= start <= limit <= size for start, limit, size in bounds):
+            raise TypeError(f"slice from {self.start_indices} to {self.limit_indices} leaves shape {x.shape}")
+        shape = tuple(-(-(limit - start) // s) for (start, limit, _), s in zip(bounds, strides, strict=True))
+        return [shaped(shape, x.dtype, x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return builder.emit(  # type: ignore[no-any-return]
+            "stablehlo.slice",
+            operands,
+            {
+                "start_indices": integers(self.start_indices),
+                "limit_indices": integers(self.limit_indices),
+                "strides": integers(self.strides or (1,) * len(self.start_indices)),
+            },
+        )
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        # The elements that were left out get zero: pad in front, behind, and between.
+        (ct,), (x,) = cotangents, operands
+        strides = self.strides or (1,) * x.aval.ndim
+        config = [
+            (start, size - start - ((n - 1) * s + 1 if n else 0), s - 1)
+            for start, size, n, s in zip(self.start_indices, x.aval.shape, aval(ct).shape, strides, strict=True)
+        ]
+        return [pad(ct, np.zeros((), x.aval.dtype)[()], config)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        x = moveaxis(x, axis, 0)
+        size = aval(x).shape[0]
+        strides = None if self.strides is None else (1, *self.strides)
+        return [bind1(Slice((0, *self.start_indices), (size, *self.limit_indices), strides), x)], [0]
+
+
+def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Any = None) -> Any:
+    """The elements of ``operand`` from ``start_indices`` to ``limit_indices`` (exclusive) in steps of ``strides``."""
+    steps = None if strides is None or all(s == 1 for s in strides) else tuple(map(int, strides))
+    return bind1(Slice(tuple(map(int, start_indices)), tuple(map(int, limit_indices)), steps), operand)
+
+
+def slice_in_dim(operand: Any, start_index: int, limit_index: int, axis: int = 0, stride: int = 1) -> Any:
+    """The elements from ``start_index`` to ``limit_index`` along one axis."""
+    shape = aval(operand).shape
+    start, limit, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    start[axis], limit[axis], strides[axis] = start_index, limit_index, stride
+    return slice(operand, start, limit, strides)
+
+
+class Pad(Operation, name="pad"):
+    """Put a value before, behind and between the elements: (low, high, interior) for each axis; negative low and high
+    crop.
+    """
+
+    padding_config: tuple[tuple[int, int, int], ...]
+
+    taylor_rule = pushed
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, value = operands
+        if x.dtype != value.dtype or value.shape or len(self.padding_config) != x.ndim:
+            raise TypeError(f"pad takes an operand, a scalar of its dtype and one triple per axis, got {x} and {value}")
+        shape = tuple(
+            low + high + size + max(size - 1, 0) * interior
+            for size, (low, high, interior) in zip(x.shape, self.padding_config, strict=True)
+        )
+        if any(size < 0 for size in shape):
+            raise ValueError(f"pad by {self.padding_config} takes more from shape {x.shape} than there is")
+        return [shaped(shape, x.dtype, x.weak_type and value.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        low, high, interior = zip(*self.padding_config, strict=True) if self.padding_config else ((), (), ())
+        return builder.emit(  # type: ignore[no-any-return]
+            "stablehlo.pad",
+            operands,
+            {
+                "edge_padding_low": integers(low),
+                "edge_padding_high": integers(high),
+                "interior_padding": integers(interior),
+            },
+        )
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        moved = [zeros_of(aval(x)) if t is ZERO else t for x, t in zip(primals, tangents, strict=True)]
+        return [bind1(self, *primals)], [bind1(self, *moved)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, value) = cotangents, operands
+        back = tuple((-low, -high, 0) for low, high, _ in self.padding_config)
+        inner = bind1(Pad(back), ct, np.zeros((), aval(ct).dtype)[()])
+        steps = tuple(interior + 1 for _, _, interior in self.padding_config)
+        shape = aval(inner).shape
+        ct_x = slice(inner, (0,) * len(shape), shape, steps)
+        ct_value = None
+        if is_linear(value):
+            axes = tuple(range(len(shape)))
+            everything, inside = reduce_sum(ct, axes), reduce_sum(ct_x, axes)
+            ct_value = bind1(ADD_ANY, everything, neg(inside))
+        return [ct_x if is_linear(x) else None, ct_value]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x, value), (axis, value_axis) = operands, axes
+        batched = Pad(((0, 0, 0), *self.padding_config))
+        if value_axis is NOT_MAPPED:
+            return [bind1(batched, moveaxis(x, axis, 0), value)], [0]
+        # Each example has its own value: pad with zeros, and choose the value where no element is.
+        size = aval(value).shape[0]
+        x = mapped_in_front(x, axis, size)
+        outside = bind1(batched, full(aval(x).shape, np.False_), np.True_)
+        padded = bind1(batched, x, np.zeros((), aval(x).dtype)[()])
+        values = broadcast_in_dim(value, aval(padded).shape, (0,))
+        return [select(outside, values, padded)], [0]
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+    """Put ``padding_value`` around the elements: (low, high, interior) counts for each axis."""
+    config = tuple((int(a), int(b), int(c)) for a, b, c in padding_config)
+    if all(triple == (0, 0, 0) for triple in config):
+        return operand
+    return bind1(Pad(config), operand, padding_value)
+
+
+class Rev(Linear, name="rev"):
+    """Reverse the order of elements along axes."""
+
+    dimensions: tuple[int, ...]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        require_axes(self.name, self.dimensions, operands[0].shape)
+        return list(operands)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        at = integers(self.dimensions)
+        return builder.emit("stablehlo.reverse", operands, {"dimensions": at})  # type: ignore[no-any-return]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,) = cotangents
+        return [bind1(self, ct)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        return [rev(moveaxis(x, axis, 0), tuple(d + 1 for d in self.dimensions))], [0]
+
+
+def rev(operand: Any, dimensions: Sequence[int]) -> Any:
+    """``operand`` with the order of elements reversed along ``dimensions``."""
+    return bind1(Rev(tuple(dimensions)), operand)

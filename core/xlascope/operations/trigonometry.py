@@ -1,0 +1,198 @@
+"""Trigonometric and hyperbolic functions and their inverses, elementwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..trace.bind import bind1, bind_inexact
+from .arithmetic import add, div, mul, square, sub
+from .exponentials import rsqrt
+from .families import Binary, Unary
+from .sums import as_result, neg, sum_tangents
+from .values import match
+
+
+class Sin(Unary, name="sin"):
+    """The sine."""
+
+    hlo = "stablehlo.sine"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, cos(x))
+
+
+def sin(x: Any) -> Any:
+    """The sine."""
+    return bind_inexact(Sin.instance, x)
+
+
+class Cos(Unary, name="cos"):
+    """The cosine."""
+
+    hlo = "stablehlo.cosine"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, neg(sin(x)))
+
+
+def cos(x: Any) -> Any:
+    """The cosine."""
+    return bind_inexact(Cos.instance, x)
+
+
+class Tan(Unary, name="tan"):
+    """The tangent; tan' = 1 + tan²."""
+
+    hlo = "stablehlo.tan"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, add(square(y), 1.0))
+
+
+def tan(x: Any) -> Any:
+    """The tangent."""
+    return bind_inexact(Tan.instance, x)
+
+
+class Asin(Unary, name="asin"):
+    """The inverse sine."""
+
+    hlo = "chlo.asin"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, rsqrt(sub(1.0, square(x))))
+
+
+def asin(x: Any) -> Any:
+    """The inverse sine."""
+    return bind_inexact(Asin.instance, x)
+
+
+class Acos(Unary, name="acos"):
+    """The inverse cosine."""
+
+    hlo = "chlo.acos"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, neg(rsqrt(sub(1.0, square(x)))))
+
+
+def acos(x: Any) -> Any:
+    """The inverse cosine."""
+    return bind_inexact(Acos.instance, x)
+
+
+class Atan(Unary, name="atan"):
+    """The inverse tangent."""
+
+    hlo = "chlo.atan"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return div(t, add(1.0, square(x)))
+
+
+def atan(x: Any) -> Any:
+    """The inverse tangent."""
+    return bind_inexact(Atan.instance, x)
+
+
+class Atan2(Binary, name="atan2"):
+    """The angle of the point (y, x)."""
+
+    hlo = "stablehlo.atan2"
+    kinds = "f"
+
+    def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(as_result(t, z), div(y, add(square(x), square(y))))
+
+    def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
+        return mul(as_result(t, z), div(neg(x), add(square(x), square(y))))
+
+
+def atan2(x: Any, y: Any) -> Any:
+    """The angle of the point (y, x), elementwise."""
+    return bind1(Atan2.instance, *match(x, y))
+
+
+class Sinh(Unary, name="sinh"):
+    """The hyperbolic sine."""
+
+    hlo = "chlo.sinh"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, cosh(x))
+
+
+def sinh(x: Any) -> Any:
+    """The hyperbolic sine."""
+    return bind_inexact(Sinh.instance, x)
+
+
+class Cosh(Unary, name="cosh"):
+    """The hyperbolic cosine."""
+
+    hlo = "chlo.cosh"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, sinh(x))
+
+
+def cosh(x: Any) -> Any:
+    """The hyperbolic cosine."""
+    return bind_inexact(Cosh.instance, x)
+
+
+class Tanh(Unary, name="tanh"):
+    """The hyperbolic tangent; tanh' = (1 - tanh) (1 + tanh), which does not cancel where tanh is near one."""
+
+    hlo = "stablehlo.tanh"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(sum_tangents([t, mul(t, y)]), sub(1.0, y))
+
+
+def tanh(x: Any) -> Any:
+    """The hyperbolic tangent."""
+    return bind_inexact(Tanh.instance, x)
+
+
+class Asinh(Unary, name="asinh"):
+    """The inverse hyperbolic sine."""
+
+    hlo = "chlo.asinh"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, rsqrt(add(square(x), 1.0)))
+
+
+def asinh(x: Any) -> Any:
+    """The inverse hyperbolic sine."""
+    return bind_inexact(Asinh.instance, x)
+
+
+class Acosh(Unary, name="acosh"):
+    """The inverse hyperbolic cosine."""
+
+    hlo = "chlo.acosh"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0))))
+
+
+def acosh(x: Any) -> Any:
+    """The inverse hyperbolic cosine."""
+    return bind_inexact(Acosh.instance, x)
+
+
+class Atanh(Unary, name="atanh"):
+    """The inverse hyperbolic tangent."""
+
+    hlo = "chlo.atanh"
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        return div(t, sub(1.0, square(x)))
+
+
+def atanh(x: Any) -> Any:
+    """The inverse hyperbolic tangent."""
+    return bind_inexact(Atanh.instance, x)
