@@ -1,6 +1,7 @@
 # make lab     open the first notebook in JupyterLab
 # make test    style, types and tests (what CI runs)
 # make slow    the tests marked slow
+# make names   write what follows from the lists of public names
 # make bench   side by side with jax, into bench/RESULTS.md
 #
 # Everything lives in .venv, made with PYTHON (3.11 or newer): make test PYTHON=python3.12
@@ -16,7 +17,7 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test style types pytest slow bench clean
+.PHONY: lab test style types pytest slow names bench clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -44,6 +45,9 @@ endif
 slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m "slow and alone" $(PYTEST_ARGS)
 	$(BIN)/python -m pytest $(PARALLEL) -m "slow and not alone" $(PYTEST_ARGS)
+
+names: $(VENV)/.installed-test
+	$(BIN)/python tests/public_names.py
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench

@@ -1,32 +1,8 @@
-"""The public names: found, typed, and spelled as JAX spells and spelled them."""
-
-import ast
-from pathlib import Path
+"""Names as JAX spells and spelled them."""
 
 import numpy as np
 
 import xlascope as xs
-
-PACKAGE = Path(xs.__file__).parent
-
-
-def stub_names():
-    """What the stub re-exports, and from where."""
-    for node in ast.parse((PACKAGE / "__init__.pyi").read_text()).body:
-        if isinstance(node, ast.ImportFrom) and node.level:
-            for alias in node.names:
-                assert alias.asname == alias.name
-                yield alias.name, node.module or "the package"
-
-
-def test_the_stub_says_what_the_tables_say():
-    tables = {**xs._HOMES, **dict.fromkeys(xs._MODULES, "the package")}
-    assert dict(stub_names()) == tables
-
-
-def test_every_name_in_the_tables_is_there():
-    for name in (*xs._HOMES, *xs._MODULES):
-        assert getattr(xs, name) is not None, name
 
 
 def test_old_spellings_work():

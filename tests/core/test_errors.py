@@ -12,7 +12,7 @@ from xlascope.ir.avals import shaped
 from xlascope.ir.checker import check_jaxpr
 from xlascope.ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from xlascope.operations.arithmetic import Add
-from xlascope.operations.elementwise import Sin
+from xlascope.operations.trigonometry import Sin
 
 KEY = xs.random.PRNGKey(0)
 

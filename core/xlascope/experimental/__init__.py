@@ -1,5 +1,3 @@
 """What may still change its names."""
 
-from ..api.callbacks import io_callback
-
-__all__ = ["io_callback"]
+from ..api.callbacks import io_callback as io_callback

@@ -1,5 +1,3 @@
 """Old spellings of the way to the backend."""
 
-from . import xla_bridge
-
-__all__ = ["xla_bridge"]
+from . import xla_bridge as xla_bridge

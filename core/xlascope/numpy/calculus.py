@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from ..operations import shapes
+from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
+from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of
 from . import logic, reductions, sorting, ufuncs
 from .creation import asarray
 from .joining import concatenate
 from .promotion import inexact, to_common_dtype
 from .shaping import axis_of, ravel, shape_of
-from .take import take
+from .taking import take
 from .together import together
 
 
 def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
     first, last, _ = slice(start, stop).indices(shape_of(x)[axis])
-    return shapes.slice_in_dim(x, first, max(first, last), axis)
+    return slice_in_dim(x, first, max(first, last), axis)
 
 
 @together("n", "axis")
@@ -44,7 +45,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _spread(x: Any, shape: list[int]) -> Any:
-    return x if shape_of(x) else shapes.broadcast_in_dim(x, shape, ())
+    return x if shape_of(x) else broadcast_in_dim(x, shape, ())
 
 
 @together()
@@ -76,7 +77,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         own = axis if len(shape_of(x)) > 1 else 0
         step = ufuncs.subtract(_part(x, own, 1, None), _part(x, own, None, -1))
         if len(shape_of(x)) == 1:
-            step = shapes.expand_dims(step, tuple(range(1, len(shape_of(y)) - axis)))
+            step = expand_dims(step, tuple(range(1, len(shape_of(y)) - axis)))
     middle = ufuncs.add(_part(y, axis, 1, None), _part(y, axis, None, -1))
     return ufuncs.multiply(0.5, reductions.sum(ufuncs.multiply(step, middle), axis))
 
@@ -120,7 +121,7 @@ def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | N
     width = ufuncs.subtract(x1, x0)
     part = ufuncs.true_divide(ufuncs.subtract(x, x0), logic.where(logic.equal(width, 0), 1, width))
     found = ufuncs.add(y0, ufuncs.multiply(part, ufuncs.subtract(y1, y0)))
-    first, last = (shapes.squeeze(_part(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
+    first, last = (squeeze(_part(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
     found = logic.where(logic.less(x, take(xp, 0)), first if left is None else left, found)
     return logic.where(logic.greater(x, take(xp, -1)), last if right is None else right, found)
 
@@ -139,4 +140,4 @@ def _running(x: Any, axis: int, start: int, include_initial: bool) -> Any:
     if not include_initial:
         return x
     shape = [1 if i == axis % len(shape_of(x)) else size for i, size in enumerate(shape_of(x))]
-    return concatenate([shapes.broadcast_in_dim(np.asarray(start, x.dtype)[()], shape, ()), x], axis)
+    return concatenate([broadcast_in_dim(np.asarray(start, x.dtype)[()], shape, ()), x], axis)

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..api import vmap
 from ..dtypes import canonical
-from ..operations import elementwise as e
-from ..operations import shapes
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import expand_dims, reduce_sum, zeros_of
 from ..trace.values import aval_of
 from . import logic, ufuncs
 from .creation import asarray
@@ -55,9 +55,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     dtype = aval_of(x).dtype
 
     def value(function: Any) -> Any:
-        return e.convert_element_type(asarray(function(x, *args, **kw) if callable(function) else function), dtype)
+        return convert_element_type(asarray(function(x, *args, **kw) if callable(function) else function), dtype)
 
-    found = logic.where(True, value(otherwise), shapes.zeros_of(aval_of(x)))
+    found = logic.where(True, value(otherwise), zeros_of(aval_of(x)))
     for condition, function in zip(conditions, functions, strict=True):
         found = logic.where(condition, value(function), found)
     return found
@@ -114,8 +114,8 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
 def _isin(element: Any, test_elements: Any, invert: bool) -> Any:
     x, tests = to_common_dtype((element, test_elements))
     rank = len(shape_of(x))
-    found = logic.equal(shapes.expand_dims(x, (rank,)), shapes.expand_dims(ravel(tests), tuple(range(rank))))
-    held = shapes.reduce_sum(e.convert_element_type(found, np.int32), (len(shape_of(x)),))
+    found = logic.equal(expand_dims(x, (rank,)), expand_dims(ravel(tests), tuple(range(rank))))
+    held = reduce_sum(convert_element_type(found, np.int32), (len(shape_of(x)),))
     return logic.equal(held, 0) if invert else logic.not_equal(held, 0)
 
 
@@ -138,7 +138,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 def _bincount(x: Any, weights: Any, length: int) -> Any:
     amount = 1 if weights is None else weights
     dtype = canonical(int) if weights is None else aval_of(weights).dtype
-    counts = shapes.zeros_of(_type(length, dtype))
+    counts = zeros_of(_type(length, dtype))
     return counts.at[ufuncs.maximum(x, 0)].add(amount) if length else counts
 
 

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from .scalar_types import bool_
+
 pi = math.pi
 e = math.e
 euler_gamma = 0.57721566490153286060651209008240243
@@ -19,3 +21,4 @@ signedinteger, unsignedinteger, floating, complexfloating = (
 )  # fmt: skip
 character, flexible, object_ = np.character, np.flexible, np.object_
 dtype = np.dtype
+bool = bool_

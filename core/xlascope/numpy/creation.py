@@ -10,9 +10,15 @@ import numpy as np
 
 from ..dtypes import canonical
 from ..ir.avals import shaped
-from ..operations import arithmetic as a
-from ..operations import elementwise as e
-from ..operations import shapes
+from ..operations import exponentials
+from ..operations.arithmetic import add, div, mul, sub
+from ..operations.comparisons import eq, ge
+from ..operations.conversion import convert_element_type
+from ..operations.exponentials import exp, log
+from ..operations.rounding import floor
+from ..operations.selection import select
+from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, reshape
+from ..operations.slicing import pad
 from ..operations.values import typed_scalar
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, is_value, not_an_array
@@ -44,7 +50,7 @@ def array(
     if device is not None and not isinstance(made, Tracer):
         made = put(made, made.aval, device)
     missing = ndmin - len(made.shape)
-    return shapes.expand_dims(made, tuple(range(missing))) if missing > 0 else made
+    return expand_dims(made, tuple(range(missing))) if missing > 0 else made
 
 
 def asarray(
@@ -56,10 +62,10 @@ def asarray(
 
 def _converted(x: Any, dtype: np.dtype[Any] | None, *, copy: bool) -> Any:
     if isinstance(x, Tracer):
-        return x if dtype is None else e.convert_element_type(x, dtype)
+        return x if dtype is None else convert_element_type(x, dtype)
     if isinstance(x, ArrayImpl):
         if dtype is not None and (x.dtype != dtype or x.weak_type):
-            return e.convert_element_type(x, dtype)
+            return convert_element_type(x, dtype)
         return _copied(x) if copy else x
     if isinstance(x, (list, tuple)):
         return _from_list(x, dtype)
@@ -111,7 +117,7 @@ def _to_numpy(x: Any) -> Any:
 
 
 def _as(x: Any, dtype: np.dtype[Any] | None) -> Any:
-    return x if dtype is None else e.convert_element_type(x, dtype)
+    return x if dtype is None else convert_element_type(x, dtype)
 
 
 def copy(a: Any, order: str | None = None) -> Any:
@@ -126,7 +132,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     >>> print(jnp.astype(jnp.array([1.7, -1.7]), int))
     [ 1 -1]
     """
-    return e.convert_element_type(x, float if dtype is None else dtype)
+    return convert_element_type(x, float if dtype is None else dtype)
 
 
 # From a shape -------------------------------------------------------------------------------------------------------
@@ -149,7 +155,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _filled(shape: Any, value: float, dtype: Any) -> Any:
     scalar = typed_scalar(value, canonical(float if dtype is None else dtype))
-    return shapes.broadcast_in_dim(scalar, _shape(shape), ())
+    return broadcast_in_dim(scalar, _shape(shape), ())
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
@@ -177,7 +183,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     value = fill_value if dtype is None else as_dtype(fill_value, canonical(dtype))
     if isinstance(fill_value, (list, tuple)):
         raise not_an_array(fill_value)
-    return shaping.broadcast_to(value, sizes) if aval_of(value).shape else shapes.broadcast_in_dim(value, sizes, ())
+    return shaping.broadcast_to(value, sizes) if aval_of(value).shape else broadcast_in_dim(value, sizes, ())
 
 
 def _like(x: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
@@ -224,7 +230,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     wanted = common_dtype([aval_of(x) for x in given])[0] if dtype is None else canonical(dtype)
     if given[0] == 0 and given[2] == 1 and wanted.kind in "iuf":
         size = max(0, math.ceil(given[1]))
-        return shapes.broadcasted_iota(wanted, (size,), 0)
+        return broadcasted_iota(wanted, (size,), 0)
     values = np.arange(given[0], given[1], given[2])
     return put(values, shaped(values.shape, wanted))
 
@@ -259,28 +265,35 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis:
     parts = num - 1 if endpoint else num
     shape = np.broadcast_shapes(aval_of(start).shape, aval_of(stop).shape)
     start, stop = shaping.broadcast_to(start, shape), shaping.broadcast_to(stop, shape)
-    step = a.div(a.sub(stop, start), float(parts)) if parts > 0 else a.mul(start, math.nan)
+    step = div(sub(stop, start), float(parts)) if parts > 0 else mul(start, math.nan)
     # (1 - t) start + t stop is exact at both ends
-    where = a.div(shapes.broadcasted_iota(computed, (num, *[1] * len(shape)), 0), float(max(parts, 1)))
-    first, last = shapes.expand_dims(start, (0,)), shapes.expand_dims(stop, (0,))
-    values = a.add(a.mul(first, a.sub(1.0, where)), a.mul(last, where))
+    where = div(broadcasted_iota(computed, (num, *[1] * len(shape)), 0), float(max(parts, 1)))
+    first, last = expand_dims(start, (0,)), expand_dims(stop, (0,))
+    values = add(mul(first, sub(1.0, where)), mul(last, where))
     if dtype is not None and canonical(dtype).kind in "iu":
-        values = e.floor(values)
-    values = e.convert_element_type(values, computed if dtype is None else dtype)
+        values = floor(values)
+    values = convert_element_type(values, computed if dtype is None else dtype)
     return shaping.moveaxis(values, 0, axis), step
 
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None) -> Any:
     """``num`` values from base**start to base**stop whose logarithms are evenly spaced."""
     exponents = linspace(start, stop, num, endpoint)
-    values = a.pow(as_dtype(base, exponents.dtype), exponents)
+    values = exponentials.pow(as_dtype(base, exponents.dtype), exponents)
     return values if dtype is None else astype(values, dtype)
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
     """``num`` values from start to stop, each the same multiple of the one before; both positive."""
-    values = e.exp(
-        _linspace(e.log(inexact(start)), e.log(inexact(stop)), num=num, endpoint=endpoint, dtype=None, axis=0)[0]
+    values = exp(
+        _linspace(
+            log(inexact(start)),
+            log(inexact(stop)),
+            num=num,
+            endpoint=endpoint,
+            dtype=None,
+            axis=0,
+        )[0]
     )
     return values if dtype is None else astype(values, dtype)
 
@@ -300,13 +313,13 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
 
 @together("rows", "columns", "k", "dtype")
 def _eye(rows: int, columns: int, k: int, dtype: Any) -> Any:
-    return e.convert_element_type(a.eq(*_row_and_column(rows, columns, k)), dtype)
+    return convert_element_type(eq(*_row_and_column(rows, columns, k)), dtype)
 
 
 def _row_and_column(rows: int, columns: int, k: int) -> tuple[Any, Any]:
     """The row number moved by ``k`` and the column number of each element of a matrix."""
-    row = shapes.broadcasted_iota(np.int32, (rows, columns), 0)
-    return (a.add(row, k) if k else row), shapes.broadcasted_iota(np.int32, (rows, columns), 1)
+    row = broadcasted_iota(np.int32, (rows, columns), 0)
+    return (add(row, k) if k else row), broadcasted_iota(np.int32, (rows, columns), 1)
 
 
 def identity(n: int, dtype: Any = None) -> Any:
@@ -317,9 +330,7 @@ def identity(n: int, dtype: Any = None) -> Any:
 @together("N", "M", "k", "dtype")
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     """Ones on and below diagonal ``k``, zeros above."""
-    return e.convert_element_type(
-        a.ge(*_row_and_column(N, N if M is None else M, k)), float if dtype is None else dtype
-    )
+    return convert_element_type(ge(*_row_and_column(N, N if M is None else M, k)), float if dtype is None else dtype)
 
 
 @together("k")
@@ -338,10 +349,10 @@ def _triangle(m: Any, k: int, lower: bool) -> Any:
     aval = aval_of(m)
     if aval.ndim < 2:
         raise ValueError(f"tril and triu take arrays of at least two axes, got shape {aval.shape}")
-    below = a.ge(*_row_and_column(aval.shape[-2], aval.shape[-1], k))
+    below = ge(*_row_and_column(aval.shape[-2], aval.shape[-1], k))
     below = shaping.broadcast_to(below, aval.shape)
     zero = np.zeros((), aval.dtype)[()]
-    return a.select(below, m, zero) if lower else a.select(below, zero, m)
+    return select(below, m, zero) if lower else select(below, zero, m)
 
 
 @together("k")
@@ -359,9 +370,9 @@ def diag(v: Any, k: int = 0) -> Any:
     if aval.ndim != 1:
         raise ValueError(f"diag takes one or two axes, got shape {aval.shape}")
     size = aval.shape[0] + abs(k)
-    row = shapes.pad(v, np.zeros((), aval.dtype)[()], [(max(k, 0), max(-k, 0), 0)])
-    onto = a.eq(*_row_and_column(size, size, k))
-    return a.select(onto, shaping.broadcast_to(row, (size, size)), np.zeros((), aval.dtype)[()])
+    row = pad(v, np.zeros((), aval.dtype)[()], [(max(k, 0), max(-k, 0), 0)])
+    onto = eq(*_row_and_column(size, size, k))
+    return select(onto, shaping.broadcast_to(row, (size, size)), np.zeros((), aval.dtype)[()])
 
 
 def diagflat(v: Any, k: int = 0) -> Any:
@@ -381,10 +392,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 @together()
 def _with_diagonal(m: Any, value: Any) -> Any:
     aval = aval_of(m)
-    onto = a.eq(*_row_and_column(aval.shape[0], aval.shape[1], 0))
+    onto = eq(*_row_and_column(aval.shape[0], aval.shape[1], 0))
     value = as_dtype(value, aval.dtype)
-    columns = value if not aval_of(value).shape else shaping.broadcast_to(shapes.expand_dims(value, (1,)), aval.shape)
-    return a.select(onto, columns, m)
+    columns = value if not aval_of(value).shape else shaping.broadcast_to(expand_dims(value, (1,)), aval.shape)
+    return select(onto, columns, m)
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
@@ -407,7 +418,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     grids = []
     for x, size, place in zip(xi, sizes, places, strict=True):
         own = [size if i == place else 1 for i in range(len(xi))]
-        grid = shapes.reshape(x, own)
+        grid = reshape(x, own)
         grids.append(grid if sparse else shaping.broadcast_to(grid, tuple(shape)))
     return grids
 
@@ -415,4 +426,4 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """``function`` of the indices of all elements at once."""
     sizes = _shape(shape)
-    return function(*(shapes.broadcasted_iota(canonical(dtype), sizes, i) for i in range(len(sizes))), **kwargs)
+    return function(*(broadcasted_iota(canonical(dtype), sizes, i) for i in range(len(sizes))), **kwargs)

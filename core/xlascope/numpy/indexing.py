@@ -16,10 +16,14 @@ import numpy as np
 from ..control.jit import Options, jit_function
 from ..errors import NonConcreteBooleanIndexError
 from ..ir.avals import strengthened
-from ..operations import arithmetic as a
-from ..operations import elementwise as e
-from ..operations import indexing as ix
-from ..operations import shapes
+from ..operations import indexing, slicing
+from ..operations.arithmetic import add
+from ..operations.comparisons import lt
+from ..operations.conversion import convert_element_type
+from ..operations.indexing import dynamic_slice, gather
+from ..operations.selection import select
+from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
+from ..operations.slicing import concatenate, rev
 from ..trace.source import user_line, where_text
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
@@ -289,15 +293,15 @@ def taken(x: Any, operands: Sequence[Any], form: Form) -> Any:
     """The elements that a form and its operands say."""
     x = sliced(x, form)
     if any(isinstance(item, Rows) for item in form):
-        x = shapes.expand_dims(x, new_axes(form))
+        x = expand_dims(x, new_axes(form))
         indices, axes, place = index_rows(x, operands, form)
         return gathered(x, indices, axes, place)
     if operands:
         x = _blocks(x, operands, form)
     kept = [item for item in form if not isinstance(item, New)]
-    x = shapes.squeeze(x, tuple(i for i, item in enumerate(kept) if isinstance(item, (At, Scalar))))
+    x = squeeze(x, tuple(i for i, item in enumerate(kept) if isinstance(item, (At, Scalar))))
     result = [item for item in form if not isinstance(item, (At, Scalar))]
-    return shapes.expand_dims(x, tuple(i for i, item in enumerate(result) if isinstance(item, New)))
+    return expand_dims(x, tuple(i for i, item in enumerate(result) if isinstance(item, New)))
 
 
 _taken = together("form")(taken)
@@ -315,9 +319,9 @@ def sliced(x: Any, form: Form) -> Any:
     bounds = [bounds_of(item, size) for item, size in zip(items, shape, strict=True)]
     if any(bound != (0, size, 1) for bound, size in zip(bounds, shape, strict=True)):
         starts, limits, steps = zip(*bounds, strict=True)
-        x = shapes.slice_(x, starts, limits, steps)
+        x = slicing.slice(x, starts, limits, steps)
     back = backwards(form)
-    return shapes.rev(x, back) if back else x
+    return rev(x, back) if back else x
 
 
 def backwards(form: Form) -> tuple[int, ...]:
@@ -359,14 +363,14 @@ def _blocks(x: Any, operands: Sequence[Any], form: Form) -> Any:
         else:
             starts.append(0)
             sizes.append(size)
-    return ix.dynamic_slice(x, _one_dtype(starts), sizes)
+    return dynamic_slice(x, _one_dtype(starts), sizes)
 
 
 def _one_dtype(starts: list[Any]) -> list[Any]:
     """The starts of a block in one integer dtype."""
     given = {aval_of(s).dtype for s in starts if s.__class__ is not int}
     dtype = given.pop() if len(given) == 1 else np.dtype("int32")
-    return [dtype.type(s) if s.__class__ is int else e.convert_element_type(s, dtype) for s in starts]
+    return [dtype.type(s) if s.__class__ is int else convert_element_type(s, dtype) for s in starts]
 
 
 def as_index(i: Any) -> Any:
@@ -376,7 +380,7 @@ def as_index(i: Any) -> Any:
         return np.int32(i)
     if isinstance(i, np.ndarray):
         return i.astype(np.int32)
-    return e.convert_element_type(i, np.int32) if aval.dtype.itemsize < 4 or aval.weak_type else i
+    return convert_element_type(i, np.int32) if aval.dtype.itemsize < 4 or aval.weak_type else i
 
 
 def from_behind(i: Any, size: int) -> Any:
@@ -387,7 +391,7 @@ def from_behind(i: Any, size: int) -> Any:
         return np.where(known < 0, known + size, known).astype(np.int32)
     if aval_of(i).dtype.kind == "u":
         return i
-    return a.select(a.lt(i, 0), a.add(i, size), i)
+    return select(lt(i, 0), add(i, size), i)
 
 
 # Index arrays -------------------------------------------------------------------------------------------------------
@@ -421,10 +425,10 @@ def coordinates(columns: Sequence[Any]) -> Any:
     spread = []
     for c in columns:
         own = aval_of(c).shape
-        c = c.astype(dtype) if isinstance(c, (np.ndarray, np.generic)) else e.convert_element_type(c, dtype)
+        c = c.astype(dtype) if isinstance(c, (np.ndarray, np.generic)) else convert_element_type(c, dtype)
         lead = len(shape) - len(own)
-        spread.append(shapes.broadcast_in_dim(c, (*shape, 1), range(lead, len(shape))))
-    return shapes.concatenate(spread, len(shape))
+        spread.append(broadcast_in_dim(c, (*shape, 1), range(lead, len(shape))))
+    return concatenate(spread, len(shape))
 
 
 def window_axes(rank: int, indices: Any, axes: tuple[int, ...], place: int) -> tuple[int, ...]:
@@ -438,7 +442,7 @@ def gathered(x: Any, indices: Any, axes: tuple[int, ...], place: int) -> Any:
     """The elements of ``x`` at coordinates for ``axes``; the indices' axes begin at ``place`` of the result."""
     shape = aval_of(x).shape
     sizes = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
-    numbers = ix.GatherDimensionNumbers(window_axes(len(shape), indices, axes, place), axes, axes)
+    numbers = indexing.GatherDimensionNumbers(window_axes(len(shape), indices, axes, place), axes, axes)
     if any(shape[axis] == 0 for axis in axes) and aval_of(indices).size:
         raise IndexError("an axis without elements has no element to index")
-    return ix.gather(x, indices, numbers, sizes)
+    return gather(x, indices, numbers, sizes)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtypes import canonical
 from ..errors import NonConcreteBooleanIndexError
-from ..operations import shapes
+from ..operations.shapes import broadcasted_iota, reshape
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from . import creation, joining, logic, shaping, ufuncs
@@ -105,7 +105,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
             raise ValueError("ix_ takes arrays of one axis")
     rank = len(args)
     return tuple(
-        shapes.reshape(creation.asarray(x), [aval_of(x).size if i == axis else 1 for i in range(rank)])
+        reshape(creation.asarray(x), [aval_of(x).size if i == axis else 1 for i in range(rank)])
         for axis, x in enumerate(args)
     )
 
@@ -116,8 +116,8 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
     sizes = tuple(dimensions)
     if sparse:
         own = [tuple(n if i == axis else 1 for i in range(len(sizes))) for axis, n in enumerate(sizes)]
-        return tuple(shapes.broadcasted_iota(wanted, shape, axis) for axis, shape in enumerate(own))
-    return joining.stack([shapes.broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))])
+        return tuple(broadcasted_iota(wanted, shape, axis) for axis, shape in enumerate(own))
+    return joining.stack([broadcasted_iota(wanted, sizes, axis) for axis in range(len(sizes))])
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:

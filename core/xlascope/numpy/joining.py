@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
-from ..operations import shapes
+from ..operations import slicing
+from ..operations.shapes import expand_dims, reshape
+from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of
 from .promotion import as_dtype, to_common_dtype
 from .shaping import arrays_of, atleast_1d, atleast_2d, atleast_3d, axis_of, index_row, moveaxis, ravel, shape_of
@@ -24,11 +26,11 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     """
     given = _in_dtype(arrays_of(arrays, "concatenate"), dtype)
     if axis is None:
-        return shapes.concatenate([ravel(x) for x in given], 0)
+        return slicing.concatenate([ravel(x) for x in given], 0)
     rank = len(shape_of(given[0]))
     if rank == 0:
         raise ValueError("arrays without axes cannot be concatenated; use stack")
-    return shapes.concatenate(given, axis_of(axis, rank))
+    return slicing.concatenate(given, axis_of(axis, rank))
 
 
 concat = concatenate
@@ -48,7 +50,7 @@ def _stack(arrays: list[Any], axis: int, dtype: Any) -> Any:
         if shape_of(x) != shape:
             raise ValueError(f"stack takes arrays of one shape, got {shape} and {shape_of(x)}")
     place = axis_of(axis, len(shape) + 1)
-    return shapes.concatenate([shapes.expand_dims(x, (place,)) for x in given], place)
+    return slicing.concatenate([expand_dims(x, (place,)) for x in given], place)
 
 
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
@@ -81,7 +83,7 @@ def dstack(tup: Any, dtype: Any = None) -> Any:
 def column_stack(tup: Any) -> Any:
     """Vectors as the columns of a matrix."""
     given = arrays_of(tup, "column_stack")
-    return concatenate([shapes.reshape(x, (aval_of(x).size, 1)) if len(shape_of(x)) < 2 else x for x in given], 1)
+    return concatenate([reshape(x, (aval_of(x).size, 1)) if len(shape_of(x)) < 2 else x for x in given], 1)
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
@@ -117,7 +119,7 @@ def _split(ary: Any, where: Any, axis: int, equal: bool) -> list[Any]:
         cuts = [slice(int(i)).indices(size)[1] for i in where]
     bounds = [0, *cuts, size]
     pairs = itertools.pairwise(bounds)
-    return [shapes.slice_in_dim(ary, start, max(start, stop), axis) for start, stop in pairs]
+    return [slice_in_dim(ary, start, max(start, stop), axis) for start, stop in pairs]
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:

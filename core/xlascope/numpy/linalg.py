@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..operations import elementwise as e
-from ..operations import shapes
+from ..operations.exponentials import sqrt
+from ..operations.shapes import reshape, squeeze
 from . import logic, reductions, ufuncs
 from .linear import matmul, outer, tensordot, trace, vecdot
 from .promotion import inexact
@@ -35,7 +35,7 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     axes = tuple(range(rank)) if axis is None else axes_of(axis, rank)
     if ord is None or (len(axes) == 2 and ord == "fro"):
         squares = ufuncs.real(ufuncs.multiply(x, ufuncs.conjugate(x)))
-        return e.sqrt(reductions.sum(squares, axes, keepdims=keepdims))
+        return sqrt(reductions.sum(squares, axes, keepdims=keepdims))
     if len(axes) == 1:
         return _vector(x, ord, axes, keepdims)
     if len(axes) == 2:
@@ -55,7 +55,7 @@ def _vector(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
         return reductions.sum(size, axes, keepdims=keepdims)
     if ord == 2:
         squares = ufuncs.real(ufuncs.multiply(x, ufuncs.conjugate(x)))
-        return e.sqrt(reductions.sum(squares, axes, keepdims=keepdims))
+        return sqrt(reductions.sum(squares, axes, keepdims=keepdims))
     if isinstance(ord, str):
         raise ValueError(f"there is no vector norm {ord!r}")
     return ufuncs.power(reductions.sum(ufuncs.power(size, ord), axes, keepdims=keepdims), 1.0 / ord)
@@ -69,15 +69,15 @@ def _matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     totals = reductions.sum(ufuncs.abs(x), summed, keepdims=True)
     extreme = reductions.max if ord > 0 else reductions.min
     found = extreme(totals, kept, keepdims=True)
-    return found if keepdims else shapes.squeeze(found, axes)
+    return found if keepdims else squeeze(found, axes)
 
 
 def vector_norm(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of the vectors along ``axis`` (None: of all elements as one vector)."""
     if axis is None:
-        flat = shapes.reshape(x, (math.prod(shape_of(x)),))
+        flat = reshape(x, (math.prod(shape_of(x)),))
         found = norm(flat, ord, 0)
-        return shapes.reshape(found, (1,) * len(shape_of(x))) if keepdims else found
+        return reshape(found, (1,) * len(shape_of(x))) if keepdims else found
     return norm(x, ord, axis, keepdims)
 
 

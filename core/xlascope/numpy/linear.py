@@ -8,8 +8,10 @@ import numpy as np
 
 from ..dtypes import canonical
 from ..errors import see
-from ..operations import elementwise as e
-from ..operations import linear_algebra, shapes
+from ..operations import shapes
+from ..operations.conversion import convert_element_type
+from ..operations.linear_algebra import dot_general
+from ..operations.shapes import reshape
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of
 from .joining import stack
@@ -28,7 +30,7 @@ def _operands(x: Any, y: Any) -> tuple[Any, Any]:
 
 def _product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, dtype: Any) -> Any:
     wanted = aval_of(x).dtype if dtype is None else canonical(dtype)
-    return linear_algebra.dot_general(x, y, (contract, batch), precision, wanted)
+    return dot_general(x, y, (contract, batch), precision, wanted)
 
 
 @together("precision", "preferred_element_type")
@@ -42,7 +44,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     x, y = _operands(a, b)
     rank_x, rank_y = len(shape_of(x)), len(shape_of(y))
     if rank_x == 0 or rank_y == 0:
-        return x * y if preferred_element_type is None else e.convert_element_type(x * y, preferred_element_type)
+        return x * y if preferred_element_type is None else convert_element_type(x * y, preferred_element_type)
     contract = (rank_x - 1,), (0 if rank_y == 1 else rank_y - 2,)
     if shape_of(x)[contract[0][0]] != shape_of(y)[contract[1][0]]:
         raise TypeError(
@@ -167,11 +169,11 @@ def kron(a: Any, b: Any) -> Any:
     """
     x, y = _operands(a, b)
     rank = max(len(shape_of(x)), len(shape_of(y)))
-    x, y = (shapes.reshape(v, (1,) * (rank - len(shape_of(v))) + shape_of(v)) for v in (x, y))
+    x, y = (reshape(v, (1,) * (rank - len(shape_of(v))) + shape_of(v)) for v in (x, y))
     sizes = [m * n for m, n in zip(shape_of(x), shape_of(y), strict=True)]
     x = shapes.expand_dims(x, tuple(range(1, 2 * rank, 2)))
     y = shapes.expand_dims(y, tuple(range(0, 2 * rank, 2)))
-    return shapes.reshape(x * y, sizes)
+    return reshape(x * y, sizes)
 
 
 @together("axisa", "axisb", "axisc", "axis")

@@ -9,10 +9,15 @@ import numpy as np
 
 from ..dtypes import is_floating
 from ..ir.operation import Operation
-from ..operations import arithmetic as a
-from ..operations import complex_numbers as c
-from ..operations import elementwise as e
-from ..operations import shapes
+from ..operations import arithmetic, bits, comparisons
+from ..operations.bits import shift_left, shift_right_arithmetic, shift_right_logical
+from ..operations.comparisons import eq, lt, ne
+from ..operations.complex_numbers import imag, real
+from ..operations.conversion import bitcast_convert_type
+from ..operations.rounding import is_finite
+from ..operations.selection import select
+from ..operations.shapes import full
+from ..operations.sums import neg
 from ..trace.bind import bind1
 from ..trace.values import aval_of
 from .promotion import fit_ranks, inexact_pair, pair
@@ -33,8 +38,11 @@ def _ordered(comparison: Operation, x: Any, y: Any) -> Any:
     """A comparison; of complex values by their real parts, and where these are equal by their imaginary parts."""
     if aval_of(x).dtype.kind != "c":
         return bind1(comparison, x, y)
-    first, second = bind1(comparison, c.real(x), c.real(y)), bind1(comparison, c.imag(x), c.imag(y))
-    return a.select(a.eq(c.real(x), c.real(y)), second, first)
+    first, second = (
+        bind1(comparison, real(x), real(y)),
+        bind1(comparison, imag(x), imag(y)),
+    )
+    return select(eq(real(x), real(y)), second, first)
 
 
 def less(x: Any, y: Any, /) -> Any:
@@ -57,27 +65,34 @@ def greater_equal(x: Any, y: Any, /) -> Any:
     return _ordered(_GE, *pair(x, y))
 
 
-_EQ, _NE, _LT, _LE, _GT, _GE = a.Eq(), a.Ne(), a.Lt(), a.Le(), a.Gt(), a.Ge()
+_EQ, _NE, _LT, _LE, _GT, _GE = (
+    comparisons.Eq(),
+    comparisons.Ne(),
+    comparisons.Lt(),
+    comparisons.Le(),
+    comparisons.Gt(),
+    comparisons.Ge(),
+)
 
 
 def bitwise_and(x: Any, y: Any, /) -> Any:
     """The bits set in both."""
-    return a.bitwise_and(*pair(x, y))
+    return bits.bitwise_and(*pair(x, y))
 
 
 def bitwise_or(x: Any, y: Any, /) -> Any:
     """The bits set in either."""
-    return a.bitwise_or(*pair(x, y))
+    return bits.bitwise_or(*pair(x, y))
 
 
 def bitwise_xor(x: Any, y: Any, /) -> Any:
     """The bits set in one but not both."""
-    return a.bitwise_xor(*pair(x, y))
+    return bits.bitwise_xor(*pair(x, y))
 
 
 def bitwise_not(x: Any, /) -> Any:
     """The bits not set."""
-    return e.bitwise_not(x)
+    return bits.bitwise_not(x)
 
 
 invert = bitwise_invert = bitwise_not
@@ -85,13 +100,13 @@ invert = bitwise_invert = bitwise_not
 
 def left_shift(x: Any, y: Any, /) -> Any:
     """``x`` with its bits moved up by ``y``."""
-    return a.shift_left(*pair(x, y))
+    return shift_left(*pair(x, y))
 
 
 def right_shift(x: Any, y: Any, /) -> Any:
     """``x`` with its bits moved down by ``y``."""
     x, y = pair(x, y)
-    return a.shift_right_logical(x, y) if aval_of(x).dtype.kind == "u" else a.shift_right_arithmetic(x, y)
+    return shift_right_logical(x, y) if aval_of(x).dtype.kind == "u" else shift_right_arithmetic(x, y)
 
 
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
@@ -123,13 +138,13 @@ def logical_xor(x: Any, y: Any, /) -> Any:
 @together()
 def logical_not(x: Any, /) -> Any:
     """Whether x is zero."""
-    return e.bitwise_not(truth(x))
+    return bits.bitwise_not(truth(x))
 
 
 @together()
 def isnan(x: Any, /) -> Any:
     """Whether x is not a number."""
-    return a.ne(x, x)
+    return ne(x, x)
 
 
 @together()
@@ -137,10 +152,10 @@ def isfinite(x: Any, /) -> Any:
     """Whether x is neither infinite nor NaN; of a complex value, whether both parts are."""
     aval = aval_of(x)
     if is_floating(aval.dtype):
-        return e.is_finite(x)
+        return is_finite(x)
     if aval.dtype.kind == "c":
-        return a.bitwise_and(e.is_finite(c.real(x)), e.is_finite(c.imag(x)))
-    return shapes.full(aval.shape, np.True_)
+        return bits.bitwise_and(is_finite(real(x)), is_finite(imag(x)))
+    return full(aval.shape, np.True_)
 
 
 @together()
@@ -148,10 +163,10 @@ def isinf(x: Any, /) -> Any:
     """Whether x is infinite; of a complex value, whether a part is."""
     aval = aval_of(x)
     if aval.dtype.kind == "c":
-        return a.bitwise_or(isinf(c.real(x)), isinf(c.imag(x)))
+        return bits.bitwise_or(isinf(real(x)), isinf(imag(x)))
     if not is_floating(aval.dtype):
-        return shapes.full(aval.shape, np.False_)
-    return a.eq(e.abs(x), math.inf)
+        return full(aval.shape, np.False_)
+    return eq(arithmetic.abs(x), math.inf)
 
 
 @together()
@@ -173,14 +188,14 @@ def signbit(x: Any, /) -> Any:
     if not is_floating(aval.dtype):
         return less(x, 0)
     bits = np.dtype(f"int{8 * aval.dtype.itemsize}")
-    return a.lt(e.bitcast_convert_type(x, bits), 0)
+    return lt(bitcast_convert_type(x, bits), 0)
 
 
 @together()
 def copysign(x: Any, y: Any, /) -> Any:
     """The magnitude of x with the sign of y."""
     x, y = inexact_pair(x, y)
-    return a.select(signbit(y), e.neg(e.abs(x)), e.abs(x))
+    return select(signbit(y), neg(arithmetic.abs(x)), arithmetic.abs(x))
 
 
 @together()
@@ -189,4 +204,4 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     condition = truth(condition)
     x, y = pair(x, y, any_rank=True)
     condition, x, y = fit_ranks([condition, x, y], [aval_of(v) for v in (condition, x, y)])
-    return a.select(condition, x, y)
+    return select(condition, x, y)

@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..ir.operation import Operation
-from ..operations import arithmetic
+from ..operations import arithmetic, comparisons
 from ..trace.bind import bind1
 from ..trace.methods import install
 from ..trace.traceback_filtering import filter_traceback
 from ..trace.tracer import Tracer
 from ..trace.values import not_an_array
 from ..xla.backend import ArrayImpl
-from . import creation, indexing, linear, logic, reductions, repeating, shaping, ufuncs, updates
-from . import take as taking
+from . import creation, indexing, linear, logic, reductions, repeating, shaping, taking, ufuncs, updates
 from .promotion import HOLDERS, scalar_beside
 
 _OPERANDS = (ArrayImpl, Tracer, np.ndarray, np.generic, bool, int, float, complex)
@@ -134,12 +133,12 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "rshift": logic.right_shift,
 }
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], Any], Direct]] = {
-    "eq": (logic.equal, Direct(arithmetic.Eq(), "biufcV")),
-    "ne": (logic.not_equal, Direct(arithmetic.Ne(), "biufcV")),
-    "lt": (logic.less, Direct(arithmetic.Lt(), "biufV")),
-    "le": (logic.less_equal, Direct(arithmetic.Le(), "biufV")),
-    "gt": (logic.greater, Direct(arithmetic.Gt(), "biufV")),
-    "ge": (logic.greater_equal, Direct(arithmetic.Ge(), "biufV")),
+    "eq": (logic.equal, Direct(comparisons.Eq(), "biufcV")),
+    "ne": (logic.not_equal, Direct(comparisons.Ne(), "biufcV")),
+    "lt": (logic.less, Direct(comparisons.Lt(), "biufV")),
+    "le": (logic.less_equal, Direct(comparisons.Le(), "biufV")),
+    "gt": (logic.greater, Direct(comparisons.Gt(), "biufV")),
+    "ge": (logic.greater_equal, Direct(comparisons.Ge(), "biufV")),
 }
 
 TABLE: dict[str, Any] = {

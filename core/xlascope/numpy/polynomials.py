@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
-from ..operations import shapes
+from ..operations.shapes import expand_dims, zeros_of
+from ..operations.slicing import pad, slice_in_dim
 from ..trace.values import aval_of
 from . import transcendental, ufuncs
 from .creation import arange, zeros_like
@@ -55,7 +56,7 @@ def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
     x, y = to_common_dtype([a1, a2])
     size = max(shape_of(x)[0], shape_of(y)[0])
     zero = np.zeros((), aval_of(x).dtype)[()]
-    first, second = (shapes.pad(v, zero, [(size - shape_of(v)[0], 0, 0)]) for v in (x, y))
+    first, second = (pad(v, zero, [(size - shape_of(v)[0], 0, 0)]) for v in (x, y))
     return first, second
 
 
@@ -66,7 +67,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     for _ in range(m):
         degree = shape_of(p)[0] - 1
         powers = np.arange(degree, 0, -1).astype(aval_of(p).dtype)
-        p = ufuncs.multiply(shapes.slice_in_dim(p, 0, degree, 0), powers)
+        p = ufuncs.multiply(slice_in_dim(p, 0, degree, 0), powers)
     return p
 
 
@@ -76,7 +77,7 @@ def polyint(p: Any, m: int = 1) -> Any:
     p = inexact(p)
     for _ in range(m):
         powers = np.arange(shape_of(p)[0], 0, -1).astype(aval_of(p).dtype)
-        constant = shapes.zeros_of(aval_of(shapes.slice_in_dim(p, 0, 1, 0)))
+        constant = zeros_of(aval_of(slice_in_dim(p, 0, 1, 0)))
         p = concatenate([ufuncs.true_divide(p, powers), constant])
     return p
 
@@ -86,8 +87,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix whose columns are powers of ``x``, the highest first."""
     count = shape_of(x)[0] if N is None else N
     powers = np.arange(count) if increasing else np.arange(count)[::-1]
-    columns = [shapes.expand_dims(ufuncs.power(x, int(k)), (1,)) for k in powers]
-    return concatenate(columns, 1) if columns else shapes.zeros_of(aval_of(np.zeros((shape_of(x)[0], 0), np.float32)))
+    columns = [expand_dims(ufuncs.power(x, int(k)), (1,)) for k in powers]
+    return concatenate(columns, 1) if columns else zeros_of(aval_of(np.zeros((shape_of(x)[0], 0), np.float32)))
 
 
 # Windows ------------------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from ..dtypes import canonical, is_floating
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal
-from ..operations import shapes
-from ..operations.elementwise import convert_element_type
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import expand_dims
 from ..operations.values import typed_scalar
 from ..runtime import boot
 from ..trace.source import user_line, where_text
@@ -88,7 +88,7 @@ def _chains_of(x: ShapedArray, y: ShapedArray, any_rank: bool) -> tuple[Chain, C
 def _raised(x: Any, rank: int) -> Any:
     """An operand with leading axes of size 1 where its rank is lower than that but not zero."""
     own = len(aval_of(x).shape)
-    return x if own in (0, rank) else shapes.expand_dims(x, tuple(range(rank - own)))
+    return x if own in (0, rank) else expand_dims(x, tuple(range(rank - own)))
 
 
 def scalar_beside(value: Any, dtype: np.dtype[Any]) -> Any:

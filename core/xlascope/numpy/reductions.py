@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical, is_floating
-from ..operations import arithmetic as a
-from ..operations import complex_numbers as c
-from ..operations import elementwise as e
-from ..operations import reductions as r
-from ..operations import shapes
+from ..operations import complex_numbers, cumulative, reductions, values
+from ..operations.arithmetic import div, mul, square, sub
+from ..operations.complex_numbers import conj, imag, real, real_dtype
+from ..operations.exponentials import sqrt
+from ..operations.reductions import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod
+from ..operations.shapes import expand_dims, full, reduce_sum, reshape
 from ..trace.values import aval_of
 from . import logic, ufuncs
 from .creation import array
@@ -30,7 +31,7 @@ def _all_axes(x: Any, axis: Axis) -> tuple[int, ...]:
 
 
 def _kept(y: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    return shapes.expand_dims(y, axes) if keepdims and axes else y
+    return expand_dims(y, axes) if keepdims and axes else y
 
 
 def _combined(
@@ -88,7 +89,7 @@ def sum(
 
 @together("axis", "dtype", "keepdims")
 def _sum(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    return _combined(shapes.reduce_sum, _summand(a, dtype), axis, keepdims, initial, ufuncs.add, where, 0)
+    return _combined(reduce_sum, _summand(a, dtype), axis, keepdims, initial, ufuncs.add, where, 0)
 
 
 def prod(
@@ -106,7 +107,7 @@ def prod(
 
 @together("axis", "dtype", "keepdims")
 def _prod(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    return _combined(r.reduce_prod, _summand(a, dtype), axis, keepdims, initial, ufuncs.multiply, where, 1)
+    return _combined(reduce_prod, _summand(a, dtype), axis, keepdims, initial, ufuncs.multiply, where, 1)
 
 
 def max(
@@ -132,14 +133,14 @@ def min(
 
 @together("axis", "keepdims")
 def _max(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    lowest = None if where is None else r.lowest(aval_of(a).dtype)
-    return _combined(r.reduce_max, a, axis, keepdims, initial, ufuncs.maximum, where, lowest)
+    lowest = None if where is None else values.lowest(aval_of(a).dtype)
+    return _combined(reduce_max, a, axis, keepdims, initial, ufuncs.maximum, where, lowest)
 
 
 @together("axis", "keepdims")
 def _min(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    highest = None if where is None else r.highest(aval_of(a).dtype)
-    return _combined(r.reduce_min, a, axis, keepdims, initial, ufuncs.minimum, where, highest)
+    highest = None if where is None else values.highest(aval_of(a).dtype)
+    return _combined(reduce_min, a, axis, keepdims, initial, ufuncs.minimum, where, highest)
 
 
 def _some(x: Any, axis: Axis, initial: Any, name: str) -> None:
@@ -162,18 +163,18 @@ def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, 
 
 @together("axis", "keepdims")
 def _all(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
-    return _combined(r.reduce_and, logic.truth(a), axis, keepdims, None, None, where, True)
+    return _combined(reduce_and, logic.truth(a), axis, keepdims, None, None, where, True)
 
 
 @together("axis", "keepdims")
 def _any(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
-    return _combined(r.reduce_or, logic.truth(a), axis, keepdims, None, None, where, False)
+    return _combined(reduce_or, logic.truth(a), axis, keepdims, None, None, where, False)
 
 
 @together("axis", "keepdims")
 def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
     axes = _all_axes(a, axis)
-    return _kept(shapes.reduce_sum(as_dtype(logic.truth(a), canonical(int)), axes), axes, keepdims)
+    return _kept(reduce_sum(as_dtype(logic.truth(a), canonical(int)), axes), axes, keepdims)
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -218,11 +219,11 @@ def _mean(a_: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     axes = _all_axes(x, axis)
     wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
     if where is None:
-        average = a.div(shapes.reduce_sum(wide, axes), float(_count(x, axes)))
+        average = div(reduce_sum(wide, axes), float(_count(x, axes)))
     else:
         chosen = broadcast_to(where, shape_of(x))
-        total = shapes.reduce_sum(logic.where(chosen, wide, 0), axes)
-        average = a.div(total, shapes.reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes))
+        total = reduce_sum(logic.where(chosen, wide, 0), axes)
+        average = div(total, reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes))
     return _kept(as_dtype(average, own), axes, keepdims)
 
 
@@ -237,7 +238,7 @@ def var(
 
 def _length_squared(x: Any) -> Any:
     """The square, a real value also when x is complex."""
-    return c.real(a.mul(x, c.conj(x))) if aval_of(x).dtype.kind == "c" else e.square(x)
+    return real(mul(x, conj(x))) if aval_of(x).dtype.kind == "c" else square(x)
 
 
 @together("axis", "dtype", "ddof", "keepdims")
@@ -246,18 +247,18 @@ def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any
     own = aval_of(x).dtype
     axes = _all_axes(x, axis)
     wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
-    squares = _length_squared(a.sub(wide, mean(wide, axes, keepdims=True, where=where) if axes else wide))
+    squares = _length_squared(sub(wide, mean(wide, axes, keepdims=True, where=where) if axes else wide))
     count: Any = float(_count(x, axes))
     if where is not None:
         chosen = broadcast_to(where, shape_of(x))
         squares = logic.where(chosen, squares, 0)
-        count = shapes.reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes)
-    total = shapes.reduce_sum(squares, axes)
+        count = reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes)
+    total = reduce_sum(squares, axes)
     if where is None and count - ddof <= 0:
-        found = a.mul(total, math.nan)
+        found = mul(total, math.nan)
     else:
-        found = a.div(total, count - ddof if where is None else a.sub(count, float(ddof)))
-    return _kept(as_dtype(found, c.real_dtype(own)), axes, keepdims)
+        found = div(total, count - ddof if where is None else sub(count, float(ddof)))
+    return _kept(as_dtype(found, real_dtype(own)), axes, keepdims)
 
 
 def std(
@@ -271,7 +272,7 @@ def std(
 
 @together("axis", "dtype", "ddof", "keepdims")
 def _std(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any) -> Any:
-    return e.sqrt(_var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where))
+    return sqrt(_var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where))
 
 
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
@@ -285,14 +286,14 @@ def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
     axes = _all_axes(a_, axis)
     if weights is None:
         found = mean(a_, axes, keepdims=keepdims)
-        return found, shapes.full(shape_of(found), as_dtype(float(_count(a_, axes)), aval_of(found).dtype))
+        return found, full(shape_of(found), as_dtype(float(_count(a_, axes)), aval_of(found).dtype))
     x, w = (inexact(v) for v in to_common_dtype((a_, weights)))
     if shape_of(w) != shape_of(x):
         if len(shape_of(w)) != 1 or len(axes) != 1:
             raise ValueError(f"average: weights of shape {shape_of(w)} do not fit shape {shape_of(x)} and axis {axis}")
-        w = broadcast_to(shapes.reshape(w, [n if i == axes[0] else 1 for i, n in enumerate(shape_of(x))]), shape_of(x))
-    total = _kept(shapes.reduce_sum(w, axes), axes, keepdims)
-    return a.div(_kept(shapes.reduce_sum(a.mul(x, w), axes), axes, keepdims), total), total
+        w = broadcast_to(reshape(w, [n if i == axes[0] else 1 for i, n in enumerate(shape_of(x))]), shape_of(x))
+    total = _kept(reduce_sum(w, axes), axes, keepdims)
+    return div(_kept(reduce_sum(mul(x, w), axes), axes, keepdims), total), total
 
 
 # Positions and running sums -----------------------------------------------------------------------------------------
@@ -305,12 +306,12 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     >>> print(jnp.argmax(jnp.array([[1, 5], [7, 2]]), axis=1))
     [1 0]
     """
-    return _argument(r.argmax, a, axis, bool(keepdims), "argmax")
+    return _argument(reductions.argmax, a, axis, bool(keepdims), "argmax")
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """The position of the first smallest element along an axis, or in the flattened array (None)."""
-    return _argument(r.argmin, a, axis, bool(keepdims), "argmin")
+    return _argument(reductions.argmin, a, axis, bool(keepdims), "argmin")
 
 
 def _argument(find: Any, x: Any, axis: int | None, keepdims: bool, name: str) -> Any:
@@ -319,7 +320,7 @@ def _argument(find: Any, x: Any, axis: int | None, keepdims: bool, name: str) ->
         raise ValueError(f"{name} of an array without elements (shape {shape_of(x)})")
     if axis is None or rank == 0:
         found = find(ravel(x), 0, canonical(int))
-        return shapes.reshape(found, (1,) * rank) if keepdims else found
+        return reshape(found, (1,) * rank) if keepdims else found
     axis = axis_of(axis, rank)
     return _kept(find(x, axis, canonical(int)), (axis,), keepdims)
 
@@ -331,12 +332,12 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     >>> print(jnp.cumsum(jnp.arange(4)))
     [0 1 3 6]
     """
-    return _cumulative(r.cumsum, a, axis, dtype)
+    return _cumulative(cumulative.cumsum, a, axis, dtype)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The running product along an axis, or of the flattened array (None)."""
-    return _cumulative(r.cumprod, a, axis, dtype)
+    return _cumulative(cumulative.cumprod, a, axis, dtype)
 
 
 def _cumulative(run: Any, x: Any, axis: int | None, dtype: Any) -> Any:
@@ -398,8 +399,8 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
     """NaN replaced by ``nan``, infinities by ``posinf`` and ``neginf`` (None: the extreme finite values)."""
     aval = aval_of(x)
     if aval.dtype.kind == "c":
-        parts = (nan_to_num(part, copy, nan, posinf, neginf) for part in (c.real(x), c.imag(x)))
-        return c.complex(*parts)
+        parts = (nan_to_num(part, copy, nan, posinf, neginf) for part in (real(x), imag(x)))
+        return complex_numbers.complex(*parts)
     if not is_floating(aval.dtype):
         return x
     limits = np.finfo(aval.dtype) if aval.dtype.kind == "f" else None

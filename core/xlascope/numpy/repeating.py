@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..operations import shapes
+from ..operations import slicing
+from ..operations.shapes import broadcast_in_dim, reshape, zeros_of
+from ..operations.slicing import concatenate, rev, slice_in_dim
 from ..trace.values import aval_of
 from .promotion import as_dtype
 from .shaping import axes_of, axis_of, broadcast_to, moveaxis, ravel, shape_of, swapaxes
@@ -27,10 +29,10 @@ def _tile(A: Any, times: tuple[int, ...]) -> Any:
     rank = max(len(shape), len(times))
     sizes = (1,) * (rank - len(shape)) + shape
     times = (1,) * (rank - len(times)) + times
-    spread = shapes.broadcast_in_dim(
+    spread = broadcast_in_dim(
         A, [n for pair in zip(times, sizes, strict=True) for n in pair], range(2 * (rank - len(shape)) + 1, 2 * rank, 2)
     )
-    return shapes.reshape(spread, [n * size for n, size in zip(times, sizes, strict=True)])
+    return reshape(spread, [n * size for n, size in zip(times, sizes, strict=True)])
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
@@ -55,8 +57,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
             if len(rows) >= total_repeat_length
             else np.pad(rows, (0, total_repeat_length - len(rows)), mode="edge")
         )
-    pieces = [shapes.slice_in_dim(a, int(i), int(i) + 1, axis) for i in rows]
-    return shapes.concatenate(pieces, axis)
+    pieces = [slice_in_dim(a, int(i), int(i) + 1, axis) for i in rows]
+    return concatenate(pieces, axis)
 
 
 @together("times", "axis")
@@ -64,15 +66,13 @@ def _repeat(a: Any, times: int, axis: int) -> Any:
     shape = shape_of(a)
     spread = (*shape[: axis + 1], times, *shape[axis + 1 :])
     kept = [i for i in range(len(spread)) if i != axis + 1]
-    return shapes.reshape(
-        shapes.broadcast_in_dim(a, spread, kept), (*shape[:axis], shape[axis] * times, *shape[axis + 1 :])
-    )
+    return reshape(broadcast_in_dim(a, spread, kept), (*shape[:axis], shape[axis] * times, *shape[axis + 1 :]))
 
 
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """The order of elements reversed, along an axis or all."""
     rank = len(shape_of(m))
-    return shapes.rev(m, tuple(range(rank)) if axis is None else axes_of(axis, rank))
+    return rev(m, tuple(range(rank)) if axis is None else axes_of(axis, rank))
 
 
 def flipud(m: Any) -> Any:
@@ -105,7 +105,7 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     [3 0 1 2]
     """
     if axis is None:
-        return shapes.reshape(roll(ravel(a), shift, 0), shape_of(a))
+        return reshape(roll(ravel(a), shift, 0), shape_of(a))
     axes = axes_of(axis, len(shape_of(a)))
     steps = [int(s) for s in np.broadcast_to(np.asarray(shift), (len(axes),))]
     return _roll(a, steps=tuple(steps), axes=axes)
@@ -117,8 +117,8 @@ def _roll(a: Any, steps: tuple[int, ...], axes: tuple[int, ...]) -> Any:
         size = shape_of(a)[axis]
         cut = size - step % size if size else 0
         if cut != size:
-            ends = shapes.slice_in_dim(a, cut, size, axis), shapes.slice_in_dim(a, 0, cut, axis)
-            a = shapes.concatenate(ends, axis)
+            ends = slice_in_dim(a, cut, size, axis), slice_in_dim(a, 0, cut, axis)
+            a = concatenate(ends, axis)
     return a
 
 
@@ -134,11 +134,11 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     *lead, rows, columns = shape_of(a)
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
     start = max(-offset, 0) * columns + max(offset, 0)
-    flat = shapes.reshape(a, (*lead, rows * columns))
+    flat = reshape(a, (*lead, rows * columns))
     if not count:
-        return shapes.slice_in_dim(flat, 0, 0, len(lead))
+        return slice_in_dim(flat, 0, 0, len(lead))
     stop = start + (count - 1) * (columns + 1) + 1
-    return shapes.slice_in_dim(flat, start, stop, len(lead), columns + 1)
+    return slice_in_dim(flat, start, stop, len(lead), columns + 1)
 
 
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
@@ -171,13 +171,13 @@ def _no_more(kwargs: dict[str, Any]) -> None:
 def _pad_constant(array: Any, pairs: tuple[tuple[int, int], ...], values: Any) -> Any:
     dtype = aval_of(array).dtype
     if not isinstance(values, (list, tuple)) and not shape_of(values):
-        return shapes.pad(array, as_dtype(values, dtype), [(low, high, 0) for low, high in pairs])
+        return slicing.pad(array, as_dtype(values, dtype), [(low, high, 0) for low, high in pairs])
     table = np.broadcast_to(np.asarray(values), (len(pairs), 2))
     for axis, ((low, high), (before, after)) in enumerate(zip(pairs, table, strict=True)):
         config = [(0, 0, 0)] * len(pairs)
         for value, triple in ((before, (low, 0, 0)), (after, (0, high, 0))):
             config[axis] = triple
-            array = shapes.pad(array, value.astype(dtype), config)
+            array = slicing.pad(array, value.astype(dtype), config)
     return array
 
 
@@ -186,7 +186,7 @@ def _pad_from(array: Any, pairs: tuple[tuple[int, int], ...], mode: str) -> Any:
     for axis, pair in enumerate(pairs):
         size = shape_of(array)[axis]
         places = np.pad(np.arange(size), pair, mode=mode)  # type: ignore[call-overload]
-        array = shapes.concatenate([_run(array, axis, run) for run in _runs(places)], axis)
+        array = concatenate([_run(array, axis, run) for run in _runs(places)], axis)
     return array
 
 
@@ -209,8 +209,8 @@ def _runs(places: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
 def _run(array: Any, axis: int, run: tuple[int, int, int]) -> Any:
     first, count, step = run
     if step == 1:
-        return shapes.slice_in_dim(array, first, first + count, axis)
-    return shapes.rev(shapes.slice_in_dim(array, first - count + 1, first + 1, axis), (axis,))
+        return slice_in_dim(array, first, first + count, axis)
+    return rev(slice_in_dim(array, first - count + 1, first + 1, axis), (axis,))
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
@@ -219,7 +219,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
         arr, axis = ravel(arr), 0
     axis = axis_of(axis, len(shape_of(arr)))
     kept = np.delete(np.arange(shape_of(arr)[axis]), np.asarray(obj) if not isinstance(obj, slice) else obj)
-    return shapes.concatenate([_run(arr, axis, run) for run in _runs(kept)], axis)
+    return concatenate([_run(arr, axis, run) for run in _runs(kept)], axis)
 
 
 @together("new_shape")
@@ -228,9 +228,9 @@ def resize(a: Any, new_shape: Any) -> Any:
     sizes = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
     wanted, have = math.prod(sizes), aval_of(a).size
     if not wanted or not have:
-        return shapes.zeros_of(aval_of(np.zeros(sizes, aval_of(a).dtype)))
-    flat = shapes.concatenate([ravel(a)] * -(-wanted // have), 0)
-    return shapes.reshape(shapes.slice_in_dim(flat, 0, wanted, 0), sizes)
+        return zeros_of(aval_of(np.zeros(sizes, aval_of(a).dtype)))
+    flat = concatenate([ravel(a)] * -(-wanted // have), 0)
+    return reshape(slice_in_dim(flat, 0, wanted, 0), sizes)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
@@ -242,5 +242,5 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     place = obj + size if obj < 0 else obj
     one = tuple(1 if i == axis else n for i, n in enumerate(shape_of(arr)))
     new = broadcast_to(as_dtype(values, aval_of(arr).dtype), one)
-    before, behind = shapes.slice_in_dim(arr, 0, place, axis), shapes.slice_in_dim(arr, place, size, axis)
-    return shapes.concatenate([before, new, behind], axis)
+    before, behind = slice_in_dim(arr, 0, place, axis), slice_in_dim(arr, place, size, axis)
+    return concatenate([before, new, behind], axis)

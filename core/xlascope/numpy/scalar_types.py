@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..operations.elementwise import convert_element_type
+from ..operations.conversion import convert_element_type
 from ..trace.values import aval_of
 from .creation import array
 

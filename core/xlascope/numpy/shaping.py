@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..operations import shapes
+from ..operations.shapes import broadcast_in_dim
+from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of, not_an_array
 from .promotion import as_dtype
 
@@ -51,7 +53,7 @@ def arrays_of(arrays: Any, what: str) -> list[Any]:
 
 def index_row(x: Any, i: int) -> Any:
     """Row ``i``."""
-    return shapes.squeeze(shapes.slice_in_dim(x, i, i + 1, 0), (0,))
+    return shapes.squeeze(slice_in_dim(x, i, i + 1, 0), (0,))
 
 
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -194,7 +196,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
         raise ValueError(f"an array of shape {own} cannot be broadcast to {sizes}")
     kept = [i for i, size in enumerate(own) if size == sizes[new + i]]
     dropped = tuple(i for i in range(len(own)) if i not in kept)
-    return shapes.broadcast_in_dim(shapes.squeeze(array, dropped), sizes, [new + i for i in kept])
+    return broadcast_in_dim(shapes.squeeze(array, dropped), sizes, [new + i for i in kept])
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
-from ..operations import arithmetic as a
-from ..operations import elementwise as e
-from ..operations import reductions as r
-from ..operations import shapes
-from ..operations import sorting as s
+from ..operations import sorting
+from ..operations.arithmetic import mul, sub
+from ..operations.comparisons import ne
+from ..operations.conversion import convert_element_type
+from ..operations.reductions import reduce_or
+from ..operations.rounding import ceil, floor
+from ..operations.shapes import broadcasted_iota, expand_dims, reduce_sum, reshape, transpose
 from ..trace.values import aval_of
 from . import logic, ufuncs
 from .promotion import inexact, to_common_dtype
 from .repeating import flip
 from .shaping import axes_of, axis_of, broadcast_to, ravel, shape_of
-from .take import take
+from .taking import take
 from .together import as_tuple, together
 
 
@@ -45,7 +47,7 @@ def _sort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
-    (found,) = s.sort([a], axis, stable)
+    (found,) = sorting.sort([a], axis, stable)
     return flip(found, axis) if descending else found
 
 
@@ -72,11 +74,11 @@ def _argsort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
-    places = shapes.broadcasted_iota(canonical(int), shape_of(a), axis)
+    places = broadcasted_iota(canonical(int), shape_of(a), axis)
     if not descending:
-        return s.sort([a, places], axis, stable)[1]
+        return sorting.sort([a, places], axis, stable)[1]
     # from the back, so that equal elements keep their order when the result is turned round
-    found = s.sort([flip(a, axis), flip(places, axis)], axis, stable)[1]
+    found = sorting.sort([flip(a, axis), flip(places, axis)], axis, stable)[1]
     return flip(found, axis)
 
 
@@ -85,8 +87,8 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     """The places in the order of the last key, then the one before it, and so on."""
     given = list(keys)[::-1]
     axis = axis_of(axis, len(shape_of(given[0])))
-    places = shapes.broadcasted_iota(canonical(int), shape_of(given[0]), axis)
-    return s.sort([*given, places], axis, True, len(given))[-1]
+    places = broadcasted_iota(canonical(int), shape_of(given[0]), axis)
+    return sorting.sort([*given, places], axis, True, len(given))[-1]
 
 
 def median(a: Any, axis: int | Sequence[int] | None = None, out: None = None, keepdims: bool = False) -> Any:
@@ -131,13 +133,13 @@ def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     x, q = inexact(x), inexact(q)
     axes = tuple(range(len(shape_of(x)))) if axis is None else axes_of(axis, len(shape_of(x)))
     ordered, size = _ordered(x, axes)
-    q = e.convert_element_type(q, aval_of(x).dtype)
-    place = a.mul(q, float(size - 1))
-    low, high = e.floor(place), e.ceil(place)
-    below, above = (take(ordered, e.convert_element_type(p, np.int32), -1, mode="clip") for p in (low, high))
-    found = _between(below, above, a.sub(place, low), method)
+    q = convert_element_type(q, aval_of(x).dtype)
+    place = mul(q, float(size - 1))
+    low, high = floor(place), ceil(place)
+    below, above = (take(ordered, convert_element_type(p, np.int32), -1, mode="clip") for p in (low, high))
+    found = _between(below, above, sub(place, low), method)
     found = _to_front(found, len(shape_of(q)))
-    return shapes.expand_dims(found, [d + len(shape_of(q)) for d in axes]) if keepdims and axes else found
+    return expand_dims(found, [d + len(shape_of(q)) for d in axes]) if keepdims and axes else found
 
 
 def _ordered(x: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
@@ -146,10 +148,10 @@ def _ordered(x: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
     kept = tuple(d for d in range(len(shape)) if d not in axes)
     lead = tuple(shape[d] for d in kept)
     size = int(np.prod([shape[d] for d in axes], dtype=int))
-    x = shapes.reshape(shapes.transpose(x, (*kept, *axes)), (*lead, size))
-    unknown = r.reduce_or(a.ne(x, x), (len(lead),))
-    x = logic.where(shapes.expand_dims(unknown, (len(lead),)), np.nan, x)
-    return s.sort([x], len(lead))[0], size
+    x = reshape(transpose(x, (*kept, *axes)), (*lead, size))
+    unknown = reduce_or(ne(x, x), (len(lead),))
+    x = logic.where(expand_dims(unknown, (len(lead),)), np.nan, x)
+    return sorting.sort([x], len(lead))[0], size
 
 
 def _between(below: Any, above: Any, part: Any, method: str) -> Any:
@@ -168,7 +170,7 @@ def _between(below: Any, above: Any, part: Any, method: str) -> Any:
 def _to_front(x: Any, count: int) -> Any:
     """The last ``count`` axes in front."""
     rank = len(shape_of(x))
-    return shapes.transpose(x, (*range(rank - count, rank), *range(rank - count)))
+    return transpose(x, (*range(rank - count, rank), *range(rank - count)))
 
 
 @together("side", "method")
@@ -182,10 +184,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
     if side not in ("left", "right"):
         raise ValueError(f'the side is "left" or "right", got {side!r}')
     keys, values = to_common_dtype([a if sorter is None else take(a, sorter), v])
-    spread = shapes.expand_dims(values, (len(shape_of(values)),))
+    spread = expand_dims(values, (len(shape_of(values)),))
     keys = broadcast_to(keys, (*shape_of(values), *shape_of(keys)))
     before = logic.less(keys, spread) if side == "left" else logic.less_equal(keys, spread)
-    return shapes.reduce_sum(e.convert_element_type(before, canonical(int)), (len(shape_of(values)),))
+    return reduce_sum(convert_element_type(before, canonical(int)), (len(shape_of(values)),))
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:

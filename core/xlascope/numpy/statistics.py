@@ -14,7 +14,7 @@ from .joining import concatenate
 from .linear import dot
 from .promotion import inexact, to_common_dtype
 from .shaping import axes_of, expand_dims, ravel, shape_of, transpose
-from .take import take_along_axis
+from .taking import take_along_axis
 from .together import as_tuple, together
 
 Axis = int | Sequence[int] | None

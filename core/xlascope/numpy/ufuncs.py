@@ -9,10 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical, is_floating
-from ..operations import arithmetic as a
-from ..operations import complex_numbers as c
-from ..operations import elementwise as e
-from ..operations import shapes
+from ..operations import arithmetic, bits, complex_numbers, exponentials, extremes, rounding
+from ..operations.arithmetic import div, integer_pow, mul, rem, sub
+from ..operations.bits import bitwise_and, bitwise_or
+from ..operations.comparisons import eq, gt, lt, ne
+from ..operations.exponentials import exp2
+from ..operations.selection import select
+from ..operations.shapes import zeros_of
+from ..operations.sums import neg
+from ..operations.trigonometry import atan2
 from ..operations.values import typed_scalar
 from ..trace.bind import bind1
 from ..trace.values import aval_of
@@ -47,7 +52,16 @@ def multiply(x: Any, y: Any, /) -> Any:
     return bind1(_MUL, x, y) if z is None else z
 
 
-_ADD, _SUB, _MUL, _DIV, _OR, _AND, _MAX, _MIN = a.Add(), a.Sub(), a.Mul(), a.Div(), a.Or(), a.And(), a.Max(), a.Min()
+_ADD, _SUB, _MUL, _DIV, _OR, _AND, _MAX, _MIN = (
+    arithmetic.Add(),
+    arithmetic.Sub(),
+    arithmetic.Mul(),
+    arithmetic.Div(),
+    bits.Or(),
+    bits.And(),
+    extremes.Max(),
+    extremes.Min(),
+)
 _BOOL, _INT = np.dtype("bool"), np.dtype("int32")
 
 
@@ -84,12 +98,12 @@ def floor_divide(x: Any, y: Any, /) -> Any:
     dtype = _dtype(x)
     if dtype.kind == "c":
         raise TypeError("floor_divide takes real operands, got complex ones")
-    quotient = a.div(x, y)
+    quotient = div(x, y)
     if dtype.kind == "u":
         return quotient
     if dtype.kind == "i":
-        inexact_below = a.bitwise_and(a.ne(e.sign(x), e.sign(y)), a.ne(a.rem(x, y), 0))
-        return a.select(inexact_below, a.sub(quotient, 1), quotient)
+        inexact_below = bitwise_and(ne(rounding.sign(x), rounding.sign(y)), ne(rem(x, y), 0))
+        return select(inexact_below, sub(quotient, 1), quotient)
     return _float_divmod(x, y)[0]
 
 
@@ -102,9 +116,9 @@ def remainder(x: Any, y: Any, /) -> Any:
     [1 2]
     """
     x, y = _no_truth(*pair(x, y))
-    left = a.rem(x, y)
-    other_sign = a.ne(a.lt(left, 0), a.lt(y, 0))
-    return a.select(a.bitwise_and(other_sign, a.ne(left, 0)), a.add(left, y), left)
+    left = rem(x, y)
+    other_sign = ne(lt(left, 0), lt(y, 0))
+    return select(bitwise_and(other_sign, ne(left, 0)), arithmetic.add(left, y), left)
 
 
 mod = remainder
@@ -112,7 +126,7 @@ mod = remainder
 
 def fmod(x: Any, y: Any, /) -> Any:
     """What is left of x divided by y, with the sign of x."""
-    return a.rem(*pair(x, y))
+    return rem(*pair(x, y))
 
 
 @together()
@@ -133,12 +147,12 @@ def _no_truth(x: Any, y: Any) -> tuple[Any, Any]:
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     # x - rem is a multiple of y but for rounding; the floor of the quotient follows from it and the signs.
-    left = a.rem(x, y)
-    quotient = a.div(a.sub(x, left), y)
-    adjust = a.bitwise_and(a.ne(left, 0), a.ne(e.sign(y), e.sign(left)))
-    left = a.select(adjust, a.add(left, y), left)
-    quotient = a.select(adjust, a.sub(quotient, 1), quotient)
-    return a.select(a.eq(y, 0), a.div(x, y), e.round(quotient)), left
+    left = rem(x, y)
+    quotient = div(sub(x, left), y)
+    adjust = bitwise_and(ne(left, 0), ne(rounding.sign(y), rounding.sign(left)))
+    left = select(adjust, arithmetic.add(left, y), left)
+    quotient = select(adjust, sub(quotient, 1), quotient)
+    return select(eq(y, 0), div(x, y), rounding.round(quotient)), left
 
 
 def power(x: Any, y: Any, /) -> Any:
@@ -154,7 +168,7 @@ def power(x: Any, y: Any, /) -> Any:
     if x.__class__ is float and _dtype(y).kind in "iu":
         x = typed_scalar(x, canonical(float))
     x, y = pair(x, y)
-    return a.pow(x, y) if _dtype(x).kind in "fcV" else _integer_power(x, y)
+    return exponentials.pow(x, y) if _dtype(x).kind in "fcV" else _integer_power(x, y)
 
 
 def _whole_power(x: Any, y: int) -> Any:
@@ -166,7 +180,7 @@ def _whole_power(x: Any, y: int) -> Any:
         )
     if dtype.kind == "b":
         x = as_dtype(x, _INT)
-    return e.integer_pow(x, y)
+    return integer_pow(x, y)
 
 
 @together()
@@ -175,9 +189,9 @@ def _integer_power(x: Any, y: Any) -> Any:
     x, y = _no_truth(x, y)
     result = as_dtype(1, _dtype(x))
     for bit in range(8 * _dtype(y).itemsize - (_dtype(y).kind == "i")):
-        chosen = a.ne(a.bitwise_and(y, 1 << bit), 0)
-        result = a.select(chosen, a.mul(result, x), result)
-        x = a.mul(x, x)
+        chosen = ne(bitwise_and(y, 1 << bit), 0)
+        result = select(chosen, mul(result, x), result)
+        x = mul(x, x)
     return result
 
 
@@ -186,12 +200,12 @@ pow = power
 
 def float_power(x: Any, y: Any, /) -> Any:
     """``x`` to the power ``y``, a float also for integers."""
-    return a.pow(*inexact_pair(x, y))
+    return exponentials.pow(*inexact_pair(x, y))
 
 
 def negative(x: Any, /) -> Any:
     """-x."""
-    return e.neg(x)
+    return neg(x)
 
 
 def positive(x: Any, /) -> Any:
@@ -201,7 +215,7 @@ def positive(x: Any, /) -> Any:
 
 def reciprocal(x: Any, /) -> Any:
     """One divided by x."""
-    return a.div(1.0, inexact(x))
+    return div(1.0, inexact(x))
 
 
 def abs(x: Any, /) -> Any:
@@ -211,7 +225,7 @@ def abs(x: Any, /) -> Any:
     >>> print(jnp.abs(jnp.array([-1.5, 2.0])))
     [1.5 2. ]
     """
-    return positive(x) if aval_of(x).dtype.kind in "bu" else e.abs(x)
+    return positive(x) if aval_of(x).dtype.kind in "bu" else arithmetic.abs(x)
 
 
 absolute = abs
@@ -221,17 +235,17 @@ def fabs(x: Any, /) -> Any:
     """The absolute value, a float."""
     if iscomplexobj(x):
         raise TypeError("fabs takes real operands, got complex ones; use abs")
-    return e.abs(inexact(x))
+    return arithmetic.abs(inexact(x))
 
 
 def square(x: Any, /) -> Any:
     """``x`` times ``x``."""
-    return e.square(as_dtype(x, _INT) if aval_of(x).dtype.kind == "b" else x)
+    return arithmetic.square(as_dtype(x, _INT) if aval_of(x).dtype.kind == "b" else x)
 
 
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1."""
-    return e.sign(x)
+    return rounding.sign(x)
 
 
 def maximum(x: Any, y: Any, /) -> Any:
@@ -253,21 +267,21 @@ def minimum(x: Any, y: Any, /) -> Any:
 
 def _first_of_complex(before: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
     """Of complex values those that come first in an order, in which NaN comes before all."""
-    return logic.where(a.bitwise_or(logic.isnan(x), before(x, y)), x, y)
+    return logic.where(bitwise_or(logic.isnan(x), before(x, y)), x, y)
 
 
 @together()
 def fmax(x: Any, y: Any, /) -> Any:
     """The larger of x and y; where one is NaN, the other."""
     x, y = pair(x, y)
-    return logic.where(a.bitwise_or(a.gt(x, y), logic.isnan(y)), x, y)
+    return logic.where(bitwise_or(gt(x, y), logic.isnan(y)), x, y)
 
 
 @together()
 def fmin(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; where one is NaN, the other."""
     x, y = pair(x, y)
-    return logic.where(a.bitwise_or(a.lt(x, y), logic.isnan(y)), x, y)
+    return logic.where(bitwise_or(lt(x, y), logic.isnan(y)), x, y)
 
 
 def _dtype(x: Any) -> np.dtype[Any]:
@@ -279,12 +293,12 @@ def _dtype(x: Any) -> np.dtype[Any]:
 
 def floor(x: Any, /) -> Any:
     """The largest whole number not above x."""
-    return positive(x) if aval_of(x).dtype.kind in "biu" else e.floor(x)
+    return positive(x) if aval_of(x).dtype.kind in "biu" else rounding.floor(x)
 
 
 def ceil(x: Any, /) -> Any:
     """The smallest whole number not below x."""
-    return positive(x) if aval_of(x).dtype.kind in "biu" else e.ceil(x)
+    return positive(x) if aval_of(x).dtype.kind in "biu" else rounding.ceil(x)
 
 
 @together()
@@ -292,7 +306,7 @@ def trunc(x: Any, /) -> Any:
     """``x`` without its fraction."""
     if aval_of(x).dtype.kind in "biu":
         return positive(x)
-    return a.select(a.lt(x, 0), e.ceil(x), e.floor(x))
+    return select(lt(x, 0), rounding.ceil(x), rounding.floor(x))
 
 
 fix = trunc
@@ -305,8 +319,10 @@ def rint(x: Any, /) -> Any:
 
 def _rounded(x: Any) -> Any:
     if iscomplexobj(x):
-        return c.complex(e.round(c.real(x), 1), e.round(c.imag(x), 1))
-    return e.round(x, 1)
+        return complex_numbers.complex(
+            rounding.round(complex_numbers.real(x), 1), rounding.round(complex_numbers.imag(x), 1)
+        )
+    return rounding.round(x, 1)
 
 
 @together("decimals")
@@ -336,22 +352,22 @@ def modf(x: Any, /) -> tuple[Any, Any]:
     """The fraction and the whole part, both with the sign of x."""
     x = inexact(x)
     whole = trunc(x)
-    return a.select(a.eq(e.abs(x), math.inf), 0.0, a.sub(x, whole)), whole
+    return select(eq(arithmetic.abs(x), math.inf), 0.0, sub(x, whole)), whole
 
 
 @together()
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """x1 times 2 to the power x2."""
     x = inexact(x1)
-    return multiply(x, e.exp2(as_dtype(x2, _dtype(x))))
+    return multiply(x, exp2(as_dtype(x2, _dtype(x))))
 
 
 @together()
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 where x1 is negative, 1 where it is positive, x2 where it is zero."""
     x, y = inexact_pair(x1, x2)
-    step = a.select(a.lt(x, 0), as_dtype(0.0, _dtype(x)), as_dtype(1.0, _dtype(x)))
-    return a.select(a.ne(x, x), x, a.select(a.eq(x, 0), y, step))
+    step = select(lt(x, 0), as_dtype(0.0, _dtype(x)), as_dtype(1.0, _dtype(x)))
+    return select(ne(x, x), x, select(eq(x, 0), y, step))
 
 
 # Complex parts -------------------------------------------------------------------------------------------------------
@@ -359,7 +375,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 def conjugate(x: Any, /) -> Any:
     """The complex conjugate; x itself when it is real."""
-    return c.conj(x) if iscomplexobj(x) else positive(x)
+    return complex_numbers.conj(x) if iscomplexobj(x) else positive(x)
 
 
 conj = conjugate
@@ -367,7 +383,7 @@ conj = conjugate
 
 def real(val: Any, /) -> Any:
     """The real part; the value itself when it is real."""
-    return c.real(val) if iscomplexobj(val) else positive(val)
+    return complex_numbers.real(val) if iscomplexobj(val) else positive(val)
 
 
 def imag(val: Any, /) -> Any:
@@ -377,7 +393,7 @@ def imag(val: Any, /) -> Any:
     >>> print(jnp.imag(jnp.array([1 + 2j, 3 - 1j])))
     [ 2. -1.]
     """
-    return c.imag(val) if iscomplexobj(val) else shapes.zeros_of(aval_of(val))
+    return complex_numbers.imag(val) if iscomplexobj(val) else zeros_of(aval_of(val))
 
 
 @together("deg")
@@ -389,8 +405,8 @@ def angle(z: Any, deg: bool = False) -> Any:
     90.0
     """
     z = inexact(z)
-    found = a.atan2(imag(z), real(z))
-    return a.mul(found, 180.0 / math.pi) if deg else found
+    found = atan2(imag(z), real(z))
+    return mul(found, 180.0 / math.pi) if deg else found
 
 
 def iscomplexobj(x: Any) -> bool:

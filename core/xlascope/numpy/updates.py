@@ -9,8 +9,10 @@ import numpy as np
 
 from ..control.while_loop import while_loop
 from ..ir.avals import shaped
-from ..operations import indexing as ix
-from ..operations import scattering, shapes
+from ..operations import indexing, scattering
+from ..operations.indexing import default_fill, dynamic_update_slice
+from ..operations.shapes import expand_dims, reshape, squeeze, transpose
+from ..operations.slicing import rev
 from ..runtime import boot
 from ..trace.bind import bind1
 from ..trace.state import STATE
@@ -202,9 +204,9 @@ _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "min": ufuncs.minimum,
     "max": ufuncs.maximum,
 }
-_OPERATIONS: dict[str, type[ix.ScatterFamily]] = {
-    "set": ix.Scatter,
-    "add": ix.ScatterAdd,
+_OPERATIONS: dict[str, type[indexing.ScatterFamily]] = {
+    "set": indexing.Scatter,
+    "add": indexing.ScatterAdd,
     "subtract": scattering.ScatterSub,
     "multiply": scattering.ScatterMul,
     "min": scattering.ScatterMin,
@@ -237,10 +239,10 @@ def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, 
         old = None if how == "set" else taken(x, (), form)
         wanted = _result_shape(form, shape)
         return _put_back(x, form, _new_values(how, old, values, wanted, x.dtype), whole=False)
-    part = shapes.expand_dims(sliced(x, form), new_axes(form))
+    part = expand_dims(sliced(x, form), new_axes(form))
     indices, axes, place = index_rows(part, operands, form)
     made = _scattered(part, indices, axes, place, values, how, mode)
-    return _put_back(x, form, shapes.squeeze(made, new_axes(form)), whole=True)
+    return _put_back(x, form, squeeze(made, new_axes(form)), whole=True)
 
 
 _changed = together("how", "form", "mode")(changed)
@@ -251,7 +253,7 @@ def _new_values(how: str, old: Any, values: Any, shape: tuple[int, ...], dtype: 
         common_dtype([shaped((), dtype), aval_of(values)])
     new = as_dtype(_COMBINE[how](old, values), dtype)
     if aval_of(new).size == 1 and len(aval_of(new).shape) > len(shape):
-        new = shapes.reshape(new, ())
+        new = reshape(new, ())
     return broadcast_to(new, shape)
 
 
@@ -273,7 +275,7 @@ def _result_shape(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
 def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: Any, how: str, mode: Mode) -> Any:
     aval = aval_of(x)
     window = window_axes(aval.ndim, indices, axes, place)
-    numbers = ix.ScatterDimensionNumbers(window, axes, axes)
+    numbers = indexing.ScatterDimensionNumbers(window, axes, axes)
     kept = iter([size for axis, size in enumerate(aval.shape) if axis not in axes])
     lead = iter(aval_of(indices).shape[:-1])
     total = len(window) + len(aval_of(indices).shape) - 1
@@ -288,17 +290,17 @@ def _put_back(x: Any, form: Form, part: Any, *, whole: bool) -> Any:
     shape = x.shape
     items = [item for item in form if not isinstance(item, New)]
     if not whole:
-        part = shapes.squeeze(part, tuple(i for i, item in enumerate(_with_axes(form)) if isinstance(item, New)))
-        part = shapes.expand_dims(part, tuple(i for i, item in enumerate(items) if isinstance(item, At)))
+        part = squeeze(part, tuple(i for i, item in enumerate(_with_axes(form)) if isinstance(item, New)))
+        part = expand_dims(part, tuple(i for i, item in enumerate(items) if isinstance(item, At)))
     back = backwards(form)
-    part = shapes.rev(part, back) if back else part
+    part = rev(part, back) if back else part
     bounds = [bounds_of(item, size) for item, size in zip(items, shape, strict=True)]
     if aval_of(part).shape == shape:
         return part
     if not aval_of(part).size:
         return x
     if all(step == 1 for _, _, step in bounds):
-        return ix.dynamic_update_slice(x, part, [first for first, _, _ in bounds])
+        return dynamic_update_slice(x, part, [first for first, _, _ in bounds])
     return _put_spread(x, part, bounds)
 
 
@@ -317,8 +319,8 @@ def _put_spread(x: Any, part: Any, bounds: Sequence[tuple[int, int, int]]) -> An
     ]
     indices = coordinates(columns)
     rest = tuple(i for i in range(len(shape)) if i not in axes)
-    numbers = ix.ScatterDimensionNumbers(window_axes(len(shape), indices, axes, 0), axes, axes)
-    return bind1(ix.Scatter(numbers, "drop"), x, indices, shapes.transpose(part, (*axes, *rest)))
+    numbers = indexing.ScatterDimensionNumbers(window_axes(len(shape), indices, axes, 0), axes, axes)
+    return bind1(indexing.Scatter(numbers, "drop"), x, indices, transpose(part, (*axes, *rest)))
 
 
 # Out of bounds ------------------------------------------------------------------------------------------------------
@@ -337,7 +339,7 @@ def _get_filled(x: Any, operands: list[Any], fill_value: Any, form: Form) -> Any
     if not operands:
         return found
     dtype = aval_of(x).dtype
-    value = ix.default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
     return logic.where(_inside(x, operands, form), found, value)
 
 
@@ -359,4 +361,4 @@ def _inside(x: Any, operands: list[Any], form: Form) -> Any:
     neighbours = places == list(range(places[0], places[-1] + 1))
     behind = [position for position in kept if not neighbours or position > places[0]]
     rank = len(aval_of(inside).shape)
-    return shapes.expand_dims(inside, tuple(range(rank, rank + len(behind))))
+    return expand_dims(inside, tuple(range(rank, rank + len(behind))))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..ir.jaxpr import Var
 from ..xla.backend import ArrayImpl
+from . import handed_down
 from .tracer import Tracer, leaked_error
 
 OPERATORS = [
@@ -90,22 +90,20 @@ CONVERSIONS = ["__array__", "__bool__", "__complex__", "__float__", "__index__",
 PROPERTIES = ["T", "at", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
-#: The module that fills the table. It stands above this one, so it is loaded by name, at the first use of a method by
-#: somebody who has imported no more than, say, ``xlascope.lax``.
-FILLED_BY = "xlascope.numpy.methods"
-
-
 def prepare() -> None:
-    """Give arrays and tracers methods that fill the table when one of them is first used."""
+    """Give arrays and tracers methods that fill the table when one of them is first used; variables refuse them."""
     for name in (*OPERATORS, *METHODS):
         _set(name, _first_use(name))
     for name in PROPERTIES:
         _set(name, property(_first_use(name, called=False)))
+    for name in (*OPERATORS, *METHODS, *CONVERSIONS):
+        if name not in ("__eq__", "__ne__"):
+            setattr(Var, name, _leaked(name))
 
 
 def _first_use(name: str, called: bool = True) -> Callable[..., Any]:
     def load(self: Any, *args: Any, **kwargs: Any) -> Any:
-        importlib.import_module(FILLED_BY)
+        handed_down.fill_methods()
         found = getattr(self, name)
         return found(*args, **kwargs) if called else found
 
@@ -127,9 +125,6 @@ def install(table: Mapping[str, Any]) -> None:
         raise KeyError(f"the method table lacks {', '.join(missing)}")
     for name in (*OPERATORS, *METHODS, *PROPERTIES):
         _set(name, table[name])
-    for name in (*OPERATORS, *METHODS, *CONVERSIONS):
-        if name not in ("__eq__", "__ne__"):
-            setattr(Var, name, _leaked(name))
 
 
 def _leaked(name: str) -> Callable[..., Any]:

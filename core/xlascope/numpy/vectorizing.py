@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import tree
 from ..api import vmap
-from ..operations import shapes
+from ..operations.shapes import expand_dims, squeeze
 from ..trace.values import aval_of
 from .creation import asarray
 
@@ -93,7 +93,7 @@ def _mapped(function: Callable[..., Any], operands: Sequence[Any], signature: Si
     except ValueError:
         raise ValueError(f"the axes before the core axes do not fit: {' and '.join(map(str, own))}{about}") from None
     squeezed = [
-        shapes.squeeze(x, tuple(i for i, size in enumerate(shape) if size == 1))
+        squeeze(x, tuple(i for i, size in enumerate(shape) if size == 1))
         for x, shape in zip(operands, own, strict=True)
     ]
     single = []
@@ -104,7 +104,7 @@ def _mapped(function: Callable[..., Any], operands: Sequence[Any], signature: Si
         else:
             checked = vmap(checked, in_axes)
     results = checked(*squeezed)
-    return tree.map(lambda y: shapes.expand_dims(y, tuple(single)), results) if single else results
+    return tree.map(lambda y: expand_dims(y, tuple(single)), results) if single else results
 
 
 def _size_at(shape: Sequence[int], rank: int, axis: int) -> int:

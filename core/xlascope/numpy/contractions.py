@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..operations import elementwise as e
-from ..operations import linear_algebra, shapes
+from ..operations.conversion import convert_element_type
+from ..operations.linear_algebra import dot_general
+from ..operations.shapes import expand_dims, squeeze, transpose
 from . import ufuncs
 from .promotion import to_common_dtype
 from .reductions import sum
@@ -155,7 +156,7 @@ def _product(
     batch = [letter for letter in shared if letter in kept]
     contract = [letter for letter in shared if letter not in kept]
     numbers = (_places(contract, first, second), _places(batch, first, second))
-    made = linear_algebra.dot_general(first.value, second.value, numbers, precision, dtype or first.value.dtype)
+    made = dot_general(first.value, second.value, numbers, precision, dtype or first.value.dtype)
     free = [letter for f in (first, second) for letter in f.letters if letter not in shared]
     return Factor(made, "".join(batch + free))
 
@@ -165,12 +166,12 @@ def _squeezed(factor: Factor, other: Factor, sizes: dict[str, int]) -> Factor:
     shape = shape_of(factor.value)
     thin = [i for i, letter in enumerate(factor.letters) if shape[i] == 1 != sizes[letter] and letter in other.letters]
     letters = "".join(letter for i, letter in enumerate(factor.letters) if i not in thin)
-    return Factor(shapes.squeeze(factor.value, thin), letters)
+    return Factor(squeeze(factor.value, thin), letters)
 
 
 def _outer(first: Factor, second: Factor) -> Factor:
     rank, other = len(first.letters), len(second.letters)
-    x = shapes.expand_dims(first.value, tuple(range(rank, rank + other)))
+    x = expand_dims(first.value, tuple(range(rank, rank + other)))
     return Factor(ufuncs.multiply(x, second.value), first.letters + second.letters)
 
 
@@ -180,5 +181,5 @@ def _places(letters: Sequence[str], first: Factor, second: Factor) -> tuple[tupl
 
 def _arranged(factor: Factor, result: str) -> Any:
     order = tuple(factor.letters.index(letter) for letter in result)
-    value = factor.value if hasattr(factor.value, "aval") else e.convert_element_type(factor.value, factor.value.dtype)
-    return shapes.transpose(value, order)
+    value = factor.value if hasattr(factor.value, "aval") else convert_element_type(factor.value, factor.value.dtype)
+    return transpose(value, order)

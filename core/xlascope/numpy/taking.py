@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..operations import indexing as ix
-from ..operations import shapes
+from ..operations import indexing
+from ..operations.indexing import default_fill, gather
+from ..operations.shapes import expand_dims
 from ..trace.values import aval_of
 from . import logic, ufuncs
 from .indexing import as_index, coordinates, from_behind, gathered
@@ -44,7 +45,7 @@ def _take(a: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) ->
         return found
     inside = _inside(indices, size)
     rest = len(shape_of(a)) - axis - 1
-    spread = shapes.expand_dims(inside, tuple(range(len(shape_of(inside)), len(shape_of(inside)) + rest)))
+    spread = expand_dims(inside, tuple(range(len(shape_of(inside)), len(shape_of(inside)) + rest)))
     return _filled(found, spread, fill_value)
 
 
@@ -63,7 +64,7 @@ def _inside(indices: Any, size: int) -> Any:
 
 def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
     dtype = aval_of(found).dtype
-    value = ix.default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
     return logic.where(broadcast_to(inside, shape_of(found)), found, value)
 
 
@@ -96,7 +97,7 @@ def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, 
     indices = broadcast_to(indices, (*lead[:axis], own[axis], *lead[axis + 1 :]))
     # the other axes are batch axes of the gather: no coordinates have to be made for them
     batch = tuple(i for i in range(len(shape)) if i != axis)
-    numbers = ix.GatherDimensionNumbers((), (axis,), (axis,), batch, batch)
-    places = shapes.expand_dims(as_index(_placed(indices, shape[axis], mode)), (len(shape),))
-    found = ix.gather(arr, places, numbers, (1,) * len(shape))
+    numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), batch, batch)
+    places = expand_dims(as_index(_placed(indices, shape[axis], mode)), (len(shape),))
+    found = gather(arr, places, numbers, (1,) * len(shape))
     return _filled(found, _inside(indices, shape[axis]), fill_value) if mode == "fill" else found

@@ -1,0 +1,120 @@
+"""What follows from the lists of public names: `make names` writes it, a test says when that was forgotten.
+
+- `lax/primitives.pyi`: the handle of each operation, and the function that stands under its class and has its name.
+- `docs/names.md`: every public name with the first sentence of what it says of itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import xlascope
+from xlascope.ir.operation import Operation, registered
+from xlascope.lax import primitives  # noqa: F401  (loads every operation)
+from xlascope.names import homes_of
+
+PACKAGE = Path(xlascope.__file__).parent
+ROOT = PACKAGE.parents[1]
+HANDLES = PACKAGE / "lax/primitives.pyi"
+INDEX = ROOT / "docs/names.md"
+
+#: Operations that JAX has no primitives for.
+WITHOUT_HANDLE = {"constant", "jit"}
+#: Functions of the engine that have an operation's name and are nothing of JAX's.
+INTERNAL = {"copy", "threefry2x32"}
+#: The packages whose names are found on first use, and others whose names users import.
+LAZY = ("xlascope", "xlascope.numpy", "xlascope.lax")
+MODULES = (*LAZY, "xlascope.numpy.linalg", "xlascope.nn", "xlascope.nn.initializers", "xlascope.random")
+
+
+def operations() -> list[type[Operation]]:
+    """Those of the engine that have a handle, by name."""
+    ours = (each for each in registered() if each.__module__.startswith("xlascope."))
+    return sorted((each for each in ours if each.name not in WITHOUT_HANDLE), key=lambda each: each.name)
+
+
+def listed_in_lax() -> set[str]:
+    """The functions that `lax/__init__.pyi` lists itself: they stand before an operation's own."""
+    tree = ast.parse((PACKAGE / "lax/__init__.pyi").read_text())
+    return {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+
+
+def functions() -> Iterator[tuple[str, str]]:
+    """The function of each operation that has its name, and the file it is in."""
+    elsewhere = listed_in_lax() | INTERNAL
+    for operation in operations():
+        folder, _, file = operation.__module__.removeprefix("xlascope.").partition(".")
+        function = getattr(importlib.import_module(operation.__module__), operation.name, None)
+        if folder == "operations" and operation.name not in elsewhere and inspect.isfunction(function):
+            yield operation.name, file
+
+
+def handles() -> str:
+    """The text of `lax/primitives.pyi`."""
+    imports = sorted(f"from ..operations.{file} import {name} as {name}" for name, file in functions())
+    return "\n".join(
+        [
+            '"""Operations by name, for tools that read types. Written by `make names`."""',
+            "",
+            "from ..ir.operation import Primitive",
+            *imports,
+            "",
+            *(f"{operation.name}_p: Primitive" for operation in operations()),
+            "",
+        ]
+    )
+
+
+def sentence(value: object) -> str:
+    """The first sentence of a docstring, as Markdown in a table."""
+    text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+    first = text.partition(". ")[0].rstrip(".:")
+    return first.replace("``", "`").replace("|", "\\|")
+
+
+def names_in(module: str) -> dict[str, object]:
+    """The public names of a module with what they are, handles and modules apart."""
+    found = importlib.import_module(module)
+    names = found.__all__ if module in LAZY else [name for name in vars(found) if not name.startswith("_")]
+    values = {name: getattr(found, name) for name in names if not name.endswith("_p")}
+    return {
+        name: value
+        for name, value in sorted(values.items(), key=lambda pair: (pair[0].lower(), pair[0]))
+        if callable(value) and (module in LAZY or getattr(value, "__module__", "").startswith("xlascope"))
+    }
+
+
+def index() -> str:
+    """The text of `docs/names.md`."""
+    lines = [
+        "# Names",
+        "",
+        "Every public function and class of the modules that programs import most, with what each says of itself.",
+        "The list is written by `make names`; `help(jnp.einsum)` says the rest.",
+    ]
+    for module in MODULES:
+        lines += ["", f"## {module}", "", "| name | |", "| --- | --- |"]
+        lines += [f"| `{name}` | {sentence(value)} |" for name, value in names_in(module).items()]
+    return "\n".join([*lines, ""])
+
+
+def stub_of(package: str) -> Path:
+    """The list of a package's names."""
+    return Path(str(importlib.import_module(package).__file__)).with_suffix(".pyi")
+
+
+def listed(package: str) -> dict[str, tuple[str, str]]:
+    """The names in a package's list, and where they live."""
+    return dict(homes_of(package, stub_of(package)))
+
+
+WRITTEN = {HANDLES: handles, INDEX: index}
+
+if __name__ == "__main__":
+    for path, text in WRITTEN.items():
+        path.write_text(text(), encoding="utf-8")
+        print(path.relative_to(ROOT))
