@@ -20,10 +20,6 @@ REQUIRED = ("abstract_eval", "to_stablehlo", "jvp", "batch_rule")
 _registry: dict[str, type[Operation]] = {}
 
 
-#: Operations without a program inside of which JAX's primitives give a list, also of one result.
-_SEVERAL = frozenset(["eig", "eigh", "hessenberg", "lu", "qr", "schur", "sort", "svd", "threefry2x32", "top_k"])
-
-
 class BindParams(dict[str, Any]):
     """Parameters for ``bind(*operands, **params)``.
 
@@ -54,7 +50,7 @@ class Primitive:
         self.operation = operation
         #: Whether ``bind`` gives a list of results.
         self.multiple_results: bool = operation is not None and (
-            operation.composite or name in _SEVERAL or getattr(operation, "multiple_results", False)
+            operation.composite or operation.multiple_results
         )
         #: The rules that were registered, by kind.
         self.rules: dict[str, Any] = {}
@@ -135,6 +131,8 @@ class Operation:
     linearize_rule: ClassVar[Callable[..., Any] | None] = None
     #: Whether the operation holds a program or a function. Interpreters that tell equations apart look inside.
     composite: ClassVar[bool] = False
+    #: Whether ``primitive.bind`` gives a list, also of one result; it does for operations that hold programs.
+    multiple_results: ClassVar[bool] = False
     #: Set by operations that only say something about a function: the function itself, of the operands.
     expand: ClassVar[Callable[..., list[Any]] | None] = None
     #: Set by operations that hold a Python function until somebody needs its program: (trace, operands) to the results

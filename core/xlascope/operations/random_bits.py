@@ -24,6 +24,8 @@ _PARITY = 0x1BD11BDA
 class Threefry2x32(Operation, name="threefry2x32"):
     """Two words of random bits for each pair of counters, under a key of two words."""
 
+    multiple_results = True
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         shape: tuple[int, ...] = ()
         for x in operands:

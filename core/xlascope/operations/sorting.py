@@ -32,6 +32,7 @@ class Sort(Operation, name="sort"):
     is_stable: bool
     num_keys: int
 
+    multiple_results = True
     taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -133,6 +134,7 @@ class TopK(Operation, name="top_k"):
     k: int
     axis: int
 
+    multiple_results = True
     taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
