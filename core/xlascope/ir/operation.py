@@ -49,9 +49,7 @@ class Primitive:
         self.name = name
         self.operation = operation
         #: Whether ``bind`` gives a list of results.
-        self.multiple_results: bool = operation is not None and (
-            operation.composite or operation.multiple_results
-        )
+        self.multiple_results: bool = operation is not None and (operation.composite or operation.multiple_results)
         #: The rules that were registered, by kind.
         self.rules: dict[str, Any] = {}
         #: What was made from it, to live as long.

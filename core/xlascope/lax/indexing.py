@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..control.while_loop import while_loop
-from ..operations import arithmetic, indexing, scattering
+from ..operations import arithmetic, dynamic_slicing, indexing, scattering
 from ..operations.comparisons import gt, lt
 from ..operations.reductions import reduce_max
 from ..operations.selection import select
@@ -58,7 +58,7 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) 
     >>> print(lax.dynamic_slice(jnp.arange(5), (jnp.array(3),), (2,)))
     [3 4]
     """
-    return indexing.dynamic_slice(operand, _starts(operand, start_indices), slice_sizes)
+    return dynamic_slicing.dynamic_slice(operand, _starts(operand, start_indices), slice_sizes)
 
 
 def _starts(operand: Any, start_indices: Any) -> list[Any]:
@@ -85,7 +85,7 @@ def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
     """The operand with the block at a computed place replaced."""
-    return indexing.dynamic_update_slice(operand, update, _starts(operand, start_indices))
+    return dynamic_slicing.dynamic_update_slice(operand, update, _starts(operand, start_indices))
 
 
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:

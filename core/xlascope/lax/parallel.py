@@ -11,7 +11,7 @@ import numpy as np
 from .. import tree
 from ..dtypes import is_differentiable
 from ..errors import see
-from ..operations import collectives, reductions
+from ..operations import collectives, exchanges, reductions
 from ..operations.arithmetic import div
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import reduce_sum
@@ -159,7 +159,7 @@ def all_gather(
 
     def gathered(leaf: Any) -> Any:
         at = _position("all_gather", axis, len(shape_of(leaf)) + (not tiled))
-        return bind1(collectives.AllGather(axes.names, axes.sizes, at, tiled), leaf)
+        return bind1(exchanges.AllGather(axes.names, axes.sizes, at, tiled), leaf)
 
     return tree.map(gathered, x) if axes.names else x
 
@@ -176,7 +176,7 @@ def psum_scatter(
 
     def scattered(leaf: Any) -> Any:
         at = _position("psum_scatter", scatter_dimension, len(shape_of(leaf)))
-        return bind1(collectives.ReduceScatter(axes.names, axes.sizes, at, tiled), leaf)
+        return bind1(exchanges.ReduceScatter(axes.names, axes.sizes, at, tiled), leaf)
 
     return tree.map(scattered, x)
 
@@ -206,7 +206,7 @@ def all_to_all(
     def exchanged(leaf: Any) -> Any:
         rank = len(shape_of(leaf))
         at, to = _position("all_to_all", split_axis, rank), _position("all_to_all", concat_axis, rank)
-        return bind1(collectives.AllToAll(axes.names, axes.sizes, at, to, tiled), leaf)
+        return bind1(exchanges.AllToAll(axes.names, axes.sizes, at, to, tiled), leaf)
 
     return tree.map(exchanged, x)
 
@@ -229,7 +229,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
                 f"ppermute: the {role} {chosen} have to be different numbers from 0 to {axes.examples - 1}, since "
                 f"{axis_name!r} has size {axes.examples}{where_text(user_line())}"
             )
-    return tree.map(lambda leaf: bind1(collectives.PPermute(axes.names, axes.sizes, pairs), leaf), x)
+    return tree.map(lambda leaf: bind1(exchanges.PPermute(axes.names, axes.sizes, pairs), leaf), x)
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
@@ -262,7 +262,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
             f"pbroadcast: there is no example {source} along {axis_name!r}, which has size {axes.examples}"
             f"{where_text(user_line())}"
         )
-    return tree.map(lambda leaf: bind1(collectives.PBroadcast(axes.names, axes.sizes, int(source)), leaf), x)
+    return tree.map(lambda leaf: bind1(exchanges.PBroadcast(axes.names, axes.sizes, int(source)), leaf), x)
 
 
 # Where am I ---------------------------------------------------------------------------------------------------------
@@ -278,7 +278,7 @@ def axis_index(axis_name: Any) -> Any:
     [0. 1. 2.]
     """
     axes = _distinct("axis_index", _axes("axis_index", axis_name))
-    return bind1(collectives.AxisIndex(axes.names, axes.sizes)) if axes.names else np.int32(0)
+    return bind1(exchanges.AxisIndex(axes.names, axes.sizes)) if axes.names else np.int32(0)
 
 
 def axis_size(axis_name: Any) -> int:

@@ -5,17 +5,7 @@
 
 from __future__ import annotations
 
-from ..control import (
-    cond,
-    custom_jvp,
-    custom_vjp,
-    custom_vmap,
-    linear_call,
-    linear_solve,
-    remat,
-    scan,
-    while_loop,
-)
+from ..control import cond, custom_jvp, custom_vjp, custom_vmap, linear_call, linear_solve, remat, scan, while_loop
 from ..ir.operation import Primitive, registered
 from ..operations import (
     arithmetic,
@@ -28,6 +18,8 @@ from ..operations import (
     constants,
     conversion,
     cumulative,
+    dynamic_slicing,
+    exchanges,
     exponentials,
     extremes,
     indexing,
@@ -48,8 +40,9 @@ from ..operations import (
 #: The files that define operations: importing them is what makes their operations known.
 DEFINED_IN = (
     *(arithmetic, barriers, bits, callbacks, collectives, comparisons, complex_numbers, constants, conversion),
-    *(cumulative, exponentials, extremes, indexing, linear_algebra, random_bits, reductions, rounding, scattering),
-    *(selection, shapes, slicing, sorting, special, sums, trigonometry),
+    *(cumulative, dynamic_slicing, exchanges, exponentials, extremes, indexing, linear_algebra, random_bits),
+    *(reductions, rounding, scattering, selection, shapes, slicing, sorting, special, sums),
+    *(trigonometry,),
     *(cond, custom_jvp, custom_vjp, custom_vmap, linear_call, linear_solve, remat, scan, while_loop),
 )
 

@@ -20,7 +20,8 @@ from ..operations import indexing, slicing
 from ..operations.arithmetic import add
 from ..operations.comparisons import lt
 from ..operations.conversion import convert_element_type
-from ..operations.indexing import dynamic_slice, gather
+from ..operations.dynamic_slicing import dynamic_slice
+from ..operations.indexing import gather
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
 from ..operations.slicing import concatenate, rev

@@ -10,7 +10,8 @@ import numpy as np
 from ..control.while_loop import while_loop
 from ..ir.avals import shaped
 from ..operations import indexing, scattering
-from ..operations.indexing import default_fill, dynamic_update_slice
+from ..operations.dynamic_slicing import dynamic_update_slice
+from ..operations.indexing import default_fill
 from ..operations.shapes import expand_dims, reshape, squeeze, transpose
 from ..operations.slicing import rev
 from ..runtime import boot

@@ -16,7 +16,7 @@ from .linear import pushed
 from .requirements import is_linear
 from .rounding import floor, sign
 from .selection import select
-from .sums import _same_shape, as_result, convolved, neg, sum_tangents, unstretch
+from .sums import as_result, convolved, neg, same_shape, sum_tangents, unstretch
 from .values import as_float, match, shape_of, typed_scalar
 from .values import aval as aval_of_operand
 
@@ -74,10 +74,10 @@ class Mul(Binary, name="mul"):
     taylor_rule = convolved
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(t if _same_shape(y, z) else as_result(t, z), y)
+        return mul(t if same_shape(y, z) else as_result(t, z), y)
 
     def derivative_right(self, x: Any, y: Any, z: Any, t: Any) -> Any:
-        return mul(x, t if _same_shape(x, z) else as_result(t, z))
+        return mul(x, t if same_shape(x, z) else as_result(t, z))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, y) = cotangents, operands

@@ -1,7 +1,4 @@
-"""Slices at computed places, gathering by index arrays, and the additions and updates that undo them.
-
-Gather and scatter follow the StableHLO specification's dimension numbers, the batching ones included.
-"""
+"""Gather and scatter: elements at computed places, and where they come from."""
 
 from __future__ import annotations
 
@@ -20,118 +17,13 @@ from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import arithmetic
 from .comparisons import eq
-from .extremes import clamp
 from .linear import pushed
-from .requirements import is_linear, require_indices, type_of
+from .requirements import is_linear, require_indices
 from .selection import select
 from .shapes import broadcasted_iota, full, mapped_in_front, moveaxis, reshape, zeros_of
 from .slicing import concatenate
 from .sums import sum_tangents
 from .values import aval, shape_of, typed_scalar
-
-
-class DynamicSlice(Operation, name="dynamic_slice"):
-    """A block of size slice_sizes that begins at computed indices, moved inside where it would leave the operand."""
-
-    slice_sizes: tuple[int, ...]
-
-    taylor_rule = pushed
-
-    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        x, *starts = operands
-        require_indices(self.name, starts)
-        if len(starts) != x.ndim or any(size > have for size, have in zip(self.slice_sizes, x.shape, strict=True)):
-            raise TypeError(
-                f"cannot take a block of size {self.slice_sizes} at {len(starts)} indices from shape {x.shape}"
-            )
-        return [shaped(self.slice_sizes, x.dtype, x.weak_type)]
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.emit(  # type: ignore[no-any-return]
-            "stablehlo.dynamic_slice", operands, {"slice_sizes": integers(self.slice_sizes)}
-        )
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        t = tangents[0]
-        return [bind1(self, *primals)], [ZERO if t is ZERO else bind1(self, t, *primals[1:])]
-
-    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        (ct,), (x, *starts) = cotangents, operands
-        return [dynamic_update_slice(zeros_of(x.aval), ct, starts), *[None] * len(starts)]
-
-    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        (x, *starts), (axis, *start_axes) = operands, axes
-        if all(a is NOT_MAPPED for a in start_axes):
-            x = moveaxis(x, axis, 0)
-            size = shape_of(x)[0]
-            zero = np.zeros((), aval(starts[0]).dtype)[()] if starts else np.int32(0)
-            return [bind1(DynamicSlice((size, *self.slice_sizes)), x, zero, *starts)], [0]
-        return _batched_gather(x, axis, starts, start_axes, self.slice_sizes)
-
-
-def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> Any:
-    """A block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``, moved inside where it would
-    leave it.
-    """
-    return bind1(DynamicSlice(tuple(map(int, slice_sizes))), operand, *_index_scalars(start_indices))
-
-
-def _index_scalars(indices: Sequence[Any]) -> list[Any]:
-    return [np.int32(i) if i.__class__ is int else i for i in indices]
-
-
-class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
-    """The operand with a block replaced, at computed indices."""
-
-    taylor_rule = pushed
-
-    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        x, update, *starts = operands
-        require_indices(self.name, starts)
-        fits = len(starts) == x.ndim == update.ndim and x.dtype == update.dtype
-        if not fits or any(size > have for size, have in zip(update.shape, x.shape, strict=True)):
-            raise TypeError(f"cannot put {update} at {len(starts)} indices into {x}")
-        return [shaped(x.shape, x.dtype, x.weak_type and update.weak_type)]
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.emit("stablehlo.dynamic_update_slice", operands)  # type: ignore[no-any-return]
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        x, update, *starts = primals
-        tx, tu, *_ = tangents
-        z = bind1(self, *primals)
-        if tx is ZERO and tu is ZERO:
-            return [z], [ZERO]
-        moved = [zeros_of(aval(v)) if t is ZERO else t for v, t in ((x, tx), (update, tu))]
-        return [z], [bind1(self, *moved, *starts)]
-
-    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        (ct,), (x, update, *starts) = cotangents, operands
-        sizes = type_of(update).shape
-        ct_x = dynamic_update_slice(ct, zeros_of(type_of(update)), starts) if is_linear(x) else None
-        ct_update = dynamic_slice(ct, starts, sizes) if is_linear(update) else None
-        return [ct_x, ct_update, *[None] * len(starts)]
-
-    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        # Writing a block is scattering it whole: the batched form is a scatter with batching dimensions.
-        (x, update, *starts), (axis, update_axis, *start_axes) = operands, axes
-        size = _size_of(operands, axes)
-        x = mapped_in_front(x, axis, size)
-        update = mapped_in_front(update, update_axis, size)
-        if all(s is NOT_MAPPED for s in start_axes):
-            zero = np.zeros((), aval(starts[0]).dtype)[()] if starts else np.int32(0)
-            return [bind1(self, x, update, zero, *starts)], [0]
-        rank = len(shape_of(x)) - 1
-        block = shape_of(update)[1:]
-        clamped = [clamp(0, s, have - want) for s, have, want in zip(starts, shape_of(x)[1:], block, strict=True)]
-        indices = _stacked(clamped, start_axes, size)
-        numbers = ScatterDimensionNumbers(tuple(range(1, rank + 1)), (), tuple(range(1, rank + 1)), (0,), (0,))
-        return [bind1(Scatter(numbers, "clip"), x, indices, update)], [0]
-
-
-def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]) -> Any:
-    """``operand`` with the block that begins at ``start_indices`` replaced by ``update``."""
-    return bind1(DynamicUpdateSlice(), operand, update, *_index_scalars(start_indices))
 
 
 class GatherDimensionNumbers(NamedTuple):
@@ -369,7 +261,7 @@ class ScatterFamily(Operation):
         return builder.emit1("stablehlo.clamp", [low, indices, high], index_aval)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        size = _size_of(operands, axes)
+        size = mapped_size(operands, axes)
         x, indices, updates = (mapped_in_front(v, axis, size) for v, axis in zip(operands, axes, strict=True))
         n = self.dimension_numbers
         numbers = ScatterDimensionNumbers(
@@ -467,23 +359,23 @@ def _plus(axes: Sequence[int]) -> tuple[int, ...]:
     return tuple(axis + 1 for axis in axes)
 
 
-def _size_of(operands: Sequence[Any], axes: Sequence[Any]) -> int:
+def mapped_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
     sizes = (shape_of(x)[axis] for x, axis in zip(operands, axes, strict=True) if axis is not NOT_MAPPED)
     return int(next(sizes))
 
 
-def _stacked(starts: Sequence[Any], axes: Sequence[Any], size: int) -> Any:
+def stacked_indices(starts: Sequence[Any], axes: Sequence[Any], size: int) -> Any:
     """Scalar indices, each mapped or not, as an array of shape (size, number of indices)."""
     columns = [reshape(mapped_in_front(s, axis, size), (size, 1)) for s, axis in zip(starts, axes, strict=True)]
     return concatenate(columns, 1)
 
 
-def _batched_gather(
+def batched_gather(
     x: Any, axis: Any, starts: Sequence[Any], start_axes: Sequence[Any], slice_sizes: tuple[int, ...]
 ) -> tuple[list[Any], list[Any]]:
     """Blocks at places that differ along the mapped axis: a gather."""
     size = next(shape_of(s)[0] for s, a in zip(starts, start_axes, strict=True) if a is not NOT_MAPPED)
-    indices = _stacked(starts, start_axes, size)
+    indices = stacked_indices(starts, start_axes, size)
     rank = len(slice_sizes)
     if axis is NOT_MAPPED:
         numbers = GatherDimensionNumbers(tuple(range(1, rank + 1)), (), tuple(range(rank)))

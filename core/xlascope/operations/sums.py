@@ -105,7 +105,7 @@ def unstretch(cotangent: Any, aval: ShapedArray) -> Any:
     return expand_dims(reduce_sum(cotangent, axes), axes)
 
 
-def _same_shape(x: Any, z: Any) -> bool:
+def same_shape(x: Any, z: Any) -> bool:
     try:
         return bool(x.aval.shape == z.aval.shape)
     except AttributeError:  # a NumPy value
@@ -114,7 +114,7 @@ def _same_shape(x: Any, z: Any) -> bool:
 
 def as_result(t: Any, z: Any) -> Any:
     """A tangent spread over the result's shape, when its operand was stretched."""
-    if _same_shape(t, z):
+    if same_shape(t, z):
         return t
     shape, wanted = shape_of(t), shape_of(z)
     if shape == wanted:

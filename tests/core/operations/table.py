@@ -34,6 +34,7 @@ from xlascope.operations import (
     constants,
     conversion,
     cumulative,
+    dynamic_slicing,
     exponentials,
     extremes,
     indexing,
@@ -663,12 +664,12 @@ def _rows() -> Iterator[Row]:
     # indexing
     for at in ((0, 1), (7, -5)):
         starts = exactly(at[0], "int32"), exactly(at[1], "int32")
-        yield Row(indexing.DynamicSlice((2, 2)), block((2, 2)), real(3, 4), *starts, linear=((0,),), dtypes=NUMBERS if at == (0, 1) else FLOAT, note=f"at {at}")
-        yield Row(indexing.DynamicUpdateSlice(), replace_block, real(3, 4), real(2, 2), *starts, linear=(BOTH, *EITHER), note=f"at {at}")
-    yield Row(indexing.DynamicSlice((2,)), block((2,)), real(5), index(high=5, low=-2), linear=((0,),), note="anywhere")
-    yield Row(indexing.DynamicUpdateSlice(), replace_block, real(5), real(2), index(high=5, low=-2), linear=(BOTH,), note="anywhere")
-    yield Row(indexing.DynamicSlice(()), lambda x: x, real(), linear=((0,),), note="scalar")
-    yield Row(indexing.DynamicSlice((0, 2)), block((0, 2)), real(3, 2), index(high=2), index(high=2), linear=((0,),), note="nothing")
+        yield Row(dynamic_slicing.DynamicSlice((2, 2)), block((2, 2)), real(3, 4), *starts, linear=((0,),), dtypes=NUMBERS if at == (0, 1) else FLOAT, note=f"at {at}")
+        yield Row(dynamic_slicing.DynamicUpdateSlice(), replace_block, real(3, 4), real(2, 2), *starts, linear=(BOTH, *EITHER), note=f"at {at}")
+    yield Row(dynamic_slicing.DynamicSlice((2,)), block((2,)), real(5), index(high=5, low=-2), linear=((0,),), note="anywhere")
+    yield Row(dynamic_slicing.DynamicUpdateSlice(), replace_block, real(5), real(2), index(high=5, low=-2), linear=(BOTH,), note="anywhere")
+    yield Row(dynamic_slicing.DynamicSlice(()), lambda x: x, real(), linear=((0,),), note="scalar")
+    yield Row(dynamic_slicing.DynamicSlice((0, 2)), block((0, 2)), real(3, 2), index(high=2), index(high=2), linear=((0,),), note="nothing")
     yield Row(indexing.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(4, 1, high=2), linear=((0,),), dtypes=(*NUMBERS, "bool"), note="rows")
     yield Row(indexing.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), OUTSIDE, linear=((0,),), note="rows outside")
     yield Row(indexing.Gather(GATHER_ROWS._replace(offset_dims=(2,)), (1, 2)), rows_at, real(3, 2), index(2, 2, 1, high=2), linear=((0,),), note="rows by matrix")

@@ -1,0 +1,326 @@
+"""Collectives that move values between the examples of a mapped axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..trace.bind import bind, bind1
+from . import collectives, indexing
+from .arithmetic import add, mul
+from .comparisons import eq
+from .dynamic_slicing import dynamic_slice
+from .indexing import gather
+from .requirements import require_axes, require_kind
+from .selection import select
+from .shapes import (
+    broadcast_in_dim,
+    broadcasted_iota,
+    full,
+    mapped_in_front,
+    moveaxis,
+    reduce_sum,
+    reshape,
+    squeeze,
+    transpose,
+    zeros_of,
+)
+from .slicing import slice_in_dim
+from .values import aval, shape_of
+
+
+class _Exchange(collectives.Collective):
+    """Moves elements between examples; ``sizes`` are those of the axes. Several axes count in row-major order."""
+
+    sizes: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """The number of examples along all axes together."""
+        return math.prod(self.sizes)
+
+
+class AllGather(_Exchange, name="all_gather"):
+    """The operands of all examples along the axis ``all_gather_dimension``: a new one, or (``tiled``) one after the
+    other along the one there is.
+    """
+
+    all_gather_dimension: int
+    tiled: bool
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        shape, at = list(x.shape), self.all_gather_dimension
+        require_axes(self.name, (at,), (*x.shape, *(() if self.tiled else (1,))))
+        if self.tiled:
+            shape[at] *= self.count
+        else:
+            shape.insert(at, self.count)
+        return [shaped(tuple(shape), x.dtype, x.weak_type)]
+
+    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+        if len(self.axes) == 1 and not self.tiled:
+            return None
+        (x,) = operands
+        at = self.all_gather_dimension
+        for name, size in zip(reversed(self.axes), reversed(self.sizes), strict=True):
+            x = bind1(AllGather((name,), (size,), at, False), x)
+        return [_merged(x, at, len(self.axes) + self.tiled)]
+
+    def carry_out(
+        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
+    ) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        if axis is NOT_MAPPED:
+            x, axis = mapped_in_front(x, axis, size), 0
+        return [moveaxis(x, axis, self.all_gather_dimension)], [NOT_MAPPED]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        back = ReduceScatter(self.axes, self.sizes, self.all_gather_dimension, self.tiled)
+        return [bind1(back, *cotangents)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        moved = AllGather(self.axes, self.sizes, self.all_gather_dimension + 1, self.tiled)
+        return [bind1(moved, _in_front(operands, axes))], [0]
+
+
+class ReduceScatter(_Exchange, name="reduce_scatter"):
+    """The sum over all examples, of which each keeps its part along ``scatter_dimension``: one element, whose axis
+    goes, or (``tiled``) one block.
+    """
+
+    scatter_dimension: int
+    tiled: bool
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        require_kind("psum_scatter", x.dtype, "ifc")
+        shape = _parted("psum_scatter", x.shape, self.scatter_dimension, self)
+        return [shaped(shape, x.dtype, x.weak_type)]
+
+    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+        if len(self.axes) == 1 and not self.tiled:
+            return None
+        (x,) = operands
+        at = self.scatter_dimension
+        x = _split(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
+        for name, size in zip(self.axes, self.sizes, strict=True):
+            x = bind1(ReduceScatter((name,), (size,), at, False), x)
+        return [x]
+
+    def carry_out(
+        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
+    ) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        total = mul(x, size) if axis is NOT_MAPPED else reduce_sum(x, (axis,))
+        return [total], [self.scatter_dimension]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        return [bind1(AllGather(self.axes, self.sizes, self.scatter_dimension, self.tiled), *cotangents)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        moved = ReduceScatter(self.axes, self.sizes, self.scatter_dimension + 1, self.tiled)
+        return [bind1(moved, _in_front(operands, axes))], [0]
+
+
+class AllToAll(_Exchange, name="all_to_all"):
+    """Example i gets part i along ``split_axis`` of every example's operand, put along ``concat_axis``: a new axis in
+    place of the split one, or (``tiled``) blocks one after the other.
+    """
+
+    split_axis: int
+    concat_axis: int
+    tiled: bool
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        require_axes(self.name, (self.split_axis, self.concat_axis), x.shape)
+        shape = list(_parted(self.name, x.shape, self.split_axis, self))
+        if self.tiled:
+            shape[self.concat_axis] *= self.count
+        else:
+            shape.insert(self.concat_axis, self.count)
+        return [shaped(tuple(shape), x.dtype, x.weak_type)]
+
+    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+        if len(self.axes) == 1 and not self.tiled:
+            return None
+        (x,) = operands
+        at, to = self.split_axis, self.concat_axis
+        x = _split(x, at, (*self.sizes, *((shape_of(x)[at] // self.count,) if self.tiled else ())))
+        # Each step takes the next split axis away and puts an axis behind those already in front.
+        for step, (name, size) in enumerate(zip(self.axes, self.sizes, strict=True)):
+            x = bind1(AllToAll((name,), (size,), at + step, step, False), x)
+        x = moveaxis(_merged(x, 0, len(self.axes)), 0, to)
+        return [_merged(x, to, 2) if self.tiled else x]
+
+    def carry_out(
+        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
+    ) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        x = mapped_in_front(x, axis, size)
+        order = [i for i in range(1, len(shape_of(x))) if i != self.split_axis + 1]
+        order.insert(self.concat_axis, 0)
+        return [transpose(x, (self.split_axis + 1, *order))], [0]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        return [bind1(AllToAll(self.axes, self.sizes, self.concat_axis, self.split_axis, self.tiled), *cotangents)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        moved = AllToAll(self.axes, self.sizes, self.split_axis + 1, self.concat_axis + 1, self.tiled)
+        return [bind1(moved, _in_front(operands, axes))], [0]
+
+
+class PPermute(_Exchange, name="ppermute"):
+    """Example ``target`` gets the operand of example ``source``, for each pair of ``perm``; the others get zeros."""
+
+    perm: tuple[tuple[int, int], ...]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return list(operands)
+
+    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+        if len(self.axes) == 1:
+            return None
+        (x,) = operands
+        own = bind1(AxisIndex(self.axes, self.sizes))
+        everything = bind1(AllGather(self.axes, self.sizes, 0, False), x)
+        return [_row(self._permuted(everything), own)]
+
+    def carry_out(
+        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
+    ) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        if axis is NOT_MAPPED and len(self.perm) == size:
+            return [x], [NOT_MAPPED]
+        return [self._permuted(mapped_in_front(x, axis, size))], [0]
+
+    def _permuted(self, x: Any) -> Any:
+        """The examples along axis 0 in their new places."""
+        source = np.full((self.count,), -1, np.int32)
+        for start, target in self.perm:
+            source[target] = start
+        shape = shape_of(x)
+        moved = gather(
+            x,
+            np.maximum(source, 0)[:, None],
+            indexing.GatherDimensionNumbers(tuple(range(1, len(shape))), (0,), (0,)),
+            (min(self.count, 1), *shape[1:]),
+        )
+        if (source >= 0).all():
+            return moved
+        receives = broadcast_in_dim(source >= 0, shape, (0,))
+        return select(receives, moved, zeros_of(aval(moved)))
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        back = tuple((target, source) for source, target in self.perm)
+        return [bind1(PPermute(self.axes, self.sizes, back), *cotangents)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *operands), list(axes)
+
+
+class PBroadcast(_Exchange, name="pbroadcast"):
+    """The operand of example ``source``, for all examples."""
+
+    source: int
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return list(operands)
+
+    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+        if len(self.axes) == 1:
+            return None
+        (x,) = operands
+        for name, size, place in zip(self.axes, self.sizes, np.unravel_index(self.source, self.sizes), strict=True):
+            x = bind1(PBroadcast((name,), (size,), int(place)), x)
+        return [x]
+
+    def carry_out(
+        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
+    ) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        if axis is not NOT_MAPPED:
+            x = squeeze(slice_in_dim(x, self.source, self.source + 1, axis), (axis,))
+        return [x], [NOT_MAPPED]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        # The source is in every example's result; the operands of the others are in none.
+        total = bind1(collectives.PSum(self.axes), *cotangents)
+        chosen = eq(bind1(AxisIndex(self.axes, self.sizes)), self.source)
+        chosen = full(shape_of(total), chosen)
+        return [select(chosen, total, zeros_of(aval(total)))]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *operands), list(axes)
+
+
+class AxisIndex(_Exchange, name="axis_index"):
+    """The number of the example."""
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return [shaped((), np.dtype(np.int32))]
+
+    def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
+        if len(self.axes) == 1:
+            return None
+        place: Any = np.int32(0)
+        for name, size in zip(self.axes, self.sizes, strict=True):
+            place = add(mul(place, size), bind1(AxisIndex((name,), (size,))))
+        return [place]
+
+    def carry_out(
+        self, operands: Sequence[Any], axes: Sequence[Any], name: Hashable, size: int
+    ) -> tuple[list[Any], list[Any]]:
+        return [broadcasted_iota(np.int32, (size,), 0)], [0]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self), [ZERO]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self), [NOT_MAPPED]
+
+
+def _parted(what: str, shape: tuple[int, ...], axis: int, operation: Any) -> tuple[int, ...]:
+    """A shape of which each example keeps its part along an axis; raises ValueError when it has no equal parts."""
+    require_axes(what, (axis,), shape)
+    names, count, size = operation.axes, operation.count, shape[axis]
+    named = f"the axis {names[0]!r}" if len(names) == 1 else f"the axes {names} together"
+    if operation.tiled:
+        if count and size % count:
+            raise ValueError(f"{what}: axis {axis} of shape {shape} has no {count} equal parts, as many as {named} has")
+        return (*shape[:axis], size // count if count else size, *shape[axis + 1 :])
+    if size != count:
+        fix = ". Use tiled=True to give each example a block" if count and size % count == 0 else ""
+        raise ValueError(f"{what}: axis {axis} of shape {shape} has size {size}, but {named} has size {count}{fix}")
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> Any:
+    """The only operand, its mapped axis in front."""
+    (x,), (axis,) = operands, axes
+    return moveaxis(x, axis, 0)
+
+
+def _merged(x: Any, axis: int, count: int) -> Any:
+    """``count`` axes from ``axis`` on as one."""
+    shape = shape_of(x)
+    return reshape(x, (*shape[:axis], math.prod(shape[axis : axis + count]), *shape[axis + count :]))
+
+
+def _split(x: Any, axis: int, sizes: Sequence[int]) -> Any:
+    """An axis as several, of those sizes."""
+    shape = shape_of(x)
+    return reshape(x, (*shape[:axis], *sizes, *shape[axis + 1 :]))
+
+
+def _row(x: Any, index: Any) -> Any:
+    """The element at a computed place along axis 0."""
+    shape = shape_of(x)
+    starts = [index, *[np.int32(0)] * (len(shape) - 1)]
+    return squeeze(dynamic_slice(x, starts, (1, *shape[1:])), (0,))
