@@ -360,6 +360,7 @@ def _plus(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def mapped_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
+    """How many examples there are, of operands mapped over ``axes``."""
     sizes = (shape_of(x)[axis] for x, axis in zip(operands, axes, strict=True) if axis is not NOT_MAPPED)
     return int(next(sizes))
 

@@ -106,6 +106,7 @@ def unstretch(cotangent: Any, aval: ShapedArray) -> Any:
 
 
 def same_shape(x: Any, z: Any) -> bool:
+    """Whether two values have one shape."""
     try:
         return bool(x.aval.shape == z.aval.shape)
     except AttributeError:  # a NumPy value

@@ -24,7 +24,7 @@ from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.dispatch import run
 from .evaluate import evaluate
-from .held import stage_held
+from .staging import stage_held
 
 
 class BatchTracer(Tracer):

@@ -13,7 +13,7 @@ from ..trace.bind import bind1
 from ..trace.state import STATE
 from .differentiate import LinearTrace, LinearTracer, instantiated
 from .evaluate import evaluate
-from .held import stage_held
+from .staging import stage_held
 
 
 def backward(
