@@ -113,6 +113,7 @@ _HOMES = {
 _MODULES = frozenset(
     [
         "ad_checkpoint",
+        "analysis",
         "custom_batching",
         "custom_derivatives",
         "core",
@@ -126,6 +127,7 @@ _MODULES = frozenset(
         "ops",
         "profiler",
         "random",
+        "readers",
         "records",
         "stages",
         "test_util",
@@ -138,7 +140,7 @@ _MODULES = frozenset(
     ]
 )
 #: Modules that need no arrays: loading them does not load the method table (and does not boot anything but pytrees).
-_APART = frozenset(["dtypes", "errors", "records", "tree", "tree_util"])
+_APART = frozenset(["analysis", "dtypes", "errors", "readers", "records", "tree", "tree_util"])
 
 
 def __getattr__(name: str) -> Any:

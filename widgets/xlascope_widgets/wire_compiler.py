@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from xlascope.readers.dumps.edges import paths_in
+from xlascope.readers.hlo.text import read_module
 from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record
-from xlascope.records.dumps.edges import paths_in
-from xlascope.records.hlo.text import read_module
 
 JSON = dict[str, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from xlascope.readers.memory.buffer_assignment import held_at, live_bytes, peak_of
 from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, Span
-from xlascope.records.memory.buffers import held_at, live_bytes, peak_of
 
 from .ledger import Program
 from .packed import JSON

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..readers.memory.buffer_assignment import held_at, live_bytes, peak_of
 from ..records import Buffer, Compiled, Equation, Jaxpr, MemoryUse, Record, Traced
-from ..records.memory.buffers import held_at, live_bytes, peak_of
 from .text import one, plural, size, table
 
 #: Arrays and source lines listed.

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
+from ..analysis.costs.roofline import HotKernel, attributed_share, hottest
 from ..records import Ceilings, Compiled, DeviceTime, Equation, Executed, Kernel, KernelTime, Record, Traced
-from ..records.costs.roofline import HotKernel, attributed_share, hottest
 
 R = TypeVar("R", Traced, Compiled, Executed)
 

@@ -15,7 +15,7 @@ from jaxlib import _jax, xla_client
 from .. import records
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
-from ..records.optimized import read_optimized
+from ..readers.compiled_module import read_optimized
 from ..records.watch import watchers
 from .backend import client, device_name
 from .builder import of_its_own

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Literal, overload
 
 from ... import records
-from ...records.dumps import verdict_on
-from ...records.hlo.kernels import read_kernels
-from ...records.hlo.text import read_module
+from ...readers.dumps import verdict_on
+from ...readers.hlo.kernels import read_kernels
+from ...readers.hlo.text import read_module
 from ...xla.explain import explain
 from ...xla.targets import Watch
 from ..asked import Asked

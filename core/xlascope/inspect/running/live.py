@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ... import records
-from ...records.profiles import read_profile
+from ...readers.profiles import read_profile
 from ...xla.profile import ProfilerInUseError, Window, first_window, next_pause, next_window
 from ..programs import jitted_of, known_records
 from ..quiet import inspecting

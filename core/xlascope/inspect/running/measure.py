@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ... import records, tree
-from ...records.profiles import read_profile
+from ...readers.profiles import read_profile
 from ...xla.backend import default_device, device_name
 from ...xla.ceilings import measure_ceilings
 from ...xla.dispatch import Executable, put

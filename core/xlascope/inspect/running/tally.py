@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ... import records
-from ...records.profiles import ModuleProfile
+from ...readers.profiles import ModuleProfile
 
 
 @dataclass

@@ -12,15 +12,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from ...readers.dumps import list_snapshots, read_fusion_dump, read_fusion_log, with_estimates
+from ...readers.dumps.edges import running_computations
+from ...readers.hlo.text import read_module
 from ...records import Explained, FusionDecision
-from ...records.dumps import (
-    list_snapshots,
-    read_fusion_dump,
-    read_fusion_log,
-    with_estimates,
-)
-from ...records.dumps.edges import running_computations
-from ...records.hlo.text import read_module
 from ..targets import Watch
 from .lowered import Subject
 from .session import Session, listened

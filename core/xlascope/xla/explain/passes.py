@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
+from ...readers.dumps import list_snapshots, read_passes
 from ...records import Passes
-from ...records.dumps import list_snapshots, read_passes
 from ..targets import Watch
 from .lowered import Subject
 from .session import listened

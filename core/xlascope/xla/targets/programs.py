@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ... import records
+from ...analysis.costs.estimates import Peaks, kernel_seconds, runs_of, work_of
 from ...ir.jaxpr import ClosedJaxpr
-from ...records.costs.estimates import Peaks, kernel_seconds, runs_of, work_of
-from ...records.hlo.kernels import kernels_of
-from ...records.hlo.launches import read_launches
-from ...records.hlo.provenance import provenance
-from ...records.hlo.text import Module, read_module
-from ...records.hlo.tpu import estimated_cycles
+from ...readers.dumps.launches import read_launches
+from ...readers.hlo.cycles import estimated_cycles
+from ...readers.hlo.kernels import kernels_of
+from ...readers.hlo.provenance import provenance
+from ...readers.hlo.text import Module, read_module
 from ..compile import module_name
 from ..lowering import lower
 from .figures import Chip
