@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from xlascope.readers.dumps.edges import paths_in
+from xlascope.readers.hlo.equations import paths_in
 from xlascope.readers.hlo.text import read_module
 from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record
 

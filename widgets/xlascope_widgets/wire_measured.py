@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from xlascope.readers.memory.buffer_assignment import held_at, live_bytes, peak_of
+from xlascope.analysis.memory import held_at, live_bytes, peak_of
 from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, Span
 
 from .ledger import Program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..readers.memory.buffer_assignment import held_at, live_bytes, peak_of
+from ..analysis.memory import held_at, live_bytes, peak_of
 from ..records import Buffer, Compiled, Equation, Jaxpr, MemoryUse, Record, Traced
 from .text import one, plural, size, table
 

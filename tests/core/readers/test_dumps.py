@@ -9,7 +9,6 @@ import random
 import sqlite3
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,12 +20,10 @@ from xlascope.readers.dumps import (
     read_fusion_log,
     read_fusion_page,
     read_passes,
-    verdict_on,
     with_estimates,
 )
 from xlascope.readers.dumps import frames as frames_of
-from xlascope.readers.hlo.text import read_module
-from xlascope.records import Explained, FusionDecision, Pass, Passes, from_json, to_json
+from xlascope.records import FusionDecision
 
 DATA = Path(__file__).resolve().parents[2] / "data/dumps"
 FILES = {  # fused, refused
@@ -251,7 +248,7 @@ def test_a_hostile_line_takes_no_time(line: str) -> None:
     assert read_fusion_log([f"I0101 10:00:00.000001 7 {line}"] * 20).decisions == ()
 
 
-# What became of an edge.
+# Passes.
 
 BEFORE = """HloModule jit_f
 ENTRY %main (x: f32[8]) -> (f32[8], f32[8]) {
@@ -265,60 +262,6 @@ ENTRY %main (x: f32[8]) -> (f32[8], f32[8]) {
   ROOT %tuple = (f32[2,4]{1,0}, f32[8]{0}, f32[8]{0}) tuple(%exp, %neg, %relative)
 }
 """
-
-
-def decision(action: Any, producer: str, consumer: str, result: str = "", reason: str = "") -> FusionDecision:
-    return FusionDecision(0, "InstructionFusion", action, producer, consumer, result, reason)
-
-
-DECISIONS = (
-    decision("fused", "sin", "mul", "sine_multiply_fusion"),
-    decision("refused", "sine_multiply_fusion", "bitcast", reason="no"),
-    decision("refused", "bitcast", "exp", reason="never"),
-)
-
-
-@pytest.mark.parametrize(
-    ("edge", "outcome", "about"),
-    [
-        (("0", "1"), "fused", 1),
-        (("1", "0"), "fused", 1),
-        (("1", "3"), "refused", 2),  # through the bitcast, and an equation that holds another
-        (("0", "3/0"), "never", 0),  # not neighbours
-        (("0", "4"), "never", 0),
-        (("0", "9"), "gone", 0),
-        (("0", "5"), "gone", 0),  # a name inside of a body: nobody knows of which
-        (("sine_multiply_fusion", "3"), "refused", 2),
-    ],
-)
-def test_verdicts(edge: tuple[str, str], outcome: str, about: int) -> None:
-    found = verdict_on(edge, DECISIONS, read_module(BEFORE))
-    assert (found.outcome, len(found.decisions)) == (outcome, about)
-
-
-def test_a_pass_that_fuses_into_all_or_none() -> None:
-    refusal = FusionDecision(0, "PriorityFusion", "refused", "sin", "elsewhere", "", "slower")
-    assert verdict_on(("0", "1"), [refusal], read_module(BEFORE)).outcome == "refused"
-
-
-# Records and passes.
-
-
-def explained(decisions: tuple[FusionDecision, ...] = DECISIONS) -> Explained:
-    return Explained(1, "f", 0.0, 0.5, "cpu", "the whole program", BEFORE, decisions, True, edge=("0", "1"))
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        explained(),
-        Passes(
-            1, "f", 0.0, 0.5, "cpu", "f", BEFORE, (Pass(3, "dce", "simplification", 5, 0, 1, 0, "-x", ("3",)),), True
-        ),
-    ],
-)
-def test_records_are_json(record: Any) -> None:
-    assert from_json(json.loads(json.dumps(to_json(record)))) == record
 
 
 def snapshots(folder: Path, *texts: str) -> Path:

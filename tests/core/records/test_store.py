@@ -11,7 +11,11 @@ from xlascope import records
 from xlascope.records import (
     Equation,
     Executed,
+    Explained,
+    FusionDecision,
     Jaxpr,
+    Pass,
+    Passes,
     Record,
     Started,
     Traced,
@@ -56,6 +60,20 @@ def test_records_survive_a_file(tmp_path_factory: pytest.TempPathFactory, some: 
     file = tmp_path_factory.mktemp("records") / "some.json"
     save(some, file)
     assert load(file) == tuple(some)
+
+
+DECISION = FusionDecision(0, "InstructionFusion", "refused", "bitcast", "exp", "", "never")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Explained(1, "f", 0.0, 0.5, "cpu", "the whole program", "HloModule f", (DECISION,), True, edge=("0", "1")),
+        Passes(1, "f", 0.0, 0.5, "cpu", "f", "", (Pass(3, "dce", "all", 5, 0, 1, 0, "-x", ("3",)),), True),
+    ],
+)
+def test_what_a_compiler_says_survives_json(record: Record) -> None:
+    assert from_json(json.loads(json.dumps(to_json(record)))) == record
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])

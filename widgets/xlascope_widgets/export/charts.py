@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
 from xlascope.analysis.costs.roofline import kernel_flops
-from xlascope.readers.memory.buffer_assignment import live_bytes, peak_of
+from xlascope.analysis.memory import live_bytes, peak_of
 from xlascope.records import Compiled, Executed, Record, Traced
 from xlascope.records.plain import plain
 

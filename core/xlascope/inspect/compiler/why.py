@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal, overload
 
 from ... import records
-from ...readers.dumps import verdict_on
+from ...analysis.verdicts import verdict_on
 from ...readers.hlo.kernels import read_kernels
 from ...readers.hlo.text import read_module
 from ...xla.explain import explain

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
-from ...readers.dumps import Verdict, instructions_of
+from ...analysis.verdicts import Verdict
+from ...readers.hlo.equations import instructions_of
 from ...readers.hlo.text import read_module
 from ...records import Equation, Explained, FusionDecision, Traced
 from ..text import plural, seconds, table

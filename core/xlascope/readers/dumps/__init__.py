@@ -4,28 +4,14 @@ All of it is somebody's file: damaged, cut off, huge or hostile ones give a Valu
 Of a dump only the labels are read. Its pictures are never looked at, and nothing in it is ever run.
 """
 
-from .any_format import read_fusion_dump
-from .dump import Dump
-from .edges import Verdict, instructions_of, verdict_on
-from .frames import read_fusion_archive, read_fusion_page
-from .log import read_fusion_log
-from .priority_fusion import read_fusion_process, with_estimates
-from .reasons import plain
-from .snapshots import Snapshot, list_snapshots, read_passes
-
-__all__ = [
-    "Dump",
-    "Snapshot",
-    "Verdict",
-    "instructions_of",
-    "list_snapshots",
-    "plain",
-    "read_fusion_archive",
-    "read_fusion_dump",
-    "read_fusion_log",
-    "read_fusion_page",
-    "read_fusion_process",
-    "read_passes",
-    "verdict_on",
-    "with_estimates",
-]
+from .any_format import read_fusion_dump as read_fusion_dump
+from .dump import Dump as Dump
+from .frames import read_fusion_archive as read_fusion_archive
+from .frames import read_fusion_page as read_fusion_page
+from .log import read_fusion_log as read_fusion_log
+from .priority_fusion import read_fusion_process as read_fusion_process
+from .priority_fusion import with_estimates as with_estimates
+from .reasons import plain as plain
+from .snapshots import Snapshot as Snapshot
+from .snapshots import list_snapshots as list_snapshots
+from .snapshots import read_passes as read_passes

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...records.decisions import Pass
-from .edges import absolute_paths
+from ..hlo.equations import absolute_paths
 
 #: Bytes of one snapshot that are read; characters of all diffs together, of one, and of a line in it.
 MOST_BYTES = 64 * 2**20

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...records.compiled import Kernel
-from ...records.paths import equation_path
 from .layouts import is_wait, memory_bytes, result_type, special_layout
 from .provenance import Paths, provenance
 from .reads import Reads
 from .text import Computation, Instruction, Module, read_module, without_layout
 from .traffic import Traffic
-
-__all__ = ["called_by", "equation_path", "kernels_of", "read_kernels", "running"]
 
 #: Opcodes that only name buffers: nothing runs for them.
 _NAMES_ONLY = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"})

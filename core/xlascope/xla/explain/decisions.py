@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...readers.dumps import list_snapshots, read_fusion_dump, read_fusion_log, with_estimates
-from ...readers.dumps.edges import running_computations
+from ...readers.hlo.equations import running_computations
 from ...readers.hlo.text import read_module
 from ...records import Explained, FusionDecision
 from ..targets import Watch

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ...records.decisions import FusionDecision
-from ...records.paths import equation_path
-from ..hlo.kernels import running
-from ..hlo.text import Computation, Instruction, Module
-
-#: Instructions that only name data, and those that hold no work of an equation (merged constants among them).
-_RENAMING = frozenset({"bitcast", "get-tuple-element"})
-_NOBODYS = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
+from ..readers.hlo.equations import RENAMING, instructions_of
+from ..readers.hlo.text import Computation, Module
+from ..records.decisions import FusionDecision
 
 
 class Verdict(NamedTuple):
@@ -26,48 +21,6 @@ class Verdict(NamedTuple):
     decisions: tuple[FusionDecision, ...] = ()
     missing: tuple[str, ...] = ()
     neighbours: bool = False
-
-
-def instructions_of(module: Module) -> dict[str, set[str]]:
-    """The instructions of each equation of a module, by the equation's path; those in fusions count for the fusion.
-
-    A bitcast bears the name of what it renames: it counts for an equation that has nothing else, a reshape.
-    """
-    found: dict[str, set[str]] = {}
-    names_only: dict[str, set[str]] = {}
-    for computation in running_computations(module):
-        for each in computation.instructions.values():
-            kept = names_only if each.opcode in _RENAMING else found
-            for path in paths_in(module, each.name, computation.instructions):
-                kept.setdefault(path, set()).add(each.name)
-    return names_only | found
-
-
-def running_computations(module: Module) -> list[Computation]:
-    """The computations that run: those that no fusion looks into and that are not applied element by element."""
-    return list({computation.name: computation for computation, _ in running(module)}.values())
-
-
-def paths_in(module: Module, name: str, instructions: Mapping[str, Instruction]) -> tuple[str, ...]:
-    """The equations of an instruction: its own, and for a fusion those of what is inside."""
-    instruction = instructions[name]
-    if instruction.opcode in _NOBODYS:
-        return ()
-    names = [instruction.op_name]
-    if instruction.opcode == "fusion":
-        for called in instruction.called:
-            body = module.computations.get(called)
-            if body is not None:
-                names += [
-                    each.op_name for each in body.instructions.values() if each.opcode not in _NOBODYS | _RENAMING
-                ]
-    return tuple(dict.fromkeys(path for name in names for path in absolute_paths(name)))
-
-
-def absolute_paths(op_name: str) -> list[str]:
-    """The equations that an instruction's name tells; a name inside of a body that is not inlined yet tells none."""
-    found = (equation_path(part) for part in op_name.split(";") if part.startswith("jit("))
-    return [path for path in found if path]
 
 
 def verdict_on(edge: tuple[str, str], decisions: Sequence[FusionDecision], module: Module) -> Verdict:
@@ -119,7 +72,7 @@ def _renamed(computation: Computation, name: str) -> tuple[set[str], str]:
     """Through bitcasts and the like, back to what computes the value: their names, and its name."""
     passed: set[str] = set()
     instruction = computation.instructions.get(name)
-    while instruction is not None and instruction.opcode in _RENAMING and instruction.operands:
+    while instruction is not None and instruction.opcode in RENAMING and instruction.operands:
         passed.add(instruction.name)
         name = instruction.operands[0]
         instruction = computation.instructions.get(name)
