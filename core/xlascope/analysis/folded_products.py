@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from ..records.compiled import Kernel
 from ..records.events import Compiled, Traced
+from ..records.paths import EquationPath
 from ..records.programs import Equation, Jaxpr
 
 _PRODUCTS = frozenset({"dot_general", "conv_general_dilated"})
@@ -30,14 +31,14 @@ def with_folded(compiled: Compiled, traced: Traced | None) -> Compiled:
     return dataclasses.replace(compiled, kernels=tuple(_completed(each, products) for each in compiled.kernels))
 
 
-def _completed(kernel: Kernel, products: dict[str, str]) -> Kernel:
+def _completed(kernel: Kernel, products: dict[EquationPath, EquationPath]) -> Kernel:
     if kernel.kind not in _MULTIPLY:
         return kernel
     missing = [products[path] for path in kernel.equations if path in products]
     return dataclasses.replace(kernel, equations=(*missing, *kernel.equations)) if missing else kernel
 
 
-def _turned_products(jaxpr: Jaxpr, placed: set[str]) -> Iterator[tuple[str, str]]:
+def _turned_products(jaxpr: Jaxpr, placed: set[EquationPath]) -> Iterator[tuple[EquationPath, EquationPath]]:
     """The paths of transposes, each with that of the product it transposes, where the product is in no kernel."""
     made: dict[str, Equation] = {}
     for each in jaxpr.equations:

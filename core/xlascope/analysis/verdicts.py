@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Literal, NamedTuple
 
 from ..readers.hlo.equations import RENAMING, instructions_of
 from ..readers.hlo.text import Computation, Module
 from ..records.decisions import FusionDecision
+from ..records.paths import EquationPath
 
 
 class Verdict(NamedTuple):
@@ -101,14 +102,14 @@ def _group(name: str, groups: dict[str, set[str]], unnamed: set[str]) -> set[str
     return {name} if known is None else known
 
 
-def _of(path: str, instructions: Mapping[str, Collection[str]], decisions: Sequence[FusionDecision]) -> set[str]:
-    found = {name for key, names in instructions.items() if key == path or key.startswith(f"{path}/") for name in names}
-    if found or path[:1].isdigit():
-        return found
-    if any(path in names for names in instructions.values()):
-        return {path}
+def _of(end: str, instructions: Mapping[EquationPath, Set[str]], decisions: Sequence[FusionDecision]) -> set[str]:
+    """The instructions of one end of an edge: an equation and those inside of it, or a kernel of that name."""
+    if EquationPath.meant_by(end):
+        return {name for path, names in instructions.items() if path == end or path.within(end) for name in names}
+    if any(end in names for names in instructions.values()):
+        return {end}
     inside: set[str] = set()
     for decision, producer, consumer in replayed(decisions):
-        if decision.action == "fused" and decision.result == path:
+        if decision.action == "fused" and decision.result == end:
             inside |= producer | consumer
     return inside

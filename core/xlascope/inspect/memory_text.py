@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..analysis.memory import held_at, live_bytes, peak_of
-from ..records import Buffer, Compiled, Equation, Jaxpr, MemoryUse, Record, Traced
+from ..records import Buffer, Compiled, Equation, EquationPath, Jaxpr, MemoryUse, Record, Traced
 from .text import one, plural, size, table
 
 #: Arrays and source lines listed.
@@ -57,7 +57,11 @@ def _own_number(use: MemoryUse) -> str:
 
 
 def _rows(
-    held: Sequence[Buffer], jaxpr: Jaxpr, equations: dict[str, Equation], titles: dict[str, str], compiled: Compiled
+    held: Sequence[Buffer],
+    jaxpr: Jaxpr,
+    equations: dict[EquationPath, Equation],
+    titles: dict[str, str],
+    compiled: Compiled,
 ) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("held at the peak", "size", "what", "made by", "needed while kernels", "line")]
     for each in held[:MOST_ROWS]:
@@ -83,7 +87,7 @@ def _line(made: Sequence[Equation], titles: dict[str, str]) -> str:
     return " ".join(dict.fromkeys(places))
 
 
-def _by_line(held: Sequence[Buffer], equations: dict[str, Equation], titles: dict[str, str]) -> list[str]:
+def _by_line(held: Sequence[Buffer], equations: dict[EquationPath, Equation], titles: dict[str, str]) -> list[str]:
     """Bytes at the peak per source line: an array belongs to the first line that its equations name."""
     sums: dict[str, int] = {}
     for each in held:

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from ..analysis.costs.roofline import HotKernel, attributed_share, hottest
-from ..records import Ceilings, Compiled, DeviceTime, Equation, Executed, Kernel, KernelTime, Record, Traced
+from ..records import (
+    Ceilings,
+    Compiled,
+    DeviceTime,
+    Equation,
+    EquationPath,
+    Executed,
+    Kernel,
+    KernelTime,
+    Record,
+    Traced,
+)
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
@@ -47,16 +58,16 @@ def one(kind: type[R], found: Iterable[Record]) -> R:
     return next(each for each in found if isinstance(each, kind))
 
 
-def _equations(traced: Traced) -> dict[str, Equation]:
+def _equations(traced: Traced) -> dict[EquationPath, Equation]:
     return {each.path: each for each in traced.jaxpr.walk()}
 
 
-def _compiled_line(compiled: Compiled, equations: dict[str, Equation]) -> str:
+def _compiled_line(compiled: Compiled, equations: dict[EquationPath, Equation]) -> str:
     many, kernels = plural(len(equations), "equation"), plural(len(compiled.kernels), "kernel")
     return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {compiled.platform}"
 
 
-def _notes(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
+def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:
     """What the table leaves open: equations without a kernel of their own, and XLA's own estimate."""
     inside = {path for kernel in compiled.kernels for path in kernel.equations}
     missing = sum(1 for path, each in equations.items() if path not in inside and not each.bodies)
@@ -86,7 +97,7 @@ def _device_table(
     device: DeviceTime,
     hot: Sequence[HotKernel],
     compiled: Compiled,
-    equations: dict[str, Equation],
+    equations: dict[EquationPath, Equation],
     titles: dict[str, str],
     run: Executed,
 ) -> list[str]:

@@ -20,6 +20,7 @@ from .events import Record as Record
 from .events import Span as Span
 from .events import Started as Started
 from .events import Traced as Traced
+from .paths import EquationPath as EquationPath
 from .programs import Equation as Equation
 from .programs import Jaxpr as Jaxpr
 from .programs import SourceRange as SourceRange

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from xlascope import records
 from xlascope.records import (
     Equation,
+    EquationPath,
     Executed,
     Explained,
     FusionDecision,
@@ -45,6 +46,8 @@ def equations(bodies: st.SearchStrategy[Jaxpr]) -> st.SearchStrategy[tuple[Equat
 
 
 nested = st.recursive(jaxprs(st.just(())), lambda bodies: jaxprs(equations(bodies)), max_leaves=4)
+numbers = st.lists(st.integers(0, 30), min_size=1, max_size=3)
+st.register_type_strategy(EquationPath, numbers.map(lambda some: EquationPath("/".join(map(str, some)))))
 st.register_type_strategy(Jaxpr, nested)
 st.register_type_strategy(float, floats)
 any_record: st.SearchStrategy[Record] = st.one_of(*map(st.from_type, get_args(Record)))

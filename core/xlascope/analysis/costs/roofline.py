@@ -9,6 +9,7 @@ from typing import Literal
 
 from ...records.compiled import Kernel
 from ...records.events import Ceilings, Compiled, DeviceTime
+from ...records.paths import EquationPath
 from ...records.programs import Equation, Jaxpr
 
 
@@ -71,7 +72,7 @@ def roof(
 
 def kernel_flops(kernels: Sequence[Kernel], jaxpr: Jaxpr) -> dict[str, float]:
     """Floating-point operations of one run of each kernel: our count of its equations, each split over its kernels."""
-    equations: dict[str, Equation] = {each.path: each for each in jaxpr.walk()}
+    equations: dict[EquationPath, Equation] = {each.path: each for each in jaxpr.walk()}
     leaves = {path for path, each in equations.items() if not each.bodies}
     working = [kernel for kernel in kernels if kernel.kind != "call"]
     pieces = Counter(path for kernel in working for path in set(kernel.equations))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ...records.paths import EquationPath
+
 Sign = Literal["=", "~", "+", "-"]
 Regrouping = Literal["same", "changed", "merged", "split", "regrouped", "appeared", "vanished"]
 
@@ -18,8 +20,8 @@ class EquationChange:
     """
 
     sign: Sign
-    before: str | None
-    after: str | None
+    before: EquationPath | None
+    after: EquationPath | None
     changed: tuple[str, ...] = ()
     detail: str = ""
 

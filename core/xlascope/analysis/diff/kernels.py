@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...records.compiled import Kernel
 from ...records.events import Compiled
+from ...records.paths import EquationPath
 from .changes import EquationChange, KernelChange, Regrouping
 from .sequences import align
 
@@ -85,8 +86,8 @@ class _Comparison:
 
 def _work(kernels: Sequence[Kernel], equations: Sequence[EquationChange], side: str) -> list[frozenset[object]]:
     """For each kernel the places of its equations in the common list; what holds others (a loop) is left out."""
-    place: dict[str, object] = {getattr(each, side): at for at, each in enumerate(equations)}
-    holders = {path.rpartition("/")[0] for path in place if path is not None}
+    place: dict[EquationPath | None, object] = {getattr(each, side): at for at, each in enumerate(equations)}
+    holders = {path.parent for path in place if path is not None}
     return [
         frozenset(place.get(path, (side, path)) for path in kernel.equations if path not in holders)
         for kernel in kernels

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ...records.paths import PROGRAM
 from ...records.plain import plain
 from ...records.programs import Equation
 from .changes import EquationChange, KernelChange, Number, Sign, Timing
@@ -60,7 +61,7 @@ def equation_lines(changes: Sequence[EquationChange], before: Flat, after: Flat)
         alike = 0
         equations, program = sides[change.sign != "-"]
         path = change.after if change.sign != "-" else change.before
-        rows.append(_equation_row(change, equations[path or ""], program))
+        rows.append(_equation_row(change, equations[path or PROGRAM], program))
     yield from _aligned(rows)
     if more:
         yield f"    {more:,} more"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...records import Compiled, Equation, Kernel, Traced
+from ...records import Compiled, Equation, EquationPath, Kernel, Traced
 from ..text import operations, plural, seconds, size, table
 
 
@@ -48,7 +48,7 @@ def _whose(found: Sequence[Compiled]) -> list[str]:
     return [f"at least: for {', '.join(names)} {whose}" for whose, names in by.items()]
 
 
-def _row(compiled: Compiled, leaves: set[str]) -> tuple[str, ...]:
+def _row(compiled: Compiled, leaves: set[EquationPath]) -> tuple[str, ...]:
     fused = {path for kernel in compiled.kernels if len(kernel.equations) > 1 for path in kernel.equations} & leaves
     moved = sum(each.bytes_read + each.bytes_written for each in compiled.kernels)
     return (
@@ -63,7 +63,7 @@ def _row(compiled: Compiled, leaves: set[str]) -> tuple[str, ...]:
     )
 
 
-def _kernel_table(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
+def _kernel_table(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:
     """Columns that are empty for all kernels are left out."""
     heads = ("kernel", "kind", "equations", "saved", "moved", "at least", "cycles", "launch", "layout", "operations")
     rows = [heads, *(_kernel_row(each, equations) for each in compiled.kernels)]
@@ -72,7 +72,7 @@ def _kernel_table(compiled: Compiled, equations: dict[str, Equation]) -> list[st
     return table([tuple(row[column] for column in shown) for row in rows], right=right)
 
 
-def _kernel_row(kernel: Kernel, equations: dict[str, Equation]) -> tuple[str, ...]:
+def _kernel_row(kernel: Kernel, equations: dict[EquationPath, Equation]) -> tuple[str, ...]:
     known = [equations[path] for path in kernel.equations if path in equations]
     moved = kernel.bytes_read + kernel.bytes_written
     estimated = kernel.estimated_seconds

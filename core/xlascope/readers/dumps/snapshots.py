@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...records.decisions import Pass
+from ...records.paths import EquationPath
 from ..hlo.equations import absolute_paths
 
 #: Bytes of one snapshot that are read; characters of all diffs together, of one, and of a line in it.
@@ -41,14 +42,14 @@ class ReadPasses(NamedTuple):
     first: str
     passes: tuple[Pass, ...]
     whole: bool
-    seen: tuple[str, ...]
+    seen: tuple[EquationPath, ...]
 
 
 class _Module(NamedTuple):
     """One snapshot: its instructions' texts by name, and how many belong to each equation."""
 
     texts: dict[str, str]
-    equations: Counter[str]
+    equations: Counter[EquationPath]
 
 
 def list_snapshots(folder: Path) -> list[Snapshot]:
@@ -68,7 +69,7 @@ def read_passes(snapshots: Sequence[Snapshot], tell: Callable[[float], object] =
 
     ``tell`` hears the share that is done.
     """
-    first, passes, whole, seen = "", list[Pass](), True, dict[str, None]()
+    first, passes, whole, seen = "", list[Pass](), True, dict[EquationPath, None]()
     previous: _Module | None = None
     left = _ALL
     for number, each in enumerate(snapshots):
@@ -88,11 +89,11 @@ def read_passes(snapshots: Sequence[Snapshot], tell: Callable[[float], object] =
         previous = current
         seen |= dict.fromkeys(current.equations)
         tell((number + 1) / len(snapshots))
-    left_over = previous.equations if previous is not None else Counter[str]()
+    left_over = previous.equations if previous is not None else Counter[EquationPath]()
     return ReadPasses(first, tuple(_without(left_over, each) for each in passes), whole, tuple(seen))
 
 
-def _without(left_over: Counter[str], one: Pass) -> Pass:
+def _without(left_over: Counter[EquationPath], one: Pass) -> Pass:
     """A pass may take a part of a program out that a later one puts back: such equations were never gone."""
     return replace(one, gone=tuple(path for path in one.gone if path not in left_over))
 
@@ -104,7 +105,7 @@ def _text_of(file: Path) -> str:
 
 def _module(text: str) -> _Module:
     texts: dict[str, str] = {}
-    equations: Counter[str] = Counter()
+    equations: Counter[EquationPath] = Counter()
     for line in text.splitlines():
         match = _INSTRUCTION.match(line)
         if match is None:

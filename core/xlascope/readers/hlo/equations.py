@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...records.paths import equation_path
+from ...records.op_names import equation_path
+from ...records.paths import EquationPath
 from .kernels import running
 from .text import Computation, Instruction, Module
 
@@ -13,13 +14,13 @@ RENAMING = frozenset({"bitcast", "get-tuple-element"})
 _NOBODYS = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
 
 
-def instructions_of(module: Module) -> dict[str, set[str]]:
+def instructions_of(module: Module) -> dict[EquationPath, set[str]]:
     """The instructions of each equation of a module, by the equation's path; those in fusions count for the fusion.
 
     A bitcast bears the name of what it renames: it counts for an equation that has nothing else, a reshape.
     """
-    found: dict[str, set[str]] = {}
-    names_only: dict[str, set[str]] = {}
+    found: dict[EquationPath, set[str]] = {}
+    names_only: dict[EquationPath, set[str]] = {}
     for computation in running_computations(module):
         for each in computation.instructions.values():
             kept = names_only if each.opcode in RENAMING else found
@@ -33,7 +34,7 @@ def running_computations(module: Module) -> list[Computation]:
     return list({computation.name: computation for computation, _ in running(module)}.values())
 
 
-def paths_in(module: Module, name: str, instructions: Mapping[str, Instruction]) -> tuple[str, ...]:
+def paths_in(module: Module, name: str, instructions: Mapping[str, Instruction]) -> tuple[EquationPath, ...]:
     """The equations of an instruction: its own, and for a fusion those of what is inside."""
     instruction = instructions[name]
     if instruction.opcode in _NOBODYS:
@@ -47,7 +48,7 @@ def paths_in(module: Module, name: str, instructions: Mapping[str, Instruction])
     return tuple(dict.fromkeys(path for name in names for path in absolute_paths(name)))
 
 
-def absolute_paths(op_name: str) -> list[str]:
+def absolute_paths(op_name: str) -> list[EquationPath]:
     """The equations that an instruction's name tells; a name inside of a body that is not inlined yet tells none."""
     found = (equation_path(part) for part in op_name.split(";") if part.startswith("jit("))
     return [path for path in found if path]

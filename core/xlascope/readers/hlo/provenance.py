@@ -11,10 +11,11 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from ...records.paths import equation_path
+from ...records.op_names import equation_path
+from ...records.paths import EquationPath
 from .text import Computation, Instruction, Module
 
-Paths = tuple[str, ...]
+Paths = tuple[EquationPath, ...]
 
 #: Opcodes that name values: what made their operand made them.
 _NAMES = frozenset({"get-tuple-element", "bitcast", "copy"})
@@ -66,10 +67,8 @@ def agreed(several: Iterable[Paths]) -> Paths:
     common = tuple(path for path in answers[0] if all(path in other for other in answers[1:]))
     if common:
         return common
-    segments = [path.split("/") for answer in answers for path in answer]
-    first, last = min(segments), max(segments)  # what these two share, all between them share
-    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return ("/".join(first[:shared]),) if shared else ()
+    shared = EquationPath.innermost(path for answer in answers for path in answer)
+    return (shared,) if shared else ()
 
 
 def _callers(module: Module) -> Iterator[tuple[str, tuple[str, str]]]:
