@@ -15,7 +15,7 @@ PEERS = {"jax"}
         ("xlascope", NOTEBOOK | ENGINE | PEERS),
         ("xlascope.records", NOTEBOOK | ENGINE | PEERS),
         ("xlascope.readers", NOTEBOOK | ENGINE | PEERS),
-        ("xlascope.readers.compiled_module", NOTEBOOK | ENGINE | PEERS),
+        ("xlascope.readers.memory.buffer_assignment", NOTEBOOK | ENGINE | PEERS),
         ("xlascope.readers.dumps", NOTEBOOK | ENGINE | PEERS),
         ("xlascope.analysis", NOTEBOOK | ENGINE | PEERS),
         ("xlascope.analysis.diff", NOTEBOOK | ENGINE | PEERS),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..analysis.memory import held_at, live_bytes, peak_of
 from ..records import Buffer, Compiled, Equation, EquationPath, Jaxpr, MemoryUse, Record, Traced
-from .text import one, plural, size, table
+from .text import one, plural, size, table, unread
 
 #: Arrays and source lines listed.
 MOST_ROWS = 20
@@ -19,7 +19,8 @@ def memory_text(found: Sequence[Record]) -> str:
     compiled, traced = one(Compiled, found), one(Traced, found)
     use = compiled.memory
     if use is None or not use.buffers:
-        return f"{compiled.function}: the compiler for {compiled.platform} does not tell its plan of memory"
+        untold = f"{compiled.function}: the compiler for {compiled.platform} does not tell its plan of memory"
+        return "\n".join(unread(compiled)) or untold
     live = live_bytes(use.buffers, max(len(compiled.kernels), 1))
     peak = peak_of(live)
     held = held_at(use.buffers, peak)
@@ -30,7 +31,7 @@ def memory_text(found: Sequence[Record]) -> str:
     if len(held) > MOST_ROWS:
         rest = held[MOST_ROWS:]
         parts.append(f"{plural(len(rest), 'more array')}, {size(sum(each.bytes for each in rest))}")
-    return "\n".join([*parts, *_by_line(held, equations, titles)])
+    return "\n".join([*parts, *_by_line(held, equations, titles), *unread(compiled)])
 
 
 def allocated(use: MemoryUse) -> int:

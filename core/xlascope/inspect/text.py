@@ -34,7 +34,9 @@ def fusions(found: Sequence[Record]) -> str:
     for kernel in compiled.kernels:
         known = [equations[path] for path in kernel.equations if path in equations]
         rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), operations(known)))
-    return "\n".join([_compiled_line(compiled, equations), *table(rows, right=(2,)), *_notes(compiled, equations)])
+    return "\n".join(
+        [_compiled_line(compiled, equations), *table(rows, right=(2,)), *_notes(compiled, equations), *unread(compiled)]
+    )
 
 
 def timings(found: Sequence[Record]) -> str:
@@ -50,6 +52,7 @@ def timings(found: Sequence[Record]) -> str:
     for device in run.devices:
         hot = hottest(device, compiled, traced.jaxpr, ceilings)
         parts += _device_table(device, hot, compiled, equations, titles, run)
+    parts += unread(compiled, run)
     return "\n".join(parts)
 
 
@@ -77,6 +80,11 @@ def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[
     if compiled.flops is not None:
         notes.append(f"{compiled.flops:,.0f} floating-point operations (XLA's estimate)")
     return notes
+
+
+def unread(*found: Compiled | Executed) -> list[str]:
+    """What of the compiler's or the profiler's words could not be read, a line each."""
+    return [f"note: {note}" for each in found for note in each.notes]
 
 
 def _run_line(run: Executed) -> str:

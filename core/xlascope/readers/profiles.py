@@ -1,6 +1,7 @@
 """What a profiler window saw: the runs of every kernel, put together into calls, per program and per device.
 
-This module alone of `records` loads a part of jaxlib (the parser of profiles, which boots nothing); import it by name.
+This module alone of the readers loads a part of jaxlib (the parser of profiles, which boots nothing): import it by
+name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ from typing import Any, NamedTuple
 from jaxlib import _profile_data
 
 from ..records.events import DeviceTime, KernelTime, Span
+from .format_error import KNOWN, FormatError
+
+#: What is to be said of a window in which something ran, when no event in it is a kernel's.
+UNTOLD = (
+    f"expected events of the profiler with hlo_module and hlo_op, found none (this reader knows the form of {KNOWN})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +46,7 @@ def read_profile(data: bytes, limit: int = 200_000) -> tuple[ModuleProfile, ...]
 
     A kernel that runs on several threads is shown from its launch until its threads are done. Calls that the window cut
     off at its start or end count in the kernels' sums and in ``busy``, but not as observed calls.
-    Raises ValueError for bytes that are no profile.
+    Raises FormatError for bytes that are no profile.
 
     >>> read_profile(b"")
     ()
@@ -91,7 +98,9 @@ def _read_events(data: bytes, limit: int) -> tuple[list[_Event], list[_Transfer]
     try:
         profile = _profile_data.ProfileData.from_serialized_xspace(data)
     except (RuntimeError, ValueError) as error:
-        raise ValueError(f"these {len(data)} bytes are no profile (a serialized XSpace): {error}") from error
+        raise FormatError(
+            "a profile", f"expected a serialized XSpace, these {len(data)} bytes are no profile: {error}"
+        ) from error
     events: list[_Event] = []
     transfers: list[_Transfer] = []
     ends: dict[str, list[float]] = defaultdict(list)
@@ -138,10 +147,14 @@ def _event(plane: str, thread: int, raw: Any) -> _Event | None:
     if "hlo_op" not in facts or "hlo_module" not in facts:
         return None
     platform, _, number = plane.partition(":")
+    try:
+        program_id, run = int(facts.get("program_id", -1)), int(facts.get("run_id", 0))
+    except (TypeError, ValueError):
+        raise FormatError("a profile", f"expected numbers as program_id and run_id, found {facts!r:.200}") from None
     return _Event(
         module=str(facts["hlo_module"]),
-        program_id=int(facts.get("program_id", -1)),
-        run=int(facts.get("run_id", 0)),
+        program_id=program_id,
+        run=run,
         device=f"{platform}:{facts.get('device_ordinal', number)}",
         thread=thread,
         kernel=str(facts["hlo_op"]),

@@ -4,6 +4,7 @@ The files in tests/data/dumps are of one small program, written by jaxlib 0.10 (
 libtpu (0.0.42: log and page, 0.0.52: archive); pages and archives without their pictures and programs.
 """
 
+import contextlib
 import json
 import random
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from xlascope.readers import FormatError
 from xlascope.readers.dumps import (
     Dump,
     list_snapshots,
@@ -242,10 +244,13 @@ def test_a_log_line_cannot_be_forged_by_a_name() -> None:
         'instruction_fusion.cc:687] not fusing operand %a = "' + '\\"' * 50_000,
         "instruction_fusion.cc:848] Fusing %a = " + " into %b" * 20_000,
         "tpu_instruction_fusion.cc:1] Producer: " + "produces " * 10_000,
+        "instruction_fusion.cc:1] " + "%a = " * 40_000,
+        "instruction_fusion.cc:1] " + "fuse " * 40_000,
     ],
 )
 def test_a_hostile_line_takes_no_time(line: str) -> None:
-    assert read_fusion_log([f"I0101 10:00:00.000001 7 {line}"] * 20).decisions == ()
+    with contextlib.suppress(FormatError):
+        assert read_fusion_log([f"I0101 10:00:00.000001 7 {line}"] * 20).decisions == ()
 
 
 # Passes.

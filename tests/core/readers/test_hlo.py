@@ -116,7 +116,7 @@ def test_a_computation_that_calls_itself_ends() -> None:
     "text", ["", "HloModule", "no HLO at all", "\0" * 1000, "HloModule m\n%c (p: f32[]) -> f32[] {\n}"]
 )
 def test_text_without_an_entry_says_so(text: str) -> None:
-    with pytest.raises(ValueError, match="no ENTRY computation"):
+    with pytest.raises(ValueError, match=r"expected (an ENTRY computation|instructions)"):
         read_kernels(text)
 
 
@@ -127,7 +127,7 @@ def test_truncated_text_says_so(sample: Sample) -> None:
 
 
 def test_a_broken_line_is_named() -> None:
-    with pytest.raises(ValueError, match=r"line 2 of the HLO text is no instruction: '%x = f32\[\] add\(%a'"):
+    with pytest.raises(ValueError, match=r"expected an instruction in line 2, found '%x = f32\[\] add\(%a'"):
         read_kernels("ENTRY %m (a: f32[]) -> f32[] {\n  %x = f32[] add(%a\n}")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from xlascope.analysis.costs.estimates import Peaks, kernel_seconds, runs_of, work_of
+from xlascope.readers import FormatError
 from xlascope.readers.dumps.launches import Launch, read_launches
 from xlascope.readers.hlo.cycles import estimated_cycles
 from xlascope.readers.hlo.kernels import read_kernels
@@ -78,9 +79,22 @@ def test_the_launches_of_a_gpu(sample: Sample, root: Path) -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["", "grid: [1] threads: []", "001: kGemm [x] name\n002:", "\0" * 100])
-def test_launches_that_cannot_be_read_are_left_out(text: str) -> None:
+@pytest.mark.parametrize("text", ["", "001: kGemm [x] name\n002:"])
+def test_steps_that_start_no_kernel_have_no_launch(text: str) -> None:
     assert read_launches(text, ["name"]) == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["grid: [1] threads: []", "\0" * 100, "001: kKernel [x] name blocks: [8, 1, 1]", "step 1 starts name"]
+)
+def test_a_list_of_steps_in_another_form_says_so(text: str) -> None:
+    with pytest.raises(FormatError, match=r"XLA's list of steps: expected NAME grid: .*, found '.*jaxlib 0\.10"):
+        read_launches(text, ["name"])
+
+
+def test_cycles_in_another_form_say_so(sample: Sample) -> None:
+    with pytest.raises(FormatError, match='expected "estimated_cycles" in the backend_config of fusions, found none'):
+        estimated_cycles(read_module(sample("for_tpu").replace("estimated_cycles", "cycle_estimate")))
 
 
 def test_what_runs_beside_other_work_is_one_kernel() -> None:

@@ -87,7 +87,8 @@ class _Comparison:
 def _work(kernels: Sequence[Kernel], equations: Sequence[EquationChange], side: str) -> list[frozenset[object]]:
     """For each kernel the places of its equations in the common list; what holds others (a loop) is left out."""
     place: dict[EquationPath | None, object] = {getattr(each, side): at for at, each in enumerate(equations)}
-    holders = {path.parent for path in place if path is not None}
+    # Records that somebody made by hand may hold plain texts.
+    holders = {EquationPath(path).parent for path in place if path is not None}
     return [
         frozenset(place.get(path, (side, path)) for path in kernel.equations if path not in holders)
         for kernel in kernels

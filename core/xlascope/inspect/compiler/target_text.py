@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ...records import Compiled, Equation, EquationPath, Kernel, Traced
-from ..text import operations, plural, seconds, size, table
+from ..text import operations, plural, seconds, size, table, unread
 
 
 def target_text(traced: Traced, compiled: Compiled) -> str:
@@ -35,6 +35,7 @@ def side_by_side(traced: Traced, found: Sequence[Compiled]) -> str:
             "saved: bytes that stay inside kernels, moved: bytes that they read and write (our counts, loops once)",
             "memory: at the peak, the compilers' plans",
             *_whose(found),
+            *dict.fromkeys(line for each in found for line in unread(each)),
         ]
     )
 
@@ -109,8 +110,7 @@ def _notes(compiled: Compiled) -> list[str]:
         notes.append(
             "no device, no tuning: on one XLA measures tiles of matrix products, and may choose others or a library"
         )
-    notes += _counts(compiled)
-    return notes
+    return [*notes, *_counts(compiled), *unread(compiled)]
 
 
 def _counts(compiled: Compiled) -> list[str]:

@@ -22,6 +22,9 @@ from .why_text import edge_answer, why_text
 
 Edge = tuple[str, str]
 
+_TOO_SOON = "The budget ended before the compiler came to fusion."
+_UNREAD = "What the compiler wrote of this program could not be read."
+
 
 @overload
 def why(
@@ -104,7 +107,7 @@ def checked_edge(edge: Edge, traced: records.Traced) -> Edge:
 def _about(edge: Edge, explained: records.Explained, hlo: str, matter: Matter) -> records.Explained:
     """The explanation with what it says of an edge."""
     if not explained.before:
-        return replace(explained, edge=edge, answer="The budget ended before the compiler came to fusion.")
+        return replace(explained, edge=edge, answer=_UNREAD if explained.complete else _TOO_SOON)
     found = verdict_on(edge, explained.decisions, read_module(explained.before))
     if found.outcome == "never" and not explained.complete:
         return replace(explained, edge=edge, answer="No pass had looked at the pair when the budget ended.")

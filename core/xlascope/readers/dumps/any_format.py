@@ -7,6 +7,7 @@ from io import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO
 
+from ..format_error import FormatError
 from .dump import Dump
 from .frames import read_fusion_archive, read_fusion_page
 from .priority_fusion import read_fusion_process
@@ -21,7 +22,7 @@ def read_fusion_dump(file: str | os.PathLike[str]) -> Dump:
     """Read a fusion dump of XLA's by its content.
 
     It is a page (``*_fusion.html``), a zipped or bare database (``*_fusion.pyz``, ``*.db``), or the steps of the
-    GPU's priority fusion (``*priority_fusion_dump.txt``). Raises ValueError, which names the file, for anything else.
+    GPU's priority fusion (``*priority_fusion_dump.txt``). Raises FormatError, which names the file, for anything else.
     """
     path = Path(file)
     with path.open("rb") as opened:
@@ -38,8 +39,8 @@ def read_fusion_dump(file: str | os.PathLike[str]) -> Dump:
         if page:
             return read_fusion_page(text[:MOST].decode(errors="replace"), whole=whole)
         return read_fusion_process(text[:MOST].decode(errors="replace"), whole=whole)
-    except ValueError as error:
-        raise ValueError(f"{os.fspath(file)}: {error}") from None
+    except FormatError as error:
+        raise error.in_file(file) from None
 
 
 def _go_to_frames(page: BinaryIO) -> None:

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..format_error import FormatError
 from .dump import Dump
 from .labels import decisions_of
 
@@ -23,6 +24,7 @@ MOST_BYTES, MOST_FRAMES = 256 * 2**20, 200_000
 _STEPS, _LOOKS = 100_000, 2_000
 #: What zip files and databases raise that are not what they say.
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, sqlite3.Error)
+_READ = "a fusion dump of XLA's"
 _SPACE = " \t\r\n,"
 _METADATA, _DATABASE = "metadata.json", "fusions.db"
 
@@ -30,14 +32,14 @@ _METADATA, _DATABASE = "metadata.json", "fusions.db"
 def read_fusion_page(text: str, *, whole: bool = True) -> Dump:
     """The decisions in a ``*_fusion.html``; ``whole`` is False when the text is known to be cut off.
 
-    Raises ValueError for a page without frames.
+    Raises FormatError for a page without frames.
 
     >>> read_fusion_page('const frames = [[0, "Not fusing |a| into |b| as Fusion is not profitable.", ""]];').decisions
     (FusionDecision(step=0, ..., action='refused', producer='a', consumer='b', ...),)
     """
     _, mark, rest = text.partition("const frames = [")
     if not mark:
-        raise ValueError("no frames in the page: it is damaged, or not a fusion dump of XLA's")
+        raise FormatError(_READ, "no frames in the page: it is damaged, or not a fusion dump of XLA's")
     labels: list[str] = []
     complete = False
     position, decode = 0, json.JSONDecoder(strict=False).raw_decode
@@ -59,7 +61,7 @@ def read_fusion_page(text: str, *, whole: bool = True) -> Dump:
 def read_fusion_archive(file: Path) -> Dump:
     """The decisions in a ``*_fusion.pyz`` (a zip with ``metadata.json`` or ``fusions.db``) or in the database itself.
 
-    A database is opened read-only, and may be asked for the labels alone. Raises ValueError when the
+    A database is opened read-only, and may be asked for the labels alone. Raises FormatError when the
     file is damaged, too large, or holds no frames.
     """
     try:
@@ -70,28 +72,28 @@ def read_fusion_archive(file: Path) -> Dump:
                 return _labels_in(_unpacked(archive, _DATABASE, Path(folder)))
         with file.open("rb") as opened:
             if not opened.read(16).startswith(b"SQLite format 3"):
-                raise ValueError("neither a zip file nor a database: it is damaged, or cut off")
+                raise FormatError(_READ, "neither a zip file nor a database: it is damaged, or cut off")
         return _labels_in(file)
     except _DAMAGED as error:
-        raise ValueError(f"a damaged fusion dump ({error})") from None
+        raise FormatError(_READ, f"a damaged fusion dump ({error})") from None
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str, folder: Path) -> Path:
     try:
         size = archive.getinfo(name).file_size
     except KeyError:
-        raise ValueError(
-            f"neither {_METADATA} nor {_DATABASE} in the zip file: it is no fusion dump of XLA's"
+        raise FormatError(
+            _READ, f"neither {_METADATA} nor {_DATABASE} in the zip file: it is no fusion dump of XLA's"
         ) from None
     if size > MOST_BYTES:
-        raise ValueError(f"its labels take {size:,} bytes; at most {MOST_BYTES:,} are read")
+        raise FormatError(_READ, f"its labels take {size:,} bytes; at most {MOST_BYTES:,} are read")
     target = folder / name
     left = MOST_BYTES
     with archive.open(name) as source, target.open("wb") as copy:
         while block := source.read(min(2**20, left + 1)):  # what the zip says of the size may be a lie
             left -= len(block)
             if left < 0:
-                raise ValueError(f"its labels take more than {MOST_BYTES:,} bytes")
+                raise FormatError(_READ, f"its labels take more than {MOST_BYTES:,} bytes")
             copy.write(block)
     return target
 
@@ -100,10 +102,10 @@ def _metadata_in(file: Path) -> Dump:
     try:
         found = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"its {_METADATA} is damaged ({error})") from None
+        raise FormatError(_READ, f"its {_METADATA} is damaged ({error})") from None
     frames = found.get("frames") if isinstance(found, dict) else None
     if not isinstance(frames, list):
-        raise ValueError(f"no frames in its {_METADATA}: it is no fusion dump of XLA's")
+        raise FormatError(_READ, f"no frames in its {_METADATA}: it is no fusion dump of XLA's")
     labels = [each.get("label") for each in frames[:MOST_FRAMES] if isinstance(each, dict)]
     return Dump(decisions_of(each for each in labels if isinstance(each, str)), len(frames) <= MOST_FRAMES)
 
@@ -112,7 +114,7 @@ def _labels_in(database: Path) -> Dump:
     with _opened(database) as connection:
         tables = dict(connection.execute("SELECT name, type FROM sqlite_master"))
         if tables.get("frames") != "table":
-            raise ValueError("no table of frames in the database: it is not a fusion dump of XLA's")
+            raise FormatError(_READ, "no table of frames in the database: it is not a fusion dump of XLA's")
         rows = connection.execute("SELECT label FROM frames ORDER BY id")
         labels: list[str] = []
         complete = True

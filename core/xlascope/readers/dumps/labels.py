@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from ...records.decisions import FusionDecision
+from ..format_error import FormatError
 from .reasons import plain
 
 #: Sentences longer than this are not XLA's.
@@ -20,12 +21,15 @@ _NOT_CONSIDERED = re.compile(
     r"Not considering fusion (?:of|betwe+n) producer \|+([^|]*)\| into consumer \|([^|]*)\| due to: (.*)", re.DOTALL
 )
 _SIBLINGS = re.compile(r"Not fusing siblings \|([^|]*)\| and \|([^|]*)\| due to: (.*)", re.DOTALL)
+_KNOWN = (_ABOUT, _FUSED, _FUSED_INTO, _REFUSED, _NOT_CONSIDERED, _SIBLINGS)
 #: What the passes call themselves in their sentences, and how we call them.
 _PASSES = {"multi-output": "MultiOutputFusion"}
 
 
 def decisions_of(labels: Iterable[str]) -> tuple[FusionDecision, ...]:
     """The decisions that labels tell, in their order; sentences of another kind are passed over.
+
+    Raises FormatError where all are of another kind.
 
     >>> (one,) = decisions_of(["About to fuse |sin| into |mul| inside InstructionFusion with may_duplicate=1",
     ...                        "Fused |sin| into |sine_multiply_fusion| inside InstructionFusion with may_duplicate=1"])
@@ -34,8 +38,11 @@ def decisions_of(labels: Iterable[str]) -> tuple[FusionDecision, ...]:
     """
     found: list[FusionDecision] = []
     about: tuple[str, str] | None = None
+    other, known = "", False
     for label in labels:
         label = label[:_LONGEST].strip()
+        other = other or label
+        known = known or any(pattern.match(label) for pattern in _KNOWN)
         if match := _ABOUT.match(label):
             about = match[1], match[2]
         elif match := _FUSED.match(label):
@@ -49,6 +56,10 @@ def decisions_of(labels: Iterable[str]) -> tuple[FusionDecision, ...]:
             found.append(refused(len(found), "InstructionFusion", match[1], match[2], match[3]))
         elif match := _NOT_CONSIDERED.match(label) or _SIBLINGS.match(label):
             found.append(refused(len(found), "MultiOutputFusion", match[1], match[2], match[3]))
+    if other and not known:
+        raise FormatError(
+            "the labels of a fusion dump", f"expected sentences about fusion, found such as {other[:80]!r}"
+        )
     return tuple(found)
 
 

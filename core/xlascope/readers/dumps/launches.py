@@ -6,11 +6,16 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from ..format_error import FormatError
+
 _STEP = re.compile(
     r"^\s*\d+: \S+ \[[^\]]*\] (?P<name>\S+) grid: \[(?P<grid>[\d, ]+)\] threads: \[(?P<block>[\d, ]+)\]\s+"
     r"shared_memory: (?P<shared>\d+) bytes",
     re.MULTILINE,
 )
+#: Any step, and one that starts a kernel.
+_ANY_STEP = re.compile(r"^\s*\d+: ", re.MULTILINE)
+_KERNEL_STEP = re.compile(r"^\s*\d+: k(?:Custom)?Kernel\b.*", re.MULTILINE)
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -31,12 +36,20 @@ class Launch(NamedTuple):
 
 
 def read_launches(text: str, kernels: Iterable[str]) -> dict[str, Launch]:
-    """The launch of each of these kernels that the list names; what cannot be read is left out.
+    """The launch of each of these kernels that the list names; other steps are left out.
+
+    Raises FormatError for a text that is no such list, and where no kernel in it has a launch.
 
     >>> text = "1: kCustomKernel [sink] input_fusion_1 grid: [8, 1, 1] threads: [1024, 1, 1]  shared_memory: 0 bytes"
     >>> read_launches(text, ["input_fusion.1", "copy"])
     {'input_fusion.1': Launch(grid=(8, 1, 1), block=(1024, 1, 1), shared=0)}
     """
+    began = next(_KERNEL_STEP.finditer(text), None)
+    if text.strip() and (_ANY_STEP.search(text) is None or (began and _STEP.search(text) is None)):
+        line = (began[0] if began else text).strip()[:120]
+        raise FormatError(
+            "XLA's list of steps", f"expected NAME grid: […] threads: […] shared_memory: …, found {line!r}"
+        )
     found = {
         step["name"]: Launch(_numbers(step["grid"]), _numbers(step["block"]), int(step["shared"]))
         for step in _STEP.finditer(text)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...records.decisions import FusionDecision
+from ..format_error import FormatError
 from .dump import Dump
 from .labels import refused
 
@@ -35,6 +36,12 @@ _FUSION = re.compile(r"%(\S+) = ((?:(?! fusion\()[^\"])*) fusion\(")
 #: What a TPU's compiler says of its own rules.
 _OWN_RULE = re.compile(r"No fusing[:;] (.*)$")
 _SCALAR = re.compile(r"Producer: .* (produces an effective scalar and does not have a fusible DUS user)")
+#: What passes say beside their decisions, and the lines that are read.
+_BESIDE = re.compile(r"Evaluating fusion: |Running |Not fusing %|Operand %|Did fuse: ")
+_KNOWN = (
+    *(_FUSING, _CREATED, _CONSIDERING, _NOT_FUSING, _TOO_EXPENSIVE, _CANNOT, _SIBLINGS, _INTO_CONSUMER),
+    *(_NOT_FUSIBLE, _OWN_RULE, _SCALAR),
+)
 _AT = re.compile(r"(?<=\S) at: \S+\.cc:\d+$")
 _PASSES = {
     "instruction_fusion": "InstructionFusion",
@@ -48,7 +55,7 @@ def read_fusion_log(lines: Iterable[str]) -> Dump:
     """The decisions that a compiler's log tells; a refusal that is told several times counts once.
 
     Lines that are something else are passed over: a log is shared by many. ``complete`` is False for one that is
-    longer than is read.
+    longer than is read. Raises FormatError where the passes speak of fusing, and no line is one that is known.
 
     >>> log = '''
     ... I0101 10:00:00.000001 7 instruction_fusion.cc:649] Considering fusion of: %b = f32[] dot(%a) with operand a
@@ -56,14 +63,36 @@ def read_fusion_log(lines: Iterable[str]) -> Dump:
     >>> [(each.producer, each.consumer, each.reason) for each in read_fusion_log(log.splitlines()).decisions]
     [('a', 'b', 'no reason')]
     """
-    listener = _Listener()
+    listener, strange = _Listener(), _Strange()
+    number = 0
     for number, line in enumerate(lines):
         if number == MOST_LINES:
             return Dump(listener.decisions(), complete=False)
         match = _LINE.match(line[:_LONGEST].rstrip("\n"))
         if match is not None and match[1] in _PASSES:
+            strange.look(number, match[2])
             listener.hear(match[1], match[2])
+    if strange.line and strange.number < number and not listener.decisions():  # the last line may be cut off
+        raise FormatError("the compiler's log", f"expected fusion decisions, found lines such as {strange.line[:80]!r}")
     return Dump(listener.decisions())
+
+
+class _Strange:
+    """The first line that speaks of fusing an instruction, as long as none that does is of a form that is known."""
+
+    def __init__(self) -> None:
+        self.line = ""
+        self.number = 0
+        self._known = False
+
+    def look(self, number: int, words: str) -> None:
+        speaks = "fus" in words.lower() and any(each in words for each in ("%", "producer", "operand"))
+        if not self._known and speaks and not _BESIDE.match(words):
+            self._known = any(pattern.match(words) for pattern in _KNOWN)
+            if self._known:
+                self.line = ""
+            elif not self.line:
+                self.number, self.line = number, words
 
 
 class _Considered(NamedTuple):

@@ -8,12 +8,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ...records.decisions import FusionDecision
+from ..format_error import FormatError
 from ..hlo.text import unescaped
 from .dump import Dump
 from .labels import refused
 
 _PASS = "PriorityFusion"
 _LINE = re.compile(r'\s*(?:(\w+) \{|(\})|(\w+): (?:"((?:[^"\\]|\\.)*)"|(\S+)))\s*')
+_READ = "a dump of the priority fusion"
+#: The kinds of steps that are read; others are passed over.
+_KINDS = frozenset({"fusion", "update_priority", "producer_ineligible"})
 _MOST_STEPS = 200_000
 #: What the pass says itself of a pair whose fusion its estimates speak against (the dump has the estimates only).
 _SLOWER = "will execute slower if fused"
@@ -39,11 +43,11 @@ def read_fusion_process(text: str, *, whole: bool = True) -> Dump:
     """The decisions in a dump of the priority fusion; ``whole`` is False when the text is known to be cut off.
 
     A producer is fused into all of its consumers or into none, so its estimates are for all of them together. A refusal
-    without a consumer is of the producer, whoever the consumer. Raises ValueError for text that is something else.
+    without a consumer is of the producer, whoever the consumer. Raises FormatError for text that is something else.
 
     >>> read_fusion_process('fusion_steps { }').decisions
     Traceback (most recent call last):
-    ValueError: no fusion steps: it is damaged, or not a fusion dump of XLA's
+    xlascope.readers.format_error.FormatError: a dump of the priority fusion: expected fusion_steps, found none: ...
     """
     steps: list[_Step] = []
     complete = whole
@@ -53,10 +57,12 @@ def read_fusion_process(text: str, *, whole: bool = True) -> Dump:
             if len(steps) == _MOST_STEPS:
                 complete = False
                 break
-    except ValueError:
+    except FormatError:
         complete = False
     if not steps and "fusion_steps {\n" not in text:
-        raise ValueError("no fusion steps: it is damaged, or not a fusion dump of XLA's")
+        raise FormatError(_READ, "expected fusion_steps, found none: it is damaged, or not a fusion dump of XLA's")
+    if steps and not _KINDS.intersection(step.kind for step in steps):
+        raise FormatError(_READ, f"expected steps such as {min(_KINDS)}, found such as {steps[0].kind}")
     return Dump(tuple(_decisions(steps)), complete)
 
 
@@ -80,13 +86,13 @@ def with_estimates(heard: Sequence[FusionDecision], dumped: Sequence[FusionDecis
 
 
 def _steps(text: str) -> Iterator[_Step]:
-    """The steps, one after the other; ValueError where the text is none or ends inside of one."""
+    """The steps, one after the other; FormatError where the text is none or ends inside of one."""
     depth, kind, fields = 0, "", Fields()
     for line in text.splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
             if line.strip() and depth:
-                raise ValueError("not a text of fusion steps")
+                raise FormatError(_READ, f"expected a field, found {line.strip()[:80]!r}")
             continue
         opened, closed, name, quoted, bare = match.groups()
         if opened:
@@ -101,7 +107,7 @@ def _steps(text: str) -> Iterator[_Step]:
         elif depth == 2:
             fields.setdefault(name, []).append(unescaped(quoted) if quoted is not None else bare)
     if depth:
-        raise ValueError("the text is cut off")
+        raise FormatError(_READ, "the text is cut off")
 
 
 def _decisions(steps: Sequence[_Step]) -> Iterator[FusionDecision]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ...records.decisions import Pass
 from ...records.paths import EquationPath
+from ..format_error import FormatError
 from ..hlo.equations import absolute_paths
 
 #: Bytes of one snapshot that are read; characters of all diffs together, of one, and of a line in it.
@@ -67,7 +68,7 @@ def list_snapshots(folder: Path) -> list[Snapshot]:
 def read_passes(snapshots: Sequence[Snapshot], tell: Callable[[float], object] = lambda share: None) -> ReadPasses:
     """What the passes changed. Passes that changed nothing are left out.
 
-    ``tell`` hears the share that is done.
+    ``tell`` hears the share that is done. Raises FormatError for a snapshot that is whole and holds no instruction.
     """
     first, passes, whole, seen = "", list[Pass](), True, dict[EquationPath, None]()
     previous: _Module | None = None
@@ -79,6 +80,8 @@ def read_passes(snapshots: Sequence[Snapshot], tell: Callable[[float], object] =
         if not complete:
             continue
         current = _module(text)
+        if not current.texts:
+            raise FormatError("an HLO snapshot", "expected instructions, found none").in_file(each.file)
         if previous is None:
             first = text
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..format_error import FormatError
 from .kernels import running
 from .text import Module
 
@@ -12,6 +13,8 @@ _CYCLES = re.compile(r'"estimated_cycles":"(\d+)"')
 
 def estimated_cycles(module: Module) -> dict[str, int]:
     """The compiler's estimate of the cycles that a run of each kernel takes, by the kernel's name; not for copies.
+
+    Raises FormatError where there are fusions, and none has an estimate.
 
     >>> from .text import read_module
     >>> text = '''HloModule f
@@ -23,4 +26,9 @@ def estimated_cycles(module: Module) -> dict[str, int]:
     {'log.1': 1826}
     """
     found = ((each.name, _CYCLES.search(each.attributes)) for _, each in running(module))
-    return {name: int(match[1]) for name, match in found if match}
+    cycles = {name: int(match[1]) for name, match in found if match}
+    if not cycles and any(each.opcode == "fusion" for _, each in running(module)):
+        raise FormatError(
+            "a TPU's HLO text", 'expected "estimated_cycles" in the backend_config of fusions, found none'
+        )
+    return cycles

@@ -30,7 +30,7 @@ def read_kernels(text: str) -> tuple[Kernel, ...]:
     itself carries only its own equation. Constants, and broadcasts of constants, say nothing about
     equations: XLA merges them across the program and keeps the first one's name. An instruction without a name works
     for the equations that use it (:mod:`xlascope.readers.hlo.provenance`).
-    Raises ValueError for text that is not HLO or that stops in the middle.
+    Raises FormatError for text that is not HLO or that stops in the middle.
 
     >>> text = '''HloModule jit_f
     ... %fused (p: f32[4]) -> f32[4] {

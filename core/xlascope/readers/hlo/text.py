@@ -6,6 +6,8 @@ import functools
 import re
 from dataclasses import dataclass, field
 
+from ..format_error import FormatError
+
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
@@ -60,7 +62,7 @@ class Module:
 def read_module(text: str) -> Module:
     """Read ``executable.hlo_modules()[0].to_string()``.
 
-    Raises ValueError, with the line, for text that is not HLO or that stops in the middle.
+    Raises FormatError, with the line, for text that is not HLO or that stops in the middle.
 
     >>> module = read_module('''HloModule jit_f
     ... ENTRY %main (x: f32[4]) -> f32[4] {
@@ -80,13 +82,17 @@ def read_module(text: str) -> Module:
                 current = computations[opened[2]] = Computation(opened[2])
                 entry = current if opened[1] else entry
         elif line.startswith("}"):
+            if not current.instructions:
+                raise FormatError(
+                    _READ, f"expected instructions (%name = type opcode(…)) in {current.name}, found none"
+                )
             current = None
         elif started := _INSTRUCTION.match(line):
             current.instructions[started[2]] = _instruction(started, line, number)
     if current is not None:
-        raise ValueError(f"the HLO text stops inside computation %{current.name}: it is truncated")
+        raise FormatError(_READ, f"it stops inside computation %{current.name}: it is truncated")
     if entry is None:
-        raise ValueError("no ENTRY computation in the HLO text: it is truncated, or not an HLO module")
+        raise FormatError(_READ, "expected an ENTRY computation, found none: it is truncated, or not an HLO module")
     return Module(name, entry, computations)
 
 
@@ -109,6 +115,7 @@ def without_layout(type_text: str) -> str:
     return _LAYOUT_OR_COMMENT.sub("", type_text)
 
 
+_READ = "the HLO text"
 _HEADER = re.compile(r"(ENTRY )?%?([^\s(]+) .*\{\s*$")
 _INSTRUCTION = re.compile(r"\s+(ROOT )?%?([^\s=]+) = ")
 _OPCODE = re.compile(r" ?([a-zA-Z][\w\-]*)\(")
@@ -130,7 +137,7 @@ def _instruction(started: re.Match[str], line: str, number: int) -> Instruction:
     opcode = _OPCODE.match(line, type_end) if type_end else None
     end = _closing(line, opcode.end() - 1) if opcode else 0
     if opcode is None or not end:
-        raise ValueError(f"line {number} of the HLO text is no instruction: {line.strip()[:80]!r}")
+        raise FormatError(_READ, f"expected an instruction in line {number}, found {line.strip()[:80]!r}")
     structure, _, rest = line[end:].partition(", metadata={")
     metadata = _OP_NAME.search(rest)
     return Instruction(

@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from ...records.compiled import Buffer
+from ..format_error import FormatError
 from ..hlo.provenance import Paths
 from ..hlo.text import Module
 from .lives import Lives, Place
 from .wire_format import fields, first_of, numbers, packed
 
 Kind = Literal["argument", "result", "constant", "temporary"]
+
+
+_PLAN, _MODULE = "XLA's plan of memory (a BufferAssignmentProto)", "XLA's module (an HloModuleProto)"
 
 
 class _Lying(NamedTuple):
@@ -36,9 +40,9 @@ def read_buffers(
     ``assignment`` is ``executable.get_compiled_memory_stats().serialized_buffer_assignment_proto``, ``module_proto``
     is ``executable.hlo_modules()[0].as_serialized_hlo_module_proto()``, ``module`` the same module's text, read, and
     ``known`` its :func:`~xlascope.readers.hlo.provenance.provenance`. Tables of addresses and the scratch numbers of
-    reductions are left out. Raises ValueError for bytes that are neither.
+    reductions are left out. Raises FormatError for bytes that are neither.
     """
-    places = _places(assignment, _names(module_proto))
+    places = _places(assignment, _names(module_proto, module))
     lives = Lives(module, {place: number for number, (place, _) in places.items()})
     found = (
         _buffer(module, place, lying, known.get((place.computation, place.instruction), ()), lives.of(number))
@@ -59,7 +63,7 @@ def _buffer(module: Module, place: Place, lying: _Lying, equations: Paths, life:
     return Buffer(place.instruction, kind, equations, allocation, offset, size, *life)
 
 
-def _names(module_proto: bytes) -> dict[int, tuple[str, str]]:
+def _names(module_proto: bytes, module: Module) -> dict[int, tuple[str, str]]:
     """The computation and the name of every instruction by its number (an ``HloModuleProto``)."""
     found = {}
     for field, value in fields(module_proto):
@@ -71,6 +75,13 @@ def _names(module_proto: bytes) -> dict[int, tuple[str, str]]:
                 elif part == 2 and isinstance(content, bytes):
                     name, number = first_of(content, 1, 35)
                     found[number] = computation, name.decode(errors="replace")
+    known = {
+        (computation.name, name) for computation in module.computations.values() for name in computation.instructions
+    }
+    if known.isdisjoint(found.values()):
+        raise FormatError(
+            _MODULE, f"expected the {len(known):,} instructions of {module.name}, found {len(found):,} others"
+        )
     return found
 
 
@@ -85,6 +96,9 @@ def _places(assignment: bytes, names: dict[int, tuple[str, str]]) -> dict[int, t
                 made[number] = Place(*names[instruction], index)
         elif isinstance(value, bytes) and field == 3:
             allocations.append(value)
+    if not made or not allocations:
+        found = f"{len(made):,} of the first and {len(allocations):,} of the second"
+        raise FormatError(_PLAN, f"expected logical buffers in field 1 and allocations in field 3, found {found}")
     return {
         number: (made[number], lying)
         for allocation in allocations

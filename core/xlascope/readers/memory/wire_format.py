@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..format_error import FormatError
+
+_READ = "a message of XLA's plan of memory"
 #: How many bytes a value of fixed width has, by wire type.
 _FIXED = {1: 8, 5: 4}
 
@@ -11,7 +14,7 @@ _FIXED = {1: 8, 5: 4}
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
     """The fields of a message, in order: their numbers, and their values (integers, or bytes not looked into).
 
-    Raises ValueError, with the position, for bytes that are no message or that stop in the middle.
+    Raises FormatError, with the position, for bytes that are no message or that stop in the middle.
 
     >>> list(fields(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69])))
     [(1, 150), (2, b'hi')]
@@ -29,9 +32,11 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif kind in _FIXED:
             size = _FIXED[kind]
         else:
-            raise ValueError(f"byte {position} of a message begins no field (wire type {kind})")
+            raise FormatError(_READ, f"byte {position} of a message begins no field (wire type {kind})")
         if position + size > end:
-            raise ValueError(f"a message stops inside its field {number}: {position + size - end} bytes are missing")
+            raise FormatError(
+                _READ, f"a message stops inside its field {number}: {position + size - end} bytes are missing"
+            )
         yield number, data[position : position + size]
         position += size
 
@@ -39,7 +44,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 def first_of(data: bytes, text: int, number: int) -> tuple[bytes, int]:
     """Of a message the field ``text``, which is bytes, and the field ``number``, without looking at others.
 
-    Raises ValueError as :func:`fields` does.
+    Raises FormatError as :func:`fields` does.
 
     >>> first_of(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69]), 2, 1)
     (b'hi', 150)
@@ -60,15 +65,15 @@ def first_of(data: bytes, text: int, number: int) -> tuple[bytes, int]:
         else:
             position += _FIXED.get(kind, end + 1)
     if position > end:
-        raise ValueError(f"a message ends {position - end} bytes too early, or one of its fields is none")
+        raise FormatError(_READ, f"a message ends {position - end} bytes too early, or one of its fields is none")
     return found, value
 
 
 def numbers(message: dict[int, int | bytes], field: int) -> int:
-    """A field's integer, 0 where it is left out. Raises ValueError when it holds something else."""
+    """A field's integer, 0 where it is left out. Raises FormatError when it holds something else."""
     value = message.get(field, 0)
     if isinstance(value, bytes):
-        raise ValueError(f"field {field} of a message holds bytes, not a number")
+        raise FormatError(_READ, f"field {field} of a message holds bytes, not a number")
     return value
 
 
@@ -97,5 +102,5 @@ def _varint(data: bytes, position: int) -> tuple[int, int]:
             if byte < 128:
                 return value, position + 1
     except IndexError:
-        raise ValueError(f"a message stops at byte {len(data)}, inside a number") from None
-    raise ValueError(f"byte {position} of a message: a number of more than 64 bits")
+        raise FormatError(_READ, f"a message stops at byte {len(data)}, inside a number") from None
+    raise FormatError(_READ, f"byte {position} of a message: a number of more than 64 bits")
