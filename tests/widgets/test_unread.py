@@ -34,7 +34,7 @@ def test_notes_cross_to_the_browser(samples: Any) -> None:
 
 
 def test_hlo_that_cannot_be_read_is_a_note_of_the_explanation(samples: Any) -> None:
-    explained = Explained(1, "update", 0.0, 0.5, "cpu", "the whole program", "module {", (), True, note="late")
+    explained = Explained(1, "update", 0.0, 0.5, "cpu", "the whole program", "module", (), True, note="late")
     (program,) = Ledger.of([*samples.training_records(), explained]).by_weight()
     (wire,) = heavy(program)["explained"]
     assert wire["note"].startswith("late; the HLO text: expected an ENTRY computation, found none")

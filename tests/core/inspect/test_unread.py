@@ -1,5 +1,6 @@
 """What cannot be read of XLA's words is said where the view would have been, and the program goes on."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
-from xlascope.inspect.running import measure
+from xlascope.inspect.running import live, measure
 from xlascope.readers import FormatError
 from xlascope.records import Compiled, Executed, Explained, Passes
 from xlascope.xla import compiled_module
@@ -80,6 +81,19 @@ def test_a_profile_of_another_form_says_so(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_profile_that_is_none_says_so(unreadable: Callable[[Any, str], None]) -> None:
     unreadable(measure, "read_profile")
     assert "note: no kernel's time can be shown: XLA's writing" in str(inspect.timings(function, X))
+
+
+def test_a_live_view_says_once_that_profiles_cannot_be_read(unreadable: Callable[[Any, str], None]) -> None:
+    unreadable(live, "read_profile")
+    jitted, seen = xs.jit(lambda x: function(x)), list[records.Record]()
+    with live.Sampler(emit=seen.append):
+        until, calls = time.perf_counter() + 1.0, 0
+        while time.perf_counter() < until:
+            jitted(X)
+            calls += 1
+    (failure,) = (each for each in seen if isinstance(each, records.Failure))
+    assert (failure.stage, failure.error) == ("profile", "FormatError") and "XLA's writing" in failure.message
+    assert [each for each in seen if isinstance(each, Executed)][-1].calls == calls, "calls are counted all the same"
 
 
 def test_a_log_in_other_words_is_a_note(unreadable: Callable[[Any, str], None]) -> None:

@@ -128,6 +128,8 @@ def _with_cycles(module: Module, kernels: tuple[records.Kernel, ...]) -> tuple[r
 
 
 def _with_launches(steps: str, kernels: tuple[records.Kernel, ...]) -> tuple[records.Kernel, ...]:
+    if kernels and not steps:
+        raise FormatError("XLA's list of steps", "expected a dump named *.thunk_sequence.txt, found none")
     launches = read_launches(steps, (each.name for each in kernels))
     return tuple(dataclasses.replace(each, launch=str(launches.get(each.name, ""))) for each in kernels)
 
