@@ -26,7 +26,7 @@ ALONE = (
     "notebooks/",
     "widgets/test_feed",
     "core/inspect/",
-    "core/records/test_live_profile",
+    "core/readers/test_live_profile",
 )
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from . import ad_checkpoint as ad_checkpoint
+from . import analysis as analysis
 from . import core as core
 from . import custom_batching as custom_batching
 from . import custom_derivatives as custom_derivatives
@@ -20,6 +21,7 @@ from . import numpy as numpy
 from . import ops as ops
 from . import profiler as profiler
 from . import random as random
+from . import readers as readers
 from . import records as records
 from . import stages as stages
 from . import test_util as test_util

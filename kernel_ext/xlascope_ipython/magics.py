@@ -13,7 +13,7 @@ from IPython.core.magic import no_var_expand
 from IPython.display import display
 
 from xlascope import inspect
-from xlascope.records.diff import Diff, load_shown
+from xlascope.analysis.diff import Diff, load_shown
 from xlascope_widgets import Panel, text
 
 from .explain import explain_magics, why_for

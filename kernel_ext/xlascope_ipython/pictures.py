@@ -9,10 +9,10 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from xlascope.analysis.retraces import Retraces, heading
 from xlascope.inspect import Comparison, Inspection, Renderer
 from xlascope.records import Failure, Record
 from xlascope.records.plain import plain
-from xlascope.records.retraces import Retraces, heading
 from xlascope_widgets import Panel, text
 from xlascope_widgets.recompiles import recompiles_html
 from xlascope_widgets.text import kept

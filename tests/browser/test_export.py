@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from xlascope.analysis.diff import compare, timing
 from xlascope.records import Equation, Jaxpr, Variable
-from xlascope.records.diff import compare, timing
 from xlascope_widgets.export import save
 
 WIDGETS = Path(__file__).resolve().parents[1] / "widgets"

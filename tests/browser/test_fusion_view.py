@@ -15,8 +15,8 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
+from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.records import Compiled, Explained, FusionDecision, Pass, Passes
-from xlascope.records.hlo.kernels import read_kernels
 from xlascope_widgets import assets
 from xlascope_widgets.feed import Feed
 from xlascope_widgets.wire_compiler import findings

@@ -31,6 +31,8 @@ LAYERS = (
     "trace",
     "xla",
     "ir",
+    "analysis",
+    "readers",
     "records",
     "tree dtypes errors settings names",
     "runtime",
@@ -38,9 +40,12 @@ LAYERS = (
 FACADE = -1
 RANK = {module: rank for rank, line in enumerate(LAYERS) for module in line.split()}
 
+#: Rooms that need no engine, and all that each may import of the rest.
+APART: dict[str, set[str]] = {"records": set(), "readers": {"records"}, "analysis": {"records", "readers"}}
+
 # Who may import whom from outside.
 FOREIGN_TO_ENGINE = {"IPython", "anywidget", "ipykernel", "ipywidgets", "jax", "traitlets"}
-MAY_IMPORT_JAXLIB = {"runtime", "xla", "records"}
+MAY_IMPORT_JAXLIB = {"runtime", "xla", "readers"}
 
 
 class Import(NamedTuple):
@@ -114,8 +119,8 @@ def layer_complaint(found: Import) -> str | None:
         return "the whole package: name the module below that has it"
     if here == there:
         return None
-    if here == "records":
-        return "but records imports nothing of the rest"
+    if there not in APART.get(here, {there}):
+        return f"but {here} imports {' and '.join(sorted(APART[here])) or 'nothing'} of the rest"
     here_rank, there_rank = RANK.get(here, FACADE), RANK.get(there, FACADE)
     if there_rank < here_rank:
         return "which lies above it"
@@ -162,7 +167,7 @@ def test_the_engine_looks_up_other_packages_in_two_named_places() -> None:
 def test_only_the_seam_imports_jaxlib() -> None:
     expect_none(
         [
-            found.says("but only runtime/, xla/ and the readers in records/ may")
+            found.says("but only runtime/, xla/ and readers/ may")
             for found in IMPORTS
             if found.target.partition(".")[0] == "jaxlib"
             and not (found.package == "xlascope" and part(found.importer) in MAY_IMPORT_JAXLIB)
@@ -174,13 +179,15 @@ def test_nothing_of_ours_imports_jax() -> None:
     expect_none([f.says("which is a peer, not a part") for f in IMPORTS if f.target.partition(".")[0] == "jax"])
 
 
-def test_widgets_know_records_only() -> None:
-    allowed = ("xlascope.records", "xlascope_widgets")
+def test_widgets_know_no_engine() -> None:
+    allowed = APART.keys()
     expect_none(
         [
-            found.says("but widgets know xlascope.records and nothing else of ours")
+            found.says(f"but widgets know {', '.join(sorted(allowed))} and nothing else of the engine")
             for found in OWN
-            if found.package == "xlascope_widgets" and not found.target.startswith(allowed)
+            if found.package == "xlascope_widgets"
+            and found.target.partition(".")[0] != "xlascope_widgets"
+            and part(found.target) not in allowed
         ]
     )
 

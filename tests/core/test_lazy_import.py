@@ -14,6 +14,11 @@ PEERS = {"jax"}
     [
         ("xlascope", NOTEBOOK | ENGINE | PEERS),
         ("xlascope.records", NOTEBOOK | ENGINE | PEERS),
+        ("xlascope.readers", NOTEBOOK | ENGINE | PEERS),
+        ("xlascope.readers.memory.buffer_assignment", NOTEBOOK | ENGINE | PEERS),
+        ("xlascope.readers.dumps", NOTEBOOK | ENGINE | PEERS),
+        ("xlascope.analysis", NOTEBOOK | ENGINE | PEERS),
+        ("xlascope.analysis.diff", NOTEBOOK | ENGINE | PEERS),
         ("xlascope.numpy", NOTEBOOK | PEERS),
         ("xlascope.inspect", NOTEBOOK | PEERS),
         ("xlascope_widgets", ENGINE | PEERS),

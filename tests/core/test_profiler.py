@@ -13,7 +13,7 @@ from jaxlib import _profile_data
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import profiler
-from xlascope.records.profiles import read_profile
+from xlascope.readers.profiles import read_profile
 from xlascope.xla.profile import ProfilerInUseError, Window
 
 pytestmark = pytest.mark.alone

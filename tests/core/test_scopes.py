@@ -12,7 +12,7 @@ import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.errors import UnexpectedTracerError
 from xlascope.records import Traced, store
-from xlascope.records.paths import equation_path, scoped
+from xlascope.records.op_names import equation_path, scoped
 from xlascope.records.watch import watch
 
 

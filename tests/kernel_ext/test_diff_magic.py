@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from xlascope.records.diff import Diff, load_shown
+from xlascope.analysis.diff import Diff, load_shown
 
 TWO = "\n".join(
     [

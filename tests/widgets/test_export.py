@@ -15,8 +15,8 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
+from xlascope.analysis.diff import compare, timing
 from xlascope.records import Equation, Jaxpr, Traced, Variable
-from xlascope.records.diff import compare, timing
 from xlascope_widgets import Panel, picture
 from xlascope_widgets.export import SUFFIXES, save
 from xlascope_widgets.export.charts import CHARTS, chart, texts_of

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from xlascope import records
+from xlascope.analysis.diff import compare, timing
 from xlascope.records import Ceilings, Failure, Missed, SourceRange, SourceText, Variable
-from xlascope.records.diff import compare, timing
 from xlascope_widgets import Panel, picture, text
 from xlascope_widgets.export import save
 from xlascope_widgets.export.charts import chart, texts_of

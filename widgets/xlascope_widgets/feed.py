@@ -11,8 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from xlascope.analysis.retraces import retraces_json
 from xlascope.records import Record
-from xlascope.records.retraces import retraces_json
 
 from . import wire
 from .bounded import bounded

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from xlascope.analysis.diff import Diff
+from xlascope.analysis.folded_products import with_folded
+from xlascope.analysis.retraces import Retraces
 from xlascope.records import Ceilings, Compiled, Executed, Explained, Failure, Lowered, Passes, Record, Started, Traced
-from xlascope.records.diff import Diff
-from xlascope.records.hlo.folded import with_folded
-from xlascope.records.retraces import Retraces
 
 from .sides import AFTER, both_sides
 

@@ -11,8 +11,8 @@ from typing import Any
 import anywidget
 import traitlets
 
+from xlascope.analysis.diff import Diff
 from xlascope.records import Record
-from xlascope.records.diff import Diff
 
 from . import assets
 from .asks import Answer, Asks

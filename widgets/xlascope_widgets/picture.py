@@ -8,8 +8,8 @@ from typing import Any
 
 import quickjs  # type: ignore[import-untyped]
 
+from xlascope.analysis.diff import Diff
 from xlascope.records import Record
-from xlascope.records.diff import Diff
 
 from . import assets, wire
 from .ledger import Ledger, Program

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from xlascope.analysis.retraces import Miss, Retrace, Retraced, duration, heading
 from xlascope.records.plain import plain
-from xlascope.records.retraces import Miss, Retrace, Retraced, duration, heading
 
 #: Retraces shown of one function; the text has more.
 MOST_ROWS = 10

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+from xlascope.analysis.diff import Diff
 from xlascope.records import Record
-from xlascope.records.diff import Diff
 from xlascope.records.plain import plain
 
 #: The numbers under which both programs are sent, whatever they were before: they may be one and the same.

@@ -53,9 +53,16 @@ def program_text(program: Program, *, jaxpr: bool = True) -> str:
         parts.append(_shortened(program.traced.text))
     if program.compiled is not None and program.compiled.kernels:
         parts.append(_kernel_table(program))
+    parts += _notes(program)
     if program.failure is not None:
         parts.append(_failure(program.failure))
     return "\n".join(part for part in parts if part)
+
+
+def _notes(program: Program) -> list[str]:
+    """What of the compiler's or the profiler's words could not be read."""
+    found = (record for record in (program.compiled, program.executed) if record is not None)
+    return [f"note: {plain(note, MOST_LINE)}" for record in found for note in record.notes]
 
 
 def seconds(value: float) -> str:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from xlascope.readers import FormatError
+from xlascope.readers.hlo.equations import paths_in
+from xlascope.readers.hlo.text import read_module
 from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record
-from xlascope.records.dumps.edges import paths_in
-from xlascope.records.hlo.text import read_module
 
 JSON = dict[str, Any]
 
@@ -40,6 +41,8 @@ def compiled(record: Compiled) -> JSON:
     wire |= {"flops": record.flops, "accessed": record.bytes_accessed}
     if record.memory is not None:
         wire["peak"] = record.memory.peak
+    if record.notes:
+        wire["notes"] = list(record.notes)
     if record.target:
         wire |= {"target": record.target, "seconds": record.seconds}
         wire |= {"estimate": record.estimated_seconds, "by": record.estimated_by}
@@ -65,12 +68,14 @@ def explained(record: Explained) -> JSON:
     shown = record.decisions[:MOST_DECISIONS]
     steps = [_step(each, texts) for each in shown]
     named = {name for each in shown for name in (each.producer, each.consumer)}
+    nodes, unread = _nodes(record.before, named)
+    note = "; ".join(filter(None, [record.note, unread]))
     wire: JSON = {"target": record.target, "module": record.module, "seconds": record.seconds}
-    wire |= {"complete": record.complete, "note": record.note, "cut": len(record.decisions) - len(shown)}
+    wire |= {"complete": record.complete, "note": note, "cut": len(record.decisions) - len(shown)}
     if record.edge:
         wire |= {"edge": list(record.edge), "outcome": record.outcome, "answer": record.answer}
         wire["about"] = [step for step in record.about if step < len(shown)]
-    return wire | {"texts": texts.all, "steps": steps, "nodes": _nodes(record.before, named)}
+    return wire | {"texts": texts.all, "steps": steps, "nodes": nodes}
 
 
 def _step(decision: FusionDecision, texts: _Texts) -> list[Any]:
@@ -81,18 +86,21 @@ def _step(decision: FusionDecision, texts: _Texts) -> list[Any]:
     return row
 
 
-def _nodes(hlo: str, named: set[str]) -> JSON:
-    """What is known of the instructions that decisions name; nothing where the HLO cannot be read."""
+def _nodes(hlo: str, named: set[str]) -> tuple[JSON, str]:
+    """What is known of the instructions that decisions name; nothing, and a note, where the HLO cannot be read."""
+    if not hlo:  # its record says why
+        return {}, ""
     try:
         module = read_module(hlo)
-    except ValueError:
-        return {}
-    return {
+    except FormatError as error:
+        return {}, str(error)
+    nodes = {
         each.name: [each.opcode, list(paths_in(module, each.name, computation.instructions)), each.bytes]
         for computation in module.computations.values()
         for each in computation.instructions.values()
         if each.name in named
     }
+    return nodes, ""
 
 
 def passes(record: Passes) -> JSON:

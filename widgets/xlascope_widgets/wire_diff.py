@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xlascope.records.diff import Diff, Timing, quartiles
-from xlascope.records.diff.text import change, value, verdict
+from xlascope.analysis.diff import Diff, Timing, quartiles
+from xlascope.analysis.diff.text import change, value, verdict
 from xlascope.records.plain import plain
 
 from .bounded import checked

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from xlascope.analysis.memory import held_at, live_bytes, peak_of
 from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, Span
-from xlascope.records.memory.buffers import held_at, live_bytes, peak_of
 
 from .ledger import Program
 from .packed import JSON
@@ -44,7 +44,7 @@ def _ceilings(record: Ceilings) -> JSON:
 
 def executed(record: Executed) -> JSON:
     """Calls, the step shown, and every device."""
-    return {
+    wire: JSON = {
         "calls": record.calls,
         "seconds": record.seconds,
         "window": record.window,
@@ -52,6 +52,7 @@ def executed(record: Executed) -> JSON:
         "step": record.step,
         "devices": [_device(device, record.window) for device in record.devices],
     }
+    return wire | ({"notes": list(record.notes)} if record.notes else {})
 
 
 def _device(device: DeviceTime, window: float) -> JSON:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..records import Buffer, Compiled, Equation, Jaxpr, MemoryUse, Record, Traced
-from ..records.memory.buffers import held_at, live_bytes, peak_of
-from .text import one, plural, size, table
+from ..analysis.memory import held_at, live_bytes, peak_of
+from ..records import Buffer, Compiled, Equation, EquationPath, Jaxpr, MemoryUse, Record, Traced
+from .text import one, plural, size, table, unread
 
 #: Arrays and source lines listed.
 MOST_ROWS = 20
@@ -19,7 +19,8 @@ def memory_text(found: Sequence[Record]) -> str:
     compiled, traced = one(Compiled, found), one(Traced, found)
     use = compiled.memory
     if use is None or not use.buffers:
-        return f"{compiled.function}: the compiler for {compiled.platform} does not tell its plan of memory"
+        untold = f"{compiled.function}: the compiler for {compiled.platform} does not tell its plan of memory"
+        return "\n".join(unread(compiled)) or untold
     live = live_bytes(use.buffers, max(len(compiled.kernels), 1))
     peak = peak_of(live)
     held = held_at(use.buffers, peak)
@@ -30,7 +31,7 @@ def memory_text(found: Sequence[Record]) -> str:
     if len(held) > MOST_ROWS:
         rest = held[MOST_ROWS:]
         parts.append(f"{plural(len(rest), 'more array')}, {size(sum(each.bytes for each in rest))}")
-    return "\n".join([*parts, *_by_line(held, equations, titles)])
+    return "\n".join([*parts, *_by_line(held, equations, titles), *unread(compiled)])
 
 
 def allocated(use: MemoryUse) -> int:
@@ -57,7 +58,11 @@ def _own_number(use: MemoryUse) -> str:
 
 
 def _rows(
-    held: Sequence[Buffer], jaxpr: Jaxpr, equations: dict[str, Equation], titles: dict[str, str], compiled: Compiled
+    held: Sequence[Buffer],
+    jaxpr: Jaxpr,
+    equations: dict[EquationPath, Equation],
+    titles: dict[str, str],
+    compiled: Compiled,
 ) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("held at the peak", "size", "what", "made by", "needed while kernels", "line")]
     for each in held[:MOST_ROWS]:
@@ -83,7 +88,7 @@ def _line(made: Sequence[Equation], titles: dict[str, str]) -> str:
     return " ".join(dict.fromkeys(places))
 
 
-def _by_line(held: Sequence[Buffer], equations: dict[str, Equation], titles: dict[str, str]) -> list[str]:
+def _by_line(held: Sequence[Buffer], equations: dict[EquationPath, Equation], titles: dict[str, str]) -> list[str]:
     """Bytes at the peak per source line: an array belongs to the first line that its equations name."""
     sums: dict[str, int] = {}
     for each in held:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import records
-from ..records.hlo.folded import with_folded
+from ..analysis.folded_products import with_folded
 from . import text
 from .memory_text import memory_text
 from .programs import Call, compiled_again, trace_call, traced_again

@@ -10,9 +10,9 @@ from types import TracebackType
 from typing import Any
 
 from .. import records
+from ..analysis.retraces import Retraces, retraces_text
 from ..ir.sources import title_of
 from ..records import Compiled, Lowered, Missed, Record, SourceRange, Traced
-from ..records.retraces import Retraces, retraces_text
 from .quiet import inspecting
 from .result import Inspection
 

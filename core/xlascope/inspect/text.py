@@ -6,8 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from ..records import Ceilings, Compiled, DeviceTime, Equation, Executed, Kernel, KernelTime, Record, Traced
-from ..records.costs.roofline import HotKernel, attributed_share, hottest
+from ..analysis.costs.roofline import HotKernel, attributed_share, hottest
+from ..records import (
+    Ceilings,
+    Compiled,
+    DeviceTime,
+    Equation,
+    EquationPath,
+    Executed,
+    Kernel,
+    KernelTime,
+    Record,
+    Traced,
+)
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
@@ -23,7 +34,9 @@ def fusions(found: Sequence[Record]) -> str:
     for kernel in compiled.kernels:
         known = [equations[path] for path in kernel.equations if path in equations]
         rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), operations(known)))
-    return "\n".join([_compiled_line(compiled, equations), *table(rows, right=(2,)), *_notes(compiled, equations)])
+    return "\n".join(
+        [_compiled_line(compiled, equations), *table(rows, right=(2,)), *_notes(compiled, equations), *unread(compiled)]
+    )
 
 
 def timings(found: Sequence[Record]) -> str:
@@ -39,6 +52,7 @@ def timings(found: Sequence[Record]) -> str:
     for device in run.devices:
         hot = hottest(device, compiled, traced.jaxpr, ceilings)
         parts += _device_table(device, hot, compiled, equations, titles, run)
+    parts += unread(compiled, run)
     return "\n".join(parts)
 
 
@@ -47,16 +61,16 @@ def one(kind: type[R], found: Iterable[Record]) -> R:
     return next(each for each in found if isinstance(each, kind))
 
 
-def _equations(traced: Traced) -> dict[str, Equation]:
+def _equations(traced: Traced) -> dict[EquationPath, Equation]:
     return {each.path: each for each in traced.jaxpr.walk()}
 
 
-def _compiled_line(compiled: Compiled, equations: dict[str, Equation]) -> str:
+def _compiled_line(compiled: Compiled, equations: dict[EquationPath, Equation]) -> str:
     many, kernels = plural(len(equations), "equation"), plural(len(compiled.kernels), "kernel")
     return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {compiled.platform}"
 
 
-def _notes(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
+def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:
     """What the table leaves open: equations without a kernel of their own, and XLA's own estimate."""
     inside = {path for kernel in compiled.kernels for path in kernel.equations}
     missing = sum(1 for path, each in equations.items() if path not in inside and not each.bodies)
@@ -66,6 +80,11 @@ def _notes(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
     if compiled.flops is not None:
         notes.append(f"{compiled.flops:,.0f} floating-point operations (XLA's estimate)")
     return notes
+
+
+def unread(*found: Compiled | Executed) -> list[str]:
+    """What of the compiler's or the profiler's words could not be read, a line each."""
+    return [f"note: {note}" for each in found for note in each.notes]
 
 
 def _run_line(run: Executed) -> str:
@@ -86,7 +105,7 @@ def _device_table(
     device: DeviceTime,
     hot: Sequence[HotKernel],
     compiled: Compiled,
-    equations: dict[str, Equation],
+    equations: dict[EquationPath, Equation],
     titles: dict[str, str],
     run: Executed,
 ) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import records
-from ..records.paths import inner_path
+from ..records.paths import PROGRAM, EquationPath
 from .jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from .printer import Names, jaxpr_text, parameter_text, shown_parameters
 from .source_texts import source_texts
@@ -43,7 +43,7 @@ def describe(program: ClosedJaxpr) -> records.Jaxpr:
     jaxpr = program.jaxpr
     names = Names()
     jaxpr_names(jaxpr, names)
-    return _Describer(names).jaxpr(jaxpr, "")
+    return _Describer(names).jaxpr(jaxpr, PROGRAM)
 
 
 def jaxpr_names(jaxpr: Jaxpr, names: Names) -> None:
@@ -57,16 +57,18 @@ class _Describer:
     def __init__(self, names: Names) -> None:
         self.names = names
         #: The paths at which each value is made: several for one in a body that is called several times.
-        self.made_at: dict[int, list[str]] = {}
+        self.made_at: dict[int, list[EquationPath]] = {}
 
-    def jaxpr(self, jaxpr: Jaxpr, outer: str, body: int = 0, forward_call: str | None = None) -> records.Jaxpr:
+    def jaxpr(
+        self, jaxpr: Jaxpr, outer: EquationPath, body: int = 0, forward_call: EquationPath | None = None
+    ) -> records.Jaxpr:
         variables: dict[str, records.Variable] = {}
         labels = [*[""] * len(jaxpr.constvars), *jaxpr.argument_names]
         for index, v in enumerate((*jaxpr.constvars, *jaxpr.invars)):
             self._variable(variables, v, labels[index] if index < len(labels) else "")
         equations = []
         for index, raw in enumerate(jaxpr.raw):
-            equations.append(self._equation(raw, inner_path(outer, body, index), variables, forward_call))
+            equations.append(self._equation(raw, outer.child(index, body), variables, forward_call))
         return records.Jaxpr(
             name=jaxpr.name,
             constants=tuple(self.names.of(v) for v in jaxpr.constvars),
@@ -81,14 +83,18 @@ class _Describer:
         aval = v.aval
         variables[name] = records.Variable(name, aval.shape, aval.dtype.name, aval.weak_type, label)
 
-    def _made(self, value: Any, forward_call: str | None) -> str | None:
+    def _made(self, value: Any, forward_call: EquationPath | None) -> EquationPath | None:
         """Where a forward value is made: within the forward call that the enclosing call transposes, if there."""
         paths = self.made_at.get(id(value), ())
-        within = (path for path in paths if forward_call is not None and path.startswith(f"{forward_call}/"))
+        within = (path for path in paths if forward_call is not None and path.within(forward_call))
         return next(within, paths[0] if paths else None)
 
     def _equation(
-        self, raw: RawEquation, path: str, variables: dict[str, records.Variable], forward_call: str | None
+        self,
+        raw: RawEquation,
+        path: EquationPath,
+        variables: dict[str, records.Variable],
+        forward_call: EquationPath | None,
     ) -> records.Equation:
         operation, inputs, outputs, code, lasti, origin = raw
         forward = None if origin is None else self._made(origin.forward, forward_call)

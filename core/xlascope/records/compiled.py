@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .paths import EquationPath
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -39,7 +41,7 @@ class Kernel:
     opcode: str
     kind: str
     type_text: str
-    equations: tuple[str, ...]
+    equations: tuple[EquationPath, ...]
     instructions: int
     unknown: int
     bytes_read: int
@@ -65,7 +67,7 @@ class Buffer:
 
     maker: str
     kind: Literal["argument", "result", "constant", "temporary"]
-    equations: tuple[str, ...]
+    equations: tuple[EquationPath, ...]
     allocation: int
     offset: int
     bytes: int

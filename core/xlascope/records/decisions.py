@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from .paths import EquationPath
+
 
 @dataclass(frozen=True, slots=True)
 class FusionDecision:
@@ -74,7 +76,7 @@ class Pass:
     removed: int
     changed: int
     diff: str
-    gone: tuple[str, ...] = ()
+    gone: tuple[EquationPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +97,4 @@ class Passes:
     passes: tuple[Pass, ...]
     complete: bool
     note: str = ""
-    seen: tuple[str, ...] = ()
+    seen: tuple[EquationPath, ...] = ()

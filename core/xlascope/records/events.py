@@ -69,6 +69,7 @@ class Compiled:
 
     ``target`` names what it was compiled for ahead of time (``gpu:h100``), ``""`` for a device that is here. Nothing
     of such a program is measured: ``estimated_seconds`` is the estimate of one run, by whom ``estimated_by`` says.
+    ``notes`` say what of XLA's words could not be read, and is missing here.
     """
 
     program: int
@@ -87,6 +88,7 @@ class Compiled:
     target: str = ""
     estimated_seconds: float | None = None
     estimated_by: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class Executed:
 
     ``calls`` and ``seconds`` count all calls since the program was first seen (host clock); ``observed_calls`` says
     how many calls the profiler saw, and ``window`` how many seconds they stand for; ``step`` is the median duration
-    of an observed call.
+    of an observed call. ``notes`` say what of the profile could not be read.
     """
 
     program: int
@@ -141,6 +143,7 @@ class Executed:
     observed_calls: int
     step: float
     devices: tuple[DeviceTime, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,74 +1,127 @@
-"""The identity of an equation inside XLA: its path, read back from the ``op_name`` that XLA carries along.
-
-The lowering names the operations of equation 4 in a body ``e4/dot_general``, relative to the body, and a call of that
-body ``jit(update)/e12/jit(loss)``. When XLA inlines the call, at every call site, it puts the call's name in front:
-``jit(update)/e12/jit(loss)/e4/dot_general``. It leaves that out where the name begins with the call's already,
-so what stands for the callee (``jit(loss)``) is a name that no other function of the module has.
-
-When XLA takes a part of a loop's body out and inlines it again, it puts the loop's name in front of whole names:
-``jit(f)/e0/scan/jit(f)/e0/jit(body)/e1/tanh`` is ``jit(f)/e0/jit(body)/e1/tanh``. A callee follows an equation's
-number, so the second ``jit(f)`` begins the name anew.
-
-Of an equation that holds several bodies (a cond's branches) those after the first are told apart by their number:
-``b1/e4/add`` is equation 4 in the second body, whose path ends in ``1.4``.
-"""
+"""Which equation of a program is meant: its path, the one identity that every stage and every picture knows it by."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
-_SEGMENT = re.compile(r"([be])(\d+)")
-_LIKE_ONE = re.compile(r"\(*[be]\d+\)*")
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_STEP = rf"(?:[1-9][0-9]*\.)?{_NUMBER}"
+_PATH = re.compile(rf"{_STEP}(?:/{_STEP})*")
 
 
-def equation_path(name: str) -> str | None:
-    """The path of the equation that an ``op_name`` belongs to; None when it names none.
+class Step(NamedTuple):
+    """One step of a path: equation ``number`` of the body ``body`` of the equation before."""
 
-    >>> equation_path("jit(update)/e12/jit(loss)/e4/dot_general")
-    '12/4'
-    >>> equation_path("jit(update)/e12/jit(branch)/b1/e4/dot_general")
-    '12/1.4'
-    >>> equation_path("jit(update)/copy") is None
-    True
+    body: int
+    number: int
+
+
+class EquationPath(str):
+    """The equation indices from the outermost program, joined by ``/``: ``12/4`` is equation 4 in that of equation 12.
+
+    Where an equation holds several bodies (a cond's branches), an index in a later one has the body's number in front:
+    ``12/1.4``. An equation has one path, so paths are equal as texts are. They are in the order of the program:
+    by number, and an equation before what is inside of it. Making one checks nothing; :meth:`parse` does.
+
+    >>> sorted([EquationPath("10"), EquationPath("9/1.0"), EquationPath("9/2"), EquationPath("9")])
+    ['9', '9/2', '9/1.0', '10']
     """
-    path: list[str] = []
-    body = ""
-    root, previous = name.partition("/")[0], ""
-    for segment in name.split("/"):
-        found = _SEGMENT.fullmatch(segment)
-        if segment == root and _SEGMENT.fullmatch(previous) is None:  # the name of an outlined part is in front
-            path = []
-        previous = segment
-        if found is None:
-            continue
-        kind, number = found.groups()
-        if kind == "b":
-            body = f"{number}."
-        else:
-            path.append(body + number)
-            body = ""
-    return "/".join(path) or None
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> EquationPath:
+        """The path that somebody wrote; raises ValueError, naming it, for a text that is none.
+
+        >>> EquationPath.parse("12/04")
+        Traceback (most recent call last):
+        ValueError: '12/04' is no path of an equation; paths look like 3, 12/4 or 12/1.0
+        """
+        if _PATH.fullmatch(text) is None:
+            raise ValueError(f"{text!r} is no path of an equation; paths look like 3, 12/4 or 12/1.0")
+        return cls(text)
+
+    @staticmethod
+    def meant_by(text: str) -> bool:
+        """Whether a text that may be a kernel's name is meant as a path: names of instructions begin with no digit."""
+        return text[:1].isdigit()
+
+    @staticmethod
+    def innermost(paths: Iterable[str]) -> EquationPath:
+        """The innermost equation that is, or holds, every one of these; :data:`PROGRAM` where only the program does.
+
+        >>> EquationPath.innermost(["2/1/5", "2/1/7/0"]), EquationPath.innermost(["1", "12"])
+        ('2/1', '')
+        """
+        segments = [path.split("/") for path in paths]
+        first, last = min(segments), max(segments)  # what these two share, all between them share
+        shared = 0
+        for one, other in zip(first, last, strict=False):
+            if one != other:
+                break
+            shared += 1
+        return EquationPath("/".join(first[:shared]))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps from the outermost program.
+
+        >>> EquationPath("12/1.4").steps
+        (Step(body=0, number=12), Step(body=1, number=4))
+        """
+        parts = (segment.rpartition(".") for segment in self.split("/")) if self else ()
+        return tuple(Step(int(body or 0), int(number)) for body, _, number in parts)
+
+    @property
+    def parent(self) -> EquationPath:
+        """The equation that holds this one; :data:`PROGRAM` for one that no other holds.
+
+        >>> EquationPath("12/1.4").parent, EquationPath("12").parent
+        ('12', '')
+        """
+        return EquationPath(self.rpartition("/")[0])
+
+    def child(self, number: int, body: int = 0) -> EquationPath:
+        """The path of equation ``number`` in a body of this one, or of the program.
+
+        >>> EquationPath("12").child(4), EquationPath("12").child(4, body=1), PROGRAM.child(3)
+        ('12/4', '12/1.4', '3')
+        """
+        own = f"{body}.{number}" if body else str(number)
+        return EquationPath(self + "/" + own if self else own)  # adding is faster than formatting a subclass of str
+
+    def within(self, outer: str) -> bool:
+        """Whether an equation holds this one, at any depth.
+
+        >>> EquationPath("12/4").within("12"), EquationPath("12").within("12"), EquationPath("12").within("1")
+        (True, False, False)
+        """
+        return self.startswith(outer + "/") if outer else bool(self)
+
+    def relative_to(self, outer: str) -> EquationPath:
+        """The path from an equation that holds this one. Raises ValueError, naming both, for one that does not.
+
+        >>> EquationPath("12/1.4/0").relative_to("12")
+        '1.4/0'
+        """
+        if not self.within(outer):
+            raise ValueError(f"equation {outer or 'of the program'} does not hold equation {self}")
+        return EquationPath(self[len(outer) + 1 :] if outer else self)
+
+    def __lt__(self, other: str) -> bool:
+        return self.steps < other.steps if isinstance(other, EquationPath) else NotImplemented
+
+    def __le__(self, other: str) -> bool:
+        return self.steps <= other.steps if isinstance(other, EquationPath) else NotImplemented
+
+    def __gt__(self, other: str) -> bool:
+        return self.steps > other.steps if isinstance(other, EquationPath) else NotImplemented
+
+    def __ge__(self, other: str) -> bool:
+        return self.steps >= other.steps if isinstance(other, EquationPath) else NotImplemented
 
 
-def scoped(prefix: str, scope: str, index: int) -> str:
-    """The name of equation ``index`` in scopes (``layer/norm``): they come first, so that names sort by them.
-
-    A scope whose name looks like an equation's is put in parentheses.
-
-    >>> scoped("jit(f)/", "layer/e3", 4)
-    'jit(f)/layer/(e3)/e4'
-    >>> equation_path("jit(f)/layer/(e3)/e4/sin")
-    '4'
-    """
-    names = [f"({name})" if _LIKE_ONE.fullmatch(name) else name for name in scope.split("/")]
-    return f"{prefix}{'/'.join(names)}/e{index}"
-
-
-def inner_path(path: str, body: int, index: int) -> str:
-    """The path of equation ``index`` in body number ``body`` of the equation at ``path`` (``""`` for the program).
-
-    >>> inner_path("12", 1, 4)
-    '12/1.4'
-    """
-    own = f"{body}.{index}" if body else str(index)
-    return f"{path}/{own}" if path else own
+#: The path that stands for the outermost program itself: what holds the equations that nothing else holds.
+PROGRAM = EquationPath("")

@@ -3,8 +3,7 @@
 Names of variables are unique in the whole program, bodies included, so an equation's operand is
 a variable when its text is a key of the ``variables`` of an enclosing :class:`Jaxpr`, and a literal
 otherwise. The ``path`` of an equation is its identity everywhere (StableHLO locations, HLO metadata,
-profiles, pictures): the equation indices from the outermost program, joined by ``/``; where an equation
-holds several bodies, an index in a later body has the body's number in front (``3/1.0``).
+profiles, pictures): see :class:`~.paths.EquationPath`.
 """
 
 from __future__ import annotations
@@ -12,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
+
+from .paths import EquationPath
 
 Role = Literal["forward", "tangent", "backward"]
 
@@ -81,14 +82,14 @@ class Equation:
     (``named_scope``) around it in its program, joined by ``/``.
     """
 
-    path: str
+    path: EquationPath
     operation: str
     parameters: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     role: Role = "forward"
     source: SourceRange | None = None
-    transposes: str | None = None
+    transposes: EquationPath | None = None
     flops: int = 0
     bodies: tuple[Jaxpr, ...] = ()
     scope: str = ""

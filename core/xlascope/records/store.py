@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from .events import Record
+from .paths import EquationPath
 
 #: The version that `save` writes and `load` reads: raised whenever a field changes its meaning or goes away.
 VERSION = 1
@@ -119,6 +120,8 @@ def _decoder(hint: Any) -> _Decoder:
     """The function that makes a value of a type (as a field's annotation says it) out of JSON."""
     if isinstance(hint, type) and is_dataclass(hint):
         return functools.partial(_decode_dataclass, hint)
+    if hint is EquationPath:
+        return _decode_path
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is tuple:
         return functools.partial(_decode_tuple, arguments[0])
@@ -180,6 +183,10 @@ def _decode_float(kind: type, data: Any) -> float:
     if isinstance(data, str) and data in ("nan", "inf", "-inf"):
         return float(data)
     return float(_expect(int, data)) if isinstance(data, int) else cast(float, _expect(kind, data))
+
+
+def _decode_path(data: Any) -> EquationPath:
+    return EquationPath.parse(_expect(str, data))
 
 
 def _expect(kind: type, data: Any) -> Any:

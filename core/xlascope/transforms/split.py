@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, RawEquation, Var
 from ..ir.operation import Operation
 from ..operations.barriers import OptimizationBarrier
+from ..records.paths import EquationPath, Step
 from .dce import spread_dependence
-
-
-class _Step(NamedTuple):
-    """One segment of a path: equation ``number`` of the body ``body`` of the equation before."""
-
-    body: int
-    number: int
 
 
 def split_program(program: ClosedJaxpr, first: str, second: str) -> ClosedJaxpr:
@@ -39,7 +33,7 @@ def split_program(program: ClosedJaxpr, first: str, second: str) -> ClosedJaxpr:
     return found
 
 
-def _rewritten(program: ClosedJaxpr, outer: Sequence[_Step], before: _Step, after: _Step) -> ClosedJaxpr | None:
+def _rewritten(program: ClosedJaxpr, outer: Sequence[Step], before: Step, after: Step) -> ClosedJaxpr | None:
     """Go down the steps of ``outer``, split there, and on the way up hold each new body in a new operation."""
     raw = list(program.jaxpr.raw)
     if outer:
@@ -87,17 +81,12 @@ def _holding(operation: Operation, old: ClosedJaxpr, new: ClosedJaxpr) -> Operat
     return made
 
 
-def _steps(program: ClosedJaxpr, path: str) -> list[_Step]:
-    """A path as steps; raises ValueError, naming it, when no equation is there."""
-    steps = []
+def _steps(program: ClosedJaxpr, path: str) -> tuple[Step, ...]:
+    """The steps of a path; raises ValueError, naming it, when no equation is there."""
+    steps = EquationPath.parse(path).steps
     bodies: Sequence[ClosedJaxpr] = (program,)
-    for segment in path.split("/"):
-        body, _, index = segment.rpartition(".")
-        if not index.isdecimal() or not (body or "0").isdecimal():
-            raise ValueError(f"{path!r} is no path of an equation; paths look like 3, 12/4 or 12/1.0")
-        step = _Step(int(body or 0), int(index))
-        if step.body >= len(bodies) or step.number >= len(bodies[step.body].jaxpr.raw):
+    for body, number in steps:
+        if body >= len(bodies) or number >= len(bodies[body].jaxpr.raw):
             raise ValueError(f"the program has no equation {path}")
-        steps.append(step)
-        bodies = bodies[step.body].jaxpr.raw[step.number][0].bodies()
+        bodies = bodies[body].jaxpr.raw[number][0].bodies()
     return steps

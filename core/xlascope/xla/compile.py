@@ -15,11 +15,11 @@ from jaxlib import _jax, xla_client
 from .. import records
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
-from ..records.optimized import read_optimized
 from ..records.watch import watchers
 from .backend import client, device_name
 from .builder import of_its_own
 from .callbacks import guarded
+from .compiled_module import read_compiled
 from .logs import log_compilation
 from .lowering import Lowered, lower
 from .persistent_cache import Loaded, load_or_compile
@@ -210,7 +210,7 @@ def describe_executable(
     cost = _cost(executable)
     stats = _memory_stats(executable)
     plan = getattr(stats, "serialized_buffer_assignment_proto", b"")
-    kernels, buffers = read_optimized(text, module.as_serialized_hlo_module_proto() if plan else b"", plan)
+    read = read_compiled(text, module.as_serialized_hlo_module_proto() if plan else b"", plan)
     return records.Compiled(
         program=number,
         function=name,
@@ -220,11 +220,12 @@ def describe_executable(
         platform=device.platform,
         devices=(device_name(device),),
         module=module.name,
-        kernels=kernels,
+        kernels=read.kernels,
         hlo=text,
         flops=cost.get("flops"),
         bytes_accessed=cost.get("bytes accessed"),
-        memory=_memory(stats, buffers, kept),
+        memory=_memory(stats, read.buffers, kept),
+        notes=read.notes,
     )
 
 

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.sources import locate
-from ..records.paths import scoped
+from ..records.op_names import body_prefix, scoped
 from .builder import TOKEN, Builder, attribute, context, tensor_type
 
 
@@ -144,8 +144,7 @@ class _ModuleLowering:
         symbol = self.bodies.get((id(body), index))
         if symbol is None:
             symbol = self.bodies[id(body), index] = self._fresh(body.name or "body")
-            prefix = f"b{index}/" if index else ""
-            self.function(symbol, body.jaxpr.invars, body.jaxpr, prefix, public=False)
+            self.function(symbol, body.jaxpr.invars, body.jaxpr, body_prefix(index), public=False)
         results = [tensor_type(aval) for aval in body.out_avals]
         results += [tensor_type(TOKEN)] * (len(operands) - len(body.in_avals))
         made = ir.Operation.create(

@@ -1,4 +1,4 @@
-"""Profiler windows: short looks at what the devices do, as the bytes that :mod:`xlascope.records.profiles` reads."""
+"""Profiler windows: short looks at what the devices do, as the bytes that :mod:`xlascope.readers.profiles` reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import TracebackType
 
 from jaxlib import _profiler
 
-from ..records.profiles import ModuleProfile
+from ..readers.profiles import ModuleProfile
 
 #: Windows are never shorter or longer than this (seconds).
 SHORTEST, LONGEST = 0.001, 0.25

@@ -7,7 +7,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.ir.describe import describe
-from xlascope.records.hlo.kernels import read_kernels
+from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.xla.backend import default_device
 from xlascope.xla.dispatch import Place, executable_of
 

@@ -11,8 +11,8 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
+from xlascope.analysis.costs.roofline import attributed_share, kernel_flops
 from xlascope.records import Compiled, Executed, Traced
-from xlascope.records.costs.roofline import attributed_share, kernel_flops
 
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
 

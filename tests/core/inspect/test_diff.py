@@ -13,8 +13,8 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
-from xlascope.records.diff import compare, timing
-from xlascope.records.diff.sequences import align
+from xlascope.analysis.diff import compare, timing
+from xlascope.analysis.diff.sequences import align
 
 X = np.ones((8, 16), np.float32)
 W = np.ones((16, 4), np.float32)

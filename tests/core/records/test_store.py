@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 from xlascope import records
 from xlascope.records import (
     Equation,
+    EquationPath,
     Executed,
+    Explained,
+    FusionDecision,
     Jaxpr,
+    Pass,
+    Passes,
     Record,
     Started,
     Traced,
@@ -41,6 +46,8 @@ def equations(bodies: st.SearchStrategy[Jaxpr]) -> st.SearchStrategy[tuple[Equat
 
 
 nested = st.recursive(jaxprs(st.just(())), lambda bodies: jaxprs(equations(bodies)), max_leaves=4)
+numbers = st.lists(st.integers(0, 30), min_size=1, max_size=3)
+st.register_type_strategy(EquationPath, numbers.map(lambda some: EquationPath("/".join(map(str, some)))))
 st.register_type_strategy(Jaxpr, nested)
 st.register_type_strategy(float, floats)
 any_record: st.SearchStrategy[Record] = st.one_of(*map(st.from_type, get_args(Record)))
@@ -56,6 +63,20 @@ def test_records_survive_a_file(tmp_path_factory: pytest.TempPathFactory, some: 
     file = tmp_path_factory.mktemp("records") / "some.json"
     save(some, file)
     assert load(file) == tuple(some)
+
+
+DECISION = FusionDecision(0, "InstructionFusion", "refused", "bitcast", "exp", "", "never")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Explained(1, "f", 0.0, 0.5, "cpu", "the whole program", "HloModule f", (DECISION,), True, edge=("0", "1")),
+        Passes(1, "f", 0.0, 0.5, "cpu", "f", "", (Pass(3, "dce", "all", 5, 0, 1, 0, "-x", ("3",)),), True),
+    ],
+)
+def test_what_a_compiler_says_survives_json(record: Record) -> None:
+    assert from_json(json.loads(json.dumps(to_json(record)))) == record
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])

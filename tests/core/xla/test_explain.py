@@ -17,12 +17,12 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
+from xlascope.analysis.verdicts import replayed
 from xlascope.inspect.compiler.subjects import matter_of
 from xlascope.inspect.jobs import Cancelled
+from xlascope.readers.dumps import read_fusion_dump
+from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.records import Compiled, Explained, FusionDecision, Passes, Traced
-from xlascope.records.dumps import read_fusion_dump
-from xlascope.records.dumps.edges import replayed
-from xlascope.records.hlo.kernels import read_kernels
 from xlascope.xla.explain import UnknownStageError, explain
 from xlascope.xla.explain.session import listened
 from xlascope_widgets import wire_compiler

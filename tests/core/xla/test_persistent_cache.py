@@ -17,7 +17,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
 from xlascope.ir.avals import shaped
-from xlascope.records.profiles import read_profile
+from xlascope.readers.profiles import read_profile
 from xlascope.settings import setting
 from xlascope.xla import persistent_cache
 from xlascope.xla.backend import default_device

@@ -12,9 +12,9 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
+from xlascope.analysis.costs.roofline import kernel_flops
+from xlascope.analysis.memory import live_bytes, peak_of
 from xlascope.records import Compiled, Executed, Record, Traced
-from xlascope.records.costs.roofline import kernel_flops
-from xlascope.records.memory.buffers import live_bytes, peak_of
 from xlascope.records.plain import plain
 
 from ..ledger import Ledger, Program

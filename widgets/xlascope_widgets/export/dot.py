@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import graphviz
 
+from xlascope.analysis.diff import Diff
 from xlascope.records import Compiled, Equation, Jaxpr, Traced
-from xlascope.records.diff import Diff
 from xlascope.records.plain import plain
 
 from ..ledger import Ledger, Program

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from xlascope.analysis.diff import Diff
 from xlascope.records import Record
-from xlascope.records.diff import Diff
 from xlascope.records.store import write_whole
 
 from ..ledger import Ledger

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import records
-from ...records.diff import Diff, compare
+from ...analysis.diff import Diff, compare
 from ..asked import Asked
 from ..programs import Call
 from ..questions import compiled_call

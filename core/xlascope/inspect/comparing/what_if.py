@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, overload
 
 from ... import records
+from ...analysis.diff import Timing, compare
 from ...ir.avals import ShapeDtypeStruct
-from ...records.diff import Timing, compare
 from ...runtime.errors import JaxRuntimeError
 from ...xla.targets import Target, Watch, find_target
 from ..asked import Asked, asked_of

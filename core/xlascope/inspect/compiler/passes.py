@@ -31,11 +31,11 @@ class PassByPass(Inspection):
         """The passes that changed something, in order."""
         return self._found.passes
 
-    def operation(self, path: str) -> str:
+    def operation(self, path: records.EquationPath) -> str:
         """The operation of the equation at a path."""
         return self._equations[path]
 
-    def removed(self, what: str) -> tuple[tuple[str, records.Pass | None], ...]:
+    def removed(self, what: str) -> tuple[tuple[records.EquationPath, records.Pass | None], ...]:
         """Which pass removed an operation: for each equation, its path and the pass after which nothing of it is left.
 
         ``what`` is an operation's name (``"tanh"``), or the path of one equation (``"3/1"``). An equation that is left
@@ -47,7 +47,7 @@ class PassByPass(Inspection):
         if not paths:
             known = ", ".join(sorted(set(self._equations.values())))
             raise QuestionError(f"no equation of the program is {what!r}; its operations are {known}")
-        last: dict[str, records.Pass | None] = {path: None for path in self._unseen if path in paths}
+        last: dict[records.EquationPath, records.Pass | None] = {path: None for path in self._unseen if path in paths}
         last |= {path: each for each in self.passes for path in each.gone if path in paths}
         return tuple((path, last[path]) for path in self._equations if path in last)
 
@@ -129,7 +129,7 @@ def _passes(number: int) -> str:
     return f"{number:,} pass" + ("" if number == 1 else "es")
 
 
-def unseen(traced: records.Traced, found: records.Passes) -> tuple[str, ...]:
+def unseen(traced: records.Traced, found: records.Passes) -> tuple[records.EquationPath, ...]:
     """The equations that no pass was given: dropped while StableHLO became HLO, or before calls were inlined.
 
     Those that only hold others are not among them.

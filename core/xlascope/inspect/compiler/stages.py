@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...records.hlo.kernels import read_kernels
-from ...records.hlo.text import Module, read_module
+from ...readers.hlo.kernels import read_kernels
+from ...readers.hlo.text import Module, read_module
 from ...xla.explain import STAGES, Stage, Stages, check_stage, compile_stages, stablehlo_of
 from ..asked import Asked
 from ..result import Inspection

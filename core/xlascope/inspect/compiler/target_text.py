@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...records import Compiled, Equation, Kernel, Traced
-from ..text import operations, plural, seconds, size, table
+from ...records import Compiled, Equation, EquationPath, Kernel, Traced
+from ..text import operations, plural, seconds, size, table, unread
 
 
 def target_text(traced: Traced, compiled: Compiled) -> str:
@@ -35,6 +35,7 @@ def side_by_side(traced: Traced, found: Sequence[Compiled]) -> str:
             "saved: bytes that stay inside kernels, moved: bytes that they read and write (our counts, loops once)",
             "memory: at the peak, the compilers' plans",
             *_whose(found),
+            *dict.fromkeys(line for each in found for line in unread(each)),
         ]
     )
 
@@ -48,7 +49,7 @@ def _whose(found: Sequence[Compiled]) -> list[str]:
     return [f"at least: for {', '.join(names)} {whose}" for whose, names in by.items()]
 
 
-def _row(compiled: Compiled, leaves: set[str]) -> tuple[str, ...]:
+def _row(compiled: Compiled, leaves: set[EquationPath]) -> tuple[str, ...]:
     fused = {path for kernel in compiled.kernels if len(kernel.equations) > 1 for path in kernel.equations} & leaves
     moved = sum(each.bytes_read + each.bytes_written for each in compiled.kernels)
     return (
@@ -63,7 +64,7 @@ def _row(compiled: Compiled, leaves: set[str]) -> tuple[str, ...]:
     )
 
 
-def _kernel_table(compiled: Compiled, equations: dict[str, Equation]) -> list[str]:
+def _kernel_table(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:
     """Columns that are empty for all kernels are left out."""
     heads = ("kernel", "kind", "equations", "saved", "moved", "at least", "cycles", "launch", "layout", "operations")
     rows = [heads, *(_kernel_row(each, equations) for each in compiled.kernels)]
@@ -72,7 +73,7 @@ def _kernel_table(compiled: Compiled, equations: dict[str, Equation]) -> list[st
     return table([tuple(row[column] for column in shown) for row in rows], right=right)
 
 
-def _kernel_row(kernel: Kernel, equations: dict[str, Equation]) -> tuple[str, ...]:
+def _kernel_row(kernel: Kernel, equations: dict[EquationPath, Equation]) -> tuple[str, ...]:
     known = [equations[path] for path in kernel.equations if path in equations]
     moved = kernel.bytes_read + kernel.bytes_written
     estimated = kernel.estimated_seconds
@@ -109,8 +110,7 @@ def _notes(compiled: Compiled) -> list[str]:
         notes.append(
             "no device, no tuning: on one XLA measures tiles of matrix products, and may choose others or a library"
         )
-    notes += _counts(compiled)
-    return notes
+    return [*notes, *_counts(compiled), *unread(compiled)]
 
 
 def _counts(compiled: Compiled) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeVar, overload
 
 from ... import records
-from ...records.hlo.folded import with_folded
+from ...analysis.folded_products import with_folded
 from ...xla.targets import (
     Prepared,
     Stopped,

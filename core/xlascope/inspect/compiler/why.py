@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any, Literal, overload
 
 from ... import records
-from ...records.dumps import verdict_on
-from ...records.hlo.kernels import read_kernels
-from ...records.hlo.text import read_module
+from ...analysis.verdicts import verdict_on
+from ...readers.hlo.kernels import read_kernels
+from ...readers.hlo.text import read_module
+from ...records.paths import EquationPath
 from ...xla.explain import explain
 from ...xla.targets import Watch
 from ..asked import Asked
@@ -20,6 +21,9 @@ from .subjects import Matter, QuestionError, answered, matter_of
 from .why_text import edge_answer, why_text
 
 Edge = tuple[str, str]
+
+_TOO_SOON = "The budget ended before the compiler came to fusion."
+_UNREAD = "What the compiler wrote of this program could not be read."
 
 
 @overload
@@ -90,12 +94,12 @@ def checked_edge(edge: Edge, traced: records.Traced) -> Edge:
         raise QuestionError(f"edge is two paths of equations, not {edge!r}. {example}")
     paths = {each.path for each in traced.jaxpr.walk()}
     for each in edge:
-        if each[:1].isdigit() and each not in paths:
+        if EquationPath.meant_by(each) and each not in paths:
             raise QuestionError(f"there is no equation {each!r} in {traced.function}. {example}")
     if edge[0] == edge[1]:
         raise QuestionError(f"edge names the same equation twice, {edge[0]!r}. {example}")
-    outer, inner = sorted(edge, key=len)
-    if inner.startswith(f"{outer}/"):
+    outer, inner = sorted(map(EquationPath, edge), key=len)
+    if inner.within(outer):
         raise QuestionError(f"equation {outer!r} holds equation {inner!r}: there is no edge between them. {example}")
     return edge[0], edge[1]
 
@@ -103,7 +107,7 @@ def checked_edge(edge: Edge, traced: records.Traced) -> Edge:
 def _about(edge: Edge, explained: records.Explained, hlo: str, matter: Matter) -> records.Explained:
     """The explanation with what it says of an edge."""
     if not explained.before:
-        return replace(explained, edge=edge, answer="The budget ended before the compiler came to fusion.")
+        return replace(explained, edge=edge, answer=_UNREAD if explained.complete else _TOO_SOON)
     found = verdict_on(edge, explained.decisions, read_module(explained.before))
     if found.outcome == "never" and not explained.complete:
         return replace(explained, edge=edge, answer="No pass had looked at the pair when the budget ended.")
@@ -139,10 +143,12 @@ def _differs(edge: Edge, hlo: str, call: Call) -> bool:
     return _around(paths, read_kernels(hlo)) != _around(paths, running)
 
 
-def _paths_of(end: str, kernels: Sequence[records.Kernel]) -> Sequence[str]:
+def _paths_of(end: str, kernels: Sequence[records.Kernel]) -> Sequence[EquationPath]:
     """The equations of one end of an edge: itself, or those in the kernel of that name."""
-    return (end,) if end[:1].isdigit() else [path for each in kernels if each.name == end for path in each.equations]
+    if EquationPath.meant_by(end):
+        return (EquationPath(end),)
+    return [path for each in kernels if each.name == end for path in each.equations]
 
 
-def _around(paths: Set[str], kernels: Sequence[records.Kernel]) -> list[tuple[str, ...]]:
+def _around(paths: Set[EquationPath], kernels: Sequence[records.Kernel]) -> list[tuple[EquationPath, ...]]:
     return sorted(each.equations for each in kernels if paths & set(each.equations))

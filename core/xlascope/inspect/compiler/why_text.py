@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from ...analysis.verdicts import Verdict
+from ...readers.hlo.equations import instructions_of
+from ...readers.hlo.text import read_module
 from ...records import Equation, Explained, FusionDecision, Traced
-from ...records.dumps import Verdict, instructions_of
-from ...records.hlo.text import read_module
 from ..text import plural, seconds, table
 
 #: Pairs that are named for a reason, and reasons that are told of one edge.

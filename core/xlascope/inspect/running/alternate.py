@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from ...records.diff import Timing, timing
+from ...analysis.diff import Timing, timing
 from ..programs import Call
 from .measure import runner, warm_up
 

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ... import records
-from ...records.profiles import read_profile
+from ...readers import FormatError
+from ...readers.profiles import read_profile
 from ...xla.profile import ProfilerInUseError, Window, first_window, next_pause, next_window
 from ..programs import jitted_of, known_records
 from ..quiet import inspecting
@@ -153,7 +154,11 @@ class Sampler:
         except ProfilerInUseError as error:
             self._blocked(error)
             return
-        profiles = read_profile(opened.data)
+        try:
+            profiles = read_profile(opened.data)
+        except FormatError as error:
+            self._give_up(error)
+            return
         with self._lock:
             self._running.saw(profiles, watched)
             found = self._running.news()
@@ -169,6 +174,10 @@ class Sampler:
         """A window of our own is open elsewhere: try again later. Somebody else is profiling: say so, once."""
         if error.__cause__ is None:
             return
+        self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """No more windows: they would fail like this one."""
         self._windows = False
         self._tell([records.Failure(None, "profiler", "profile", time.time(), type(error).__name__, str(error))])
 

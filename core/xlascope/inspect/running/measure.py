@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ... import records, tree
-from ...records.profiles import read_profile
+from ...readers import FormatError
+from ...readers.profiles import UNTOLD, ModuleProfile, read_profile
 from ...xla.backend import default_device, device_name
 from ...xla.ceilings import measure_ceilings
 from ...xla.dispatch import Executable, put
@@ -36,8 +37,20 @@ def measure(call: Call, compiled: records.Compiled) -> records.Executed:
     for _ in range(WINDOWS):
         data, seconds = _patient_window(run, calls)
         tally.add_calls(calls, seconds, seconds)
-        tally.add_window([each for each in read_profile(data) if each.module == compiled.module], seconds)
+        tally.add_window(_of(compiled, data, tally.notes), seconds)
     return tally.record()
+
+
+def _of(compiled: records.Compiled, data: bytes, notes: dict[str, None]) -> list[ModuleProfile]:
+    """What a window saw of a program that ran in it; nothing, and a note why, where that cannot be told."""
+    try:
+        profiles = read_profile(data)
+    except FormatError as error:
+        notes[f"no kernel's time can be shown: {error}"] = None
+        return []
+    if not profiles:
+        notes["no kernel's time can be shown: " + UNTOLD] = None
+    return [each for each in profiles if each.module == compiled.module]
 
 
 def ceilings(call: Call, executed: records.Executed) -> records.Ceilings:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ... import records
-from ...records.profiles import ModuleProfile
+from ...readers.profiles import ModuleProfile
 
 
 @dataclass
@@ -14,7 +14,7 @@ class Tally:
     """Calls and host seconds of one program, and the sums of all windows in which it was seen.
 
     ``elapsed`` is the time in which the calls were made; ``seconds`` is the program's part of it, where several
-    shared it.
+    shared it. ``notes`` say, each once, what of the windows could not be read.
     """
 
     program: int
@@ -27,6 +27,7 @@ class Tally:
     observed: int = 0
     steps: list[tuple[float, int]] = field(default_factory=list)
     devices: dict[str, records.DeviceTime] = field(default_factory=dict)
+    notes: dict[str, None] = field(default_factory=dict)
 
     def add_calls(self, calls: int, seconds: float, elapsed: float) -> None:
         """So many calls more, during so many seconds of the host's clock."""
@@ -77,6 +78,7 @@ class Tally:
             observed_calls=self.observed,
             step=self.step,
             devices=tuple(self.devices[name] for name in sorted(self.devices, key=_in_order)),
+            notes=tuple(self.notes),
         )
 
 

@@ -9,18 +9,15 @@ in the fusion dump only, which is asked of small programs.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ...readers.dumps import Dump, Snapshot, list_snapshots, read_fusion_dump, read_fusion_log, with_estimates
+from ...readers.format_error import KNOWN, FormatError
+from ...readers.hlo.equations import running_computations
+from ...readers.hlo.text import read_module
 from ...records import Explained, FusionDecision
-from ...records.dumps import (
-    list_snapshots,
-    read_fusion_dump,
-    read_fusion_log,
-    with_estimates,
-)
-from ...records.dumps.edges import running_computations
-from ...records.hlo.text import read_module
 from ..targets import Watch
 from .lowered import Subject
 from .session import Session, listened
@@ -59,11 +56,10 @@ def explain(subject: Subject, *, budget: float = 10.0, watch: Watch | None = Non
         *([("xla_dump_fusion_visualization", True)] if pictures else []),
     ]
     with listened(subject, budget, overrides=overrides, environment=_ENVIRONMENT, watch=watch) as session:
-        with session.log.open(errors="replace") as lines:
-            heard = read_fusion_log(lines)
-        before = _before(session.folder)
-        decisions = _with_dumps(_of_the_program(heard.decisions, before), session)
         notes = [] if session.built is not None else [_LATE.format(budget)]
+        heard = _heard(session, notes)
+        before = _before(session, notes)
+        decisions = _with_dumps(_of_the_program(heard.decisions, before), session, notes)
         if platform == "cuda" and not pictures:
             notes.append(_NO_REASONS)
         explained = Explained(
@@ -81,12 +77,22 @@ def explain(subject: Subject, *, budget: float = 10.0, watch: Watch | None = Non
         return explained, session.built.hlo if session.built is not None else ""
 
 
-def _with_dumps(heard: tuple[FusionDecision, ...], session: Session) -> tuple[FusionDecision, ...]:
+def _heard(session: Session, notes: list[str]) -> Dump:
+    """What the log tells; nothing, and a note, where it speaks in other words."""
+    try:
+        with session.log.open(errors="replace") as lines:
+            return read_fusion_log(lines)
+    except FormatError as error:
+        notes.append(f"no decision can be shown: {error}")
+        return Dump(())
+
+
+def _with_dumps(heard: tuple[FusionDecision, ...], session: Session, notes: list[str]) -> tuple[FusionDecision, ...]:
     """The decisions with what a GPU's compiler says in its dumps: estimates, and the last pass's reasons."""
     for file in session.folder.glob("*priority_fusion_dump.txt"):
-        heard = with_estimates(heard, _decisions_in(file))
+        heard = with_estimates(heard, _decisions_in(file, session, notes))
     for file in (*session.folder.glob("*_fusion.html"), *session.folder.glob("*_fusion.pyz")):
-        new = (each for each in _decisions_in(file) if each.pass_name == "MultiOutputFusion")
+        new = (each for each in _decisions_in(file, session, notes) if each.pass_name == "MultiOutputFusion")
         heard = (*heard, *(each for each in new if each.action == "refused"))
     return tuple(replace(each, step=step) for step, each in enumerate(heard))
 
@@ -104,28 +110,42 @@ def _of_the_program(heard: tuple[FusionDecision, ...], before: str) -> tuple[Fus
     return tuple(found)
 
 
-def _decisions_in(file: Path) -> tuple[FusionDecision, ...]:
+def _decisions_in(file: Path, session: Session, notes: list[str]) -> tuple[FusionDecision, ...]:
     try:
         return read_fusion_dump(file).decisions
-    except ValueError:  # stopped while it was written
+    except FormatError as error:
+        if session.built is not None:  # else it was stopped while it was written
+            notes.append(f"estimates or reasons are missing: {_named(error)}")
         return ()
 
 
-def _before(folder: Path) -> str:
-    """The HLO just before the first fusion pass that changed something, or else before any."""
-    snapshots = list_snapshots(folder)
+def _before(session: Session, notes: list[str]) -> str:
+    """The HLO just before the first fusion pass that changed something, or else before any; ``""`` if it is not whole.
+
+    A compiler that was stopped may have been writing it. Of one that ended a note says what is missing.
+    """
+    try:
+        file = _last_before_fusion(list_snapshots(session.folder))
+        text = file.read_text(errors="replace") if file is not None else ""
+        if text:
+            read_module(text)
+            return text
+        missing = f"expected snapshots named MODULE.0001.PIPELINE.after_PASS.txt, as {KNOWN} writes them, found none"
+    except FormatError as error:
+        missing = str(error)
+    if session.built is not None:
+        notes.append(f"the program before fusion cannot be shown: {missing}")
+    return ""
+
+
+def _last_before_fusion(snapshots: Sequence[Snapshot]) -> Path | None:
     for number, each in enumerate(snapshots):
         if each.after in _FUSION_PASSES and number:
-            return _whole(snapshots[number - 1].file)
+            return snapshots[number - 1].file
     waiting = [each for each in snapshots if each.before in _FUSION_PASSES] or snapshots[-1:]
-    return _whole(waiting[0].file) if waiting else ""
+    return waiting[0].file if waiting else None
 
 
-def _whole(file: Path) -> str:
-    """A module's text, ``""`` for one that was being written when the compiler was stopped."""
-    text = file.read_text(errors="replace")
-    try:
-        read_module(text)
-    except ValueError:
-        return ""
-    return text
+def _named(error: FormatError) -> str:
+    """The error without the temporary folder that nobody finds again."""
+    return str(error).rpartition("/")[2]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
+from ...readers.dumps import ReadPasses, list_snapshots, read_passes
+from ...readers.format_error import KNOWN, FormatError
 from ...records import Passes
-from ...records.dumps import list_snapshots, read_passes
 from ..targets import Watch
 from .lowered import Subject
 from .session import listened
 
 _LATE = "the budget of {:g} s ended before the compiler did: later passes are missing"
+_NONE = "no pass can be shown: expected snapshots named MODULE.0001.PIPELINE.after_PASS.txt, as {} writes them"
 _DAMAGED = "a snapshot was not whole, and is left out"
 
 
@@ -25,10 +28,12 @@ def compile_passes(subject: Subject, *, budget: float = 60.0, watch: Watch | Non
     with listened(subject, budget, overrides=overrides, watch=watch) as session:
         if watch is not None:
             watch.tell("comparing the passes")
-        found = read_passes(list_snapshots(session.folder))
         notes = [] if session.built is not None else [_LATE.format(budget)]
+        found = _read(session.folder, notes)
         if not found.whole:
             notes.append(_DAMAGED)
+        if session.built is not None and not found.first:
+            notes.append(_NONE.format(KNOWN))
         return Passes(
             program=subject.number,
             function=subject.name,
@@ -42,3 +47,12 @@ def compile_passes(subject: Subject, *, budget: float = 60.0, watch: Watch | Non
             note="; ".join(notes),
             seen=found.seen,
         )
+
+
+def _read(folder: Path, notes: list[str]) -> ReadPasses:
+    """The passes; none, and a note, where the snapshots have another form."""
+    try:
+        return read_passes(list_snapshots(folder))
+    except FormatError as error:
+        notes.append(str(error))
+        return ReadPasses("", (), False, ())

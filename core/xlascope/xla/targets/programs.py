@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ... import records
+from ...analysis.costs.estimates import Peaks, kernel_seconds, runs_of, work_of
 from ...ir.jaxpr import ClosedJaxpr
-from ...records.costs.estimates import Peaks, kernel_seconds, runs_of, work_of
-from ...records.hlo.kernels import kernels_of
-from ...records.hlo.launches import read_launches
-from ...records.hlo.provenance import provenance
-from ...records.hlo.text import Module, read_module
-from ...records.hlo.tpu import estimated_cycles
+from ...readers.dumps.launches import read_launches
+from ...readers.format_error import FormatError
+from ...readers.hlo.cycles import estimated_cycles
+from ...readers.hlo.kernels import kernels_of
+from ...readers.hlo.provenance import provenance
+from ...readers.hlo.text import Module, read_module
 from ..compile import module_name
+from ..compiled_module import unnamed
 from ..lowering import lower
 from .figures import Chip
 from .known import Target
@@ -88,14 +90,16 @@ def describe(prepared: Prepared, built: Built, steps: str, began: float) -> reco
     module = read_module(built.hlo)
     kernels = kernels_of(module, provenance(module))
     total, by = built.cost.get("optimal_seconds", -1.0), THE_COMPILER
-    if target.platform == "tpu":
-        cycles = estimated_cycles(module)
-        kernels = tuple(dataclasses.replace(each, estimated_cycles=cycles.get(each.name)) for each in kernels)
-    elif target.chip is not None:
-        kernels, total = _with_roofline(module, kernels, target.chip)
-        launches = read_launches(steps, (each.name for each in kernels))
-        kernels = tuple(dataclasses.replace(each, launch=str(launches.get(each.name, ""))) for each in kernels)
-        by = OUR_COUNT
+    notes = unnamed(module)
+    try:
+        if target.platform == "tpu":
+            kernels = _with_cycles(module, kernels)
+        elif target.chip is not None:
+            by = OUR_COUNT
+            kernels, total = _with_roofline(module, kernels, target.chip)
+            kernels = _with_launches(steps, kernels)
+    except FormatError as error:
+        notes = (*notes, f"a column is missing: {error}")
     counted = built.cost or built.analysis
     return records.Compiled(
         program=prepared.number,
@@ -114,7 +118,20 @@ def describe(prepared: Prepared, built: Built, steps: str, began: float) -> reco
         target=target.name,
         estimated_seconds=total if total > 0 else None,  # a TPU's compiler says -3 s of what it cannot tell
         estimated_by=by if total > 0 else "",
+        notes=notes,
     )
+
+
+def _with_cycles(module: Module, kernels: tuple[records.Kernel, ...]) -> tuple[records.Kernel, ...]:
+    cycles = estimated_cycles(module)
+    return tuple(dataclasses.replace(each, estimated_cycles=cycles.get(each.name)) for each in kernels)
+
+
+def _with_launches(steps: str, kernels: tuple[records.Kernel, ...]) -> tuple[records.Kernel, ...]:
+    if kernels and not steps:
+        raise FormatError("XLA's list of steps", "expected a dump named *.thunk_sequence.txt, found none")
+    launches = read_launches(steps, (each.name for each in kernels))
+    return tuple(dataclasses.replace(each, launch=str(launches.get(each.name, ""))) for each in kernels)
 
 
 def _with_roofline(

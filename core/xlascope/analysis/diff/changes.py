@@ -1,0 +1,68 @@
+"""What a comparison says, as plain data: one change for each equation and kernel, numbers side by side, timing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ...records.paths import EquationPath
+
+Sign = Literal["=", "~", "+", "-"]
+Regrouping = Literal["same", "changed", "merged", "split", "regrouped", "appeared", "vanished"]
+
+
+@dataclass(frozen=True, slots=True)
+class EquationChange:
+    """An equation of either program, or the same one in both: ``=`` alike, ``~`` changed, ``+`` added, ``-`` removed.
+
+    ``before`` and ``after`` are its paths. ``changed`` names what differs (``dtype``, ``shape``, ``parameters``,
+    ``operands``), and ``detail`` says it (``f32[8] → bf16[8]``).
+    """
+
+    sign: Sign
+    before: EquationPath | None
+    after: EquationPath | None
+    changed: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelChange:
+    """What became of kernels: ``before`` and ``after`` are the names of those that hold the same equations."""
+
+    kind: Regrouping
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One number of both programs, with its unit and who says so; None where it is not known."""
+
+    name: str
+    before: float | None
+    after: float | None
+    unit: Literal["", "B", "FLOP", "s"]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Both programs measured in turn: seconds per call, and how the second compares with the first.
+
+    ``ratio`` is the median over rounds of after ÷ before; it lies between ``low`` and ``high`` with a confidence of at
+    least 99 %. With fewer than eight rounds no such bounds exist, and they are 0 and infinity.
+    """
+
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    ratio: float
+    low: float
+    high: float
+    source: str
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether the measurements leave open which of both is faster."""
+        return self.low <= 1.0 <= self.high

@@ -1,0 +1,230 @@
+"""Which equation of one program is which of another: by the source line, the operation, and the place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Sequence
+
+from ...records.events import Traced
+from ...records.programs import Equation, Jaxpr, Variable
+from .changes import EquationChange
+from .sequences import Pair, align, gaps
+
+#: Operations that stand for nothing but their body: the body's inputs are their operands.
+_CALLS = frozenset(
+    ("jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call")
+)
+_PARAMETER = re.compile(r" (?=\w+=)")
+
+
+class Flat:
+    """A program as the list of its equations, bodies included, with their types and lines."""
+
+    def __init__(self, traced: Traced) -> None:
+        self.jaxpr = traced.jaxpr
+        self.equations: list[Equation] = list(traced.jaxpr.walk())
+        self.variables: dict[str, Variable] = {}
+        self._lines = {each.file: (each.first_line, each.text.splitlines()) for each in traced.sources}
+        self._alias: dict[str, str] = {}
+        self._take(traced.jaxpr)
+
+    def _take(self, jaxpr: Jaxpr) -> None:
+        self.variables.update(jaxpr.variables)
+        for equation in jaxpr.equations:
+            for body in equation.bodies:
+                self._take(body)
+            if equation.operation in _CALLS and len(equation.bodies) == 1:
+                (body,) = equation.bodies
+                self._same(body.inputs, equation.inputs)
+                self._same(equation.outputs, body.outputs)
+
+    def _same(self, names: Sequence[str], stand_for: Sequence[str]) -> None:
+        """A body that is called twice has one set of names: those stand for themselves."""
+        if len(names) == len(stand_for):
+            for name, other in zip(names, stand_for, strict=True):
+                self._alias[name] = other if self._alias.get(name, other) == other else name
+
+    def value(self, name: str) -> str:
+        """The variable that a body's input, or a call's result, stands for."""
+        for _ in range(len(self._alias)):
+            other = self._alias.get(name, name)
+            if other == name:
+                break
+            name = other
+        return name
+
+    def line(self, equation: Equation) -> str:
+        """The text of the line that made an equation, without its indentation; ``""`` where it is not known."""
+        source = equation.source
+        first, lines = self._lines.get(source.file, (1, [])) if source else (1, [])
+        at = source.line - first if source else -1
+        return lines[at].strip() if 0 <= at < len(lines) else ""
+
+    def types(self, equation: Equation) -> tuple[str, ...]:
+        """The types of an equation's results."""
+        return tuple(self.variables[name].type_text for name in equation.outputs if name in self.variables)
+
+
+Key = Callable[[Flat, Equation], Hashable]
+
+
+def _by_line(program: Flat, equation: Equation) -> tuple[str, ...]:
+    return program.line(equation), equation.operation, equation.role, equation.name
+
+
+def _by_content(program: Flat, equation: Equation) -> Hashable:
+    return equation.operation, equation.role, equation.name, equation.parameters, program.types(equation)
+
+
+def _by_operation(program: Flat, equation: Equation) -> Hashable:
+    return equation.operation, equation.role
+
+
+def compare_equations(before: Flat, after: Flat) -> tuple[EquationChange, ...]:
+    """Every equation of both programs, once, in their common order; what is removed stands before what is added."""
+    pairs = pair_equations(before, after)
+    same = _same_values(before, after, pairs)
+    return tuple(_merged(before, after, pairs, same))
+
+
+def pair_equations(before: Flat, after: Flat) -> list[Pair]:
+    """Pairs of indices into both lists of equations, ascending in both.
+
+    First what the user's functions do; then what was derived from it, for which the forward equation that each one
+    transposes says which of many alike it is; then what else does the same, and what does the same operation. None
+    crosses the pairs made before it.
+    """
+    known = _forward_pairs(before, after)
+    pairs: list[Pair] = []
+    for key in (lambda side, each: _by_origin(side, each, known), _by_line, _by_content, _by_operation):
+        pairs = _closer(before, after, pairs, key)
+    return pairs
+
+
+def _closer(before: Flat, after: Flat, pairs: list[Pair], key: Key) -> list[Pair]:
+    """These pairs, and those of equations between them that have the same key."""
+    found = list(pairs)
+    for left, right in gaps(pairs, (len(before.equations), len(after.equations))):
+        a = [key(before, before.equations[i]) for i in left]
+        b = [key(after, after.equations[j]) for j in right]
+        found += [(left.start + i, right.start + j) for i, j in align(a, b)]
+    return sorted(found)
+
+
+def _forward_pairs(before: Flat, after: Flat) -> dict[tuple[Flat, str], int]:
+    """The number of the pair that a forward equation belongs to, by its program and path."""
+    old, new = ([each for each in side.equations if each.role == "forward"] for side in (before, after))
+    pairs = align([_by_line(before, each) for each in old], [_by_line(after, each) for each in new])
+    return {
+        place: number for number, (i, j) in enumerate(pairs) for place in ((before, old[i].path), (after, new[j].path))
+    }
+
+
+def _by_origin(program: Flat, equation: Equation, known: dict[tuple[Flat, str], int]) -> Hashable:
+    if equation.role == "forward":
+        return known.get((program, equation.path), (program, equation.path))
+    origin = equation.transposes
+    return *_by_line(program, equation), known.get((program, origin), (program, origin)) if origin else None
+
+
+def _merged(before: Flat, after: Flat, pairs: list[Pair], same: dict[str, str]) -> Iterator[EquationChange]:
+    partners = dict(pairs)
+    j = 0
+    for i, equation in enumerate(before.equations):
+        if i not in partners:
+            yield EquationChange("-", equation.path, None)
+            continue
+        for new in after.equations[j : partners[i]]:
+            yield EquationChange("+", None, new.path)
+        j = partners[i] + 1
+        yield _pair_change(before, after, equation, after.equations[partners[i]], same)
+    for new in after.equations[j:]:
+        yield EquationChange("+", None, new.path)
+
+
+def _pair_change(before: Flat, after: Flat, old: Equation, new: Equation, same: dict[str, str]) -> EquationChange:
+    details: list[str] = []
+    changed: list[str] = []
+    if (was := before.types(old)) != (now := after.types(new)):
+        details += [f"{a} → {b}" for a, b in zip(was, now, strict=False) if a != b] or [
+            f"{len(was)} → {len(now)} results"
+        ]
+        shapes, dtypes = ([[part(t) for t in types] for types in (was, now)] for part in (_shape, _dtype))
+        changed += ["dtype"] if dtypes[0] != dtypes[1] else []
+        changed += ["shape"] if shapes[0] != shapes[1] or not dtypes[0] else []
+    if parameters := _parameter_changes(old.parameters, new.parameters):
+        changed.append("parameters")
+        details += parameters
+    if not _operands_alike(before, after, old, new, same):
+        changed.append("operands")
+    return EquationChange(
+        "~" if changed else "=", old.path, new.path, tuple(changed), "; ".join(dict.fromkeys(details))
+    )
+
+
+def _shape(type_text: str) -> str:
+    return type_text.partition("[")[2]
+
+
+def _dtype(type_text: str) -> str:
+    return type_text.partition("[")[0]
+
+
+def _parameter_changes(old: str, new: str) -> list[str]:
+    if old == new:
+        return []
+    was, now = (dict(item.partition("=")[::2] for item in _PARAMETER.split(text)) for text in (old, new))
+    names = dict.fromkeys([*was, *now])
+    return [
+        f"{name}={was.get(name, 'none')} → {now.get(name, 'none')}" for name in names if was.get(name) != now.get(name)
+    ]
+
+
+def _same_values(before: Flat, after: Flat, pairs: list[Pair]) -> dict[str, str]:
+    """The variables of ``after`` by the variables of ``before`` that hold the same, as far as pairs tell."""
+    same: dict[str, str] = {}
+
+    def take(old: Sequence[str], new: Sequence[str]) -> None:
+        for a, b in zip(old, new, strict=False):
+            same.setdefault(before.value(a), after.value(b))
+
+    take(*_arguments(before.jaxpr, after.jaxpr))
+    take(before.jaxpr.constants, after.jaxpr.constants)
+    for i, j in pairs:
+        old, new = before.equations[i], after.equations[j]
+        take(old.outputs, new.outputs)
+        for a, b in zip(old.bodies, new.bodies, strict=False):
+            take(a.inputs, b.inputs)
+    return same
+
+
+def _arguments(before: Jaxpr, after: Jaxpr) -> tuple[Sequence[str], Sequence[str]]:
+    """Arguments that their users call the same; the others by position, where there are equally many of them."""
+    old, new = ({j.variables[n].label or n: n for n in j.inputs if n in j.variables} for j in (before, after))
+    if len(old) < len(before.inputs) or len(new) < len(after.inputs):
+        return before.inputs, after.inputs
+    common = [label for label in old if label in new]
+    left, right = ([n for label, n in names.items() if label not in common] for names in (old, new))
+    rest = (left, right) if len(left) == len(right) else ([], [])
+    return [*(old[label] for label in common), *rest[0]], [*(new[label] for label in common), *rest[1]]
+
+
+def _operands_alike(before: Flat, after: Flat, old: Equation, new: Equation, same: dict[str, str]) -> bool:
+    if len(old.inputs) != len(new.inputs):
+        return False
+    for a, b in zip(old.inputs, new.inputs, strict=True):
+        if a in before.variables and b in after.variables:
+            if same.get(before.value(a)) != after.value(b):
+                return False
+        elif not _literals_alike(a, b):
+            return False
+    return True
+
+
+def _literals_alike(a: str, b: str) -> bool:
+    """Whether ``2.0:f32[]`` and ``2:bf16[]`` are the same number; their types are told by the results' types."""
+    a, b = a.partition(":")[0], b.partition(":")[0]
+    try:
+        return a == b or float(a) == float(b)
+    except ValueError:
+        return False

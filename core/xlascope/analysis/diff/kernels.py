@@ -1,0 +1,141 @@
+"""Which kernels of one compiled program do the work of which of another: by the equations that are in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from ...records.compiled import Kernel
+from ...records.events import Compiled
+from ...records.paths import EquationPath
+from .changes import EquationChange, KernelChange, Regrouping
+from .sequences import align
+
+#: Two kernels belong together when they share this part of the equations of one of them.
+SHARED = 0.5
+
+
+def compare_kernels(before: Compiled, after: Compiled, equations: Sequence[EquationChange]) -> tuple[KernelChange, ...]:
+    """What became of every kernel: unchanged, changed, merged, split, regrouped, vanished; and which appeared.
+
+    In the order in which they run, those of ``before`` first.
+    """
+    return tuple(_Comparison(before.kernels, after.kernels, equations).changes())
+
+
+class _Comparison:
+    def __init__(self, before: Sequence[Kernel], after: Sequence[Kernel], equations: Sequence[EquationChange]) -> None:
+        self.before, self.after = before, after
+        self.old_work, self.new_work = _work(before, equations, "before"), _work(after, equations, "after")
+
+    def changes(self) -> Iterator[KernelChange]:
+        pairs = align(
+            [_signature(each, work) for each, work in zip(self.before, self.old_work, strict=True)],
+            [_signature(each, work) for each, work in zip(self.after, self.new_work, strict=True)],
+        )
+        old, new = [i for i, _ in pairs], [j for _, j in pairs]
+        groups = [([i], [j]) for i, j in pairs]
+        left = [i for i in range(len(self.before)) if i not in set(old)]
+        right = [j for j in range(len(self.after)) if j not in set(new)]
+        groups += self._by_work(left, right)
+        groups.sort(key=lambda group: (group[0][:1] or [len(self.before)], group[1]))
+        for olds, news in groups:
+            yield self._change([self.before[i] for i in olds], [self.after[j] for j in news])
+
+    def _by_work(self, left: list[int], right: list[int]) -> list[tuple[list[int], list[int]]]:
+        """Groups of kernels that share equations; those without any go together by what they are."""
+        group: dict[tuple[int, int], int] = {}
+        members: list[tuple[list[int], list[int]]] = []
+        for side, indices in enumerate((left, right)):
+            for index in indices:
+                group[side, index] = len(members)
+                members.append(([index], []) if side == 0 else ([], [index]))
+        for i, j in self._edges(left, right):
+            a, b = group[0, i], group[1, j]
+            if a != b:
+                for side in (0, 1):
+                    members[a][side].extend(members[b][side])
+                    group.update({(side, index): a for index in members[b][side]})
+                members[b] = ([], [])
+        return [(sorted(old), sorted(new)) for old, new in members if old or new]
+
+    def _edges(self, left: list[int], right: list[int]) -> Iterator[tuple[int, int]]:
+        holders: dict[object, list[int]] = {}
+        for j in right:
+            for each in self.new_work[j]:
+                holders.setdefault(each, []).append(j)
+        for i in left:
+            for j in dict.fromkeys(j for each in self.old_work[i] for j in holders.get(each, ())):
+                shared = len(self.old_work[i] & self.new_work[j])
+                if shared >= SHARED * min(len(self.old_work[i]), len(self.new_work[j])):
+                    yield i, j
+        without = [[k for k in side if not work[k]] for side, work in ((left, self.old_work), (right, self.new_work))]
+        keys = [
+            [_likeness(all_[k]) for k in side] for side, all_ in zip(without, (self.before, self.after), strict=True)
+        ]
+        yield from ((without[0][i], without[1][j]) for i, j in align(*keys))
+
+    def _change(self, old: list[Kernel], new: list[Kernel]) -> KernelChange:
+        details = _details(old[0], new[0], self._same_work(old[0], new[0])) if len(old) == len(new) == 1 else []
+        kind = _kind(len(old), len(new), bool(details))
+        return KernelChange(kind, tuple(k.name for k in old), tuple(k.name for k in new), "; ".join(details))
+
+    def _same_work(self, old: Kernel, new: Kernel) -> bool:
+        return self.old_work[self.before.index(old)] == self.new_work[self.after.index(new)]
+
+
+def _work(kernels: Sequence[Kernel], equations: Sequence[EquationChange], side: str) -> list[frozenset[object]]:
+    """For each kernel the places of its equations in the common list; what holds others (a loop) is left out."""
+    place: dict[EquationPath | None, object] = {getattr(each, side): at for at, each in enumerate(equations)}
+    # Records that somebody made by hand may hold plain texts.
+    holders = {EquationPath(path).parent for path in place if path is not None}
+    return [
+        frozenset(place.get(path, (side, path)) for path in kernel.equations if path not in holders)
+        for kernel in kernels
+    ]
+
+
+def _signature(kernel: Kernel, work: frozenset[object]) -> object:
+    return kernel.opcode, kernel.kind, work, kernel.type_text, "" if work else _base(kernel.name)
+
+
+def _likeness(kernel: Kernel) -> object:
+    return kernel.opcode, kernel.kind, _base(kernel.name)
+
+
+def _base(name: str) -> str:
+    """XLA numbers namesakes: ``wrapped_add.1``."""
+    return re.sub(r"[.\d]+$", "", name)
+
+
+def _kind(old: int, new: int, differ: bool) -> Regrouping:
+    match min(old, 2), min(new, 2):
+        case (0, _):
+            return "appeared"
+        case (_, 0):
+            return "vanished"
+        case (1, 1):
+            return "changed" if differ else "same"
+        case (2, 1):
+            return "merged"
+        case (1, 2):
+            return "split"
+    return "regrouped"
+
+
+def _details(old: Kernel, new: Kernel, same_work: bool) -> list[str]:
+    found = []
+    if old.kind != new.kind:
+        found.append(f"{old.kind} → {new.kind}")
+    if old.type_text != new.type_text:
+        found.append(f"{old.type_text} → {new.type_text}")
+    if not same_work:
+        found.append(
+            f"{len(set(old.equations))} → {len(set(new.equations))} equations"
+            if len(set(old.equations)) != len(set(new.equations))
+            else "other equations"
+        )
+    was, now = old.bytes_read + old.bytes_written, new.bytes_read + new.bytes_written
+    if was != now and not found:
+        found.append(f"{was:,} → {now:,} B read and written")
+    return found

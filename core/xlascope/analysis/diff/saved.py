@@ -1,0 +1,56 @@
+"""Comparisons from files: what ``Diff.to_json`` wrote, compared anew."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ...records.events import Record
+from ...records.store import VERSION, from_json, load
+from .changes import Timing
+from .compare import Diff, compare
+from .timing import timing
+
+_KEY = "xlascope_diff"
+
+
+def load_shown(file: str | os.PathLike[str]) -> tuple[Record, ...] | Diff:
+    """The records, or the comparison, that a file holds.
+
+    Raises ValueError, naming the file, when it is damaged, holds something else, or has another version.
+    """
+    with Path(file).open("rb") as opened:
+        begin = opened.read(200)
+    if f'"{_KEY}"'.encode() not in begin:
+        return load(file)
+    try:
+        return diff_from_json(json.loads(Path(file).read_bytes()))
+    except RecursionError:
+        raise ValueError(f"{os.fspath(file)}: nested too deeply to be a comparison") from None
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(file)}: {error}") from error
+
+
+def diff_from_json(data: dict[str, Any]) -> Diff:
+    """The comparison that :meth:`Diff.to_json` made a dict of; raises ValueError for a dict that is not one."""
+    if data.get(_KEY) != VERSION:
+        raise ValueError(f"a comparison of version {data.get(_KEY)!r}; this xlascope reads version {VERSION}")
+    labels, sides = data.get("labels"), [data.get("before"), data.get("after")]
+    if not (isinstance(labels, list) and len(labels) == 2 and all(isinstance(each, str) for each in labels)):
+        raise ValueError("labels: expected two texts")
+    if not all(isinstance(side, list) for side in sides):
+        raise ValueError("before and after: expected lists of records")
+    before, after = ([from_json(each) for each in side or ()] for side in sides)
+    return compare(before, after, labels=(labels[0], labels[1]), timing=_timing(data.get("timing")))
+
+
+def _timing(data: Any) -> Timing | None:
+    if data is None:
+        return None
+    try:
+        sides = [[float(each) for each in data[name]] for name in ("before", "after")]
+        return timing(sides[0], sides[1], str(data["source"]))
+    except (KeyError, TypeError) as error:
+        raise ValueError("timing: expected measurements of both programs") from error

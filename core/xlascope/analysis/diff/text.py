@@ -1,0 +1,168 @@
+"""A comparison as text. Signs stand in front of lines: ``=`` alike, ``~`` changed, ``+`` added, ``-`` removed."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ...records.paths import PROGRAM
+from ...records.plain import plain
+from ...records.programs import Equation
+from .changes import EquationChange, KernelChange, Number, Sign, Timing
+from .equations import Flat
+from .timing import quartiles
+
+#: Equations and kernels told one by one.
+MOST_LINES = 60
+#: Names told of one side of a regrouping.
+MOST_NAMES = 6
+#: Characters of a label up to which it stands for its program in tables and sentences.
+LONGEST_NAME = 24
+BOTH = ("before", "after")
+
+_WORDS: dict[Sign, str] = {"=": "alike", "~": "changed", "+": "added", "-": "removed"}
+_SECONDS = (("n", 1e-9), ("µ", 1e-6), ("m", 1e-3), ("", 1.0))
+_COUNTS = (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12))
+_SIGNS = {"same": "=", "appeared": "+", "vanished": "-"}
+
+
+def heading(labels: tuple[str, str]) -> str:
+    """What is compared with what."""
+    told = [plain(label, 120) for label in labels]
+    if names(labels) == BOTH:
+        return "\n".join(f"{name}: {label}" for name, label in zip(BOTH, told, strict=True))
+    return "  →  ".join(told)
+
+
+def names(labels: tuple[str, str]) -> tuple[str, str]:
+    """The labels where they are short, and else ``before`` and ``after``."""
+    return labels if max(map(len, labels)) <= LONGEST_NAME and all(map(str.isprintable, labels)) else BOTH
+
+
+def equation_lines(changes: Sequence[EquationChange], before: Flat, after: Flat) -> Iterator[str]:
+    """The counts, and every equation that is not alike."""
+    counts = Counter(each.sign for each in changes)
+    told = ", ".join(f"{counts[sign]:,} {word}" for sign, word in _WORDS.items() if counts[sign])
+    yield f"equations: {told or 'none'}"
+    old, new = ({each.path: each for each in side.equations} for side in (before, after))
+    sides = {True: (new, after), False: (old, before)}
+    rows: list[tuple[str, ...]] = []
+    alike = more = 0
+    for change in changes:
+        if change.sign == "=":
+            alike += 1
+            continue
+        if len(rows) >= MOST_LINES:
+            more += 1
+            continue
+        if alike:
+            rows.append((f"    {alike:,} alike",))
+        alike = 0
+        equations, program = sides[change.sign != "-"]
+        path = change.after if change.sign != "-" else change.before
+        rows.append(_equation_row(change, equations[path or PROGRAM], program))
+    yield from _aligned(rows)
+    if more:
+        yield f"    {more:,} more"
+
+
+def _equation_row(change: EquationChange, equation: Equation, program: Flat) -> tuple[str, ...]:
+    types = change.detail or ", ".join(program.types(equation))
+    words = " ".join(change.changed) or _WORDS[change.sign]
+    return f"  {change.sign} {plain(equation.name, 40)}", words, plain(types, 90), plain(program.line(equation), 60)
+
+
+def kernel_lines(changes: Sequence[KernelChange]) -> Iterator[str]:
+    """The counts, and every kernel that is not the same."""
+    if not changes:
+        return
+    counts = Counter(each.kind for each in changes)
+    yield "kernels: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.items())
+    others = [each for each in changes if each.kind != "same"]
+    yield from _aligned([_kernel_row(each) for each in others[:MOST_LINES]])
+    if len(others) > MOST_LINES:
+        yield f"    {len(others) - MOST_LINES:,} more"
+
+
+def _kernel_row(change: KernelChange) -> tuple[str, ...]:
+    sides = [_names(side) for side in (change.before, change.after) if side]
+    both = sides[:1] if len(set(sides)) == 1 else sides
+    return f"  {_SIGNS.get(change.kind, '~')} {change.kind}", " → ".join(both), plain(change.detail, 90)
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" + {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(plain(name, 60) for name in names[:MOST_NAMES]) + more
+
+
+def number_lines(numbers: Sequence[Number], labels: tuple[str, str]) -> Iterator[str]:
+    """Every number of both, how they compare, and who says so."""
+    if numbers:
+        rows = [("", *names(labels), "change", "source")]
+        rows += [(each.name, value(each.before, each.unit), value(each.after, each.unit), change(each), each.source)
+                 for each in numbers]  # fmt: skip
+        yield from _aligned(rows, right=(1, 2, 3))
+
+
+def timing_lines(timing: Timing | None, labels: tuple[str, str]) -> Iterator[str]:
+    """Medians with their spread, and whether the difference is more than noise."""
+    if timing is None:
+        return
+    for label, seconds in zip(names(labels), (timing.before, timing.after), strict=True):
+        low, middle, high = (value(each, "s") for each in quartiles(seconds))
+        yield f"{label}: {middle} per call (median; half of the rounds between {low} and {high})"
+    yield verdict(timing, labels)
+    yield f"({timing.source}, {len(timing.before)} rounds of both in turn)"
+
+
+def verdict(timing: Timing, labels: tuple[str, str]) -> str:
+    """One sentence: which is faster, by how much, and how sure that is."""
+    before, after = names(labels)
+    if math.isinf(timing.high):
+        return f"{after} takes {timing.ratio:.3g} times as long as {before}; too few rounds to tell that from noise"
+    bounds = f"{timing.low:.3g} to {timing.high:.3g} times as long, with 99 % confidence"
+    if timing.within_noise:
+        return f"no difference beyond the noise: {after} takes {bounds}"
+    return f"{after} takes {timing.ratio:.3g} times as long as {before} ({bounds})"
+
+
+def value(number: float | None, unit: str) -> str:
+    """A number with its unit.
+
+    >>> value(1.5e6, "B"), value(0.0012, "s"), value(12.0, ""), value(None, "B")
+    ('1.5 MB', '1.2 ms', '12', '–')
+    """
+    if number is None:
+        return "–"
+    if unit == "":
+        return f"{number:,.0f}"
+    steps = _SECONDS if unit == "s" else _COUNTS
+    prefix, size = next((step for step in reversed(steps) if number >= step[1] * 0.9995), steps[0])
+    return f"{number / size:.3g} {prefix}{unit}" if number else f"0 {unit}"
+
+
+def change(number: Number) -> str:
+    """How the second compares with the first: ``+12 %``, ``−3``, ``=``."""
+    if number.before is None or number.after is None:
+        return ""
+    if number.before == number.after:
+        return "="
+    if number.unit == "" or not number.before:
+        sign = "+" if number.after > number.before else "−"
+        return f"{sign}{value(abs(number.after - number.before), number.unit)}"
+    ratio = number.after / number.before
+    if abs(ratio - 1) < 0.0005:
+        return "< 0.1 %"
+    return f"× {ratio:.3g}" if ratio >= 10 else f"{100 * (ratio - 1):+.3g} %".replace("-", "−")
+
+
+def _aligned(rows: Sequence[tuple[str, ...]], right: Sequence[int] = ()) -> Iterator[str]:
+    whole = [row for row in rows if len(row) > 1]
+    widths = [max(map(len, column)) for column in zip(*whole, strict=True)]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if at in right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=False))
+        ]
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,150 @@
+"""The steps of the GPU's priority fusion (``*.priority_fusion_dump.txt``), with its estimates of time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ...records.decisions import FusionDecision
+from ..format_error import FormatError
+from ..hlo.text import unescaped
+from .dump import Dump
+from .labels import refused
+
+_PASS = "PriorityFusion"
+_LINE = re.compile(r'\s*(?:(\w+) \{|(\})|(\w+): (?:"((?:[^"\\]|\\.)*)"|(\S+)))\s*')
+_READ = "a dump of the priority fusion"
+#: The kinds of steps that are read; others are passed over.
+_KINDS = frozenset({"fusion", "update_priority", "producer_ineligible"})
+_MOST_STEPS = 200_000
+#: What the pass says itself of a pair whose fusion its estimates speak against (the dump has the estimates only).
+_SLOWER = "will execute slower if fused"
+
+Fields = dict[str, list[str]]
+
+
+class _Step(NamedTuple):
+    kind: str
+    fields: Fields
+
+    def text(self, name: str) -> str:
+        return next(iter(self.fields.get(name, ())), "")
+
+    def seconds(self, name: str) -> float | None:
+        try:
+            return float(self.text(name)) * 1e-6
+        except ValueError:
+            return None
+
+
+def read_fusion_process(text: str, *, whole: bool = True) -> Dump:
+    """The decisions in a dump of the priority fusion; ``whole`` is False when the text is known to be cut off.
+
+    A producer is fused into all of its consumers or into none, so its estimates are for all of them together. A refusal
+    without a consumer is of the producer, whoever the consumer. Raises FormatError for text that is something else.
+
+    >>> read_fusion_process('fusion_steps { }').decisions
+    Traceback (most recent call last):
+    xlascope.readers.format_error.FormatError: a dump of the priority fusion: expected fusion_steps, found none: ...
+    """
+    steps: list[_Step] = []
+    complete = whole
+    try:
+        for step in _steps(text):
+            steps.append(step)
+            if len(steps) == _MOST_STEPS:
+                complete = False
+                break
+    except FormatError:
+        complete = False
+    if not steps and "fusion_steps {\n" not in text:
+        raise FormatError(_READ, "expected fusion_steps, found none: it is damaged, or not a fusion dump of XLA's")
+    if steps and not _KINDS.intersection(step.kind for step in steps):
+        raise FormatError(_READ, f"expected steps such as {min(_KINDS)}, found such as {steps[0].kind}")
+    return Dump(tuple(_decisions(steps)), complete)
+
+
+def with_estimates(heard: Sequence[FusionDecision], dumped: Sequence[FusionDecision]) -> tuple[FusionDecision, ...]:
+    """Decisions from XLA's log, with the estimates that a dump of the same pass has, and its refusals by estimate."""
+    times: dict[tuple[str, str], list[FusionDecision]] = {}
+    for each in dumped:
+        if each.action == "fused":
+            times.setdefault((each.producer, each.consumer), []).append(each)
+    found: list[FusionDecision] = []
+    for each in heard:
+        known = times.get((each.producer, each.consumer)) if each.action == "fused" else None
+        if known and each.pass_name == _PASS:
+            one = known.pop(0)
+            each = replace(each, fused_seconds=one.fused_seconds, unfused_seconds=one.unfused_seconds)
+        found.append(each)
+    last = max((index for index, each in enumerate(found) if each.pass_name == _PASS), default=-1) + 1
+    slower = [each for each in dumped if each.action == "refused" and each.fused_seconds is not None]
+    found[last:last] = slower
+    return tuple(replace(each, step=step) for step, each in enumerate(found))
+
+
+def _steps(text: str) -> Iterator[_Step]:
+    """The steps, one after the other; FormatError where the text is none or ends inside of one."""
+    depth, kind, fields = 0, "", Fields()
+    for line in text.splitlines():
+        match = _LINE.fullmatch(line)
+        if match is None:
+            if line.strip() and depth:
+                raise FormatError(_READ, f"expected a field, found {line.strip()[:80]!r}")
+            continue
+        opened, closed, name, quoted, bare = match.groups()
+        if opened:
+            if depth == 1:
+                kind, fields = opened, {}
+            depth += 1
+        elif closed:
+            depth -= 1
+            if depth == 1 and kind:
+                yield _Step(kind, fields)
+                kind = ""
+        elif depth == 2:
+            fields.setdefault(name, []).append(unescaped(quoted) if quoted is not None else bare)
+    if depth:
+        raise FormatError(_READ, "the text is cut off")
+
+
+def _decisions(steps: Sequence[_Step]) -> Iterator[FusionDecision]:
+    latest: dict[str, _Step] = {}
+    number = 0
+    for step in steps:
+        producer = step.text("producer_name")
+        if step.kind == "update_priority":
+            latest[producer] = step
+        elif step.kind == "fusion":
+            known = latest.get(producer)
+            yield _fused(number, step, known)
+            number += 1
+        elif step.kind == "producer_ineligible":
+            latest.pop(producer, None)
+            yield refused(number, _PASS, producer, "", step.text("reason"))
+            number += 1
+    fused = {step.text("producer_name") for step in steps if step.kind == "fusion"}
+    for producer, step in latest.items():
+        if producer in fused:
+            continue
+        apart, together = step.seconds("us_unfused"), step.seconds("us_fused")
+        if apart is not None and together is not None and together > apart:
+            for consumer in step.fields.get("consumer_names", ()):
+                decision = refused(number, _PASS, producer, consumer, _SLOWER)
+                yield replace(decision, fused_seconds=together, unfused_seconds=apart)
+                number += 1
+
+
+def _fused(number: int, step: _Step, known: _Step | None) -> FusionDecision:
+    return FusionDecision(
+        number,
+        _PASS,
+        "fused",
+        step.text("producer_name"),
+        step.text("consumer_name"),
+        step.text("fusion_name"),
+        fused_seconds=known.seconds("us_fused") if known else None,
+        unfused_seconds=known.seconds("us_unfused") if known else None,
+    )

@@ -1,0 +1,57 @@
+"""What is read of one compiled module, as far as it can be read: a form that changed costs a view, not the program."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..readers.format_error import KNOWN, FormatError
+from ..readers.hlo.kernels import kernels_of
+from ..readers.hlo.provenance import provenance
+from ..readers.hlo.text import Module, read_module
+from ..readers.memory.buffer_assignment import read_buffers
+from ..records import Buffer, Kernel
+
+#: Opcodes that hold, name or move values: XLA adds such without saying for what.
+_HOLD = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "fusion", "call", "bitcast", "after-all"})
+_MOVE = frozenset({"copy", "copy-start", "copy-done", "broadcast", "iota", "convert", "reshape", "transpose"})
+_NAMELESS = _HOLD | _MOVE
+
+
+class CompiledModule(NamedTuple):
+    """The kernels and buffers of a module; ``notes`` say what could not be read, and why."""
+
+    kernels: tuple[Kernel, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def read_compiled(text: str, module_proto: bytes, assignment: bytes) -> CompiledModule:
+    """Read a module's text and its plan of memory (:func:`.read_buffers`); without ``assignment`` there is no plan.
+
+    >>> read_compiled("HloModule f", b"", b"").notes
+    ('no kernels can be shown: the HLO text: expected an ENTRY computation, found none: ...',)
+    """
+    try:
+        module = read_module(text)
+        known = provenance(module)
+        kernels = kernels_of(module, known)
+    except FormatError as error:
+        return CompiledModule(notes=(f"no kernels can be shown: {error}",))
+    notes = unnamed(module)
+    if not assignment:
+        return CompiledModule(kernels, (), notes)
+    try:
+        return CompiledModule(kernels, read_buffers(assignment, module_proto, module, known), notes)
+    except FormatError as error:
+        return CompiledModule(kernels, (), (*notes, f"the plan of memory cannot be shown: {error}"))
+
+
+def unnamed(module: Module) -> tuple[str, ...]:
+    """A note where something is computed, and no instruction of the module says for which equation."""
+    every = [each for inside in module.computations.values() for each in inside.instructions.values()]
+    if any(each.op_name for each in every) or all(each.opcode in _NAMELESS for each in every):
+        return ()
+    return (
+        'no kernel can be traced to equations: expected op_name="…" in the HLO text\'s metadata, found none '
+        f"(this reader knows the form of {KNOWN})",
+    )
