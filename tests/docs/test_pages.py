@@ -31,3 +31,13 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
     links = LINK.findall(page.read_text(encoding="utf-8"))
     missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
     assert missing == []
+
+
+PROSE = sorted({*PAGES, *(ROOT / "core").rglob("*.md"), *(ROOT / "widgets").rglob("*.md")})
+
+
+@pytest.mark.parametrize("page", PROSE, ids=[str(page.relative_to(ROOT)) for page in PROSE])
+def test_prose_is_as_wide_as_code(page: Path) -> None:
+    blocks = re.split(r"^ *```.*$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    lines = (line for block in blocks[::2] for line in block.splitlines())
+    assert [line for line in lines if len(line) > 120 and not line.startswith(("|", "!", "<"))] == []
