@@ -1,5 +1,5 @@
 """Functions with batching rules of their own, under JAX's module name."""
 
-from .control.custom_vmap import custom_vmap, sequential_vmap
+from .control.rules.custom_vmap import custom_vmap, sequential_vmap
 
 __all__ = ["custom_vmap", "sequential_vmap"]

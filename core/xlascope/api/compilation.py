@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from ..control.jit import Options, jit_function
-from ..control.stages import overrides_of
+from ..control.jit.jitted import Options, jit_function
+from ..control.jit.stages import overrides_of
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
 from .naming import Names, Numbers, numbers_of, strings_of

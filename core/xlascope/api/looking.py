@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree
-from ..control.jit import check_results, operand_names
+from ..control.jit.jitted import check_results, operand_names
 from ..dtypes import canonical
 from ..ir.avals import ShapedArray, ShapeDtypeStruct, shaped
 from ..ir.jaxpr import ClosedJaxpr

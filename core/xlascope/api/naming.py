@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..control.arguments import function_name
+from ..control.jit.arguments import function_name
 
 Numbers = int | Sequence[int] | None
 Names = str | Iterable[str] | None

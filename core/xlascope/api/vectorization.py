@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..control.jit import check_results, operand_names
+from ..control.jit.jitted import check_results, operand_names
 from ..dtypes import float0
 from ..errors import see
 from ..ir.markers import NOT_MAPPED

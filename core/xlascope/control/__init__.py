@@ -1,3 +1,3 @@
 """Operations that hold programs, and jit, which makes the first of them."""
 
-from . import faults  # noqa: F401  (tells dispatch who looks for the cause of NaNs)
+from .debugging import faults  # noqa: F401  (tells dispatch who looks for the cause of NaNs)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .. import records
 from ..api import abstract
-from ..control.jit import Arguments, Jitted, Options, TracedCall, jit_function
+from ..control.jit.jitted import Arguments, Jitted, Options, TracedCall, jit_function
 from ..ir.avals import ShapedArray
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr

@@ -1,9 +1,9 @@
 """The operations themselves, with JAX's names and signatures: no promotion, explicit axes."""
 
-from ..control.cond import cond, switch
-from ..control.linear_solve import custom_linear_solve
-from ..control.loops import fori_loop, scan
-from ..control.while_loop import while_loop
+from ..control.flow.cond import cond, switch
+from ..control.flow.loops import fori_loop, scan
+from ..control.flow.while_loop import while_loop
+from ..control.rules.linear_solve import custom_linear_solve
 from ..operations.arithmetic import (
     add,
     atan2,

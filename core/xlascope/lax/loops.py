@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import tree
 from ..api import vmap
-from ..control.bodies import name_of, operand_aval
-from ..control.loops import scan
+from ..control.flow.loops import scan
+from ..control.programs.bodies import name_of, operand_aval
 from ..operations import shapes
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ..control.cond import Cond
-from ..control.custom_jvp import CustomJVPCall
-from ..control.custom_vjp import CustomLin, CustomVJPCall
-from ..control.custom_vmap import CustomVmapCall
-from ..control.linear_call import LinearCall
-from ..control.linear_solve import LinearSolve
-from ..control.remat import Name, Remat
-from ..control.scan import Scan
-from ..control.while_loop import While
+from ..control.checkpoint.remat import Name, Remat
+from ..control.flow.cond import Cond
+from ..control.flow.scan import Scan
+from ..control.flow.while_loop import While
+from ..control.rules.custom_jvp import CustomJVPCall
+from ..control.rules.custom_vjp import CustomLin, CustomVJPCall
+from ..control.rules.custom_vmap import CustomVmapCall
+from ..control.rules.linear_call import LinearCall
+from ..control.rules.linear_solve import LinearSolve
 from ..operations import (
     arithmetic,
     barriers,

@@ -7,10 +7,10 @@ from typing import Any
 
 from .. import tree
 from ..api import linearize
-from ..control.bodies import Body, body_of, check_same_structure, differing, name_of, operand_aval
-from ..control.custom import shown
-from ..control.custom_jvp import custom_jvp
-from ..control.linear_solve import solution_structure
+from ..control.programs.bodies import Body, body_of, check_same_structure, differing, name_of, operand_aval
+from ..control.rules.custom import shown
+from ..control.rules.custom_jvp import custom_jvp
+from ..control.rules.linear_solve import solution_structure
 from ..ir.markers import ZERO
 from ..operations.elementwise import neg
 from ..trace.source import user_line, where_text

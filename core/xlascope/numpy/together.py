@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from ..control.jit import Options, jit_function
+from ..control.jit.jitted import Options, jit_function
 from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
 

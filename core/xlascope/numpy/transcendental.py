@@ -6,7 +6,7 @@ import functools
 import math
 from typing import Any
 
-from ..control.custom_jvp import custom_jvp
+from ..control.rules.custom_jvp import custom_jvp
 from ..operations import arithmetic as a
 from ..operations import elementwise as e
 from .promotion import inexact, inexact_pair

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import xlascope as xs
-from xlascope.control.call import Call
+from xlascope.control.programs.call import Call
 from xlascope.dtypes import float0
 from xlascope.ir.avals import shaped
 from xlascope.ir.markers import ZERO, LinearInput

@@ -15,7 +15,7 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope.control import jit as control_jit
+from xlascope.control.jit import jitted as control_jit
 from xlascope.ir.jaxpr import ClosedJaxpr
 from xlascope.xla import dispatch
 from xlascope.xla.compile import Compilation

@@ -11,21 +11,22 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .. import records
-from ..dtypes import canonical
-from ..ir.avals import ShapedArray, ShapeDtypeStruct, shaped
-from ..ir.describe import traced_record
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.sources import is_library, locate
-from ..records.watch import watchers
-from ..runtime import boot
-from ..trace.jaxpr_trace import stage
-from ..trace.source import user_frame, user_line, where_text
-from ..trace.state import STATE
-from ..trace.traceback_filtering import api_boundary
-from ..trace.tracer import Tracer, leaked_error
-from ..transforms.evaluate import evaluate
-from ..xla.dispatch import Executable, PjitFunction, Place, executable_of, forget_oldest, make_pjit, place_of, put
+from ... import records
+from ...dtypes import canonical
+from ...ir.avals import ShapedArray, ShapeDtypeStruct, shaped
+from ...ir.describe import traced_record
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.sources import is_library, locate
+from ...records.watch import watchers
+from ...runtime import boot
+from ...trace.jaxpr_trace import stage
+from ...trace.source import user_frame, user_line, where_text
+from ...trace.state import STATE
+from ...trace.traceback_filtering import api_boundary
+from ...trace.tracer import Tracer, leaked_error
+from ...transforms.evaluate import evaluate
+from ...xla.dispatch import Executable, PjitFunction, Place, executable_of, forget_oldest, make_pjit, place_of, put
+from ..programs.call import call
 from . import retrace
 from .arguments import (
     Arguments,
@@ -43,7 +44,6 @@ from .arguments import (
     parameter_names,
     split,
 )
-from .call import call
 from .retrace import Signature
 from .stages import Compiled, Lowered, Traced
 

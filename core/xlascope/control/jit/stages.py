@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .. import tree
-from ..ir.avals import ShapedArray, ShapeDtypeStruct
-from ..ir.jaxpr import ClosedJaxpr
-from ..trace.source import user_line, where_text
-from ..trace.traceback_filtering import api_boundary
-from ..trace.tracer import Tracer
-from ..xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
-from ..xla.dispatch import Executable, Place
+from ... import tree
+from ...ir.avals import ShapedArray, ShapeDtypeStruct
+from ...ir.jaxpr import ClosedJaxpr
+from ...trace.source import user_line, where_text
+from ...trace.traceback_filtering import api_boundary
+from ...trace.tracer import Tracer
+from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
+from ...xla.dispatch import Executable, Place
 from .arguments import Arguments, Options, avals_of, donated, operand_names, static_numbers
 from .retrace import Signature, structure_difference
 

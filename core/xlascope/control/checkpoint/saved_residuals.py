@@ -6,15 +6,15 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import tree
-from ..ir.avals import ShapedArray
-from ..ir.jaxpr import Jaxpr, Literal
-from ..ir.sources import locate
-from ..trace.jaxpr_trace import stage
-from ..trace.source import where_text
-from ..transforms.differentiate import linearize
-from .bodies import name_of, operand_aval
-from .call import Call
+from ... import tree
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import Jaxpr, Literal
+from ...ir.sources import locate
+from ...trace.jaxpr_trace import stage
+from ...trace.source import where_text
+from ...transforms.differentiate import linearize
+from ..programs.bodies import name_of, operand_aval
+from ..programs.call import Call
 
 
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:

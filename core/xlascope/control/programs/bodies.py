@@ -6,18 +6,18 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .. import tree
-from ..ir.avals import ShapedArray, shaped, strengthened
-from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
-from ..operations.elementwise import convert_element_type
-from ..operations.values import PYTHON_SCALARS, typed_scalar
-from ..trace.jaxpr_trace import stage
-from ..trace.source import user_line, where_text
-from ..trace.tracer import Tracer
-from ..trace.values import aval_of, not_an_array
-from .arguments import function_name
+from ... import tree
+from ...ir.avals import ShapedArray, shaped, strengthened
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
+from ...operations.elementwise import convert_element_type
+from ...operations.values import PYTHON_SCALARS, typed_scalar
+from ...trace.jaxpr_trace import stage
+from ...trace.source import user_line, where_text
+from ...trace.tracer import Tracer
+from ...trace.values import aval_of, not_an_array
+from ..jit.arguments import function_name
+from ..jit.jitted import check_results, settings_of_trace
 from .call import without_constants
-from .jit import check_results, settings_of_trace
 
 
 class Body(NamedTuple):

@@ -6,20 +6,20 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import tree
-from ..errors import see
-from ..ir.avals import strengthened
-from ..ir.markers import NOT_MAPPED, ZERO
-from ..operations.shapes import mapped_in_front, moveaxis, zeros_of
-from ..trace.bind import bind
-from ..trace.source import user_line, where_text
-from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of
-from ..transforms.batch import batch_size
-from ..transforms.differentiate import jvp
-from .bodies import name_of
+from ... import tree
+from ...errors import see
+from ...ir.avals import strengthened
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...operations.shapes import mapped_in_front, moveaxis, zeros_of
+from ...trace.bind import bind
+from ...trace.source import user_line, where_text
+from ...trace.traceback_filtering import api_boundary
+from ...trace.values import aval_of
+from ...transforms.batch import batch_size
+from ...transforms.differentiate import jvp
+from ..flow.loops import scan
+from ..programs.bodies import name_of
 from .custom import arguments_of
-from .loops import scan
 from .ruled_call import RuledCall
 
 #: Number of examples, which operands are mapped (in front), the operands: results, and which of them are mapped.

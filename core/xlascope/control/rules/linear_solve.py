@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .. import tree
-from ..ir.avals import ShapedArray
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import ZERO
-from ..ir.operation import Operation
-from ..operations.elementwise import neg
-from ..operations.families import is_linear, sum_tangents
-from ..operations.shapes import mapped_in_front
-from ..trace.bind import bind
-from ..trace.jaxpr_trace import stage
-from ..trace.source import user_line, where_text
-from ..transforms.batch import batch_program, batch_size
-from ..transforms.differentiate import instantiated, jvp
-from ..transforms.evaluate import evaluate
-from ..transforms.transpose import transpose_program
-from .arguments import check_results
-from .bodies import check_same_structure, differing, name_of, operand_aval
-from .call import without_constants
+from ... import tree
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import ZERO
+from ...ir.operation import Operation
+from ...operations.elementwise import neg
+from ...operations.families import is_linear, sum_tangents
+from ...operations.shapes import mapped_in_front
+from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
+from ...trace.source import user_line, where_text
+from ...transforms.batch import batch_program, batch_size
+from ...transforms.differentiate import instantiated, jvp
+from ...transforms.evaluate import evaluate
+from ...transforms.transpose import transpose_program
+from ..jit.arguments import check_results
+from ..programs.bodies import check_same_structure, differing, name_of, operand_aval
+from ..programs.call import without_constants
 
 
 class Parts(NamedTuple):

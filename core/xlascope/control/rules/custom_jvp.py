@@ -6,16 +6,16 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import tree
-from ..dtypes import is_differentiable
-from ..ir.markers import NOT_MAPPED, ZERO
-from ..operations.families import sum_tangents
-from ..trace.bind import bind
-from ..trace.source import user_line, where_text
-from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of
-from ..transforms.batch import axis_of_rule, batch_size
-from .bodies import name_of
+from ... import tree
+from ...dtypes import is_differentiable
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...operations.families import sum_tangents
+from ...trace.bind import bind
+from ...trace.source import user_line, where_text
+from ...trace.traceback_filtering import api_boundary
+from ...trace.values import aval_of
+from ...transforms.batch import axis_of_rule, batch_size
+from ..programs.bodies import name_of
 from .custom import (
     Arguments,
     SymbolicZero,

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..ir.jaxpr import ClosedJaxpr, Jaxpr
-from ..ir.markers import ZERO
-from ..operations.shapes import ADD_ANY
-from ..trace.bind import bind1
-from ..trace.jaxpr_trace import stage
-from ..transforms.dce import dce_program, needed_equations, spread_dependence
-from ..transforms.differentiate import SplitProgram, linearize_program
-from ..transforms.evaluate import evaluate
-from ..transforms.transpose import transpose_program
-from .bodies import permuted
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr
+from ...ir.markers import ZERO
+from ...operations.shapes import ADD_ANY
+from ...trace.bind import bind1
+from ...trace.jaxpr_trace import stage
+from ...transforms.dce import dce_program, needed_equations, spread_dependence
+from ...transforms.differentiate import SplitProgram, linearize_program
+from ...transforms.evaluate import evaluate
+from ...transforms.transpose import transpose_program
+from ..programs.bodies import permuted
 
 Marks = tuple[bool, ...]
 

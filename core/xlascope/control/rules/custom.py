@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import tree
-from ..dtypes import float0, is_differentiable
-from ..errors import see
-from ..ir.avals import ShapedArray, strengthened
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import NOT_MAPPED, ZERO
-from ..operations.shapes import mapped_in_front, zeros_of
-from ..trace.jaxpr_trace import stage
-from ..trace.source import user_line, where_text
-from ..trace.state import STATE
-from ..trace.values import aval_of, not_an_array
-from ..transforms.batch import batch, with_axis
-from .bodies import name_of
-from .call import without_constants
+from ... import tree
+from ...dtypes import float0, is_differentiable
+from ...errors import see
+from ...ir.avals import ShapedArray, strengthened
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...operations.shapes import mapped_in_front, zeros_of
+from ...trace.jaxpr_trace import stage
+from ...trace.source import user_line, where_text
+from ...trace.state import STATE
+from ...trace.values import aval_of, not_an_array
+from ...transforms.batch import batch, with_axis
+from ..programs.bodies import name_of
+from ..programs.call import without_constants
 
 
 class SymbolicZero:

@@ -6,21 +6,21 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from .. import tree
-from ..dtypes import float0, is_differentiable
-from ..ir.avals import ShapedArray, strengthened
-from ..ir.markers import NOT_MAPPED, ZERO
-from ..ir.operation import Operation
-from ..operations.elementwise import convert_element_type
-from ..operations.families import is_linear
-from ..operations.shapes import moveaxis, reduce_sum
-from ..trace.bind import bind
-from ..trace.source import user_line, where_text
-from ..trace.state import STATE
-from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of
-from ..transforms.batch import axis_of_rule, batch, batch_size
-from .bodies import name_of
+from ... import tree
+from ...dtypes import float0, is_differentiable
+from ...ir.avals import ShapedArray, strengthened
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...ir.operation import Operation
+from ...operations.elementwise import convert_element_type
+from ...operations.families import is_linear
+from ...operations.shapes import moveaxis, reduce_sum
+from ...trace.bind import bind
+from ...trace.source import user_line, where_text
+from ...trace.state import STATE
+from ...trace.traceback_filtering import api_boundary
+from ...trace.values import aval_of
+from ...transforms.batch import axis_of_rule, batch, batch_size
+from ..programs.bodies import name_of
 from .custom import (
     Arguments,
     arguments_of,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..xla import dispatch
-from . import bodies, jit
+from ...xla import dispatch
+from ..programs import bodies
+from . import jitted as jit
 
 
 def clear_all() -> None:

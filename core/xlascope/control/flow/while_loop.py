@@ -7,31 +7,31 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from .. import tree
-from ..dtypes import promote
-from ..errors import ConcretizationTypeError, see
-from ..ir.avals import ShapedArray, strengthened
-from ..ir.effects import is_io, is_ordered
-from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
-from ..ir.markers import NOT_MAPPED, ZERO
-from ..ir.operation import Operation
-from ..operations.arithmetic import select_n
-from ..operations.reductions import reduce_or
-from ..operations.shapes import expand_dims, mapped_in_front
-from ..runtime.boot import disable_jit
-from ..trace.bind import bind
-from ..trace.jaxpr_trace import stage
-from ..trace.source import user_line, where_text
-from ..trace.state import STATE
-from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of
-from ..transforms.batch import batch_program, batch_size
-from ..transforms.dce import dce_program, dependence, fixed_point, restricted_program
-from ..transforms.differentiate import instantiated, jvp_program
-from ..transforms.evaluate import evaluate
-from ..transforms.taylor import in_groups, marked, separated, taylor_program
-from ..transforms.taylor import joined as taylor_terms
-from .bodies import (
+from ... import tree
+from ...dtypes import promote
+from ...errors import ConcretizationTypeError, see
+from ...ir.avals import ShapedArray, strengthened
+from ...ir.effects import is_io, is_ordered
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...ir.operation import Operation
+from ...operations.arithmetic import select_n
+from ...operations.reductions import reduce_or
+from ...operations.shapes import expand_dims, mapped_in_front
+from ...runtime.boot import disable_jit
+from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
+from ...trace.source import user_line, where_text
+from ...trace.state import STATE
+from ...trace.traceback_filtering import api_boundary
+from ...trace.values import aval_of
+from ...transforms.batch import batch_program, batch_size
+from ...transforms.dce import dce_program, dependence, fixed_point, restricted_program
+from ...transforms.differentiate import instantiated, jvp_program
+from ...transforms.evaluate import evaluate
+from ...transforms.taylor import in_groups, marked, separated, taylor_program
+from ...transforms.taylor import joined as taylor_terms
+from ..programs.bodies import (
     Body,
     as_type,
     body_of,

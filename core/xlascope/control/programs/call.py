@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.avals import ShapedArray
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import ZERO
-from ..ir.operation import Operation
-from ..operations.families import is_linear
-from ..trace.bind import bind
-from ..transforms.batch import batch_program, batch_size
-from ..transforms.dce import dce_program, dependence
-from ..transforms.differentiate import jvp_program, linearize_program
-from ..transforms.taylor import joined, marked, separated, taylor_program
-from ..transforms.transpose import transpose_program
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import ZERO
+from ...ir.operation import Operation
+from ...operations.families import is_linear
+from ...trace.bind import bind
+from ...transforms.batch import batch_program, batch_size
+from ...transforms.dce import dce_program, dependence
+from ...transforms.differentiate import jvp_program, linearize_program
+from ...transforms.taylor import joined, marked, separated, taylor_program
+from ...transforms.transpose import transpose_program
 
 
 class Calling(Operation):

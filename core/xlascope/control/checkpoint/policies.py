@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..ir.avals import ShapedArray
-from ..ir.operation import Operation
+from ...ir.avals import ShapedArray
+from ...ir.operation import Operation
 
 #: Of (primitive, *operands' types, **parameters): whether the equation's results are saved.
 Policy = Callable[..., Any]

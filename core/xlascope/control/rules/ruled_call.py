@@ -7,12 +7,12 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-from ..ir.avals import ShapedArray
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.operation import Operation
-from ..trace.bind import bind
-from ..transforms.batch import batch_program
-from ..transforms.evaluate import evaluate
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.operation import Operation
+from ...trace.bind import bind
+from ...transforms.batch import batch_program
+from ...transforms.evaluate import evaluate
 from .custom import staged, under
 
 

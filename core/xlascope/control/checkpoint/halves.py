@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..ir.effects import is_io
-from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
-from ..trace.bind import bind
-from ..trace.jaxpr_trace import stage
-from ..trace.state import STATE
-from ..transforms.dce import dce_program, needed_equations
-from ..transforms.differentiate import linearize_program
-from ..transforms.evaluate import evaluate
-from .bodies import stacked
-from .call import Call
+from ...ir.effects import is_io
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
+from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
+from ...trace.state import STATE
+from ...transforms.dce import dce_program, needed_equations
+from ...transforms.differentiate import linearize_program
+from ...transforms.evaluate import evaluate
+from ..flow.scan import Scan
+from ..programs.bodies import stacked
+from ..programs.call import Call
 from .policies import Policy, saves
-from .scan import Scan
 
 
 class Halves(NamedTuple):

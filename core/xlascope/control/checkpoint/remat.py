@@ -6,23 +6,23 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .. import tree
-from ..ir.avals import ShapedArray
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import ZERO
-from ..ir.operation import Operation
-from ..operations.families import Linear
-from ..trace.bind import bind, bind1
-from ..trace.jaxpr_trace import stage
-from ..trace.state import STATE
-from ..trace.traceback_filtering import api_boundary
-from ..transforms.evaluate import evaluate
-from .arguments import check_results
-from .bodies import body_of, name_of, operand_aval
-from .call import Calling, without_constants
-from .custom import places_of
+from ... import tree
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import ZERO
+from ...ir.operation import Operation
+from ...operations.families import Linear
+from ...trace.bind import bind, bind1
+from ...trace.jaxpr_trace import stage
+from ...trace.state import STATE
+from ...trace.traceback_filtering import api_boundary
+from ...transforms.evaluate import evaluate
+from ..jit.arguments import check_results
+from ..programs.bodies import body_of, name_of, operand_aval
+from ..programs.call import Calling, without_constants
+from ..rules.custom import places_of
+from .halves import halves_of
 from .policies import Policy
-from .remat_halves import halves_of
 
 
 class Remat(Calling, name="remat2"):

@@ -8,31 +8,41 @@ from typing import Any
 
 import numpy as np
 
-from .. import tree
-from ..errors import see
-from ..ir.avals import ShapedArray
-from ..ir.effects import is_io, is_ordered
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import NOT_MAPPED, ZERO
-from ..ir.operation import Operation
-from ..operations.arithmetic import clamp, select_n
-from ..operations.elementwise import convert_element_type
-from ..operations.families import is_linear
-from ..operations.shapes import expand_dims, mapped_in_front, zeros_of
-from ..runtime.boot import disable_jit
-from ..trace.bind import bind
-from ..trace.jaxpr_trace import stage
-from ..trace.source import user_line, where_text
-from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of
-from ..transforms.batch import batch_program, batch_size
-from ..transforms.dce import dce_program, dependence, restricted_program
-from ..transforms.differentiate import SplitProgram, jvp_program, linearize_program
-from ..transforms.evaluate import evaluate
-from ..transforms.taylor import joined as taylor_terms
-from ..transforms.taylor import marked, separated, taylor_program
-from ..transforms.transpose import transpose_program
-from .bodies import Body, alike, body_of, check_same_structure, concrete, differing, name_of, operand_aval, youngest
+from ... import tree
+from ...errors import see
+from ...ir.avals import ShapedArray
+from ...ir.effects import is_io, is_ordered
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...ir.operation import Operation
+from ...operations.arithmetic import clamp, select_n
+from ...operations.elementwise import convert_element_type
+from ...operations.families import is_linear
+from ...operations.shapes import expand_dims, mapped_in_front, zeros_of
+from ...runtime.boot import disable_jit
+from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
+from ...trace.source import user_line, where_text
+from ...trace.traceback_filtering import api_boundary
+from ...trace.values import aval_of
+from ...transforms.batch import batch_program, batch_size
+from ...transforms.dce import dce_program, dependence, restricted_program
+from ...transforms.differentiate import SplitProgram, jvp_program, linearize_program
+from ...transforms.evaluate import evaluate
+from ...transforms.taylor import joined as taylor_terms
+from ...transforms.taylor import marked, separated, taylor_program
+from ...transforms.transpose import transpose_program
+from ..programs.bodies import (
+    Body,
+    alike,
+    body_of,
+    check_same_structure,
+    concrete,
+    differing,
+    name_of,
+    operand_aval,
+    youngest,
+)
 
 Marks = tuple[bool, ...]
 

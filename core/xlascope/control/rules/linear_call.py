@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import tree
-from ..ir.avals import ShapedArray
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import ZERO
-from ..ir.operation import Operation
-from ..operations.families import is_linear
-from ..operations.shapes import mapped_in_front
-from ..trace.bind import bind
-from ..trace.jaxpr_trace import stage
-from ..trace.source import user_line, where_text
-from ..transforms.batch import batch_program, batch_size
-from ..transforms.differentiate import instantiated
-from ..transforms.evaluate import evaluate_jaxpr
-from .arguments import check_results
-from .bodies import check_same_structure, differing, name_of, operand_aval
+from ... import tree
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import ZERO
+from ...ir.operation import Operation
+from ...operations.families import is_linear
+from ...operations.shapes import mapped_in_front
+from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
+from ...trace.source import user_line, where_text
+from ...transforms.batch import batch_program, batch_size
+from ...transforms.differentiate import instantiated
+from ...transforms.evaluate import evaluate_jaxpr
+from ..jit.arguments import check_results
+from ..programs.bodies import check_same_structure, differing, name_of, operand_aval
 
 
 class LinearCall(Operation, name="linear_call"):

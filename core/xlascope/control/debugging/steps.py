@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.operation import Operation
-from .call import Calling
-from .call import call as call_program
-from .cond import Cond
-from .linear_solve import LinearSolve
-from .scan import Scan
-from .while_loop import While
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.operation import Operation
+from ..flow.cond import Cond
+from ..flow.scan import Scan
+from ..flow.while_loop import While
+from ..programs.call import Calling
+from ..programs.call import call as call_program
+from ..rules.linear_solve import LinearSolve
 
 
 class Step(NamedTuple):

@@ -7,27 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import ShapedArray, shaped
-from ..ir.effects import is_ordered
-from ..ir.jaxpr import ClosedJaxpr
-from ..ir.markers import NOT_MAPPED, ZERO
-from ..ir.operation import Operation
-from ..operations.families import is_linear, type_of
-from ..operations.shapes import mapped_in_front, moveaxis, zeros_of
-from ..trace.bind import bind
-from ..transforms.batch import batch_program, batch_size
-from ..transforms.dce import (
-    dce_program,
-    dependence,
-    fixed_point,
-    restricted_program,
-)
-from ..transforms.differentiate import instantiated, jvp_program, linearize_program
-from ..transforms.evaluate import evaluate
-from ..transforms.taylor import in_groups, marked, separated, taylor_program
-from ..transforms.taylor import joined as taylor_terms
-from .bodies import permuted, stacked
-from .scan_parts import backward_body, chosen, halves_of, interleaved, with_carry_stacked
+from ...ir.avals import ShapedArray, shaped
+from ...ir.effects import is_ordered
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...ir.operation import Operation
+from ...operations.families import is_linear, type_of
+from ...operations.shapes import mapped_in_front, moveaxis, zeros_of
+from ...trace.bind import bind
+from ...transforms.batch import batch_program, batch_size
+from ...transforms.dce import dce_program, dependence, fixed_point, restricted_program
+from ...transforms.differentiate import instantiated, jvp_program, linearize_program
+from ...transforms.evaluate import evaluate
+from ...transforms.taylor import in_groups, marked, separated, taylor_program
+from ...transforms.taylor import joined as taylor_terms
+from ..programs.bodies import permuted, stacked
+from .scan_bodies import backward_body, chosen, halves_of, interleaved, with_carry_stacked
 
 Marks = tuple[bool, ...]
 

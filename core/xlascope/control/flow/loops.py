@@ -6,16 +6,16 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import tree
-from ..ir.avals import ShapedArray
-from ..operations import arithmetic, shapes
-from ..runtime.boot import disable_jit
-from ..trace.bind import bind
-from ..trace.source import user_line, where_text
-from ..trace.traceback_filtering import api_boundary
-from ..trace.tracer import Tracer
-from ..trace.values import aval_of
-from .bodies import Body, as_type, body_of, concrete, name_of, operand_aval, without_axis
+from ... import tree
+from ...ir.avals import ShapedArray
+from ...operations import arithmetic, shapes
+from ...runtime.boot import disable_jit
+from ...trace.bind import bind
+from ...trace.source import user_line, where_text
+from ...trace.traceback_filtering import api_boundary
+from ...trace.tracer import Tracer
+from ...trace.values import aval_of
+from ..programs.bodies import Body, as_type, body_of, concrete, name_of, operand_aval, without_axis
 from .scan import Scan
 from .while_loop import carry_types, while_loop
 

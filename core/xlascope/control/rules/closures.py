@@ -6,17 +6,17 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .. import tree
-from ..dtypes import is_differentiable
-from ..ir.jaxpr import ClosedJaxpr
-from ..trace.jaxpr_trace import stage
-from ..trace.source import user_line, where_text
-from ..trace.traceback_filtering import api_boundary
-from ..trace.tracer import Tracer
-from ..trace.values import aval_of
-from ..transforms.evaluate import evaluate_jaxpr
-from .arguments import check_results
-from .bodies import name_of, operand_aval
+from ... import tree
+from ...dtypes import is_differentiable
+from ...ir.jaxpr import ClosedJaxpr
+from ...trace.jaxpr_trace import stage
+from ...trace.source import user_line, where_text
+from ...trace.traceback_filtering import api_boundary
+from ...trace.tracer import Tracer
+from ...trace.values import aval_of
+from ...transforms.evaluate import evaluate_jaxpr
+from ..jit.arguments import check_results
+from ..programs.bodies import name_of, operand_aval
 from .custom_vjp import custom_vjp
 
 

@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dtypes import is_differentiable
-from ..errors import see
-from ..ir.jaxpr import Jaxpr, Literal, RawEquation
-from ..ir.sources import locate
-from ..runtime import boot
-from ..settings import debug_infs, debug_nans
-from ..trace.bind import bind
-from ..trace.source import user_frame, where_text
-from ..trace.state import STATE
-from ..trace.values import aval_of
-from ..xla.dispatch import use_check
-from .call import call
+from ...dtypes import is_differentiable
+from ...errors import see
+from ...ir.jaxpr import Jaxpr, Literal, RawEquation
+from ...ir.sources import locate
+from ...runtime import boot
+from ...settings import debug_infs, debug_nans
+from ...trace.bind import bind
+from ...trace.source import user_frame, where_text
+from ...trace.state import STATE
+from ...trace.values import aval_of
+from ...xla.dispatch import use_check
+from ..programs.call import call
 from .steps import steps_of
 
 Test = Callable[[Any], bool]

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..ir.avals import ShapedArray
-from ..ir.sources import title_of
-from ..xla.backend import ArrayImpl
+from ...ir.avals import ShapedArray
+from ...ir.sources import title_of
+from ...xla.backend import ArrayImpl
 
 
 class Signature(NamedTuple):

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import tree
-from ..dtypes import float0
-from ..errors import see
-from ..ir.avals import ShapedArray
-from ..trace.source import user_line, where_text
-from ..trace.values import aval_of, not_an_array
+from ... import tree
+from ...dtypes import float0
+from ...errors import see
+from ...ir.avals import ShapedArray
+from ...trace.source import user_line, where_text
+from ...trace.values import aval_of, not_an_array
 
 
 class Options(NamedTuple):
