@@ -8,7 +8,8 @@ from typing import Any
 from .. import tree
 from ..api import vmap
 from ..control.flow.loops import scan
-from ..control.programs.bodies import name_of, operand_aval
+from ..control.programs.names import name_of
+from ..control.programs.values import operand_aval
 from ..operations import shapes
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary

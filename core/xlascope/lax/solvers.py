@@ -7,7 +7,10 @@ from typing import Any
 
 from .. import tree
 from ..api import linearize
-from ..control.programs.bodies import Body, body_of, check_same_structure, differing, name_of, operand_aval
+from ..control.programs.agreement import check_same_structure, differing
+from ..control.programs.bodies import Body, body_of
+from ..control.programs.names import name_of
+from ..control.programs.values import operand_aval
 from ..control.rules.custom import shown
 from ..control.rules.custom_jvp import custom_jvp
 from ..control.rules.linear_solve import solution_structure

@@ -14,7 +14,7 @@ from ...transforms.dce import dce_program, needed_equations
 from ...transforms.differentiate import linearize_program
 from ...transforms.evaluate import evaluate
 from ..flow.scan import Scan
-from ..programs.bodies import stacked
+from ..flow.slices import stacked
 from ..programs.call import Call
 from .policies import Policy, saves
 

@@ -17,9 +17,11 @@ from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
 from ...transforms.evaluate import evaluate
-from ..jit.arguments import check_results
-from ..programs.bodies import body_of, name_of, operand_aval
-from ..programs.call import Calling, without_constants
+from ..programs.bodies import body_of
+from ..programs.call import Calling
+from ..programs.names import name_of
+from ..programs.rearranged import without_constants
+from ..programs.values import check_results, operand_aval
 from ..rules.custom import places_of
 from .halves import halves_of
 from .policies import Policy

@@ -13,8 +13,9 @@ from ...ir.sources import locate
 from ...trace.jaxpr_trace import stage
 from ...trace.source import where_text
 from ...transforms.differentiate import linearize
-from ..programs.bodies import name_of, operand_aval
 from ..programs.call import Call
+from ..programs.names import name_of
+from ..programs.values import operand_aval
 
 
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:

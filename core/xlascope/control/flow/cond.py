@@ -32,17 +32,11 @@ from ...transforms.evaluate import evaluate
 from ...transforms.taylor import joined as taylor_terms
 from ...transforms.taylor import marked, separated, taylor_program
 from ...transforms.transpose import transpose_program
-from ..programs.bodies import (
-    Body,
-    alike,
-    body_of,
-    check_same_structure,
-    concrete,
-    differing,
-    name_of,
-    operand_aval,
-    youngest,
-)
+from ..programs.agreement import check_same_structure, differing
+from ..programs.bodies import Body, alike, body_of
+from ..programs.names import name_of
+from ..programs.rearranged import youngest
+from ..programs.values import concrete, operand_aval
 
 Marks = tuple[bool, ...]
 

@@ -15,8 +15,11 @@ from ...trace.source import user_line, where_text
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of
-from ..programs.bodies import Body, as_type, body_of, concrete, name_of, operand_aval, without_axis
+from ..programs.bodies import Body, body_of
+from ..programs.names import name_of
+from ..programs.values import as_type, concrete, operand_aval
 from .scan import Scan
+from .slices import without_axis
 from .while_loop import carry_types, while_loop
 
 

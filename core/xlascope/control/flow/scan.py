@@ -21,8 +21,9 @@ from ...transforms.differentiate import instantiated, jvp_program, linearize_pro
 from ...transforms.evaluate import evaluate
 from ...transforms.taylor import in_groups, marked, separated, taylor_program
 from ...transforms.taylor import joined as taylor_terms
-from ..programs.bodies import permuted, stacked
+from ..programs.rearranged import permuted
 from .scan_bodies import backward_body, chosen, halves_of, interleaved, with_carry_stacked
+from .slices import stacked
 
 Marks = tuple[bool, ...]
 

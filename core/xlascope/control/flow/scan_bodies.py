@@ -14,7 +14,7 @@ from ...transforms.dce import dce_program, needed_equations, spread_dependence
 from ...transforms.differentiate import SplitProgram, linearize_program
 from ...transforms.evaluate import evaluate
 from ...transforms.transpose import transpose_program
-from ..programs.bodies import permuted
+from ..programs.rearranged import permuted
 
 Marks = tuple[bool, ...]
 

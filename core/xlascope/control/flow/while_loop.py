@@ -31,17 +31,11 @@ from ...transforms.differentiate import instantiated, jvp_program
 from ...transforms.evaluate import evaluate
 from ...transforms.taylor import in_groups, marked, separated, taylor_program
 from ...transforms.taylor import joined as taylor_terms
-from ..programs.bodies import (
-    Body,
-    as_type,
-    body_of,
-    check_same_structure,
-    differing,
-    name_of,
-    operand_aval,
-    permuted,
-    youngest,
-)
+from ..programs.agreement import check_same_structure, differing
+from ..programs.bodies import Body, body_of
+from ..programs.names import name_of
+from ..programs.rearranged import permuted, youngest
+from ..programs.values import as_type, operand_aval
 
 Marks = tuple[bool, ...]
 

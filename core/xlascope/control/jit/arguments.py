@@ -1,20 +1,17 @@
-"""What jit makes of a call's arguments: flat operands, their names, and what is static."""
+"""What jit makes of a call's arguments: flat operands, what is static, and whose memory may be reused."""
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ... import tree
-from ...dtypes import float0
 from ...errors import see
 from ...ir.avals import ShapedArray
 from ...trace.source import user_line, where_text
 from ...trace.values import aval_of, not_an_array
+from ..programs.names import name_of, operand_names, parameter_names
 
 
 class Options(NamedTuple):
@@ -80,7 +77,7 @@ def _require_hash(function: Callable[..., Any], name: str, value: Any) -> None:
         else:
             return
     raise ValueError(
-        f"the static argument {name} of {function_name(function)} is a {type(value).__name__}, which has no hash"
+        f"the static argument {name} of {name_of(function)} is a {type(value).__name__}, which has no hash"
         f"{where_text(user_line())}: static arguments are remembered by value. Pass a tuple instead of a list, a "
         "frozen dataclass instead of a dict, or make the argument an ordinary one (arrays are never static)."
         + see("static-arguments")
@@ -97,7 +94,7 @@ def avals_of(function: Callable[..., Any], arguments: Arguments) -> tuple[Shaped
             try:
                 aval_of(x)
             except TypeError:
-                raise not_an_array(x, f"argument {name} of {function_name(function)}") from None
+                raise not_an_array(x, f"argument {name} of {name_of(function)}") from None
         raise
 
 
@@ -112,71 +109,6 @@ def donated(options: Options, arguments: Arguments) -> tuple[bool, ...]:
     marked = tuple(tree.map(lambda _, i=i: i in chosen, x) for i, x in enumerate(dynamic))
     named = {k: tree.map(lambda _, k=k: k in names, v) for k, v in rest.items()}
     return tuple(tree.leaves((marked, named)))
-
-
-def function_name(function: Any) -> str:
-    """The name of a function (of what a partial calls), or of the class of another callable."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    return getattr(function, "__name__", None) or type(function).__name__
-
-
-def check_results(name: str, results: Sequence[Any], structure: Any) -> list[Any]:
-    """The flat results of a traced function; raises TypeError naming one that is no array."""
-    for index, x in enumerate(results):
-        try:
-            aval_of(x)
-        except TypeError:
-            path = tree.keystr(tree.leaves_with_path(structure.unflatten(range(len(results))))[index][0])
-            raise not_an_array(x, f"the result{path} of {name}") from None
-    return list(results)
-
-
-class _Float0:
-    """Stands in a result's structure for an array of float0: it holds nothing, so no program computes it."""
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
-
-
-tree.register_pytree_node(_Float0, lambda x: ((), x.shape), lambda shape, _: np.zeros(shape, float0))
-
-
-def flatten_results(result: Any) -> tuple[list[Any], Any]:
-    """The leaves that a program has to compute of a function's result, and the result's structure."""
-    leaves, structure = tree.flatten(result)
-    if not any(getattr(x, "dtype", None) == float0 for x in leaves):
-        return leaves, structure
-    marked = [_Float0(x.shape) if getattr(x, "dtype", None) == float0 else x for x in leaves]
-    return tree.flatten(structure.unflatten(marked))
-
-
-def operand_names(function: Callable[..., Any], structure: Any) -> list[str]:
-    """What a user calls each operand of a call with arguments of that structure (``((args), {kwargs})``)."""
-    return names_of_leaves(parameter_names(function, number_of_arguments(structure)), structure)
-
-
-def number_of_arguments(structure: Any) -> int:
-    """How many positional arguments a call with arguments of that structure (``((args), {kwargs})``) has."""
-    return len(structure.children()[0].children())
-
-
-def names_of_leaves(names: Sequence[str], structure: Any) -> list[str]:
-    """What a user calls each operand, for positional arguments with those names."""
-    args, kwargs = structure.unflatten(range(structure.num_leaves))
-    found = [names[i] + tree.keystr(path) for i, x in enumerate(args) for path, _ in tree.leaves_with_path(x)]
-    return found + [k + tree.keystr(path) for k in sorted(kwargs) for path, _ in tree.leaves_with_path(kwargs[k])]
-
-
-def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
-    """What the first ``count`` positional arguments of a function are called."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return [f"args[{i}]" for i in range(count)]
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    return names[:count] + [f"{rest}[{i}]" for i in range(count - len(names))]
 
 
 def complete_options(function: Callable[..., Any], options: Options) -> Options:
@@ -198,13 +130,13 @@ def complete_options(function: Callable[..., Any], options: Options) -> Options:
         wrong = [i for i in numbers if not variable and not -len(names) <= i < len(names)]
         if wrong:
             raise ValueError(
-                f"jit of {function_name(function)}: {what}_argnums names argument {wrong[0]}, but the function has "
+                f"jit of {name_of(function)}: {what}_argnums names argument {wrong[0]}, but the function has "
                 f"{len(names)} positional arguments{where_text(user_line())}"
             )
         unknown = [n for n in by_name if not anything and n not in names and n not in only_named]
         if unknown:
             raise ValueError(
-                f"jit of {function_name(function)}: {what}_argnames names {unknown[0]!r}, but the arguments are "
+                f"jit of {name_of(function)}: {what}_argnames names {unknown[0]!r}, but the arguments are "
                 f"{', '.join([*names, *sorted(only_named)]) or 'none'}{where_text(user_line())}"
             )
     static = _both_ways(names, *options[:2])

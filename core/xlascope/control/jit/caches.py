@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...xla import dispatch
-from ..programs import bodies
-from . import jitted as jit
+from ..programs.bodies import forget_bodies
+from .traces import clear_traces
 
 
 def clear_all() -> None:
     """Forget the traces of all functions, with what was derived from them and compiled, and the single operations."""
-    jit.clear_traces()
-    bodies._bodies.clear()
+    clear_traces()
+    forget_bodies()
     dispatch.clear()

@@ -1,34 +1,14 @@
-"""Why a call could not use what was there: what differs from the nearest earlier call, and what can be done."""
+"""Why a call was traced again: what differs from the nearest earlier call, and what can be done."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from ...ir.avals import ShapedArray
 from ...ir.sources import title_of
-from ...xla.backend import ArrayImpl
-
-
-class Signature(NamedTuple):
-    """What a trace depends on: two calls with equal signatures share it."""
-
-    structure: Any
-    avals: tuple[ShapedArray, ...]
-    positional: tuple[tuple[int, Any], ...]
-    named: tuple[tuple[str, Any], ...]
-    settings: Any
-
-
-class Reason(NamedTuple):
-    """Why a call was traced (again), and what would have spared it."""
-
-    text: str
-    fix: str = ""
-
+from .signatures import Reason, Signature, shortened, structure_difference
 
 FIRST = Reason("first call")
 _MOST_CODES = 10_000
@@ -66,33 +46,54 @@ def reason_of(
     if not signatures:
         return _first(function)
     old = min(signatures, key=lambda other: _distance(other, new))
-    changes, fixes = [], dict[str, None]()
-    if old.structure != new.structure:
-        changes.append("the structure of the arguments changed: " + structure_difference(old, new, parameter_names))
-        fixes["Pass the same arguments in the same way (by position or by name), in the same containers."] = None
-    else:
-        for name, was, now in zip(operand_names(), old.avals, new.avals, strict=True):
-            if was is not now:
-                changes.append(f"{name}: {_described(was)} → {_described(now)}")
-                fixes[_fix_for_types(was, now)] = None
-    before, after = _static_values(old, parameter_names), _static_values(new, parameter_names)
-    for name in dict.fromkeys((*before, *after)):
-        was, now = before.get(name, _NOT_GIVEN), after.get(name, _NOT_GIVEN)
-        if was != now:
-            changes.append(f"the static argument {name}: {_shown(was)} → {_shown(now)}")
-            fixes[_fix_for_static(was, now)] = None
+    changes = [
+        *_changed_arguments(old, new, operand_names, parameter_names),
+        *_changed_static(old, new, parameter_names),
+    ]
     if not changes and (old.positional, old.named) != (new.positional, new.named):
-        changes.append("a static argument was given by name that was given by position before, or the other way round")
-        fixes["Give it the same way in every call."] = None
+        found = "a static argument was given by name that was given by position before, or the other way round"
+        changes.append(Reason(found, "Give it the same way in every call."))
     if old.settings != new.settings:
-        changes.append("a setting changed: " + _settings_difference(old.settings, new.settings))
-        fixes["Set it once, before the first call."] = None
+        found = "a setting changed: " + _settings_difference(old.settings, new.settings)
+        changes.append(Reason(found, "Set it once, before the first call."))
     if not changes:
         return Reason(
             "the earlier trace was not kept: the function closes over values of an enclosing transformation",
             "Pass these values as arguments.",
         )
-    return Reason("; ".join(changes), " ".join(fixes))
+    return Reason("; ".join(c.text for c in changes), " ".join(dict.fromkeys(c.fix for c in changes)))
+
+
+def _changed_arguments(
+    old: Signature,
+    new: Signature,
+    operand_names: Callable[[], Sequence[str]],
+    parameter_names: Callable[[int], Sequence[str]],
+) -> list[Reason]:
+    """What differs in the arguments that are not static: their structure, or else their types."""
+    if old.structure != new.structure:
+        return [
+            Reason(
+                "the structure of the arguments changed: " + structure_difference(old, new, parameter_names),
+                "Pass the same arguments in the same way (by position or by name), in the same containers.",
+            )
+        ]
+    return [
+        Reason(f"{name}: {_described(was)} → {_described(now)}", _fix_for_types(was, now))
+        for name, was, now in zip(operand_names(), old.avals, new.avals, strict=True)
+        if was is not now
+    ]
+
+
+def _changed_static(
+    old: Signature, new: Signature, parameter_names: Callable[[int], Sequence[str]]
+) -> Iterator[Reason]:
+    before, after = _static_values(old, parameter_names), _static_values(new, parameter_names)
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name, _NOT_GIVEN), after.get(name, _NOT_GIVEN)
+        if was != now:
+            text = f"the static argument {name}: {_shown(was)} → {_shown(now)}"
+            yield Reason(text, _fix_for_static(was, now))
 
 
 class _NotGiven:
@@ -140,37 +141,6 @@ def _far(a: ShapedArray, b: ShapedArray) -> int:
     return 1 + (a.dtype != b.dtype) + 2 * (a.shape != b.shape) + 4 * (len(a.shape) != len(b.shape))
 
 
-def structure_difference(old: Signature, new: Signature, parameter_names: Callable[[int], Sequence[str]]) -> str:
-    """Which arguments have another structure, in words."""
-    before, after = _structures(old, parameter_names), _structures(new, parameter_names)
-    parts = []
-    for name in dict.fromkeys((*before, *after)):
-        was, now = before.get(name), after.get(name)
-        if was is None:
-            parts.append(f"{name} is new")
-        elif now is None:
-            parts.append(f"{name} is gone")
-        elif was != now:
-            parts.append(f"{name}: {was} → {now}")
-    return "; ".join(parts) or "an argument was given by name that was given by position before, or the other way round"
-
-
-def _structures(signature: Signature, parameter_names: Callable[[int], Sequence[str]]) -> dict[str, str]:
-    """The structure of each argument that is not static, as text."""
-    args, kwargs = signature.structure.children()
-    names = parameter_names(len(args.children()))
-    static = {i for i, _ in signature.positional}
-    found = {names[i]: child for i, child in enumerate(args.children()) if i not in static}
-    found.update(zip(kwargs.node_data()[1], kwargs.children(), strict=True))
-    return {
-        name: _short(str(structure).removeprefix("PyTreeDef(").removesuffix(")")) for name, structure in found.items()
-    }
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
 def _described(aval: ShapedArray) -> str:
     return aval.str_short() + (" (weak)" if aval.weak_type else "")
 
@@ -186,7 +156,7 @@ def _fix_for_types(old: ShapedArray, new: ShapedArray) -> str:
 
 
 def _shown(value: Any) -> str:
-    return _short(repr(value))
+    return shortened(repr(value))
 
 
 def _fix_for_static(old: Any, new: Any) -> str:
@@ -206,37 +176,4 @@ _IDENTITY: Any = object.__eq__
 def _settings_difference(old: Any, new: Any) -> str:
     return (
         ", ".join(f"{a!r} → {b!r}" for a, b in zip(old, new, strict=False) if a != b) or "64-bit types or random bits"
-    )
-
-
-# Calls that are not traced again, but that jaxlib's cache does not know -----------------------------------------------
-
-#: What jaxlib's cache tells operands apart by, beside their types.
-Kind = tuple[str, ...]
-
-
-def kinds_of(operands: Sequence[Any]) -> Kind:
-    """How jaxlib's cache sees the operands of a call."""
-    return tuple([_kind(x) for x in operands])
-
-
-def _kind(x: Any) -> str:
-    if isinstance(x, ArrayImpl):
-        return f"an array committed to {x._sharding._device}" if x._committed else "an array"
-    if isinstance(x, np.ndarray):
-        return "a NumPy array"
-    return "a NumPy scalar" if isinstance(x, np.generic) else f"a Python {type(x).__name__}"
-
-
-def miss_reason(earlier: Sequence[Kind], new: Kind, names: Callable[[], Sequence[str]], repeatable: bool) -> Reason:
-    """Why jaxlib's cache did not know a call whose trace was there."""
-    if not repeatable:
-        return Reason("calls of this function always pass through Python: a device was chosen, or it calls Python")
-    nearest = min(earlier, key=lambda old: sum(a != b for a, b in zip(old, new, strict=True)))
-    changes = [f"{n}: {a} → {b}" for n, a, b in zip(names(), nearest, new, strict=True) if a != b]
-    if not changes:
-        return Reason("jaxlib's cache had forgotten the call, or a setting changed")
-    return Reason(
-        "; ".join(changes),
-        "The program is the same; each kind of argument costs one slow call. Pass arguments of one kind to avoid it.",
     )

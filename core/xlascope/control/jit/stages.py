@@ -13,8 +13,9 @@ from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
 from ...xla.dispatch import Executable, Place
-from .arguments import Arguments, Options, avals_of, donated, operand_names, static_numbers
-from .retrace import Signature, structure_difference
+from ..programs.names import operand_names
+from .arguments import Arguments, Options, avals_of, donated, static_numbers
+from .signatures import Signature, structure_difference
 
 
 class ArgInfo(NamedTuple):

@@ -7,7 +7,6 @@ from typing import Any
 
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
-from ...ir.markers import ZERO
 from ...ir.operation import Operation
 from ...operations.families import is_linear
 from ...trace.bind import bind
@@ -16,6 +15,8 @@ from ...transforms.dce import dce_program, dependence
 from ...transforms.differentiate import jvp_program, linearize_program
 from ...transforms.taylor import joined, marked, separated, taylor_program
 from ...transforms.transpose import transpose_program
+from .marks import in_places, moving, present, split_tangents
+from .rearranged import without_constants
 
 
 class Calling(Operation):
@@ -57,30 +58,24 @@ class Calling(Operation):
         return self.of(program), kept, used
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moving = tuple(t is not ZERO for t in tangents)
-        program, out_moving = jvp_program(self.jaxpr, moving)
-        results = self.call(program, [*primals, *(t for t in tangents if t is not ZERO)])
-        count = len(out_moving)
-        moved = iter(results[count:])
-        return results[:count], [next(moved) if m else ZERO for m in out_moving]
+        program, out_moving = jvp_program(self.jaxpr, moving(tangents))
+        return split_tangents(self.call(program, [*primals, *present(tangents)]), out_moving)
 
     def taylor_program_rule(
         self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
     ) -> tuple[list[Any], list[list[Any]]]:
-        moving, order = marked(series), len(series[0])
-        program, out_moving = taylor_program(self.jaxpr, order, moving)
-        results = self.call(program, [*primals, *joined(primals, series, moving)])
+        marks, order = marked(series), len(series[0])
+        program, out_moving = taylor_program(self.jaxpr, order, marks)
+        results = self.call(program, [*primals, *joined(primals, series, marks)])
         count = len(out_moving)
         return results[:count], separated(results[count:], out_moving, order)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         linear = tuple(is_linear(x) for x in operands)
-        arriving = tuple(ct is not ZERO for ct in cotangents)
-        program, moved = transpose_program(self.jaxpr, linear, arriving)
+        program, moved = transpose_program(self.jaxpr, linear, moving(cotangents))
         known = [x for x in operands if not is_linear(x)]
-        results = iter(self.call(program, [*known, *(ct for ct in cotangents if ct is not ZERO)]))
-        given = iter(moved)
-        return [(next(results) if next(given) else ZERO) if one else None for one in linear]
+        results = self.call(program, [*known, *present(cotangents)])
+        return in_places(in_places(results, moved), linear, None)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         program, out_axes = batch_program(self.jaxpr, tuple(axes), batch_size(operands, axes))
@@ -102,14 +97,13 @@ class Call(Calling, name="jit", by_identity=True):
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the forward half now, and record the linear half."""
-        split = linearize_program(self.jaxpr, tuple(t is not ZERO for t in tangents))
+        split = linearize_program(self.jaxpr, moving(tangents))
         results = self.call(split.forward, primals)
         count = len(split.out_moving)
         extra = results[count:]
         residuals = [primals[place] if place >= 0 else extra[-1 - place] for place in split.residuals]
-        moving = [t for t in tangents if t is not ZERO]
-        moved = iter(self.call(split.linear, [*residuals, *moving]) if any(split.out_moving) else ())
-        return results[:count], [next(moved) if m else ZERO for m in split.out_moving]
+        moved = self.call(split.linear, [*residuals, *present(tangents)]) if any(split.out_moving) else ()
+        return results[:count], in_places(moved, split.out_moving)
 
 
 def call_of(program: ClosedJaxpr) -> Call:
@@ -125,20 +119,3 @@ def call(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
     if program.consts:
         program, operands = without_constants(program), [*program.consts, *operands]
     return bind(call_of(program), *operands)
-
-
-def without_constants(program: ClosedJaxpr) -> ClosedJaxpr:
-    """The program with its constants as leading operands."""
-    found = program.derived.get("without constants")
-    if found is None:
-        jaxpr = program.jaxpr
-        opened = type(jaxpr)(
-            (),
-            (*jaxpr.constvars, *jaxpr.invars),
-            jaxpr.outvars,
-            jaxpr.raw,
-            jaxpr.name,
-            lambda: ("",) * len(jaxpr.constvars) + jaxpr.argument_names,
-        )
-        found = program.derived["without constants"] = ClosedJaxpr(opened)
-    return found

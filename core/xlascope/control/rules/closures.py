@@ -15,8 +15,8 @@ from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of
 from ...transforms.evaluate import evaluate_jaxpr
-from ..jit.arguments import check_results
-from ..programs.bodies import name_of, operand_aval
+from ..programs.names import name_of
+from ..programs.values import check_results, operand_aval
 from .custom_vjp import custom_vjp
 
 

@@ -20,8 +20,8 @@ from ...trace.source import user_line, where_text
 from ...trace.state import STATE
 from ...trace.values import aval_of, not_an_array
 from ...transforms.batch import batch, with_axis
-from ..programs.bodies import name_of
-from ..programs.call import without_constants
+from ..programs.names import name_of
+from ..programs.rearranged import without_constants
 
 
 class SymbolicZero:

@@ -15,7 +15,7 @@ from ...trace.source import user_line, where_text
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
 from ...transforms.batch import axis_of_rule, batch_size
-from ..programs.bodies import name_of
+from ..programs.names import name_of
 from .custom import (
     Arguments,
     SymbolicZero,

@@ -20,7 +20,7 @@ from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
 from ...transforms.batch import axis_of_rule, batch, batch_size
-from ..programs.bodies import name_of
+from ..programs.names import name_of
 from .custom import (
     Arguments,
     arguments_of,

@@ -18,7 +18,7 @@ from ...trace.values import aval_of
 from ...transforms.batch import batch_size
 from ...transforms.differentiate import jvp
 from ..flow.loops import scan
-from ..programs.bodies import name_of
+from ..programs.names import name_of
 from .custom import arguments_of
 from .ruled_call import RuledCall
 

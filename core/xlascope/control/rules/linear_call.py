@@ -18,8 +18,9 @@ from ...trace.source import user_line, where_text
 from ...transforms.batch import batch_program, batch_size
 from ...transforms.differentiate import instantiated
 from ...transforms.evaluate import evaluate_jaxpr
-from ..jit.arguments import check_results
-from ..programs.bodies import check_same_structure, differing, name_of, operand_aval
+from ..programs.agreement import check_same_structure, differing
+from ..programs.names import name_of
+from ..programs.values import check_results, operand_aval
 
 
 class LinearCall(Operation, name="linear_call"):

@@ -20,9 +20,10 @@ from ...transforms.batch import batch_program, batch_size
 from ...transforms.differentiate import instantiated, jvp
 from ...transforms.evaluate import evaluate
 from ...transforms.transpose import transpose_program
-from ..jit.arguments import check_results
-from ..programs.bodies import check_same_structure, differing, name_of, operand_aval
-from ..programs.call import without_constants
+from ..programs.agreement import check_same_structure, differing
+from ..programs.names import name_of
+from ..programs.rearranged import without_constants
+from ..programs.values import check_results, operand_aval
 
 
 class Parts(NamedTuple):

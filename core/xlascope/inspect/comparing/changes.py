@@ -11,7 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ... import records, tree
-from ...control.jit.jitted import Jitted, Options, jit_function
+from ...control.jit.arguments import Options
+from ...control.jit.functions import jit_function
+from ...control.jit.jitted import Jitted
 from ...control.jit.stages import overrides_of
 from ...dtypes import is_floating
 from ...ir.avals import ShapeDtypeStruct
