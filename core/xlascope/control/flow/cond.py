@@ -22,7 +22,7 @@ from ...operations.shapes import expand_dims, mapped_in_front, zeros_of
 from ...runtime.boot import disable_jit
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
 from ...transforms.batch import batch_program, batch_size
@@ -139,7 +139,7 @@ class Cond(Operation, name="cond"):
         """Each example chooses for itself: compute all branches for all examples, and select."""
         if is_io(self.effects):
             raise NotImplementedError(
-                f"IO effect not supported in vmap-of-cond{_here()}: where each example chooses for itself all branches "
+                f"IO effect not supported in vmap-of-cond{here()}: where each example chooses for itself all branches "
                 "are computed for all examples, and io_callback would be called for those that did not choose it. Use "
                 "lax.map in place of vmap"
             )
@@ -264,7 +264,7 @@ def _truth(pred: Any) -> Any:
     if dtype == np.bool_:
         return pred
     if dtype.kind == "c":
-        raise TypeError(f"cond takes a predicate of boolean or numeric type, got {dtype.name}{_here()}")
+        raise TypeError(f"cond takes a predicate of boolean or numeric type, got {dtype.name}{here()}")
     return pred != 0
 
 
@@ -273,7 +273,7 @@ def _operands(what: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, 
     if operand is _NO_OPERAND:
         return operands
     if operands:
-        raise TypeError(f"{what} takes operands either by position or as operand=, not both{_here()}")
+        raise TypeError(f"{what} takes operands either by position or as operand=, not both{here()}")
     return (operand,)
 
 
@@ -281,7 +281,7 @@ def _cond_with_two_operands(pred: Any, true_operand: Any, true_fun: Any, *rest: 
     """The older spelling, ``cond(pred, true_operand, true_fun, false_operand, false_fun)``."""
     if len(rest) != 2 or not callable(true_fun) or not callable(rest[1]):
         odd = true_operand if not callable(true_operand) else true_fun
-        raise TypeError(f"cond takes two functions, cond(pred, true_fun, false_fun, *operands); got {odd!r}{_here()}")
+        raise TypeError(f"cond takes two functions, cond(pred, true_fun, false_fun, *operands); got {odd!r}{here()}")
     false_operand, false_fun = rest
     return cond(pred, lambda t, f: true_fun(t), lambda t, f: false_fun(f), true_operand, false_operand)
 
@@ -302,13 +302,13 @@ def switch(
     """
     branches = list(branches)
     if not all(callable(branch) for branch in branches):
-        raise TypeError(f"switch takes a sequence of functions, got {branches!r}{_here()}")
+        raise TypeError(f"switch takes a sequence of functions, got {branches!r}{here()}")
     if not branches:
-        raise ValueError(f"switch needs at least one branch{_here()}")
+        raise ValueError(f"switch needs at least one branch{here()}")
     operands = _operands("switch", operands, operand)
     _check_scalar("switch", "index", index)
     if aval_of(index).dtype.kind not in "iu":
-        raise TypeError(f"switch takes an index of integer type, got {aval_of(index).dtype.name}{_here()}")
+        raise TypeError(f"switch takes an index of integer type, got {aval_of(index).dtype.name}{here()}")
     if len(branches) == 1:
         return branches[0](*operands)
     known = concrete(index) if disable_jit.value else None
@@ -345,7 +345,7 @@ def _check_alike(what: str, first_name: str, name: str, first: Body, body: Body)
     found = differing(first.structure, first.program.out_avals, body.program.out_avals, "the result", words)
     if found:
         raise TypeError(
-            f"the functions of {what} have to return the same types: {found}{_here()}. Convert one of them (astype), "
+            f"the functions of {what} have to return the same types: {found}{here()}. Convert one of them (astype), "
             f"or give it the other's shape (broadcast_to, zeros_like).{see('loop-types')}"
         )
 
@@ -354,13 +354,9 @@ def _check_scalar(what: str, role: str, x: Any) -> None:
     try:
         shape = aval_of(x).shape
     except TypeError:
-        raise TypeError(f"{what} takes a scalar {role}, got {x!r} of type {type(x).__name__}{_here()}") from None
+        raise TypeError(f"{what} takes a scalar {role}, got {x!r} of type {type(x).__name__}{here()}") from None
     if shape:
         raise TypeError(
-            f"{what} takes a scalar {role}, got one of shape {shape}{_here()}. To choose element by element use "
+            f"{what} takes a scalar {role}, got one of shape {shape}{here()}. To choose element by element use "
             "xlascope.numpy.where; to choose for each example of a batch, vmap."
         )
-
-
-def _here() -> str:
-    return where_text(user_line())

@@ -11,7 +11,7 @@ from ...ir.avals import ShapedArray
 from ...operations import arithmetic, shapes
 from ...runtime.boot import disable_jit
 from ...trace.bind import bind
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of
@@ -48,7 +48,7 @@ def scan(
     6.0 [1. 3. 6.]
     """
     if not callable(f):
-        raise TypeError(f"scan takes a function of (carry, x), got {f!r}{_here()}")
+        raise TypeError(f"scan takes a function of (carry, x), got {f!r}{here()}")
     slices, xs_structure = tree.flatten(xs)
     avals = [operand_aval("an operand of scan (xs)", x) for x in slices]
     steps = _length(f, avals, xs_structure, length)
@@ -87,7 +87,7 @@ class _Pair:
         if len(children) != 2 or not issubclass(node[0], (tuple, list)):
             raise TypeError(
                 f"the body of scan ({name_of(self.function)}) has to return a pair (carry, y); it returned a tree with "
-                f"structure {structure}{_here()}"
+                f"structure {structure}{here()}"
             )
         return children[0]
 
@@ -100,17 +100,17 @@ def _length(f: Callable[..., Any], avals: Sequence[ShapedArray], structure: Any,
     sizes = {}
     for (path, _), aval in zip(tree.leaves_with_path(structure.unflatten(range(len(avals)))), avals, strict=True):
         if not aval.shape:
-            raise ValueError(f"scan takes xs with a leading axis to go along; xs{tree.keystr(path)} has none{_here()}")
+            raise ValueError(f"scan takes xs with a leading axis to go along; xs{tree.keystr(path)} has none{here()}")
         sizes[f"xs{tree.keystr(path)}"] = aval.shape[0]
     if length is not None:
         sizes["length"] = int(length)
         if sizes["length"] < 0:
-            raise ValueError(f"scan takes a length of at least 0, got {length}{_here()}")
+            raise ValueError(f"scan takes a length of at least 0, got {length}{here()}")
     if not sizes:
-        raise ValueError(f"scan of {name_of(f)} needs xs or length to know how many steps to take{_here()}")
+        raise ValueError(f"scan of {name_of(f)} needs xs or length to know how many steps to take{here()}")
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        raise ValueError(f"scan of {name_of(f)} got different numbers of steps: {listed}{_here()}")
+        raise ValueError(f"scan of {name_of(f)} got different numbers of steps: {listed}{here()}")
     return next(iter(sizes.values()))
 
 
@@ -118,10 +118,10 @@ def _unroll(unroll: int | bool, length: int) -> int:
     if isinstance(unroll, bool):
         return max(length, 1) if unroll else 1
     if not isinstance(unroll, Tracer) and not hasattr(unroll, "__index__"):
-        raise TypeError(f"scan takes unroll as a bool or a number of steps, got {unroll!r}{_here()}")
+        raise TypeError(f"scan takes unroll as a bool or a number of steps, got {unroll!r}{here()}")
     count = operator.index(unroll)
     if count < 0:
-        raise ValueError(f"scan takes unroll as a bool or a number of steps, got {unroll}{_here()}")
+        raise ValueError(f"scan takes unroll as a bool or a number of steps, got {unroll}{here()}")
     return max(count, 1)
 
 
@@ -130,7 +130,7 @@ def _scan_in_python(
 ) -> tuple[Any, Any]:
     """The same, step by step, for ``disable_jit``."""
     if not length:
-        raise ValueError(f"scan over no steps is not possible while jit is disabled{_here()}")
+        raise ValueError(f"scan over no steps is not possible while jit is disabled{here()}")
     carry, ys = init, []
     steps = range(length)
     for i in reversed(steps) if reverse else steps:
@@ -156,11 +156,11 @@ def fori_loop(
     6
     """
     if not callable(body_fun):
-        raise TypeError(f"fori_loop takes a function of (i, value), got {body_fun!r}{_here()}")
+        raise TypeError(f"fori_loop takes a function of (i, value), got {body_fun!r}{here()}")
     for name, bound in (("lower", lower), ("upper", upper)):
         aval = operand_aval(f"the {name} bound of fori_loop", bound)
         if aval.shape or aval.dtype.kind not in "iu":
-            raise TypeError(f"fori_loop takes integer scalars as bounds; {name} is {aval.str_short()}{_here()}")
+            raise TypeError(f"fori_loop takes integer scalars as bounds; {name} is {aval.str_short()}{here()}")
     lower, upper = _of_one_type(lower, upper)
     first, last = concrete(lower), concrete(upper)
     if first is not None and last is not None:
@@ -171,7 +171,7 @@ def fori_loop(
         (_, value), _ = scan(_CountedStep(body_fun), (start, init_val), None, length=steps, unroll=unroll or 1)
         return value
     if unroll is not None and unroll is not False and unroll != 1:
-        raise ValueError(f"fori_loop can only be unrolled when its bounds are known while tracing{_here()}")
+        raise ValueError(f"fori_loop can only be unrolled when its bounds are known while tracing{here()}")
     return while_loop(_below, _Advance(body_fun), (lower, upper, init_val))[2]
 
 
@@ -221,12 +221,8 @@ def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:
         return lower, upper
     if not a.weak_type and not b.weak_type:
         raise TypeError(
-            f"fori_loop takes bounds of one type, got {a.dtype.name} and {b.dtype.name}{_here()}; convert one with "
+            f"fori_loop takes bounds of one type, got {a.dtype.name} and {b.dtype.name}{here()}; convert one with "
             "astype, or use a Python number"
         )
     strong = a if b.weak_type else b
     return as_type(lower, strong), as_type(upper, strong)
-
-
-def _here() -> str:
-    return where_text(user_line())

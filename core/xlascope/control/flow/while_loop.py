@@ -21,7 +21,7 @@ from ...operations.shapes import expand_dims, mapped_in_front
 from ...runtime.boot import disable_jit
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
@@ -198,7 +198,7 @@ class While(Operation, name="while"):
             return bind(loop, *cond_consts, *consts, *carry), out_axes
         if is_io(self.effects):
             raise NotImplementedError(
-                f"IO effects not supported in a while_loop whose condition differs from example to example{_here()}: "
+                f"IO effects not supported in a while_loop whose condition differs from example to example{here()}: "
                 "the body runs for all examples until the last has come to its end, and io_callback would be called "
                 "for those that had. Use lax.map in place of vmap"
             )
@@ -267,7 +267,7 @@ def _chosen(going: Any, new: Any, old: Any) -> Any:
 def _cannot_reverse() -> NoReturn:
     raise ValueError(
         f"reverse-mode differentiation (grad, vjp) does not work through a while_loop, or a fori_loop whose bounds are "
-        f"not known while it is traced{where_text(user_line())}: the number of steps is not known, so their values "
+        f"not known while it is traced{here()}: the number of steps is not known, so their values "
         "cannot be kept. Use scan, or fori_loop with Python numbers as bounds; or forward mode (jvp, jacfwd); or say "
         "what the derivative is with custom_vjp, or custom_root for a solver." + see("reverse-through-while-loop")
     )
@@ -289,7 +289,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """
     for name, function in (("cond_fun", cond_fun), ("body_fun", body_fun)):
         if not callable(function):
-            raise TypeError(f"while_loop takes functions; {name} is {function!r}{_here()}")
+            raise TypeError(f"while_loop takes functions; {name} is {function!r}{here()}")
     if disable_jit.value:
         try:
             return _while_in_python(cond_fun, body_fun, init_val)
@@ -318,12 +318,12 @@ def _check_condition(cond_fun: Callable[..., Any], condition: Body) -> None:
     if condition.structure != tree.structure(0):
         raise TypeError(
             f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns a tree with "
-            f"structure {condition.structure}{_here()}"
+            f"structure {condition.structure}{here()}"
         )
     if found[0].shape or found[0].dtype != np.bool_:
         raise TypeError(
             f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns "
-            f"{found[0].str_short()}{_here()}"
+            f"{found[0].str_short()}{here()}"
         )
 
 
@@ -371,10 +371,6 @@ def check_carry(
     found = differing(structure, avals, body.program.out_avals[: len(avals)], "the carry", words)
     if found:
         raise TypeError(
-            f"{task} with the types it got: {found}{_here()}. Convert one of them (astype, or a start value of the "
+            f"{task} with the types it got: {found}{here()}. Convert one of them (astype, or a start value of the "
             f"right type and shape).{see('loop-types')}"
         )
-
-
-def _here() -> str:
-    return where_text(user_line())

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ... import tree
 from ...errors import see
 from ...ir.avals import ShapedArray
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.values import aval_of, not_an_array
 from ..programs.names import name_of, operand_names, parameter_names
 
@@ -78,7 +78,7 @@ def _require_hash(function: Callable[..., Any], name: str, value: Any) -> None:
             return
     raise ValueError(
         f"the static argument {name} of {name_of(function)} is a {type(value).__name__}, which has no hash"
-        f"{where_text(user_line())}: static arguments are remembered by value. Pass a tuple instead of a list, a "
+        f"{here()}: static arguments are remembered by value. Pass a tuple instead of a list, a "
         "frozen dataclass instead of a dict, or make the argument an ordinary one (arrays are never static)."
         + see("static-arguments")
     )
@@ -131,13 +131,13 @@ def complete_options(function: Callable[..., Any], options: Options) -> Options:
         if wrong:
             raise ValueError(
                 f"jit of {name_of(function)}: {what}_argnums names argument {wrong[0]}, but the function has "
-                f"{len(names)} positional arguments{where_text(user_line())}"
+                f"{len(names)} positional arguments{here()}"
             )
         unknown = [n for n in by_name if not anything and n not in names and n not in only_named]
         if unknown:
             raise ValueError(
                 f"jit of {name_of(function)}: {what}_argnames names {unknown[0]!r}, but the arguments are "
-                f"{', '.join([*names, *sorted(only_named)]) or 'none'}{where_text(user_line())}"
+                f"{', '.join([*names, *sorted(only_named)]) or 'none'}{here()}"
             )
     static = _both_ways(names, *options[:2])
     donating = _both_ways(names, *options[2:4])

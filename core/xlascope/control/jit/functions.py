@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...xla.dispatch import PjitFunction, make_pjit
 from .arguments import Options, complete_options
@@ -18,9 +18,7 @@ from .stages import Lowered, Traced
 def jit_function(function: Callable[..., Any], options: Options) -> Any:
     """A function that traces, compiles and runs ``function`` through jaxlib's call cache."""
     if not callable(function):
-        raise TypeError(
-            f"jit takes a function, got {function!r} of type {type(function).__name__}{where_text(user_line())}"
-        )
+        raise TypeError(f"jit takes a function, got {function!r} of type {type(function).__name__}{here()}")
     options = complete_options(function, options)
     jitted = Jitted(function, options)
     made = make_pjit(

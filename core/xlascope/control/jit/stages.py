@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ... import tree
 from ...ir.avals import ShapedArray, ShapeDtypeStruct
 from ...ir.jaxpr import ClosedJaxpr
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
@@ -182,7 +182,7 @@ class Compiled(Stage):
         operands, structure = tree.flatten((args, kwargs))
         if structure != self.in_tree:
             raise TypeError(
-                f"{self.fun_name} was compiled for arguments of another structure{where_text(user_line())}: "
+                f"{self.fun_name} was compiled for arguments of another structure{here()}: "
                 f"{_difference(self.in_tree, structure)} (static arguments are left out in this call)"
             )
         avals = avals_of(self._function, Arguments(operands, structure, (), ()))
@@ -194,14 +194,11 @@ class Compiled(Stage):
             if (found.shape, found.dtype) != (wanted.shape, wanted.dtype)
         ]
         if wrong:
-            raise TypeError(
-                f"{self.fun_name} was compiled for arguments of other types{where_text(user_line())}: "
-                f"{'; '.join(wrong)}"
-            )
+            raise TypeError(f"{self.fun_name} was compiled for arguments of other types{here()}: {'; '.join(wrong)}")
         if any(isinstance(x, Tracer) for x in operands):
             raise TypeError(
                 f"{self.fun_name} is compiled for certain arguments and cannot be transformed (jit, grad, vmap) any "
-                f"more{where_text(user_line())}: transform the function, then compile it"
+                f"more{here()}: transform the function, then compile it"
             )
         return self.out_tree.unflatten(self._executable(operands, avals))
 

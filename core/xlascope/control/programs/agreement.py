@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import tree
 from ...ir.avals import ShapedArray, strengthened
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 
 
 def check_same_structure(what: str, name: str, words: tuple[str, str], first: Any, second: Any) -> None:
@@ -16,7 +16,7 @@ def check_same_structure(what: str, name: str, words: tuple[str, str], first: An
     ``what`` says what they are of, ``name`` and ``words`` are as for :func:`differing`.
     """
     if first != second:
-        raise TypeError(f"{what}: {_structural_difference(first, second, name, words)}{where_text(user_line())}")
+        raise TypeError(f"{what}: {_structural_difference(first, second, name, words)}{here()}")
 
 
 def _structural_difference(first: Any, second: Any, path: str, words: tuple[str, str]) -> str:

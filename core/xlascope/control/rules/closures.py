@@ -10,7 +10,7 @@ from ... import tree
 from ...dtypes import is_differentiable
 from ...ir.jaxpr import ClosedJaxpr
 from ...trace.jaxpr_trace import stage
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of
@@ -54,7 +54,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
         if own != structure:
             raise TypeError(
                 f"the converted {name_of(fun)} takes arguments of structure {structure} and then the values it closes "
-                f"over, it got {own}{where_text(user_line())}"
+                f"over, it got {own}{here()}"
             )
         given = iter(args[count:])
         consts = [next(given) if out else c for c, out in zip(program.consts, hoisted, strict=True)]
@@ -93,7 +93,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(found, (tuple, list)) or len(found) != 2 or not callable(found[1]):
             raise TypeError(
                 f"{name_of(fun)}, a custom_gradient function, has to return its result and the function that takes the "
-                f"result's cotangent to the arguments' cotangents{where_text(user_line())}"
+                f"result's cotangent to the arguments' cotangents{here()}"
             )
         return found
 

@@ -16,7 +16,7 @@ from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...operations.shapes import mapped_in_front, zeros_of
 from ...trace.jaxpr_trace import stage
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.values import aval_of, not_an_array
 from ...transforms.batch import batch, with_axis
@@ -95,17 +95,17 @@ def arguments_of(
         try:
             bound = signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise TypeError(f"{name_of(function)}{signature}: {error}{where_text(user_line())}") from None
+            raise TypeError(f"{name_of(function)}{signature}: {error}{here()}") from None
         bound.apply_defaults()
         if bound.kwargs:
             raise TypeError(
                 f"{name_of(function)} has rules of its own, which take arguments by position: "
-                f"{', '.join(bound.kwargs)} cannot be given by name{where_text(user_line())}"
+                f"{', '.join(bound.kwargs)} cannot be given by name{here()}"
             )
         args = bound.args
         fixed = sorted({*fixed, *_places(function, list(signature.parameters), fixed_names)})
     elif kwargs:
-        raise TypeError(f"{name_of(function)} takes arguments by position{where_text(user_line())}")
+        raise TypeError(f"{name_of(function)} takes arguments by position{here()}")
     numbers = places_of(fixed, len(args), f"nondiff_argnums of {name_of(function)}")
     moving = tuple(x for i, x in enumerate(args) if i not in numbers)
     operands, structure = tree.flatten(moving)
@@ -122,7 +122,7 @@ def _places(function: Callable[..., Any], parameters: list[str], names: Sequence
     if missing:
         raise ValueError(
             f"nondiff_argnames of {name_of(function)} holds {', '.join(missing)}; its parameters are "
-            f"{', '.join(parameters)}{where_text(user_line())}"
+            f"{', '.join(parameters)}{here()}"
         )
     return [parameters.index(name) for name in names]
 
@@ -131,7 +131,7 @@ def places_of(numbers: Sequence[int], count: int, what: str) -> tuple[int, ...]:
     """Argument numbers counted from the front; ValueError for one that is out of range."""
     for number in numbers:
         if not -count <= number < count:
-            raise ValueError(f"{what} holds {number}, but {count} arguments were given{where_text(user_line())}")
+            raise ValueError(f"{what} holds {number}, but {count} arguments were given{here()}")
     return tuple(number % count for number in numbers)
 
 
@@ -141,7 +141,7 @@ def check_results_of_rule(name: str, function: str, results: Sequence[Any], aval
     if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in avals]:
         raise TypeError(
             f"{name} has to return results of the types that {function} returns, {_types(avals)}; it returned "
-            f"{_types(found)}{where_text(user_line())}"
+            f"{_types(found)}{here()}"
         )
 
 
@@ -178,7 +178,7 @@ def closed_over_error(name: str) -> TypeError:
     """The error for a value that moves and is no argument."""
     return TypeError(
         f"{name} has a derivative rule of its own and is differentiated with respect to a value that it closes over"
-        f"{where_text(user_line())}. The rule says only how its arguments move: make that value an argument "
+        f"{here()}. The rule says only how its arguments move: make that value an argument "
         "(closure_convert can do it), or wrap it in lax.stop_gradient if its derivative is not wanted."
         + see("closed-over-value")
     )

@@ -11,7 +11,7 @@ from ...dtypes import is_differentiable
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...operations.families import sum_tangents
 from ...trace.bind import bind
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
 from ...transforms.batch import axis_of_rule, batch_size
@@ -136,7 +136,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
             result = self(*primals)
             if len(jvps) != len(primals):
                 raise ValueError(
-                    f"defjvps of {name_of(self.fun)} got {len(jvps)} rules for {len(primals)} arguments{_here()}: "
+                    f"defjvps of {name_of(self.fun)} got {len(jvps)} rules for {len(primals)} arguments{here()}: "
                     "there has to be one for each argument, or None"
                 )
             parts = [
@@ -159,7 +159,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
         if self.jvp is None:
             raise AttributeError(
                 f"{name_of(self.fun)} is a custom_jvp function without a rule: give it one with "
-                f"{name_of(self.fun)}.defjvp{where_text(user_line())}"
+                f"{name_of(self.fun)}.defjvp{here()}"
             )
         arguments = arguments_of(self.fun, args, kwargs, self.nondiff_argnums, self.nondiff_argnames)
         structures: list[Any] = []
@@ -191,14 +191,14 @@ class custom_jvp:  # noqa: N801  (a decorator)
         name = f"the jvp rule {name_of(self.jvp)} of {name_of(self.fun)}"
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
-                f"{name} has to return a pair (results, tangents), it returned {type(pair).__name__}{_here()}"
+                f"{name} has to return a pair (results, tangents), it returned {type(pair).__name__}{here()}"
             )
         results, out = tree.flatten(pair[0])
         moved, out_moved = tree.flatten(pair[1], is_leaf=lambda x: isinstance(x, SymbolicZero))
         if out != out_moved:
             raise TypeError(
                 f"{name} has to return results and tangents of one structure, it returned {out} and {out_moved}"
-                + _here()
+                + here()
             )
         return results, [_tangent(name, t, y) for t, y in zip(moved, results, strict=True)], out
 
@@ -213,10 +213,6 @@ def _tangent(name: str, tangent: Any, result: Any) -> Any:
     if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
         raise TypeError(
             f"{name} has to return tangents of the results' types: for a result of type {aval.str_short()} it returned "
-            f"a tangent of type {found.str_short()}{_here()}"
+            f"a tangent of type {found.str_short()}{here()}"
         )
     return tangent if is_differentiable(aval.dtype) else ZERO
-
-
-def _here() -> str:
-    return where_text(user_line())

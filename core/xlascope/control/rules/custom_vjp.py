@@ -15,7 +15,7 @@ from ...operations.elementwise import convert_element_type
 from ...operations.families import is_linear
 from ...operations.shapes import moveaxis, reduce_sum
 from ...trace.bind import bind
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
@@ -129,7 +129,7 @@ class CustomLin(Operation, name="custom_lin", by_identity=True):
 def _cannot_go_forward(name: str) -> NoReturn:
     raise TypeError(
         f"forward-mode differentiation (jvp, jacfwd, hessian as jacfwd of grad) does not work through {name}, a "
-        f"custom_vjp function{where_text(user_line())}: it says only how cotangents go back. Use grad, vjp or jacrev, "
+        f"custom_vjp function{here()}: it says only how cotangents go back. Use grad, vjp or jacrev, "
         "or define the rule with custom_jvp, which serves both."
     )
 
@@ -252,7 +252,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 f"{name_of(self.fun)} is a custom_vjp function without a rule: give it one with "
-                f"{name_of(self.fun)}.defvjp(fwd, bwd){_here()}"
+                f"{name_of(self.fun)}.defvjp(fwd, bwd){here()}"
             )
         arguments = arguments_of(self.fun, args, kwargs, self.nondiff_argnums, self.nondiff_argnames)
         structures: list[Any] = []
@@ -283,7 +283,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
             raise TypeError(
                 f"the forward rule {name_of(self.fwd)} of {name_of(self.fun)} has to return (result, residuals), "
-                f"it returned {type(pair).__name__}{_here()}"
+                f"it returned {type(pair).__name__}{here()}"
             )
         results, out = tree.flatten(pair[0])
         residuals, structure = tree.flatten(pair[1])
@@ -311,7 +311,7 @@ class custom_vjp:  # noqa: N801  (a decorator)
             count = f"a tuple of {len(found)}" if isinstance(found, tuple) else type(found).__name__
             raise TypeError(
                 f"{name} has to return a tuple with one cotangent for each of the {len(children)} arguments, it "
-                f"returned {count}{_here()}"
+                f"returned {count}{here()}"
             )
         flat: list[Any] = []
         for number, (ct, child) in enumerate(zip(found, children, strict=True)):
@@ -332,7 +332,7 @@ def _leaves_of_cotangent(name: str, number: int, cotangent: Any, structure: Any)
             return found
         raise TypeError(
             f"{name} has to return cotangents in the structure of the arguments; for argument {number} of structure "
-            f"{structure} it returned {tree.structure(cotangent)}{_here()}: "
+            f"{structure} it returned {tree.structure(cotangent)}{here()}: "
             f"{error}"
         ) from None
     return list(parts)
@@ -357,10 +357,6 @@ def _checked(name: str, cotangent: Any, aval: ShapedArray) -> Any:
     if found.shape != aval.shape or (found.dtype.kind == "c" and aval.dtype.kind != "c"):
         raise ValueError(
             f"{name} has to return cotangents of the arguments' types: for one of type {aval.str_short()} it returned "
-            f"{found.str_short()}{_here()}"
+            f"{found.str_short()}{here()}"
         )
     return convert_element_type(cotangent, aval.dtype)
-
-
-def _here() -> str:
-    return where_text(user_line())

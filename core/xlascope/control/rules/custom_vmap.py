@@ -12,7 +12,7 @@ from ...ir.avals import strengthened
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...operations.shapes import mapped_in_front, moveaxis, zeros_of
 from ...trace.bind import bind
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
 from ...transforms.batch import batch_size
@@ -63,7 +63,7 @@ class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
         size, count = batch_size(operands, axes), self.num_consts
         if any(a is not NOT_MAPPED for a in axes[:count]):
             raise TypeError(
-                f"{self.title} has a batching rule of its own and closes over a mapped value{where_text(user_line())}: "
+                f"{self.title} has a batching rule of its own and closes over a mapped value{here()}: "
                 "the rule says only how its arguments are vectorized. Make that value an argument."
                 + see("closed-over-value")
             )
@@ -77,7 +77,7 @@ class CustomVmapCall(RuledCall, name="custom_vmap_call", by_identity=True):
             if aval_of(y).shape != wanted:
                 raise ValueError(
                     f"the batching rule {self.rule_title} of {self.title} has to return results for {size} examples, "
-                    f"of shape {wanted}; it returned {aval_of(y).shape}{where_text(user_line())}"
+                    f"of shape {wanted}; it returned {aval_of(y).shape}{here()}"
                 )
         return results, [0 if m else NOT_MAPPED for m in out_mapped]
 
@@ -163,7 +163,7 @@ class custom_vmap:  # noqa: N801  (a decorator)
         if self.vmap_rule is None:
             raise AttributeError(
                 f"{name_of(self.fun)} is a custom_vmap function without a rule: give it one with "
-                f"{name_of(self.fun)}.def_vmap{where_text(user_line())}"
+                f"{name_of(self.fun)}.def_vmap{here()}"
             )
         arguments = arguments_of(self.fun, args, kwargs, ())
         structures: list[Any] = []
@@ -189,19 +189,18 @@ class custom_vmap:  # noqa: N801  (a decorator)
 def _results_of_rule(function: custom_vmap, pair: Any, structure: Any) -> tuple[list[Any], list[bool]]:
     name = f"the batching rule {name_of(function.vmap_rule)} of {name_of(function.fun)}"
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError(f"{name} has to return a pair (results, which are batched){where_text(user_line())}")
+        raise TypeError(f"{name} has to return a pair (results, which are batched){here()}")
     results, out = tree.flatten(pair[0])
     if out != structure:
         raise ValueError(
-            f"{name} has to return results in the structure of the function's, {structure}; it returned {out}"
-            + where_text(user_line())
+            f"{name} has to return results in the structure of the function's, {structure}; it returned {out}" + here()
         )
     try:
         marks = tree.leaves(tree.broadcast(pair[1], structure.unflatten(range(len(results)))))
     except ValueError:
         raise ValueError(
             f"{name} has to say which results are batched in their structure, {structure}; it returned "
-            f"{tree.structure(pair[1])}{where_text(user_line())}"
+            f"{tree.structure(pair[1])}{here()}"
         ) from None
     return results, [bool(m) for m in marks]
 

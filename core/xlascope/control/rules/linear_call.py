@@ -14,7 +14,7 @@ from ...operations.families import is_linear
 from ...operations.shapes import mapped_in_front
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...transforms.batch import batch_program, batch_size
 from ...transforms.differentiate import instantiated
 from ...transforms.evaluate import evaluate_jaxpr
@@ -50,7 +50,7 @@ class LinearCall(Operation, name="linear_call"):
         if any(t is not ZERO for t in tangents[:count]):
             raise NotImplementedError(
                 f"linear_call of {self.jaxpr.name} cannot be differentiated with respect to its residual arguments, or "
-                f"to what it closes over{where_text(user_line())}"
+                f"to what it closes over{here()}"
             )
         moves = instantiated(tangents[count:], self.jaxpr.in_avals[count:])
         return bind(self, *primals), bind(self, *primals[:count], *moves)
@@ -99,7 +99,7 @@ def linear_call(
     check_same_structure(words, "tree", terms, linear_structure, back)
     different = differing(linear_structure, of_linear, backward.out_avals, "leaf", terms)
     if different:
-        raise TypeError(f"{words}: {different}{where_text(user_line())}")
+        raise TypeError(f"{words}: {different}{here()}")
     ours, theirs = forward.consts, backward.consts
     before, first = len(ours), len(ours) + len(theirs)
     avals = [*(v.aval for v in (*forward.jaxpr.constvars, *backward.jaxpr.constvars)), *of_residuals]

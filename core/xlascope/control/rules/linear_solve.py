@@ -15,7 +15,7 @@ from ...operations.families import is_linear, sum_tangents
 from ...operations.shapes import mapped_in_front
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
-from ...trace.source import user_line, where_text
+from ...trace.source import here
 from ...transforms.batch import batch_program, batch_size
 from ...transforms.differentiate import instantiated, jvp
 from ...transforms.evaluate import evaluate
@@ -96,8 +96,7 @@ class LinearSolve(Operation, name="custom_linear_solve"):
         consts, b = self.split(operands)
         if self.jaxprs.transpose_solve is None:
             raise TypeError(
-                f"reverse-mode differentiation of custom_linear_solve needs transpose_solve (or symmetric=True)"
-                f"{where_text(user_line())}"
+                f"reverse-mode differentiation of custom_linear_solve needs transpose_solve (or symmetric=True){here()}"
             )
         given = instantiated(cotangents[: len(b)], self.jaxprs.matvec.out_avals)
         aux = [ct for ct in cotangents[len(b) :] if ct is not ZERO]
@@ -159,7 +158,7 @@ def custom_linear_solve(
             vecmat, _ = transpose_program(opened, linear, (True,) * len(avals), (True,) * len(avals))
         except (TypeError, NotImplementedError) as error:
             raise TypeError(
-                f"matvec ({name_of(matvec)}) of custom_linear_solve has to be linear{where_text(user_line())}: {error}"
+                f"matvec ({name_of(matvec)}) of custom_linear_solve has to be linear{here()}: {error}"
             ) from error
         vecmat_consts = product.consts
 
@@ -205,9 +204,7 @@ def solution_structure(structure: Any, what: str) -> Any:
     """The structure of x in a pair (x, aux); raises ValueError for anything else."""
     node = structure.node_data()
     if node is None or node[0] is not tuple or len(structure.children()) != 2:
-        raise ValueError(
-            f"{what} has to return a pair (x, aux) with has_aux=True, it returned {structure}{where_text(user_line())}"
-        )
+        raise ValueError(f"{what} has to return a pair (x, aux) with has_aux=True, it returned {structure}{here()}")
     return structure.children()[0]
 
 
@@ -219,4 +216,4 @@ def _check(
     check_same_structure(words, "tree", terms, wanted, found)
     different = differing(wanted, avals, out_avals[: len(avals)], "leaf", terms)
     if different:
-        raise TypeError(f"{words}: {different}{where_text(user_line())}")
+        raise TypeError(f"{words}: {different}{here()}")
