@@ -1,10 +1,10 @@
 """Functions with derivative rules of their own, under JAX's module name."""
 
 from .control.rules.closures import closure_convert, custom_gradient
-from .control.rules.custom import SymbolicZero
 from .control.rules.custom_jvp import custom_jvp
-from .control.rules.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_primal_tree_values, zero_from_primal
+from .control.rules.custom_vjp import CustomVJPPrimal, custom_vjp, custom_vjp_primal_tree_values
 from .control.rules.linear_call import linear_call
+from .control.rules.tangents import SymbolicZero, zero_from_primal
 
 __all__ = [
     "CustomVJPPrimal",

@@ -6,9 +6,9 @@ from ..control.checkpoint.remat import Name, Remat
 from ..control.flow.cond import Cond
 from ..control.flow.scan import Scan
 from ..control.flow.while_loop import While
-from ..control.rules.custom_jvp import CustomJVPCall
-from ..control.rules.custom_vjp import CustomLin, CustomVJPCall
-from ..control.rules.custom_vmap import CustomVmapCall
+from ..control.rules.custom_jvp_call import CustomJVPCall
+from ..control.rules.custom_vjp_call import CustomLin, CustomVJPCall
+from ..control.rules.custom_vmap_call import CustomVmapCall
 from ..control.rules.linear_call import LinearCall
 from ..control.rules.linear_solve import LinearSolve
 from ..operations import (

@@ -11,9 +11,9 @@ from ..control.programs.agreement import check_same_structure, differing
 from ..control.programs.bodies import Body, body_of
 from ..control.programs.names import name_of
 from ..control.programs.values import operand_aval
-from ..control.rules.custom import shown
 from ..control.rules.custom_jvp import custom_jvp
 from ..control.rules.linear_solve import solution_structure
+from ..control.rules.tangents import shown
 from ..ir.markers import ZERO
 from ..operations.elementwise import neg
 from ..trace.source import user_line, where_text

@@ -19,10 +19,9 @@ from ...trace.traceback_filtering import api_boundary
 from ...transforms.evaluate import evaluate
 from ..programs.bodies import body_of
 from ..programs.call import Calling
-from ..programs.names import name_of
+from ..programs.names import name_of, places_of
 from ..programs.rearranged import without_constants
 from ..programs.values import check_results, operand_aval
-from ..rules.custom import places_of
 from .halves import halves_of
 from .policies import Policy
 

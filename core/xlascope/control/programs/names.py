@@ -1,4 +1,4 @@
-"""What users call their functions and the arguments of a call."""
+"""What users call their functions and the arguments of a call, by name and by number."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import tree
+from ...trace.source import here
 
 
 def name_of(function: Any) -> str:
@@ -43,3 +44,11 @@ def names_of_leaves(names: Sequence[str], structure: Any) -> list[str]:
     args, kwargs = structure.unflatten(range(structure.num_leaves))
     found = [names[i] + tree.keystr(path) for i, x in enumerate(args) for path, _ in tree.leaves_with_path(x)]
     return found + [k + tree.keystr(path) for k in sorted(kwargs) for path, _ in tree.leaves_with_path(kwargs[k])]
+
+
+def places_of(numbers: Sequence[int], count: int, what: str) -> tuple[int, ...]:
+    """Argument numbers counted from the front; ValueError for one that is out of range."""
+    for number in numbers:
+        if not -count <= number < count:
+            raise ValueError(f"{what} holds {number}, but {count} arguments were given{here()}")
+    return tuple(number % count for number in numbers)

@@ -2,92 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import tree
 from ...dtypes import is_differentiable
-from ...ir.markers import NOT_MAPPED, ZERO
+from ...ir.markers import ZERO
 from ...operations.families import sum_tangents
-from ...trace.bind import bind
 from ...trace.source import here
-from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
-from ...transforms.batch import axis_of_rule, batch_size
 from ..programs.names import name_of
-from .custom import (
-    Arguments,
-    SymbolicZero,
-    arguments_of,
-    batched_in_front,
-    check_results_of_rule,
-    closed_over_error,
-    is_zero,
-    shown,
-    tangent_aval,
-)
-from .ruled_call import RuledCall
-
-#: Flat primals and tangents (ZERO where nothing moves) to flat results and their tangents.
-Rule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
+from .arguments import Arguments
+from .custom_jvp_call import CustomJVPCall
+from .ruled_function import DerivedFunction, FlatFunction, is_pair
+from .tangents import SymbolicZero, is_zero, shown, tangent_aval
 
 
-class CustomJVPCall(RuledCall, name="custom_jvp_call", by_identity=True):
-    """The results of a function with a jvp rule of its own (:data:`Rule`)."""
-
-    rule_title: str
-    symbolic_zeros: bool
-
-    @property
-    def params(self) -> dict[str, Any]:
-        return {
-            "name": self.title,
-            "call_jaxpr": self.jaxpr,
-            "jvp": self.rule_title,
-            "symbolic_zeros": self.symbolic_zeros,
-        }
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        count = self.num_consts
-        if any(t is not ZERO for t in tangents[:count]):
-            raise closed_over_error(self.title)
-        results, moved = self.rule(primals[count:], tangents[count:])
-        if self.jaxpr is not None:
-            name = f"the jvp rule {self.rule_title} of {self.title}"
-            check_results_of_rule(name, self.title, results, self.jaxpr.out_avals)
-        return results, moved
-
-    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        size = batch_size(operands, axes)
-        count = len(self.abstract_eval(()))
-        rule = _batched_rule(self.rule, axes[self.num_consts :], size, count, axis_of_rule())
-        return self.batched(rule, operands, axes, size)
-
-
-def _batched_rule(rule: Rule, axes: Sequence[Any], size: int, count: int, axis: Any) -> Rule:
-    def batched(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        moving = [t is not ZERO for t in tangents]
-
-        def both(*values: Any) -> list[Any]:
-            rest = iter(values[len(axes) :])
-            results, moved = rule(values[: len(axes)], [next(rest) if m else ZERO for m in moving])
-            return [*results, *moved]
-
-        given = [*primals, *(t for t in tangents if t is not ZERO)]
-        places = [*axes, *(a for a, m in zip(axes, moving, strict=True) if m)]
-        if all(a is NOT_MAPPED for a in places):
-            raise AssertionError("a batched rule without a mapped operand")
-        found = batched_in_front(both, given, places, size, axis)
-        return found[:count], found[count:]
-
-    return batched
-
-
-# As users write it --------------------------------------------------------------------------------------------------
-
-
-class custom_jvp:  # noqa: N801  (a decorator)
+class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
     """A function with a jvp rule of its own, given by :meth:`defjvp` or :meth:`defjvps`.
 
     Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the rule as they are, in
@@ -105,13 +36,13 @@ class custom_jvp:  # noqa: N801  (a decorator)
     1.0
     """
 
+    _decorator = "custom_jvp"
+    _setter = "defjvp"
+
     def __init__(
         self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
     ) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
-        self.nondiff_argnames = tuple(nondiff_argnames)
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
@@ -151,35 +82,16 @@ class custom_jvp:  # noqa: N801  (a decorator)
         rule.__name__ = f"{name_of(self.fun)}_jvps"
         self.defjvp(rule)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+    def _has_rule(self) -> bool:
+        return self.jvp is not None
 
-    @api_boundary
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.jvp is None:
-            raise AttributeError(
-                f"{name_of(self.fun)} is a custom_jvp function without a rule: give it one with "
-                f"{name_of(self.fun)}.defjvp{here()}"
-            )
-        arguments = arguments_of(self.fun, args, kwargs, self.nondiff_argnums, self.nondiff_argnames)
-        structures: list[Any] = []
-
-        def function(*operands: Any) -> list[Any]:
-            results, structure = tree.flatten(self.fun(*arguments.join(operands)))
-            structures.append(structure)
-            for y in results:
-                aval_of(y)
-            return results
-
+    def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomJVPCall:
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             results, moved, structure = self._apply_rule(arguments, primals, tangents)
             structures.append(structure)
             return results, moved
 
-        title = name_of(self.fun)
-        operation = CustomJVPCall(function, rule, title, None, 0, name_of(self.jvp), self.symbolic_zeros)
-        results = bind(operation, *arguments.operands)
-        return structures[0].unflatten(results)
+        return CustomJVPCall(function, rule, name_of(self.fun), None, 0, name_of(self.jvp), self.symbolic_zeros)
 
     def _apply_rule(
         self, arguments: Arguments, primals: Sequence[Any], tangents: Sequence[Any]
@@ -189,7 +101,7 @@ class custom_jvp:  # noqa: N801  (a decorator)
         structure = arguments.structure
         pair = self.jvp(*arguments.fixed_values(), structure.unflatten(primals), structure.unflatten(moves))
         name = f"the jvp rule {name_of(self.jvp)} of {name_of(self.fun)}"
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        if not is_pair(pair):
             raise TypeError(
                 f"{name} has to return a pair (results, tangents), it returned {type(pair).__name__}{here()}"
             )

@@ -7,13 +7,19 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
+from ...errors import see
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
 from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
+from ...trace.source import here
+from ...trace.state import STATE
+from ...trace.values import aval_of
 from ...transforms.batch import batch_program
 from ...transforms.evaluate import evaluate
-from .custom import staged, under
+from ..programs.marks import moving
+from ..programs.rearranged import without_constants
 
 
 class RuledCall(Operation):
@@ -46,9 +52,11 @@ class RuledCall(Operation):
         return self._staged if self.jaxpr is None else None
 
     def _staged(self, trace: Any, operands: Sequence[Any]) -> list[Any]:
-        with under(trace):
-            program, consts = staged(self.function, operands, self.title)
-        return trace.bind(self._holding(program, len(consts)), [*consts, *operands])  # type: ignore[no-any-return]
+        with _under(trace):
+            program = stage(self.function, [aval_of(x) for x in operands], self.title)
+        consts = program.consts
+        held = self._holding(without_constants(program), len(consts))
+        return trace.bind(held, [*consts, *operands])  # type: ignore[no-any-return]
 
     def _holding(self, program: ClosedJaxpr, num_consts: int) -> Self:
         function = functools.partial(evaluate, program)
@@ -73,3 +81,44 @@ class RuledCall(Operation):
         program, _ = batch_program(self.jaxpr, tuple(axes), size, forced)
         call: Any = dataclasses.replace(self._holding(program, self.num_consts), rule=rule)
         return bind(call, *operands), [0] * len(forced)
+
+    def arguments_alone(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """What a derivative rule takes: the arguments alone; raises TypeError where what is closed over moves."""
+        count = self.num_consts
+        if any(moving(tangents[:count])):
+            raise TypeError(
+                f"{self.title} has a derivative rule of its own and is differentiated with respect to a value that it "
+                f"closes over{here()}. The rule says only how its arguments move: make that value an argument "
+                "(closure_convert can do it), or wrap it in lax.stop_gradient if its derivative is not wanted."
+                + see("closed-over-value")
+            )
+        return primals[count:], tangents[count:]
+
+    def check_results(self, name: str, results: Sequence[Any]) -> None:
+        """Raise TypeError unless what a rule returned has the types that the function's results have, if known."""
+        if self.jaxpr is None:
+            return
+        found, avals = [aval_of(y) for y in results], self.jaxpr.out_avals
+        if [(a.shape, a.dtype) for a in found] != [(a.shape, a.dtype) for a in avals]:
+            raise TypeError(
+                f"{name} has to return results of the types that {self.title} returns, {_types(avals)}; it returned "
+                f"{_types(found)}{here()}"
+            )
+
+
+def _types(avals: Sequence[ShapedArray]) -> str:
+    return f"({', '.join(a.str_short() for a in avals)})"
+
+
+class _under:  # noqa: N801  (reads as a word: with under(trace))
+    """Context manager: operations go to a trace."""
+
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+
+    def __enter__(self) -> None:
+        self.previous = STATE.trace
+        STATE.trace = self.trace
+
+    def __exit__(self, *error: object) -> None:
+        STATE.trace = self.previous
