@@ -13,15 +13,14 @@ from ...ir.markers import ZERO
 from ...ir.operation import Operation
 from ...operations.families import Linear
 from ...trace.bind import bind, bind1
-from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
 from ...transforms.evaluate import evaluate
-from ..programs.bodies import body_of
+from ..programs.bodies import Body, body_of, staged
 from ..programs.call import Calling
+from ..programs.marks import chosen, in_places, moving, present
 from ..programs.names import name_of, places_of
-from ..programs.rearranged import without_constants
-from ..programs.values import check_results, operand_aval
+from ..programs.values import operand_aval
 from .halves import halves_of
 from .policies import Policy
 
@@ -57,16 +56,15 @@ class Remat(Calling, name="remat2"):
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the program now, keeping what the policy lets it, and record what computes the rest again."""
-        halves = halves_of(self.jaxpr, tuple(t is not ZERO for t in tangents), self.policy)
+        halves = halves_of(self.jaxpr, moving(tangents), self.policy)
         results = evaluate(halves.forward, *primals)
         count = len(halves.out_moving)
-        kept = [x for x, keep in zip((*primals, *results[count:]), halves.kept, strict=True) if keep]
+        kept = chosen((*primals, *results[count:]), halves.kept)
         if not any(halves.out_moving):
             return results[:count], [ZERO] * count
         again = Remat(halves.again, True, self.policy, self.prevent_cse)
-        operands = [*kept, *(t for t in tangents if t is not ZERO)]
-        moved = iter(STATE.trace.record(again, operands, halves.again.out_avals))
-        return results[:count], [next(moved) if m else ZERO for m in halves.out_moving]
+        moved = STATE.trace.record(again, [*kept, *present(tangents)], halves.again.out_avals)
+        return results[:count], in_places(moved, halves.out_moving)
 
 
 class Name(Linear, name="name"):
@@ -138,6 +136,13 @@ def checkpoint(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
+    def types_of(operands: Sequence[Any]) -> list[ShapedArray]:
+        return [operand_aval(f"an argument of the checkpointed {name_of(fun)}", x) for x in operands]
+
+    def bound(body: Body, operands: Sequence[Any]) -> Any:
+        operation = Remat(body.opened, False, policy, bool(prevent_cse))
+        return body.structure.unflatten(bind(operation, *body.consts, *operands))
+
     @functools.wraps(fun)
     @api_boundary
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
@@ -146,29 +151,17 @@ def checkpoint(
         named = {k: v for k, v in kwargs.items() if k not in names}
         if not static and not kwargs:  # a body that is called again is traced once
             operands, structure = tree.flatten(given)
-            body = body_of(fun, structure, [_type_of_argument(fun, x) for x in operands])
-            operation = Remat(body.opened, False, policy, bool(prevent_cse))
-            return body.structure.unflatten(bind(operation, *body.consts, *operands))
-        operands, structure = tree.flatten((given, named))
-        kept: list[Any] = []
+            return bound(body_of(fun, structure, types_of(operands)), operands)
 
-        def flat(*values: Any) -> list[Any]:
-            moving, keywords = structure.unflatten(values)
+        def moving_ones(moving: Sequence[Any], keywords: dict[str, Any]) -> Any:
             rest = iter(moving)
             positional = [x if i in static else next(rest) for i, x in enumerate(args)]
-            results, out = tree.flatten(fun(*positional, **{**kwargs, **keywords}))
-            kept.append(out)
-            return check_results(name_of(fun), results, out)
+            return fun(*positional, **{**kwargs, **keywords})
 
-        program = stage(flat, [_type_of_argument(fun, x) for x in operands], name_of(fun))
-        operation = Remat(without_constants(program), False, policy, bool(prevent_cse))
-        return kept[0].unflatten(bind(operation, *program.consts, *operands))
+        operands, structure = tree.flatten((given, named))
+        return bound(staged(moving_ones, structure, types_of(operands), name_of(fun)), operands)
 
     return checkpointed
-
-
-def _type_of_argument(fun: Callable[..., Any], x: Any) -> ShapedArray:
-    return operand_aval(f"an argument of the checkpointed {name_of(fun)}", x)
 
 
 remat = checkpoint

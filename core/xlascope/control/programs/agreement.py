@@ -57,3 +57,18 @@ def differing(
         for path, a, b in zip(paths, first, second, strict=True)
         if strengthened(a) is not strengthened(b)
     )
+
+
+def check_like(
+    what: str,
+    words: tuple[str, str],
+    structure: Any,
+    avals: Sequence[ShapedArray],
+    found_structure: Any,
+    found: Sequence[ShapedArray],
+) -> None:
+    """Raise TypeError unless a result has the structure and the types of something else, of which ``what`` tells."""
+    check_same_structure(what, "tree", words, structure, found_structure)
+    different = differing(structure, avals, found, "leaf", words)
+    if different:
+        raise TypeError(f"{what}: {different}{here()}")

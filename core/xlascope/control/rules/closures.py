@@ -15,9 +15,11 @@ from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of
 from ...transforms.evaluate import evaluate_jaxpr
+from ..programs.bodies import staged
 from ..programs.names import name_of
-from ..programs.values import check_results, operand_aval
+from ..programs.values import operand_aval
 from .custom_vjp import custom_vjp
+from .ruled_function import is_pair
 
 
 @api_boundary
@@ -35,15 +37,8 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     3.0
     """
     operands, structure = tree.flatten(example_args)
-    kept: list[Any] = []
-
-    def flat(*values: Any) -> list[Any]:
-        results, out = tree.flatten(fun(*structure.unflatten(values)))
-        kept.append(out)
-        return check_results(name_of(fun), results, out)
-
     avals = [operand_aval(f"an argument of {name_of(fun)}", x) for x in operands]
-    program = stage(flat, avals, name_of(fun))
+    program, out_structure = staged(fun, structure, avals)
     hoisted = [isinstance(c, Tracer) and is_differentiable(c.dtype) for c in program.consts]
     values = [c for c, out in zip(program.consts, hoisted, strict=True) if out]
 
@@ -58,7 +53,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
             )
         given = iter(args[count:])
         consts = [next(given) if out else c for c, out in zip(program.consts, hoisted, strict=True)]
-        return kept[0].unflatten(evaluate_jaxpr(program.jaxpr, consts, found))
+        return out_structure.unflatten(evaluate_jaxpr(program.jaxpr, consts, found))
 
     return converted, values
 
@@ -90,7 +85,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     def pair(found: Any) -> Any:
-        if not isinstance(found, (tuple, list)) or len(found) != 2 or not callable(found[1]):
+        if not is_pair(found) or not callable(found[1]):
             raise TypeError(
                 f"{name_of(fun)}, a custom_gradient function, has to return its result and the function that takes the "
                 f"result's cotangent to the arguments' cotangents{here()}"

@@ -18,9 +18,10 @@ from ...trace.source import here
 from ...transforms.batch import batch_program, batch_size
 from ...transforms.differentiate import instantiated
 from ...transforms.evaluate import evaluate_jaxpr
-from ..programs.agreement import check_same_structure, differing
+from ..programs.agreement import check_like
+from ..programs.bodies import staged
 from ..programs.names import name_of
-from ..programs.values import check_results, operand_aval
+from ..programs.values import operand_aval
 
 
 class LinearCall(Operation, name="linear_call"):
@@ -88,23 +89,29 @@ def linear_call(
     >>> print(f(6.0), xs.grad(f)(6.0), xs.jvp(f, (6.0,), (1.0,))[1])
     3.0 10.0 0.5
     """
-    residuals, structure = tree.flatten(residual_args)
+    residuals = tree.leaves(residual_args)
     linear, linear_structure = tree.flatten(linear_args)
     of_residuals = [operand_aval(f"a residual argument of linear_call of {name_of(fun)}", x) for x in residuals]
     of_linear = [operand_aval(f"a linear argument of linear_call of {name_of(fun)}", x) for x in linear]
-    forward, out = _staged(fun, structure, of_residuals, linear_structure, of_linear)
-    backward, back = _staged(fun_transpose, structure, of_residuals, out, forward.out_avals)
-    words = f"fun_transpose ({name_of(fun_transpose)}) of linear_call has to return a tree like linear_args"
-    terms = ("the argument is", "the result")
-    check_same_structure(words, "tree", terms, linear_structure, back)
-    different = differing(linear_structure, of_linear, backward.out_avals, "leaf", terms)
-    if different:
-        raise TypeError(f"{words}: {different}{here()}")
-    ours, theirs = forward.consts, backward.consts
-    before, first = len(ours), len(ours) + len(theirs)
-    avals = [*(v.aval for v in (*forward.jaxpr.constvars, *backward.jaxpr.constvars)), *of_residuals]
-    both = LinearCall(
-        stage(lambda *xs: evaluate_jaxpr(forward.jaxpr, xs[:before], xs[first:]), [*avals, *of_linear], forward.name),
+    forward = staged(fun, tree.structure((residual_args, linear_args)), [*of_residuals, *of_linear])
+    out, out_avals = forward.structure, forward.program.out_avals
+    cotangent = out.unflatten(range(out.num_leaves))
+    backward = staged(fun_transpose, tree.structure((residual_args, cotangent)), [*of_residuals, *out_avals])
+    what = f"fun_transpose ({name_of(fun_transpose)}) of linear_call has to return a tree like linear_args"
+    words = ("the argument is", "the result")
+    check_like(what, words, linear_structure, of_linear, backward.structure, backward.program.out_avals)
+    operation = _with_consts_of_both(forward.program, backward.program, of_residuals, of_linear)
+    return out.unflatten(bind(operation, *forward.consts, *backward.consts, *residuals, *linear))
+
+
+def _with_consts_of_both(
+    forward: ClosedJaxpr, backward: ClosedJaxpr, residuals: Sequence[ShapedArray], linear: Sequence[ShapedArray]
+) -> LinearCall:
+    """The operation whose leading operands are what the function closes over, and what its transpose does."""
+    before, first = len(forward.consts), len(forward.consts) + len(backward.consts)
+    avals = [*(v.aval for v in (*forward.jaxpr.constvars, *backward.jaxpr.constvars)), *residuals]
+    return LinearCall(
+        stage(lambda *xs: evaluate_jaxpr(forward.jaxpr, xs[:before], xs[first:]), [*avals, *linear], forward.name),
         stage(
             lambda *xs: evaluate_jaxpr(backward.jaxpr, xs[before:first], xs[first:]),
             [*avals, *forward.out_avals],
@@ -112,19 +119,3 @@ def linear_call(
         ),
         len(avals),
     )
-    return out.unflatten(bind(both, *ours, *theirs, *residuals, *linear))
-
-
-def _staged(
-    function: Callable[[Any, Any], Any], structure: Any, residuals: Sequence[Any], linear: Any, avals: Sequence[Any]
-) -> tuple[ClosedJaxpr, Any]:
-    kept: list[Any] = []
-
-    def flat(*values: Any) -> list[Any]:
-        count = len(residuals)
-        found = function(structure.unflatten(values[:count]), linear.unflatten(values[count:]))
-        results, out = tree.flatten(found)
-        kept.append(out)
-        return check_results(name_of(function), results, out)
-
-    return stage(flat, [*residuals, *avals], name_of(function)), kept[0]

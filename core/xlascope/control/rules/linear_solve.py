@@ -14,16 +14,15 @@ from ...operations.elementwise import neg
 from ...operations.families import is_linear, sum_tangents
 from ...operations.shapes import mapped_in_front
 from ...trace.bind import bind
-from ...trace.jaxpr_trace import stage
 from ...trace.source import here
 from ...transforms.batch import batch_program, batch_size
 from ...transforms.differentiate import instantiated, jvp
 from ...transforms.evaluate import evaluate
 from ...transforms.transpose import transpose_program
-from ..programs.agreement import check_same_structure, differing
+from ..programs.agreement import check_like
+from ..programs.bodies import Body, staged
 from ..programs.names import name_of
-from ..programs.rearranged import without_constants
-from ..programs.values import check_results, operand_aval
+from ..programs.values import operand_aval
 
 
 class Parts(NamedTuple):
@@ -145,59 +144,37 @@ def custom_linear_solve(
     if transpose_solve is None and symmetric:
         transpose_solve = solve
     operands, structure = tree.flatten(b)
+    arguments = tree.structure((b,))
     avals = [operand_aval("the right-hand side of custom_linear_solve", x) for x in operands]
-    product, out = _staged(matvec, structure, avals)
-    _check("matvec", matvec, structure, out, avals, product.out_avals)
-    opened = without_constants(product)
-    count = len(product.consts)
-    if symmetric:
-        vecmat, vecmat_consts = opened, product.consts
-    else:
-        linear = (*(False,) * count, *(True,) * len(avals))
-        try:
-            vecmat, _ = transpose_program(opened, linear, (True,) * len(avals), (True,) * len(avals))
-        except (TypeError, NotImplementedError) as error:
-            raise TypeError(
-                f"matvec ({name_of(matvec)}) of custom_linear_solve has to be linear{here()}: {error}"
-            ) from error
-        vecmat_consts = product.consts
+    product = staged(matvec, arguments, avals)
+    _check("matvec", matvec, structure, avals, product)
+    opened = product.opened
+    vecmat = opened if symmetric else _transposed(opened, len(product.consts), name_of(matvec))
 
     def of(program: ClosedJaxpr) -> Callable[[Any], Any]:
         return lambda x: structure.unflatten(evaluate(program, *product.consts, *tree.leaves(x)))
 
-    solver, solver_out = _staged(lambda x: solve(of(opened), x), structure, avals, name_of(solve))
-    _check("solve", solve, structure, _own(solver_out, has_aux, "solve"), avals, solver.out_avals)
-    transposed = None
-    if transpose_solve is not None:
-        transposing = transpose_solve
-        transposed, found = _staged(lambda x: transposing(of(vecmat), x), structure, avals, name_of(transposing))
-        own = _own(found, has_aux, "transpose_solve")
-        _check("transpose_solve", transposing, structure, own, avals, transposed.out_avals)
-    consts = Parts(product.consts, vecmat_consts, solver.consts, [] if transposed is None else transposed.consts)
-    jaxprs = Parts(
-        opened, vecmat, without_constants(solver), None if transposed is None else without_constants(transposed)
-    )
+    def solver_of(what: str, function: Callable[..., Any], program: ClosedJaxpr) -> Body:
+        body = staged(lambda x: function(of(program), x), arguments, avals, name_of(function))
+        own = solution_structure(body.structure, f"{what} of custom_linear_solve") if has_aux else body.structure
+        _check(what, function, structure, avals, body._replace(structure=own))
+        return body
+
+    solver = solver_of("solve", solve, opened)
+    transposed = None if transpose_solve is None else solver_of("transpose_solve", transpose_solve, vecmat)
+    consts = Parts(product.consts, product.consts, solver.consts, [] if transposed is None else transposed.consts)
+    jaxprs = Parts(opened, vecmat, solver.opened, None if transposed is None else transposed.opened)
     operation = LinearSolve(Parts(*(len(c) for c in consts)), jaxprs)
-    results = bind(operation, *(c for part in consts for c in part), *operands)
-    return solver_out.unflatten(results)
+    return solver.structure.unflatten(bind(operation, *(c for part in consts for c in part), *operands))
 
 
-def _staged(function: Callable[[Any], Any], structure: Any, avals: Sequence[ShapedArray], name: str = "") -> Any:
-    kept: list[Any] = []
-
-    def flat(*values: Any) -> list[Any]:
-        results, out = tree.flatten(function(structure.unflatten(values)))
-        kept.append(out)
-        return check_results(name or name_of(function), results, out)
-
-    return stage(flat, avals, name or name_of(function)), kept[0]
-
-
-def _own(structure: Any, has_aux: bool, what: str) -> Any:
-    """The structure of the solution in what a solver returned."""
-    if not has_aux:
-        return structure
-    return solution_structure(structure, f"{what} of custom_linear_solve")
+def _transposed(matvec: ClosedJaxpr, count: int, name: str) -> ClosedJaxpr:
+    """The transpose of a program that is linear in its operands but the first ``count``; TypeError if it is not."""
+    moves = (True,) * (len(matvec.in_avals) - count)
+    try:
+        return transpose_program(matvec, (*(False,) * count, *moves), moves, moves)[0]
+    except (TypeError, NotImplementedError) as error:
+        raise TypeError(f"matvec ({name}) of custom_linear_solve has to be linear{here()}: {error}") from error
 
 
 def solution_structure(structure: Any, what: str) -> Any:
@@ -208,12 +185,7 @@ def solution_structure(structure: Any, what: str) -> Any:
     return structure.children()[0]
 
 
-def _check(
-    what: str, function: Any, wanted: Any, found: Any, avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
-) -> None:
-    words = f"{what} ({name_of(function)}) of custom_linear_solve has to return a tree like b"
-    terms = ("b is", "the result")
-    check_same_structure(words, "tree", terms, wanted, found)
-    different = differing(wanted, avals, out_avals[: len(avals)], "leaf", terms)
-    if different:
-        raise TypeError(f"{words}: {different}{here()}")
+def _check(what: str, function: Any, structure: Any, avals: Sequence[ShapedArray], body: Body) -> None:
+    what = f"{what} ({name_of(function)}) of custom_linear_solve has to return a tree like b"
+    found = body.program.out_avals[: len(avals)]
+    check_like(what, ("b is", "the result"), structure, avals, body.structure, found)
