@@ -1,8 +1,8 @@
 """The operations themselves, with JAX's names and signatures: no promotion, explicit axes."""
 
-from ..control.flow.cond import cond, switch
-from ..control.flow.loops import fori_loop, scan
-from ..control.flow.while_loop import while_loop
+from ..control.flow.conditionals import cond, switch
+from ..control.flow.fori_loop import fori_loop
+from ..control.flow.loops import scan, while_loop
 from ..control.rules.linear_solve import custom_linear_solve
 from ..operations.arithmetic import (
     add,

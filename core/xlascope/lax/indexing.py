@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.flow.while_loop import while_loop
+from ..control.flow.loops import while_loop
 from ..operations import arithmetic as a
 from ..operations import indexing as ix
 from ..operations import reductions, scattering, shapes

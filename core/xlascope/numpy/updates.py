@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.flow.while_loop import while_loop
+from ..control.flow.loops import while_loop
 from ..ir.avals import shaped
 from ..operations import indexing as ix
 from ..operations import scattering, shapes

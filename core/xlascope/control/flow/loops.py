@@ -1,4 +1,4 @@
-"""Loops of a known number of steps as users write them: scan and fori_loop."""
+"""Loops as users write them: scan and while_loop."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import tree
+from ...errors import ConcretizationTypeError
 from ...ir.avals import ShapedArray
-from ...operations import arithmetic, shapes
+from ...operations import shapes
 from ...runtime.boot import disable_jit
 from ...trace.bind import bind
 from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
-from ...trace.values import aval_of
 from ..programs.bodies import Body, body_of
 from ..programs.names import name_of
-from ..programs.values import as_type, concrete, operand_aval
+from ..programs.values import as_type, operand_aval
+from .carry import carry_types
 from .scan import Scan
 from .slices import without_axis
-from .while_loop import carry_types, while_loop
+from .while_loop import While
 
 
 @api_boundary
@@ -141,88 +144,51 @@ def _scan_in_python(
 
 
 @api_boundary
-def fori_loop(
-    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
-) -> Any:
-    """``init_val`` taken through ``body_fun(i, value)`` for i from ``lower`` up to (not including) ``upper``.
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """``init_val`` taken through ``body_fun`` as long as ``cond_fun`` of it is true.
 
-    With bounds that are known while tracing it is a scan, i counts as a Python integer (its type is weak), and it can
-    be differentiated in reverse mode; else it is a while_loop, and i has the type of the bounds. Raises TypeError where
-    the bounds are no integer scalars of one type or the body does not return what it got, ValueError for ``unroll``
-    where the bounds are not known.
+    ``body_fun`` returns a tree like its argument, with leaves of the same types; ``cond_fun`` a boolean scalar. Can be
+    differentiated in forward mode. Raises TypeError where the functions do not fit.
 
     >>> import xlascope as xs
-    >>> print(xs.lax.fori_loop(0, 4, lambda i, total: total + i, 0))
-    6
+    >>> print(xs.lax.while_loop(lambda x: x < 100, lambda x: 3 * x, 1))
+    243
     """
-    if not callable(body_fun):
-        raise TypeError(f"fori_loop takes a function of (i, value), got {body_fun!r}{here()}")
-    for name, bound in (("lower", lower), ("upper", upper)):
-        aval = operand_aval(f"the {name} bound of fori_loop", bound)
-        if aval.shape or aval.dtype.kind not in "iu":
-            raise TypeError(f"fori_loop takes integer scalars as bounds; {name} is {aval.str_short()}{here()}")
-    lower, upper = _of_one_type(lower, upper)
-    first, last = concrete(lower), concrete(upper)
-    if first is not None and last is not None:
-        start, end = int(first), int(last)
-        if disable_jit.value:
-            return _for_in_python(start, end, body_fun, init_val)
-        steps = max(end - start, 0)
-        (_, value), _ = scan(_CountedStep(body_fun), (start, init_val), None, length=steps, unroll=unroll or 1)
-        return value
-    if unroll is not None and unroll is not False and unroll != 1:
-        raise ValueError(f"fori_loop can only be unrolled when its bounds are known while tracing{here()}")
-    return while_loop(_below, _Advance(body_fun), (lower, upper, init_val))[2]
+    for name, function in (("cond_fun", cond_fun), ("body_fun", body_fun)):
+        if not callable(function):
+            raise TypeError(f"while_loop takes functions; {name} is {function!r}{here()}")
+    if disable_jit.value:
+        try:
+            return _while_in_python(cond_fun, body_fun, init_val)
+        except ConcretizationTypeError:  # vmap: it is the examples that decide
+            pass
+    carry, structure = tree.flatten(init_val)
+    arguments = tree.structure((init_val,))
+    avals = [operand_aval("the initial value of while_loop", x) for x in carry]
+    avals, body = carry_types("while_loop", body_fun, lambda a: body_of(body_fun, arguments, a), structure, avals)
+    condition = body_of(cond_fun, arguments, avals)
+    _check_condition(cond_fun, condition)
+    carry = [as_type(x, aval) for x, aval in zip(carry, avals, strict=True)]
+    loop = While(body.opened, len(body.consts), condition.opened, len(condition.consts))
+    return structure.unflatten(bind(loop, *condition.consts, *body.consts, *carry))
 
 
-def _for_in_python(start: int, end: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
+def _while_in_python(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], value: Any) -> Any:
     """The same, step by step, for ``disable_jit``."""
-    for i in range(start, end):
-        value = body(i, value)
+    while cond_fun(value):
+        value = body_fun(value)
     return value
 
 
-class _CountedStep:
-    """The body of a fori_loop as the body of a scan that carries the counter along."""
-
-    def __init__(self, body: Callable[[Any, Any], Any]) -> None:
-        self.user_function = body
-        self.__name__ = name_of(body)
-
-    def __call__(self, carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
-        i, value = carry
-        following = _plus_one(i)
-        return (following, self.user_function(i, value)), None
-
-
-class _Advance:
-    """The body of a fori_loop as the body of a while_loop that carries the counter and its end along."""
-
-    def __init__(self, body: Callable[[Any, Any], Any]) -> None:
-        self.user_function = body
-        self.__name__ = name_of(body)
-
-    def __call__(self, carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        i, end, value = carry
-        return _plus_one(i), end, self.user_function(i, value)
-
-
-def _below(carry: tuple[Any, Any, Any]) -> Any:
-    return arithmetic.lt(carry[0], carry[1])
-
-
-def _plus_one(i: Any) -> Any:
-    return arithmetic.add(i, 1)
-
-
-def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:
-    a, b = aval_of(lower), aval_of(upper)
-    if a is b:
-        return lower, upper
-    if not a.weak_type and not b.weak_type:
+def _check_condition(cond_fun: Callable[..., Any], condition: Body) -> None:
+    found = condition.program.out_avals
+    if condition.structure != tree.structure(0):
         raise TypeError(
-            f"fori_loop takes bounds of one type, got {a.dtype.name} and {b.dtype.name}{here()}; convert one with "
-            "astype, or use a Python number"
+            f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns a tree with "
+            f"structure {condition.structure}{here()}"
         )
-    strong = a if b.weak_type else b
-    return as_type(lower, strong), as_type(upper, strong)
+    if found[0].shape or found[0].dtype != np.bool_:
+        raise TypeError(
+            f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns "
+            f"{found[0].str_short()}{here()}"
+        )

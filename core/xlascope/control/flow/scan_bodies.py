@@ -14,14 +14,8 @@ from ...transforms.dce import dce_program, needed_equations, spread_dependence
 from ...transforms.differentiate import SplitProgram, linearize_program
 from ...transforms.evaluate import evaluate
 from ...transforms.transpose import transpose_program
+from ..programs.marks import Marks, in_places
 from ..programs.rearranged import permuted
-
-Marks = tuple[bool, ...]
-
-
-def chosen(values: Sequence[Any], marks: Sequence[bool]) -> list[Any]:
-    """The marked ones of some values."""
-    return [x for x, mark in zip(values, marks, strict=True) if mark]
 
 
 def interleaved(consts: Any, carry: Any, xs: Any, tangent: dict[int, int]) -> list[int]:
@@ -164,8 +158,7 @@ def backward_body(program: ClosedJaxpr, linear: Marks, arriving: Marks, num_cons
             own = _Taker(operands)
             known_values, so_far = own.take(len(known)), own.take(len(sums))
             ct_carry, slices, ct_ys = own.take(num_carry), own.take(len(known_xs)), own.take(len(ys))
-            received = iter(evaluate(step, *known_values, *slices, *ct_carry, *ct_ys))
-            found = [next(received) if m else ZERO for m in moved]
+            found = in_places(evaluate(step, *known_values, *slices, *ct_carry, *ct_ys), moved)
             added = [
                 total if ct is ZERO else bind1(ADD_ANY, total, ct)
                 for total, ct in zip(so_far, found[: len(sums)], strict=True)

@@ -1,29 +1,22 @@
-"""while_loop: a program repeated as long as another one says so."""
+"""The while operation: a program repeated as long as another one says so."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import numpy as np
-
-from ... import tree
-from ...dtypes import promote
-from ...errors import ConcretizationTypeError, see
-from ...ir.avals import ShapedArray, strengthened
+from ...errors import see
+from ...ir.avals import ShapedArray
 from ...ir.effects import is_io, is_ordered
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
-from ...operations.arithmetic import select_n
 from ...operations.reductions import reduce_or
-from ...operations.shapes import expand_dims, mapped_in_front
-from ...runtime.boot import disable_jit
+from ...operations.shapes import mapped_in_front
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
 from ...trace.state import STATE
-from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
 from ...transforms.batch import batch_program, batch_size
 from ...transforms.dce import dce_program, dependence, fixed_point, restricted_program
@@ -31,13 +24,9 @@ from ...transforms.differentiate import instantiated, jvp_program
 from ...transforms.evaluate import evaluate
 from ...transforms.taylor import in_groups, marked, separated, taylor_program
 from ...transforms.taylor import joined as taylor_terms
-from ..programs.agreement import check_same_structure, differing
-from ..programs.bodies import Body, body_of
-from ..programs.names import name_of
+from ..programs.marks import Marks, axes_in_front, chosen, mapped, moving, present, split_tangents
 from ..programs.rearranged import permuted, youngest
-from ..programs.values import as_type, operand_aval
-
-Marks = tuple[bool, ...]
+from .examples import selected
 
 
 class While(Operation, name="while"):
@@ -124,11 +113,8 @@ class While(Operation, name="while"):
         return loop, (*cond_consts, *body_consts, *wanted), wanted
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        loop, operands, moving = self._moving(primals, tangents)
-        results = bind(loop, *operands)
-        count = len(moving)
-        moved = iter(results[count:])
-        return results[:count], [next(moved) if m else ZERO for m in moving]
+        loop, operands, out_moving = self._moving(primals, tangents)
+        return split_tangents(bind(loop, *operands), out_moving)
 
     def taylor_program_rule(
         self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
@@ -152,32 +138,28 @@ class While(Operation, name="while"):
         """Run the loop now, and record one that runs it again with tangents: the number of steps is not known, so
         there is no room to keep residuals.
         """
-        loop, operands, moving = self._moving(primals, tangents)
+        loop, operands, out_moving = self._moving(primals, tangents)
         results = bind(self, *primals)
-        if not any(moving):
-            return results, [ZERO] * len(moving)
+        if not any(out_moving):
+            return results, [ZERO] * len(out_moving)
         types = loop.abstract_eval([aval_of(x) for x in operands])
-        moved = iter(STATE.trace.record(loop, operands, types)[len(moving) :])
-        return results, [next(moved) if m else ZERO for m in moving]
+        return results, split_tangents(STATE.trace.record(loop, operands, types), out_moving)[1]
 
     def _moving(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[While, list[Any], Marks]:
         """The loop that carries tangents along, its operands, and which parts of the carry move."""
         cond_consts, consts, carry = self.split(primals)
         _, const_tangents, carry_tangents = self.split(tangents)
-        marks = tuple(t is not ZERO for t in const_tangents)
-        start = tuple(t is not ZERO for t in carry_tangents)
-        moving = fixed_point(lambda m: jvp_program(self.body_jaxpr, (*marks, *m))[1], start)
-        body, _ = jvp_program(self.body_jaxpr, (*marks, *moving), moving)
+        marks = moving(const_tangents)
+        carried = fixed_point(lambda m: jvp_program(self.body_jaxpr, (*marks, *m))[1], moving(carry_tangents))
+        body, _ = jvp_program(self.body_jaxpr, (*marks, *carried), carried)
         # The derivative takes (consts, carry, their tangents); a loop wants its consts' tangents before the carry.
         n, m, k = len(consts), len(carry), sum(marks)
-        order = [*range(n), *range(n + m, n + m + k), *range(n, n + m), *range(n + m + k, n + m + k + sum(moving))]
-        body = permuted(body, order, range(m + sum(moving)))
+        order = [*range(n), *range(n + m, n + m + k), *range(n, n + m), *range(n + m + k, n + m + k + sum(carried))]
+        body = permuted(body, order, range(m + sum(carried)))
         condition = _with_more(self.cond_jaxpr, body.in_avals[n + k + m :])
-        avals = self.body_jaxpr.out_avals
-        moved = [t for t, go in zip(instantiated(carry_tangents, avals, moving), moving, strict=True) if go]
-        known = [t for t in const_tangents if t is not ZERO]
+        moved = chosen(instantiated(carry_tangents, self.body_jaxpr.out_avals, carried), carried)
         loop = While(body, n + k, condition, self.cond_nconsts)
-        return loop, [*cond_consts, *consts, *known, *carry, *moved], moving
+        return loop, [*cond_consts, *consts, *present(const_tangents), *carry, *moved], carried
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         _cannot_reverse()
@@ -186,13 +168,13 @@ class While(Operation, name="while"):
         size = batch_size(operands, axes)
         cond_consts, consts, carry = self.split(operands)
         cond_axes, const_axes, carry_axes = self.split(tuple(axes))
-        mapped = self._mapped(cond_axes, const_axes, tuple(a is not NOT_MAPPED for a in carry_axes), size)
-        inner = tuple(0 if m else NOT_MAPPED for m in mapped)
+        marks = self._mapped(cond_axes, const_axes, mapped(carry_axes), size)
+        inner = tuple(axes_in_front(marks))
         condition, (deciding,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)
-        body = batch_program(self.body_jaxpr, (*const_axes, *inner), size, mapped)[0]
-        carry = [mapped_in_front(x, a, size) if m else x for x, a, m in zip(carry, carry_axes, mapped, strict=True)]
+        body = batch_program(self.body_jaxpr, (*const_axes, *inner), size, marks)[0]
+        carry = [mapped_in_front(x, a, size) if m else x for x, a, m in zip(carry, carry_axes, marks, strict=True)]
         count = len(cond_consts)
-        out_axes = [0 if m else NOT_MAPPED for m in mapped]
+        out_axes = axes_in_front(marks)
         if deciding is NOT_MAPPED:
             loop = While(body, len(consts), condition, count)
             return bind(loop, *cond_consts, *consts, *carry), out_axes
@@ -209,11 +191,11 @@ class While(Operation, name="while"):
         """Which parts of the carry differ from example to example: all, where the condition does."""
 
         def step(marks: Marks) -> Sequence[bool]:
-            inner = tuple(0 if m else NOT_MAPPED for m in marks)
+            inner = axes_in_front(marks)
             (deciding,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)[1]
             if deciding is not NOT_MAPPED:
                 return [True] * len(marks)
-            return [a is not NOT_MAPPED for a in batch_program(self.body_jaxpr, (*const_axes, *inner), size)[1]]
+            return mapped(batch_program(self.body_jaxpr, (*const_axes, *inner), size)[1])
 
         return fixed_point(step, start)
 
@@ -253,15 +235,10 @@ def _where_going_on(body: ClosedJaxpr, condition: ClosedJaxpr, cond_consts: int,
             carry = operands[cond_consts + consts :]
             (going,) = evaluate(condition, *operands[:cond_consts], *carry)
             results = evaluate(body, *operands[cond_consts:])
-            return [_chosen(going, new, old) for new, old in zip(results, carry, strict=True)]
+            return [selected(going, old, new) for new, old in zip(results, carry, strict=True)]
 
         found = keeper.derived[key] = stage(step, [*decisive, *body.in_avals], body.name)
     return found
-
-
-def _chosen(going: Any, new: Any, old: Any) -> Any:
-    rank = len(aval_of(new).shape)
-    return select_n(expand_dims(going, tuple(range(1, rank))) if rank > 1 else going, old, new)
 
 
 def _cannot_reverse() -> NoReturn:
@@ -271,106 +248,3 @@ def _cannot_reverse() -> NoReturn:
         "cannot be kept. Use scan, or fori_loop with Python numbers as bounds; or forward mode (jvp, jacfwd); or say "
         "what the derivative is with custom_vjp, or custom_root for a solver." + see("reverse-through-while-loop")
     )
-
-
-# As users call it ---------------------------------------------------------------------------------------------------
-
-
-@api_boundary
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
-    """``init_val`` taken through ``body_fun`` as long as ``cond_fun`` of it is true.
-
-    ``body_fun`` returns a tree like its argument, with leaves of the same types; ``cond_fun`` a boolean scalar. Can be
-    differentiated in forward mode. Raises TypeError where the functions do not fit.
-
-    >>> import xlascope as xs
-    >>> print(xs.lax.while_loop(lambda x: x < 100, lambda x: 3 * x, 1))
-    243
-    """
-    for name, function in (("cond_fun", cond_fun), ("body_fun", body_fun)):
-        if not callable(function):
-            raise TypeError(f"while_loop takes functions; {name} is {function!r}{here()}")
-    if disable_jit.value:
-        try:
-            return _while_in_python(cond_fun, body_fun, init_val)
-        except ConcretizationTypeError:  # vmap: it is the examples that decide
-            pass
-    carry, structure = tree.flatten(init_val)
-    arguments = tree.structure((init_val,))
-    avals = [operand_aval("the initial value of while_loop", x) for x in carry]
-    avals, body = carry_types("while_loop", body_fun, lambda a: body_of(body_fun, arguments, a), structure, avals)
-    condition = body_of(cond_fun, arguments, avals)
-    _check_condition(cond_fun, condition)
-    carry = [as_type(x, aval) for x, aval in zip(carry, avals, strict=True)]
-    loop = While(body.opened, len(body.consts), condition.opened, len(condition.consts))
-    return structure.unflatten(bind(loop, *condition.consts, *body.consts, *carry))
-
-
-def _while_in_python(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], value: Any) -> Any:
-    """The same, step by step, for ``disable_jit``."""
-    while cond_fun(value):
-        value = body_fun(value)
-    return value
-
-
-def _check_condition(cond_fun: Callable[..., Any], condition: Body) -> None:
-    found = condition.program.out_avals
-    if condition.structure != tree.structure(0):
-        raise TypeError(
-            f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns a tree with "
-            f"structure {condition.structure}{here()}"
-        )
-    if found[0].shape or found[0].dtype != np.bool_:
-        raise TypeError(
-            f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns "
-            f"{found[0].str_short()}{here()}"
-        )
-
-
-def carry_types(
-    what: str,
-    function: Callable[..., Any],
-    staged: Callable[[list[ShapedArray]], Body],
-    structure: Any,
-    avals: Sequence[ShapedArray],
-) -> tuple[list[ShapedArray], Body]:
-    """The types of a loop's carry, and the body staged for them; raises TypeError where it does not come back as it
-    went in.
-
-    A Python number that comes back as another type (0 as a float) is an array of that type from the start.
-    """
-    avals = list(avals)
-    while True:
-        body = staged(avals)
-        out = body.program.out_avals[: len(avals)]
-        if body.structure != structure:
-            break
-        wider = [strengthened(b) if _gives_way(a, b) else a for a, b in zip(avals, out, strict=True)]
-        if wider == avals:
-            break
-        avals = wider
-    check_carry(what, function, structure, avals, body)
-    return avals, body
-
-
-def _gives_way(a: ShapedArray, b: ShapedArray) -> bool:
-    """Whether a weak type becomes another when it meets it."""
-    if not a.weak_type or a.dtype == b.dtype or a.shape != b.shape:
-        return False
-    return promote(((a.dtype, True), (b.dtype, b.weak_type)))[0] == b.dtype
-
-
-def check_carry(
-    what: str, function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray], body: Body
-) -> None:
-    """Raise TypeError unless a loop's body returns the carry as it was given it."""
-    name = name_of(function)
-    task = f"the body of {what} ({name}) has to return what it carries along"
-    words = ("it goes in as", "comes out as")
-    check_same_structure(f"{task} in the structure in which it got it", "the carry", words, structure, body.structure)
-    found = differing(structure, avals, body.program.out_avals[: len(avals)], "the carry", words)
-    if found:
-        raise TypeError(
-            f"{task} with the types it got: {found}{here()}. Convert one of them (astype, or a start value of the "
-            f"right type and shape).{see('loop-types')}"
-        )

@@ -46,3 +46,8 @@ def split_tangents(values: Sequence[Any], out_moving: Sequence[bool]) -> tuple[l
     """Results that are followed by the tangents of those that move: results and tangents, ZERO for what does not."""
     count = len(out_moving)
     return list(values[:count]), in_places(values[count:], out_moving)
+
+
+def axes_in_front(marks: Sequence[bool]) -> list[Any]:
+    """For each mark the axis of a value that is mapped in front where it is marked, and not mapped elsewhere."""
+    return [0 if mark else NOT_MAPPED for mark in marks]
