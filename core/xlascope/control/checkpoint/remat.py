@@ -136,32 +136,34 @@ def checkpoint(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
-    def types_of(operands: Sequence[Any]) -> list[ShapedArray]:
-        return [operand_aval(f"an argument of the checkpointed {name_of(fun)}", x) for x in operands]
-
-    def bound(body: Body, operands: Sequence[Any]) -> Any:
-        operation = Remat(body.opened, False, policy, bool(prevent_cse))
-        return body.structure.unflatten(bind(operation, *body.consts, *operands))
-
     @functools.wraps(fun)
     @api_boundary
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         static = set(places_of(numbers, len(args), f"static_argnums of the checkpointed {name_of(fun)}"))
-        given = tuple(x for i, x in enumerate(args) if i not in static)
-        named = {k: v for k, v in kwargs.items() if k not in names}
-        if not static and not kwargs:  # a body that is called again is traced once
-            operands, structure = tree.flatten(given)
-            return bound(body_of(fun, structure, types_of(operands)), operands)
-
-        def moving_ones(moving: Sequence[Any], keywords: dict[str, Any]) -> Any:
-            rest = iter(moving)
-            positional = [x if i in static else next(rest) for i, x in enumerate(args)]
-            return fun(*positional, **{**kwargs, **keywords})
-
-        operands, structure = tree.flatten((given, named))
-        return bound(staged(moving_ones, structure, types_of(operands), name_of(fun)), operands)
+        body, operands = _body_of_call(fun, args, kwargs, static, names)
+        operation = Remat(body.opened, False, policy, bool(prevent_cse))
+        return body.structure.unflatten(bind(operation, *body.consts, *operands))
 
     return checkpointed
+
+
+def _body_of_call(
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], static: set[int], static_names: set[str]
+) -> tuple[Body, list[Any]]:
+    """The program of a function for the arguments of a call that are not static, and these, flat."""
+    moving_args = tuple(x for i, x in enumerate(args) if i not in static)
+    plain = not static and not kwargs
+    given = moving_args if plain else (moving_args, {k: v for k, v in kwargs.items() if k not in static_names})
+    operands, structure = tree.flatten(given)
+    avals = [operand_aval(f"an argument of the checkpointed {name_of(fun)}", x) for x in operands]
+    if plain:  # a body that is called again is traced once
+        return body_of(fun, structure, avals), operands
+
+    def of_moving(moving: Sequence[Any], named: dict[str, Any]) -> Any:
+        rest = iter(moving)
+        return fun(*[x if i in static else next(rest) for i, x in enumerate(args)], **{**kwargs, **named})
+
+    return staged(of_moving, structure, avals, name_of(fun)), operands
 
 
 remat = checkpoint
