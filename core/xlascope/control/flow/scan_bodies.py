@@ -55,12 +55,8 @@ def halves_of(program: ClosedJaxpr, consts: int, carry: int, moving: Marks, forc
 def _split_halves(consts: int, carry: int, split: SplitProgram, moving: Marks) -> Halves:
     jaxpr = split.forward.jaxpr
     first = consts + carry
-    varying = {id(v) for v in jaxpr.invars[consts:]}
-    # What has an effect happens in each step, and may give something else each time.
-    varying.update(id(v) for operation, _, outputs, *_ in jaxpr.raw if operation.effects for v in outputs)
-    spread_dependence(jaxpr.raw, varying)
     extra = jaxpr.outvars[len(split.out_moving) :]
-    same = _computable(jaxpr, [j for j, x in enumerate(extra) if id(x) not in varying], extra, consts)
+    same = _same_in_all_steps(jaxpr, extra, consts)
     differing = [j for j in range(len(extra)) if j not in same]
     whole = sorted(p for p in split.residuals if 0 <= p < consts)
     carried = sorted(p for p in split.residuals if consts <= p < first)  # nobody stacks a part of the carry by itself
@@ -70,17 +66,7 @@ def _split_halves(consts: int, carry: int, split: SplitProgram, moving: Marks) -
         _place_in(outvars, x, carry) for x in (*(extra[j] for j in differing), *(jaxpr.invars[p] for p in carried))
     ]
     once, needed = dce_program(_program(jaxpr, [extra[j] for j in same], effects=False), (True,) * len(same))
-    # Operands of the linear half: residuals, then tangents of what moves, in the order of the body's operands.
-    operand = {where: i for i, where in enumerate(split.residuals)}
-    before = len(operand) + sum(moving[:first])
-    order = [
-        *(operand[-1 - j] for j in same),
-        *(operand[p] for p in whole),
-        *range(len(operand), before),
-        *(operand[-1 - j] for j in differing),
-        *(operand[p] for p in (*carried, *sliced)),
-        *range(before, len(operand) + sum(moving)),
-    ]
+    order = _order_of_linear(split.residuals, same, whole, differing, [*carried, *sliced], moving, first)
     return Halves(
         _program(jaxpr, outvars),
         stacked_places,
@@ -91,6 +77,37 @@ def _split_halves(consts: int, carry: int, split: SplitProgram, moving: Marks) -
         sliced,
         split.out_moving,
     )
+
+
+def _same_in_all_steps(jaxpr: Jaxpr, values: Sequence[Any], consts: int) -> list[int]:
+    """The numbers of those values that the constants of a loop are enough to compute, once for all steps."""
+    varying = {id(v) for v in jaxpr.invars[consts:]}
+    # What has an effect happens in each step, and may give something else each time.
+    varying.update(id(v) for operation, _, outputs, *_ in jaxpr.raw if operation.effects for v in outputs)
+    spread_dependence(jaxpr.raw, varying)
+    return _computable(jaxpr, [j for j, x in enumerate(values) if id(x) not in varying], values, consts)
+
+
+def _order_of_linear(
+    residuals: Sequence[int],
+    same: Sequence[int],
+    whole: Sequence[int],
+    differing: Sequence[int],
+    sliced: Sequence[int],
+    moving: Marks,
+    first: int,
+) -> list[int]:
+    """The places of a linear half's operands (residuals, then tangents of what moves) in the order of a scan's."""
+    operand = {where: i for i, where in enumerate(residuals)}
+    before = len(operand) + sum(moving[:first])
+    return [
+        *(operand[-1 - j] for j in same),
+        *(operand[p] for p in whole),
+        *range(len(operand), before),
+        *(operand[-1 - j] for j in differing),
+        *(operand[p] for p in sliced),
+        *range(before, len(operand) + sum(moving)),
+    ]
 
 
 def _place_in(outvars: list[Any], x: Any, start: int) -> int:
