@@ -159,8 +159,8 @@ def _body_of_call(
     if plain:  # a body that is called again is traced once
         return body_of(fun, structure, avals), operands
 
-    def of_moving(moving: Sequence[Any], named: dict[str, Any]) -> Any:
-        rest = iter(moving)
+    def of_moving(positional: Sequence[Any], named: dict[str, Any]) -> Any:
+        rest = iter(positional)
         return fun(*[x if i in static else next(rest) for i, x in enumerate(args)], **{**kwargs, **named})
 
     return staged(of_moving, structure, avals, name_of(fun)), operands

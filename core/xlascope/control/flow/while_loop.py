@@ -122,17 +122,17 @@ class While(Operation, name="while"):
         cond_consts, consts, carry = self.split(primals)
         _, marks, start = self.split(marked(series))
         order, n, count = len(series[0]), len(consts), len(carry)
-        moving = fixed_point(lambda m: taylor_program(self.body_jaxpr, order, (*marks, *m))[1], tuple(start))
-        body, _ = taylor_program(self.body_jaxpr, order, (*marks, *moving), moving)
-        places = in_groups([range(n), range(n, n + count)], (*marks, *moving), order)
+        carried = fixed_point(lambda m: taylor_program(self.body_jaxpr, order, (*marks, *m))[1], tuple(start))
+        body, _ = taylor_program(self.body_jaxpr, order, (*marks, *carried), carried)
+        places = in_groups([range(n), range(n, n + count)], (*marks, *carried), order)
         known = [*consts, *carry]
-        operands = [*known, *taylor_terms(known, series[len(cond_consts) :], (*marks, *moving))]
-        body = permuted(body, places, range(count + order * sum(moving)))
+        operands = [*known, *taylor_terms(known, series[len(cond_consts) :], (*marks, *carried))]
+        body = permuted(body, places, range(count + order * sum(carried)))
         leading = n + order * sum(marks)
         condition = _with_more(self.cond_jaxpr, body.in_avals[leading + count :])
         loop = While(body, leading, condition, self.cond_nconsts)
         results = bind(loop, *cond_consts, *(operands[place] for place in places))
-        return results[:count], separated(results[count:], moving, order)
+        return results[:count], separated(results[count:], carried, order)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the loop now, and record one that runs it again with tangents: the number of steps is not known, so

@@ -117,11 +117,11 @@ def _cannot_go_forward(name: str) -> NoReturn:
 
 
 def _batched_rule(rule: ForwardRule, axes: Sequence[Any], size: int, axis: Any) -> ForwardRule:
-    def forward(operands: Sequence[Any], moving: Sequence[bool]) -> Forward:
+    def forward(operands: Sequence[Any], moves: Sequence[bool]) -> Forward:
         kept: list[Any] = []
 
         def results_and_residuals(*values: Any) -> list[Any]:
-            made = rule(values, moving)
+            made = rule(values, moves)
             kept[:] = [len(made.results), made.backward]
             return [*made.results, *made.residuals]
 
