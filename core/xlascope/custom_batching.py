@@ -1,4 +1,4 @@
 """Functions with batching rules of their own, under JAX's module name."""
 
-from .control.custom_vmap import custom_vmap as custom_vmap
-from .control.custom_vmap import sequential_vmap as sequential_vmap
+from .control.rules.custom_vmap import custom_vmap as custom_vmap
+from .control.rules.custom_vmap import sequential_vmap as sequential_vmap

@@ -1,9 +1,9 @@
 """The stages of a jitted call, under JAX's module name: what ``f.trace``, ``f.lower`` and ``compile`` give."""
 
-from .control.stages import ArgInfo as ArgInfo
-from .control.stages import Compiled as Compiled
-from .control.stages import Lowered as Lowered
-from .control.stages import Traced as Traced
+from .control.jit.stages import ArgInfo as ArgInfo
+from .control.jit.stages import Compiled as Compiled
+from .control.jit.stages import Lowered as Lowered
+from .control.jit.stages import Traced as Traced
 from .xla.dispatch import PjitFunction
 
 Wrapped = PjitFunction

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from xlascope import inspect
-from xlascope.control.jit import known_call
+from xlascope.control.jit.known_calls import known_call
 from xlascope.inspect.asked import Asked
 from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record

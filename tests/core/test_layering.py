@@ -43,6 +43,9 @@ RANK = {module: rank for rank, line in enumerate(LAYERS) for module in line.spli
 #: Rooms that need no engine, and all that each may import of the rest.
 APART: dict[str, set[str]] = {"records": set(), "readers": {"records"}, "analysis": {"records", "readers"}}
 
+#: Within a layer: its rooms, top to bottom. What stands beside the rooms stands above them all.
+ROOMS = {"control": ("debugging", "checkpoint", "rules", "flow", "jit", "programs")}
+
 # Who may import whom from outside.
 FOREIGN_TO_ENGINE = {"IPython", "anywidget", "ipykernel", "ipywidgets", "jax", "traitlets"}
 MAY_IMPORT_JAXLIB = {"runtime", "xla", "readers"}
@@ -112,6 +115,17 @@ def part(module: str) -> str:
     return f"{module}.".split(".")[1]
 
 
+def room(module: str) -> str:
+    """Return the room of a layer that a module belongs to: `flow` for `xlascope.control.flow.scan`."""
+    return f"{module}..".split(".")[2]
+
+
+def room_rank(module: str) -> int:
+    """Return the number of a module's room from the top of its layer; what is in no room is a façade."""
+    rooms = ROOMS[part(module)]
+    return rooms.index(room(module)) if room(module) in rooms else FACADE
+
+
 def layer_complaint(found: Import) -> str | None:
     """Say what is wrong with one import inside the engine."""
     here, there = part(found.importer), part(found.target)
@@ -139,6 +153,18 @@ def test_there_is_something_to_check() -> None:
 def test_each_layer_imports_only_the_layers_below() -> None:
     inside = [found for found in ENGINE if found.target.partition(".")[0] == "xlascope"]
     expect_none([found.says(complaint) for found in inside if (complaint := layer_complaint(found))])
+
+
+def test_each_room_imports_only_the_rooms_below() -> None:
+    within = [f for f in ENGINE if part(f.importer) in ROOMS and part(f.target) == part(f.importer)]
+    upward = [f for f in within if room_rank(f.target) < room_rank(f.importer)]
+    expect_none([found.says("whose room lies above it") for found in upward])
+
+
+@pytest.mark.parametrize("layer", ROOMS)
+def test_every_room_has_its_place(layer: str) -> None:
+    found = {room(module) for module in MODULES if part(module) == layer} - {""}
+    assert found == set(ROOMS[layer])
 
 
 def test_the_engine_imports_no_notebook_no_widgets_no_jax() -> None:

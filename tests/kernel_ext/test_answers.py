@@ -10,7 +10,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
-from xlascope.control.jit import known_call
+from xlascope.control.jit.known_calls import known_call
 from xlascope.records import Compiled, Explained, Passes
 from xlascope.xla.targets import MissingTargetError
 from xlascope_ipython.answers import Answers

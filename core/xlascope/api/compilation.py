@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from ..control.jit import Options, jit_function
-from ..control.stages import overrides_of
+from ..control.jit.arguments import Options
+from ..control.jit.functions import jit_function
+from ..control.jit.stages import overrides_of
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
 from .naming import Names, Numbers, numbers_of, strings_of

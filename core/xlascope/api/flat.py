@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..control.jit import check_results
+from ..control.programs.values import check_results
 from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strengthened
 from ..ir.markers import ZERO

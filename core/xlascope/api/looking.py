@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree
-from ..control.jit import check_results, operand_names
+from ..control.programs.names import operand_names
+from ..control.programs.values import check_results
 from ..dtypes import canonical
 from ..ir.avals import ShapedArray, ShapeDtypeStruct, shaped
 from ..ir.jaxpr import ClosedJaxpr

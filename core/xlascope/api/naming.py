@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..control.arguments import function_name
+from ..control.programs.names import name_of as name_of
 
 Numbers = int | Sequence[int] | None
 Names = str | Iterable[str] | None
@@ -20,9 +20,6 @@ def numbers_of(value: Numbers) -> tuple[int, ...]:
 def strings_of(value: Names) -> tuple[str, ...]:
     """Argument names, given as one, as several, or as None."""
     return () if value is None else (value,) if isinstance(value, str) else tuple(value)
-
-
-name_of = function_name
 
 
 def named_after(fun: Callable[..., Any], what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..control.caches import clear_all
+from ..control.jit.caches import clear_all
 from ..runtime.guards import explicit_transfers
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of

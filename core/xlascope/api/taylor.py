@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..control.jit import check_results
+from ..control.programs.values import check_results
 from ..dtypes import canonical, is_differentiable
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO

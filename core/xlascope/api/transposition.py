@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree
-from ..control.call import without_constants
+from ..control.programs.rearranged import without_constants
 from ..dtypes import is_differentiable
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Equation, Literal

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..control.jit import check_results, operand_names
+from ..control.programs.names import operand_names
+from ..control.programs.values import check_results
 from ..dtypes import float0
 from ..errors import see
 from ..ir.markers import NOT_MAPPED

@@ -1,3 +1,6 @@
-"""Operations that hold programs, and jit, which makes the first of them."""
+"""Operations that hold programs, and jit, which makes the first of them.
 
-from . import faults  # noqa: F401  (tells dispatch who looks for the cause of NaNs)
+Each room imports only those below it: debugging, checkpoint, rules, flow, jit, programs.
+"""
+
+from .debugging import faults  # noqa: F401  (tells dispatch who looks for the cause of NaNs)

@@ -7,7 +7,10 @@ from typing import Any, NamedTuple
 
 from .. import records
 from ..api import abstract
-from ..control.jit import Arguments, Jitted, Options, TracedCall, jit_function
+from ..control.jit.arguments import Arguments, Options
+from ..control.jit.functions import jit_function
+from ..control.jit.jitted import Jitted
+from ..control.jit.traces import TracedCall
 from ..ir.avals import ShapedArray
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr

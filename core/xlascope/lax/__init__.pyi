@@ -1,11 +1,11 @@
 """The public names, the one list of them, without those of operations: these follow from the classes (`make names`)."""
 
-from ..control.cond import cond as cond
-from ..control.cond import switch as switch
-from ..control.linear_solve import custom_linear_solve as custom_linear_solve
-from ..control.loops import fori_loop as fori_loop
-from ..control.loops import scan as scan
-from ..control.while_loop import while_loop as while_loop
+from ..control.flow.conditionals import cond as cond
+from ..control.flow.conditionals import switch as switch
+from ..control.flow.fori_loop import fori_loop as fori_loop
+from ..control.flow.loops import scan as scan
+from ..control.flow.loops import while_loop as while_loop
+from ..control.rules.linear_solve import custom_linear_solve as custom_linear_solve
 from ..operations.arithmetic import reciprocal as reciprocal
 from ..operations.bits import bitwise_and as bitwise_and
 from ..operations.bits import bitwise_not as bitwise_not

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.while_loop import while_loop
+from ..control.flow.loops import while_loop
 from ..operations import arithmetic, dynamic_slicing, indexing, scattering
 from ..operations.comparisons import gt, lt
 from ..operations.reductions import reduce_max

@@ -7,8 +7,9 @@ from typing import Any
 
 from .. import tree
 from ..api import vmap
-from ..control.bodies import name_of, operand_aval
-from ..control.loops import scan
+from ..control.flow.loops import scan
+from ..control.programs.names import name_of
+from ..control.programs.values import operand_aval
 from ..operations.shapes import expand_dims, reshape
 from ..operations.slicing import concatenate, rev, slice_in_dim
 from ..trace.source import user_line, where_text

@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from ..control import cond, custom_jvp, custom_vjp, custom_vmap, linear_call, linear_solve, remat, scan, while_loop
+from ..control.checkpoint import remat
+from ..control.flow import cond, scan, while_loop
+from ..control.programs import call
+from ..control.rules import custom_jvp_call, custom_vjp_call, custom_vmap_call, linear_call, linear_solve
 from ..ir.operation import Primitive, registered
 from ..operations import (
     arithmetic,
@@ -43,7 +46,18 @@ DEFINED_IN = (
     *(cumulative, dynamic_slicing, exchanges, exponentials, extremes, indexing, linear_algebra, random_bits),
     *(reductions, rounding, scattering, selection, shapes, slicing, sorting, special, sums),
     *(trigonometry,),
-    *(cond, custom_jvp, custom_vjp, custom_vmap, linear_call, linear_solve, remat, scan, while_loop),
+    *(
+        call,
+        cond,
+        scan,
+        while_loop,
+        custom_jvp_call,
+        custom_vjp_call,
+        custom_vmap_call,
+        linear_call,
+        linear_solve,
+        remat,
+    ),
 )
 
 

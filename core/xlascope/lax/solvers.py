@@ -7,10 +7,13 @@ from typing import Any
 
 from .. import tree
 from ..api import linearize
-from ..control.bodies import Body, body_of, check_same_structure, differing, name_of, operand_aval
-from ..control.custom import shown
-from ..control.custom_jvp import custom_jvp
-from ..control.linear_solve import solution_structure
+from ..control.programs.agreement import check_same_structure, differing
+from ..control.programs.bodies import Body, body_of
+from ..control.programs.names import name_of
+from ..control.programs.values import operand_aval
+from ..control.rules.custom_jvp import custom_jvp
+from ..control.rules.linear_solve import solution_structure
+from ..control.rules.tangents import shown
 from ..ir.markers import ZERO
 from ..operations.sums import neg
 from ..trace.source import user_line, where_text

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
-from ..control.custom_jvp import custom_jvp
+from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import canonical, is_differentiable
 from ..numpy.transcendental import logaddexp
 from ..operations import arithmetic, extremes, rounding, trigonometry

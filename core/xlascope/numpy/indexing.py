@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.jit import Options, jit_function
+from ..control.jit.arguments import Options
+from ..control.jit.functions import jit_function
 from ..errors import NonConcreteBooleanIndexError
 from ..ir.avals import strengthened
 from ..operations import indexing, slicing

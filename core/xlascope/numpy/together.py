@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from ..control.jit import Options, jit_function
+from ..control.jit.arguments import Options
+from ..control.jit.functions import jit_function
 from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
 

@@ -6,7 +6,7 @@ import functools
 import math
 from typing import Any
 
-from ..control.custom_jvp import custom_jvp
+from ..control.rules.custom_jvp import custom_jvp
 from ..operations import arithmetic, exponentials, extremes, trigonometry
 from ..operations.arithmetic import add, div, mul, square, sub
 from ..operations.comparisons import eq, ne

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.while_loop import while_loop
+from ..control.flow.loops import while_loop
 from ..ir.avals import shaped
 from ..operations import indexing, scattering
 from ..operations.dynamic_slicing import dynamic_update_slice

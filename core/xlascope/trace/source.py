@@ -5,7 +5,12 @@ from __future__ import annotations
 from ..ir.atoms import Origin
 from ..ir.sources import user_frame, user_line, where_text
 
-__all__ = ["user_frame", "user_line", "where_text", "with_line"]
+__all__ = ["here", "user_frame", "user_line", "where_text", "with_line"]
+
+
+def here() -> str:
+    """The user's line for the end of a sentence: `` at file.py:12 (in f)``, or nothing where it is not known."""
+    return where_text(user_line())
 
 
 def with_line(origin: Origin, depth: int = 1) -> Origin:

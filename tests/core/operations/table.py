@@ -19,10 +19,10 @@ import ml_dtypes
 import numpy as np
 import scipy.special
 
-from xlascope.control.call import Call
-from xlascope.control.cond import Cond
-from xlascope.control.scan import Scan
-from xlascope.control.while_loop import While
+from xlascope.control.flow.cond import Cond
+from xlascope.control.flow.scan import Scan
+from xlascope.control.flow.while_loop import While
+from xlascope.control.programs.call import Call
 from xlascope.ir.avals import shaped
 from xlascope.ir.operation import Operation
 from xlascope.operations import (

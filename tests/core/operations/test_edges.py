@@ -10,7 +10,7 @@ import pytest
 
 import xlascope as xs
 from xlascope import operations
-from xlascope.control.call import Call
+from xlascope.control.programs.call import Call
 from xlascope.dtypes import float0
 from xlascope.ir.avals import shaped
 from xlascope.ir.markers import ZERO, LinearInput

@@ -15,14 +15,14 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope.control import jit as control_jit
+from xlascope.control.jit import jitted, traces
 from xlascope.ir.jaxpr import ClosedJaxpr
 from xlascope.xla import dispatch
 from xlascope.xla.compile import Compilation
 
 LONG_USE = Path(__file__).with_name("long_use.py")
 X = np.ones(3, np.float32)
-COUNTED = (ClosedJaxpr, dispatch.Executable, Compilation, control_jit.Jitted)
+COUNTED = (ClosedJaxpr, dispatch.Executable, Compilation, jitted.Jitted)
 
 
 def _base(number):
@@ -125,8 +125,8 @@ def test_the_arguments_of_a_call_are_not_kept():
 
 
 def test_a_program_that_holds_its_function_is_forgotten_in_the_end(monkeypatch):
-    monkeypatch.setattr(control_jit, "_traces", weakref.WeakKeyDictionary())
-    monkeypatch.setattr(control_jit, "_MOST_FUNCTIONS", 5)
+    monkeypatch.setattr(traces, "_traces", weakref.WeakKeyDictionary())
+    monkeypatch.setattr(traces, "_MOST_FUNCTIONS", 5)
 
     def make():
         f = xs.custom_jvp(lambda x: x * 3.0)
@@ -148,9 +148,9 @@ def test_a_function_that_was_forgotten_is_traced_again_and_no_more(monkeypatch):
 
     first = xs.jit(f)
     first(X)
-    monkeypatch.setattr(control_jit, "_MOST_FUNCTIONS", 0)
+    monkeypatch.setattr(traces, "_MOST_FUNCTIONS", 0)
     xs.jit(lambda x: x)  # drops the oldest
-    control_jit._traces.pop(f, None)
+    traces._traces.pop(f, None)
     first(X)
     first(X[:2])
     assert len(runs) == 2  # the function that has the traces keeps them
@@ -159,7 +159,7 @@ def test_a_function_that_was_forgotten_is_traced_again_and_no_more(monkeypatch):
 
 
 def test_traces_of_one_function_are_bounded(monkeypatch):
-    monkeypatch.setattr(control_jit, "_MOST_TRACES", 4)
+    monkeypatch.setattr(traces, "_MOST_TRACES", 4)
     f = xs.jit(lambda x, n: x * n, static_argnums=1)
     for n in range(9):
         np.testing.assert_array_equal(f(X, n), X * n)

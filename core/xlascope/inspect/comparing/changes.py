@@ -11,8 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ... import records, tree
-from ...control.jit import Jitted, Options, jit_function
-from ...control.stages import overrides_of
+from ...control.jit.arguments import Options
+from ...control.jit.functions import jit_function
+from ...control.jit.jitted import Jitted
+from ...control.jit.stages import overrides_of
 from ...dtypes import is_floating
 from ...ir.avals import ShapeDtypeStruct
 from ...ir.describe import traced_record

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import records
-from ...control.jit import TracedCall
+from ...control.jit.traces import TracedCall
 from ...readers.profiles import ModuleProfile
 from ..programs import executables_of, traces_of
 from .tally import Tally

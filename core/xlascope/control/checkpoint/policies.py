@@ -1,0 +1,136 @@
+"""Policies for checkpoint: which values are kept for the derivative although they could be computed again."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...ir.avals import ShapedArray
+from ...ir.operation import Operation
+
+#: Of (primitive, *operands' types, **parameters): whether the equation's results are saved.
+Policy = Callable[..., Any]
+
+
+class Offloadable:
+    """A policy's answer for a value to be kept in another memory, named as the device's memories are."""
+
+    def __init__(self, src: str, dst: str) -> None:
+        self.src = src
+        self.dst = dst
+
+
+def saves(policy: Policy, operation: Operation, operands: Sequence[ShapedArray]) -> bool:
+    """Whether a policy saves an equation's results. What it wants to offload is saved where it is."""
+    return bool(policy(operation.primitive, *operands, **operation.params))
+
+
+def everything_saveable(*_: Any, **__: Any) -> bool:
+    """Save all values: no memory is gained."""
+    return True
+
+
+def nothing_saveable(*_: Any, **__: Any) -> bool:
+    """Save no values: everything is computed again."""
+    return False
+
+
+def dots_saveable(primitive: Any, *_: Any, **__: Any) -> bool:
+    """Save the results of matrix products and convolutions, which are dear to compute again."""
+    return primitive.name in ("dot_general", "conv_general_dilated")
+
+
+def dots_with_no_batch_dims_saveable(primitive: Any, *_: Any, **params: Any) -> bool:
+    """Save the results of matrix products without batch axes: of layers, but not of attention's scores."""
+    if primitive.name != "dot_general":
+        return False
+    _, (batch, _) = params["dimension_numbers"]
+    return not batch
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """Like :func:`dots_with_no_batch_dims_saveable`, offloading the results to another memory."""
+
+    def policy(primitive: Any, *operands: Any, **params: Any) -> Any:
+        found = dots_with_no_batch_dims_saveable(primitive, *operands, **params)
+        return Offloadable(offload_src, offload_dst) if found else False
+
+    return policy
+
+
+def _name_of(primitive: Any, params: dict[str, Any]) -> Any:
+    return params["name"] if primitive.name == "name" else None
+
+
+def save_only_these_names(*names: str) -> Policy:
+    """Save values named by ``checkpoint_name``, if the name is one of these."""
+    wanted = frozenset(names)
+
+    def policy(primitive: Any, *_: Any, **params: Any) -> bool:
+        return _name_of(primitive, params) in wanted
+
+    return policy
+
+
+def save_any_names_but_these(*names: str) -> Policy:
+    """Save values named by ``checkpoint_name``, unless the name is one of these."""
+    unwanted = frozenset(names)
+
+    def policy(primitive: Any, *_: Any, **params: Any) -> bool:
+        name = _name_of(primitive, params)
+        return name is not None and name not in unwanted
+
+    return policy
+
+
+def save_anything_except_these_names(*names: str) -> Policy:
+    """Save all values but those with one of these names."""
+    unwanted = frozenset(names)
+
+    def policy(primitive: Any, *_: Any, **params: Any) -> bool:
+        return _name_of(primitive, params) not in unwanted
+
+    return policy
+
+
+def save_from_both_policies(first: Policy, second: Policy) -> Policy:
+    """Save what either policy saves."""
+
+    def policy(primitive: Any, *operands: Any, **params: Any) -> Any:
+        return first(primitive, *operands, **params) or second(primitive, *operands, **params)
+
+    return policy
+
+
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Sequence[str],
+    names_which_can_be_offloaded: Sequence[str],
+    offload_src: str,
+    offload_dst: str,
+) -> Policy:
+    """Save some named values and offload others to another memory."""
+    saved, offloaded = frozenset(names_which_can_be_saved), frozenset(names_which_can_be_offloaded)
+
+    def policy(primitive: Any, *_: Any, **params: Any) -> Any:
+        name = _name_of(primitive, params)
+        return name in saved or (Offloadable(offload_src, offload_dst) if name in offloaded else False)
+
+    return policy
+
+
+checkpoint_policies = types.SimpleNamespace(
+    checkpoint_dots=dots_saveable,
+    checkpoint_dots_with_no_batch_dims=dots_with_no_batch_dims_saveable,
+    dots_saveable=dots_saveable,
+    dots_with_no_batch_dims_saveable=dots_with_no_batch_dims_saveable,
+    everything_saveable=everything_saveable,
+    nothing_saveable=nothing_saveable,
+    offload_dot_with_no_batch_dims=offload_dot_with_no_batch_dims,
+    save_and_offload_only_these_names=save_and_offload_only_these_names,
+    save_any_names_but_these=save_any_names_but_these,
+    save_anything_except_these_names=save_anything_except_these_names,
+    save_from_both_policies=save_from_both_policies,
+    save_only_these_names=save_only_these_names,
+)

@@ -1,0 +1,196 @@
+"""Which operation made a NaN or an infinity: what ``debug_nans`` and ``debug_infs`` do with the results of a call.
+
+The results of a compiled call say that there is one. Where it comes from is found by running the program again, one
+operation at a time, and walking back from the result through operands that have one too, to the first operation that
+has none among its operands. What that operation runs (a jitted function, the steps of a loop) is gone through likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...dtypes import is_differentiable
+from ...errors import see
+from ...ir.jaxpr import Jaxpr, Literal, RawEquation
+from ...ir.sources import locate
+from ...runtime import boot
+from ...settings import debug_infs, debug_nans
+from ...trace.bind import bind
+from ...trace.source import user_frame, where_text
+from ...trace.state import STATE
+from ...trace.values import aval_of
+from ...xla.dispatch import use_check
+from ..programs.call import call
+from .steps import steps_of
+
+Test = Callable[[Any], bool]
+_MOST_OPERANDS = 4
+
+
+class Fault(NamedTuple):
+    """Where a value first was: an equation with its operands and results, or (no equation) the name of an argument."""
+
+    equation: RawEquation | None
+    operands: Sequence[Any]
+    results: Sequence[Any]
+    #: The programs it was found in, from the outside in.
+    inside: tuple[str, ...]
+    argument: str = ""
+
+
+def check_results(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], results: Sequence[Any]) -> None:
+    """Raise FloatingPointError if a result has a NaN or an infinity and the settings ask for that; it says which
+    operation made it.
+    """
+    for kind, wanted, test in (("nan", boot.debug_nans.value, _has_nan), ("inf", boot.debug_infs.value, _has_inf)):
+        if not wanted or not any(test(y) for y in results):
+            continue
+        origin = STATE.origin
+        here = user_frame() if origin is None or origin.code is None else (origin.code, origin.lasti)
+        with _undisturbed():
+            fault = _find(jaxpr, consts, operands, test, (jaxpr.name,))
+        raise FloatingPointError(_message(kind, fault, here, jaxpr) + see("nan-found"))
+
+
+use_check(check_results)
+
+
+def _has_nan(x: Any) -> bool:
+    return _is_inexact(x) and bool(np.isnan(np.asarray(x)).any())
+
+
+def _has_inf(x: Any) -> bool:
+    return _is_inexact(x) and bool(np.isinf(np.asarray(x)).any())
+
+
+def _is_inexact(x: Any) -> bool:
+    return is_differentiable(aval_of(x).dtype)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Run operations at once, whatever is being traced, and without looking at their results."""
+    trace, origin, in_trace = STATE.trace, STATE.origin, boot.in_trace.swap_local(False)
+    STATE.trace = STATE.origin = None
+    try:
+        with debug_nans(False), debug_infs(False):
+            yield
+    finally:
+        STATE.trace, STATE.origin = trace, origin
+        boot.in_trace.set_local(in_trace)
+
+
+def _find(
+    jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], test: Test, inside: tuple[str, ...]
+) -> Fault | None:
+    """The first equation with such a result and no such operand, behind a result of a program; None if there is none
+    when its operations run one by one.
+    """
+    values = {id(v): x for v, x in zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *operands), strict=True)}
+    makers: dict[int, RawEquation] = {}
+    for equation in jaxpr.raw:
+        operation, inputs, outputs, *_ = equation
+        results = bind(operation, *(_value(x, values) for x in inputs))
+        for variable, result in zip(outputs, results, strict=True):
+            values[id(variable)] = result
+            makers[id(variable)] = equation
+    at = next((x for x in jaxpr.outvars if test(_value(x, values))), None)
+    while at is not None:
+        maker = makers.get(id(at))
+        if maker is None:
+            return Fault(None, (), (), inside, _argument(jaxpr, at))
+        before = next((x for x in maker[1] if x.__class__ is not Literal and test(values[id(x)])), None)
+        if before is None:
+            return _within(maker, values, test, inside)
+        at = before
+    return None
+
+
+def _value(x: Any, values: dict[int, Any]) -> Any:
+    return x.val if x.__class__ is Literal else values[id(x)]
+
+
+def _argument(jaxpr: Jaxpr, variable: Any) -> str:
+    """What a program takes a value as."""
+    if variable.__class__ is Literal:
+        return "a number that it returns"
+    if variable in jaxpr.constvars:
+        return "an array that it closes over"
+    place = jaxpr.invars.index(variable)
+    names = jaxpr.argument_names
+    return f"its argument {names[place]}" if place < len(names) and names[place] else f"its operand {place}"
+
+
+def _within(equation: RawEquation, values: dict[int, Any], test: Test, inside: tuple[str, ...]) -> Fault:
+    """The fault of an equation, or of what it runs where that can be told."""
+    operation, inputs, outputs, *_ = equation
+    operands = [_value(x, values) for x in inputs]
+    steps = steps_of(operation, operands)
+    step = next(steps, None)
+    while step is not None:
+        results = call(step.program, step.operands)
+        if any(test(y) for y in results):
+            path = (*inside, step.label)
+            inner = _find(step.program.jaxpr, step.program.consts, step.operands, test, path)
+            if inner is not None and inner.equation is not None:
+                return inner
+            break
+        try:
+            step = steps.send(results)
+        except StopIteration:
+            break
+    return Fault(equation, operands, [values[id(y)] for y in outputs], inside)
+
+
+# What is said about it ----------------------------------------------------------------------------------------------
+
+
+def _message(kind: str, fault: Fault | None, here: tuple[Any, int], jaxpr: Jaxpr) -> str:
+    called = where_text(locate(*here))
+    if fault is None:
+        return (
+            f"invalid value ({kind}) encountered in the results of {jaxpr.name}{called}. Its operations give none when "
+            "they run one by one: the compiler has rearranged them."
+        )
+    if fault.equation is None:
+        return (
+            f"invalid value ({kind}) encountered in {jaxpr.name}{called}: it came in with {fault.argument}, no "
+            "operation made it"
+        )
+    operation, _, _, code, lasti, origin = fault.equation
+    place = locate(code, lasti) if code is not None else locate(*here)
+    role = f" in the {origin.role} pass" if origin is not None and origin.role in ("backward", "tangent") else ""
+    inside = [
+        name
+        for name, inner in zip(fault.inside, (*fault.inside[1:], operation.name), strict=True)
+        if name and name != inner and not inner.endswith(f"of {name}")  # an operation that ran on its own
+    ]
+    within = f" It is an operation of {', '.join(reversed(inside))}." if inside else ""
+    return (
+        f"invalid value ({kind}) encountered in {operation.name}{where_text(place)}{role}.{within} "
+        f"{_values_text(fault, kind)}"
+    )
+
+
+def _values_text(fault: Fault, kind: str) -> str:
+    operands = ", ".join(_value_text(x) for x in fault.operands[:_MOST_OPERANDS])
+    more = ", …" if len(fault.operands) > _MOST_OPERANDS else ""
+    test = np.isnan if kind == "nan" else np.isinf
+    bad = next(np.asarray(y) for y in fault.results if _is_inexact(y) and test(np.asarray(y)).any())
+    made = f"Of the {bad.size} elements of its result {int(test(bad).sum())} are" if bad.ndim else "Its result is"
+    listed = "; its operand is" if len(fault.operands) == 1 else "; its operands are"
+    return f"{made} {kind}{listed} {operands}{more}." if operands else f"{made} {kind}."
+
+
+def _value_text(x: Any) -> str:
+    """A scalar, or the type and range of an array."""
+    value, aval = np.asarray(x), aval_of(x)
+    if value.ndim == 0:
+        return str(value)
+    if value.size == 0 or aval.dtype.kind in "cO" or not (is_differentiable(aval.dtype) or aval.dtype.kind in "iu"):
+        return aval.str_short()
+    return f"{aval.str_short()} between {value.min()} and {value.max()}"

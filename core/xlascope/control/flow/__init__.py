@@ -1,0 +1,1 @@
+"""Control flow: branches and loops."""

@@ -1,0 +1,136 @@
+"""The cond operation: one of several programs, chosen by a value."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...ir.avals import ShapedArray
+from ...ir.effects import is_io, is_ordered
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...ir.operation import Operation
+from ...operations.requirements import is_linear
+from ...operations.shapes import mapped_in_front
+from ...trace.bind import bind
+from ...trace.source import here
+from ...transforms.batch import batch_program, batch_size
+from ...transforms.dce import dce_program, dependence, restricted_program
+from ...transforms.differentiate import jvp_program, linearize_program
+from ...transforms.evaluate import evaluate
+from ...transforms.taylor import joined as taylor_terms
+from ...transforms.taylor import marked, separated, taylor_program
+from ...transforms.transpose import transpose_program
+from ..programs.marks import Marks, any_of, axes_in_front, in_places, mapped, moving, present, split_tangents
+from ..programs.rearranged import youngest
+from .cond_halves import halves_of
+from .examples import selected
+
+
+class Cond(Operation, name="cond"):
+    """The results of the program with the number that the first operand gives, of the other operands."""
+
+    composite = True
+
+    branches: tuple[ClosedJaxpr, ...]
+
+    @property
+    def holder(self) -> ClosedJaxpr:
+        return youngest(self.branches)
+
+    def bodies(self) -> Sequence[ClosedJaxpr]:
+        return self.branches
+
+    def flops_of_bodies(self, flops: Sequence[int]) -> int:
+        return max(flops)
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return self.branches[0].out_avals
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        index, *rest = operands
+        branches = [functools.partial(builder.call_body, b, rest, n) for n, b in enumerate(self.branches)]
+        return builder.case(index, branches, ordered=is_ordered(self.effects))  # type: ignore[no-any-return]
+
+    def dependence(self, operands: Sequence[bool]) -> list[bool]:
+        index, *marks = operands
+        found = [dependence(branch, marks) for branch in self.branches]
+        return [index or any(of_branches) for of_branches in zip(*found, strict=True)]
+
+    def dce_rule(self, used: Marks) -> tuple[Operation, Marks, Marks]:
+        """The choice between what the used results need; an operand is needed if any branch needs it."""
+        kept = any_of([dce_program(branch, used)[1] for branch in self.branches])
+        return Cond(tuple(restricted_program(branch, used, kept) for branch in self.branches)), (True, *kept), used
+
+    def _derived(self, derive: Callable[[ClosedJaxpr, Marks | None], tuple[ClosedJaxpr, Marks]]) -> tuple[Cond, Marks]:
+        """The choice between derived branches, and the marks of its results: a result is marked if any branch's is.
+
+        ``derive(branch, forced)`` gives a program and its marks, those that are ``forced`` among them.
+        """
+        marks = any_of([derive(branch, None)[1] for branch in self.branches])
+        return Cond(tuple([derive(branch, marks)[0] for branch in self.branches])), marks
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        moves = moving(tangents[1:])
+        choice, out_moving = self._derived(lambda branch, forced: jvp_program(branch, moves, forced))
+        return split_tangents(bind(choice, *primals, *present(tangents[1:])), out_moving)
+
+    def taylor_program_rule(
+        self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        moves, order = marked(series[1:]), len(series[0])
+        choice, out_moving = self._derived(lambda branch, forced: taylor_program(branch, order, moves, forced))
+        results = bind(choice, *primals, *taylor_terms(primals[1:], series[1:], moves))
+        count = len(out_moving)
+        return results[:count], separated(results[count:], out_moving, order)
+
+    def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Run the branches' forward halves now, and record the choice between their linear halves."""
+        moves = moving(tangents[1:])
+        out_moving = any_of([linearize_program(branch, moves).out_moving for branch in self.branches])
+        halves = halves_of([linearize_program(branch, moves, out_moving) for branch in self.branches])
+        results = bind(Cond(halves.forward), *primals)
+        count = len(out_moving)
+        if not any(out_moving):
+            return results[:count], [ZERO] * count
+        given = [primals[1 + place] for place in halves.operands]
+        moved = bind(Cond(halves.linear), primals[0], *results[count:], *given, *present(tangents))
+        return results[:count], in_places(moved, out_moving)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        index, *rest = operands
+        linear = tuple(is_linear(x) for x in rest)
+        arriving = moving(cotangents)
+        choice, moved = self._derived(lambda branch, forced: transpose_program(branch, linear, arriving, forced))
+        known = [x for x in rest if not is_linear(x)]
+        results = bind(choice, index, *known, *present(cotangents))
+        return [None, *in_places(in_places(results, moved), linear, None)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = batch_size(operands, axes)
+        if axes[0] is not NOT_MAPPED:
+            return self._select(operands, axes, size)
+        inner = tuple(axes[1:])
+
+        def batched(branch: ClosedJaxpr, forced: Marks | None) -> tuple[ClosedJaxpr, Marks]:
+            program, out_axes = batch_program(branch, inner, size, forced)
+            return program, mapped(out_axes)
+
+        choice, out_mapped = self._derived(batched)
+        return bind(choice, *operands), axes_in_front(out_mapped)
+
+    def _select(self, operands: Sequence[Any], axes: Sequence[Any], size: int) -> tuple[list[Any], list[Any]]:
+        """Each example chooses for itself: compute all branches for all examples, and select."""
+        if is_io(self.effects):
+            raise NotImplementedError(
+                f"IO effect not supported in vmap-of-cond{here()}: where each example chooses for itself all branches "
+                "are computed for all examples, and io_callback would be called for those that did not choose it. Use "
+                "lax.map in place of vmap"
+            )
+        forced = (True,) * len(self.branches[0].out_avals)
+        inner = tuple(axes[1:])
+        branches = [batch_program(branch, inner, size, forced)[0] for branch in self.branches]
+        results = [evaluate(branch, *operands[1:]) for branch in branches]
+        which = mapped_in_front(operands[0], axes[0], size)
+        return [selected(which, *cases) for cases in zip(*results, strict=True)], [0] * len(forced)

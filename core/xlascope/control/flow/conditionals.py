@@ -1,0 +1,162 @@
+"""Branches as users write them: cond and switch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import tree
+from ...errors import see
+from ...operations.conversion import convert_element_type
+from ...operations.extremes import clamp
+from ...runtime.boot import disable_jit
+from ...trace.bind import bind
+from ...trace.source import here
+from ...trace.traceback_filtering import api_boundary
+from ...trace.values import aval_of
+from ..programs.agreement import check_same_structure, differing
+from ..programs.bodies import Body, alike, body_of
+from ..programs.names import name_of
+from ..programs.values import concrete, operand_aval
+from .cond import Cond
+
+_NO_OPERAND: Any = object()
+
+
+@api_boundary
+def cond(
+    pred: Any,
+    true_fun: Any,
+    false_fun: Any,
+    *operands: Any,
+    operand: Any = _NO_OPERAND,
+    linear: Any = None,
+) -> Any:
+    """``true_fun(*operands)`` if ``pred`` (a scalar) is true, else ``false_fun(*operands)``.
+
+    Both functions are traced, and have to return trees of one structure with leaves of the same types (the results are
+    weak where those of ``false_fun`` are); only the chosen one runs, except under vmap with a predicate that differs
+    from example to example. A predicate that is a number is true unless it is 0. ``operand=`` and ``linear`` are older
+    spellings. Raises TypeError where the predicate is no scalar or the results do not agree.
+
+    >>> import xlascope as xs
+    >>> f = lambda x: xs.lax.cond(x >= 0.0, lambda y: y + 3.0, lambda y: y - 3.0, x)
+    >>> print(f(1.0), xs.grad(f)(-1.0))
+    4.0 1.0
+    """
+    if not (callable(true_fun) and callable(false_fun)):
+        return _cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = _operands("cond", operands, operand)
+    pred = _truth(pred)
+    known = concrete(pred) if disable_jit.value else None
+    if known is not None:
+        return true_fun(*operands) if known else false_fun(*operands)
+    index = convert_element_type(pred, np.dtype(np.int32))
+    return _choose("cond", index, (false_fun, true_fun), operands, ("false_fun", "true_fun"))
+
+
+def _truth(pred: Any) -> Any:
+    """A predicate as a truth value; raises TypeError where it is none."""
+    _check_scalar("cond", "predicate", pred)
+    dtype = aval_of(pred).dtype
+    if dtype == np.bool_:
+        return pred
+    if dtype.kind == "c":
+        raise TypeError(f"cond takes a predicate of boolean or numeric type, got {dtype.name}{here()}")
+    return pred != 0
+
+
+def _operands(what: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """The operands, however they were given."""
+    if operand is _NO_OPERAND:
+        return operands
+    if operands:
+        raise TypeError(f"{what} takes operands either by position or as operand=, not both{here()}")
+    return (operand,)
+
+
+def _cond_with_two_operands(pred: Any, true_operand: Any, true_fun: Any, *rest: Any) -> Any:
+    """The older spelling, ``cond(pred, true_operand, true_fun, false_operand, false_fun)``."""
+    if len(rest) != 2 or not callable(true_fun) or not callable(rest[1]):
+        odd = true_operand if not callable(true_operand) else true_fun
+        raise TypeError(f"cond takes two functions, cond(pred, true_fun, false_fun, *operands); got {odd!r}{here()}")
+    false_operand, false_fun = rest
+    return cond(pred, lambda t, f: true_fun(t), lambda t, f: false_fun(f), true_operand, false_operand)
+
+
+@api_boundary
+def switch(
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _NO_OPERAND, linear: Any = None
+) -> Any:
+    """``branches[index](*operands)``, with ``index`` (an integer scalar) clamped to the branches there are.
+
+    All branches are traced, and have to return trees of one structure with leaves of the same types (the results are
+    weak where those of the first are). Raises TypeError where the index is no integer scalar or the results do not
+    agree, ValueError without any branch.
+
+    >>> import xlascope as xs
+    >>> print(xs.lax.switch(1, [lambda x: x, lambda x: x * 10.0], 2.0))
+    20.0
+    """
+    branches = list(branches)
+    if not all(callable(branch) for branch in branches):
+        raise TypeError(f"switch takes a sequence of functions, got {branches!r}{here()}")
+    if not branches:
+        raise ValueError(f"switch needs at least one branch{here()}")
+    operands = _operands("switch", operands, operand)
+    _check_scalar("switch", "index", index)
+    if aval_of(index).dtype.kind not in "iu":
+        raise TypeError(f"switch takes an index of integer type, got {aval_of(index).dtype.name}{here()}")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    known = concrete(index) if disable_jit.value else None
+    if known is not None:
+        return branches[min(max(int(known), 0), len(branches) - 1)](*operands)
+    chosen = clamp(np.int32(0), convert_element_type(index, np.dtype(np.int32)), np.int32(len(branches) - 1))
+    return _choose("switch", chosen, branches, operands, [f"branches[{i}]" for i in range(len(branches))])
+
+
+def _choose(
+    what: str, index: Any, functions: Sequence[Callable[..., Any]], operands: Sequence[Any], names: Sequence[str]
+) -> Any:
+    leaves, structure = tree.flatten(tuple(operands))
+    avals = [operand_aval(f"an operand of {what}", x) for x in leaves]
+    bodies = [body_of(function, structure, avals) for function in functions]
+    labels = [f"{name} ({name_of(function)})" for name, function in zip(names, functions, strict=True)]
+    for label, body in zip(labels[1:], bodies[1:], strict=True):
+        _check_alike(what, labels[0], label, bodies[0], body)
+    consts, branches = alike(bodies)
+    results = bind(Cond(tuple(branches)), index, *consts, *leaves)
+    return bodies[0].structure.unflatten(results)
+
+
+def _check_alike(what: str, first_name: str, name: str, first: Body, body: Body) -> None:
+    """Raise TypeError unless two branches return trees of one structure with leaves of the same types."""
+    words = (f"that of {first_name} is", f"that of {name} is")
+    check_same_structure(
+        f"the functions of {what} have to return trees of one structure",
+        "the result",
+        words,
+        first.structure,
+        body.structure,
+    )
+    found = differing(first.structure, first.program.out_avals, body.program.out_avals, "the result", words)
+    if found:
+        raise TypeError(
+            f"the functions of {what} have to return the same types: {found}{here()}. Convert one of them (astype), "
+            f"or give it the other's shape (broadcast_to, zeros_like).{see('loop-types')}"
+        )
+
+
+def _check_scalar(what: str, role: str, x: Any) -> None:
+    try:
+        shape = aval_of(x).shape
+    except TypeError:
+        raise TypeError(f"{what} takes a scalar {role}, got {x!r} of type {type(x).__name__}{here()}") from None
+    if shape:
+        raise TypeError(
+            f"{what} takes a scalar {role}, got one of shape {shape}{here()}. To choose element by element use "
+            "xlascope.numpy.where; to choose for each example of a batch, vmap."
+        )

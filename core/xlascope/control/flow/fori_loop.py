@@ -1,0 +1,104 @@
+"""fori_loop: a scan that counts, or a while_loop where it is not known how far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...operations.arithmetic import add
+from ...operations.comparisons import lt
+from ...runtime.boot import disable_jit
+from ...trace.source import here
+from ...trace.traceback_filtering import api_boundary
+from ...trace.values import aval_of
+from ..programs.names import name_of
+from ..programs.values import as_type, concrete, operand_aval
+from .loops import scan, while_loop
+
+
+@api_boundary
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
+) -> Any:
+    """``init_val`` taken through ``body_fun(i, value)`` for i from ``lower`` up to (not including) ``upper``.
+
+    With bounds that are known while tracing it is a scan, i counts as a Python integer (its type is weak), and it can
+    be differentiated in reverse mode; else it is a while_loop, and i has the type of the bounds. Raises TypeError where
+    the bounds are no integer scalars of one type or the body does not return what it got, ValueError for ``unroll``
+    where the bounds are not known.
+
+    >>> import xlascope as xs
+    >>> print(xs.lax.fori_loop(0, 4, lambda i, total: total + i, 0))
+    6
+    """
+    if not callable(body_fun):
+        raise TypeError(f"fori_loop takes a function of (i, value), got {body_fun!r}{here()}")
+    for name, bound in (("lower", lower), ("upper", upper)):
+        aval = operand_aval(f"the {name} bound of fori_loop", bound)
+        if aval.shape or aval.dtype.kind not in "iu":
+            raise TypeError(f"fori_loop takes integer scalars as bounds; {name} is {aval.str_short()}{here()}")
+    lower, upper = _of_one_type(lower, upper)
+    first, last = concrete(lower), concrete(upper)
+    if first is not None and last is not None:
+        start, end = int(first), int(last)
+        if disable_jit.value:
+            return _for_in_python(start, end, body_fun, init_val)
+        steps = max(end - start, 0)
+        (_, value), _ = scan(_CountedStep(body_fun), (start, init_val), None, length=steps, unroll=unroll or 1)
+        return value
+    if unroll is not None and unroll is not False and unroll != 1:
+        raise ValueError(f"fori_loop can only be unrolled when its bounds are known while tracing{here()}")
+    return while_loop(_below, _Advance(body_fun), (lower, upper, init_val))[2]
+
+
+def _for_in_python(start: int, end: int, body: Callable[[Any, Any], Any], value: Any) -> Any:
+    """The same, step by step, for ``disable_jit``."""
+    for i in range(start, end):
+        value = body(i, value)
+    return value
+
+
+class _CountedStep:
+    """The body of a fori_loop as the body of a scan that carries the counter along."""
+
+    def __init__(self, body: Callable[[Any, Any], Any]) -> None:
+        self.user_function = body
+        self.__name__ = name_of(body)
+
+    def __call__(self, carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
+        i, value = carry
+        following = _plus_one(i)
+        return (following, self.user_function(i, value)), None
+
+
+class _Advance:
+    """The body of a fori_loop as the body of a while_loop that carries the counter and its end along."""
+
+    def __init__(self, body: Callable[[Any, Any], Any]) -> None:
+        self.user_function = body
+        self.__name__ = name_of(body)
+
+    def __call__(self, carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        i, end, value = carry
+        return _plus_one(i), end, self.user_function(i, value)
+
+
+def _below(carry: tuple[Any, Any, Any]) -> Any:
+    return lt(carry[0], carry[1])
+
+
+def _plus_one(i: Any) -> Any:
+    return add(i, 1)
+
+
+def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:
+    a, b = aval_of(lower), aval_of(upper)
+    if a is b:
+        return lower, upper
+    if not a.weak_type and not b.weak_type:
+        raise TypeError(
+            f"fori_loop takes bounds of one type, got {a.dtype.name} and {b.dtype.name}{here()}; convert one with "
+            "astype, or use a Python number"
+        )
+    strong = a if b.weak_type else b
+    return as_type(lower, strong), as_type(upper, strong)

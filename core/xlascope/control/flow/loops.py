@@ -1,0 +1,195 @@
+"""Loops as users write them: scan and while_loop."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import tree
+from ...errors import ConcretizationTypeError
+from ...ir.avals import ShapedArray
+from ...operations.shapes import expand_dims
+from ...operations.slicing import concatenate
+from ...runtime.boot import disable_jit
+from ...trace.bind import bind
+from ...trace.source import here
+from ...trace.traceback_filtering import api_boundary
+from ...trace.tracer import Tracer
+from ..programs.bodies import Body, body_of
+from ..programs.names import name_of
+from ..programs.values import as_type, operand_aval
+from .carry import carry_types
+from .scan import Scan
+from .slices import without_axis
+from .while_loop import While
+
+
+@api_boundary
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Any, Any]:
+    """Take ``init`` through ``f`` once for each slice of ``xs`` along its leading axis.
+
+    Returns the last carry, and what each step gave.
+
+    ``f(carry, x)`` returns (carry, y); the carry keeps its structure and types, the ys are stacked along a new leading
+    axis. ``xs`` is a tree of arrays with leading axes of one size, or None with ``length`` given. ``reverse`` begins
+    at the end. ``unroll`` steps (all for True) are written out in each round of the compiled loop. Raises TypeError
+    where ``f`` does not fit, ValueError where the lengths do not agree.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> total, sums = xs.lax.scan(lambda total, x: (total + x, total + x), 0.0, jnp.arange(1.0, 4.0))
+    >>> print(total, sums)
+    6.0 [1. 3. 6.]
+    """
+    if not callable(f):
+        raise TypeError(f"scan takes a function of (carry, x), got {f!r}{here()}")
+    slices, xs_structure = tree.flatten(xs)
+    avals = [operand_aval("an operand of scan (xs)", x) for x in slices]
+    steps = _length(f, avals, xs_structure, length)
+    count = _unroll(unroll, steps)
+    if disable_jit.value:
+        return _scan_in_python(f, init, slices, xs_structure, steps, reverse)
+    carry, structure = tree.flatten(init)
+    carry_avals = [operand_aval("the initial carry of scan", x) for x in carry]
+    arguments = tree.structure((init, xs))
+    slice_avals = [without_axis(a) for a in avals]
+    returns_pair = _Pair(f)
+    body: Any = None
+
+    def stage_for(types: list[ShapedArray]) -> Body:
+        nonlocal body
+        found = body = body_of(f, arguments, [*types, *slice_avals])
+        return found._replace(structure=returns_pair.carry(found.structure))
+
+    carry_avals, _ = carry_types("scan", f, stage_for, structure, carry_avals)
+    ys_structure = returns_pair.second(body.structure)
+    operation = Scan(body.opened, steps, len(carry), len(body.consts), bool(reverse), count)
+    start = [as_type(x, aval) for x, aval in zip(carry, carry_avals, strict=True)]
+    results = bind(operation, *body.consts, *start, *slices)
+    return structure.unflatten(results[: len(carry)]), ys_structure.unflatten(results[len(carry) :])
+
+
+class _Pair:
+    """Takes the structure of what a scan's body returned apart, which has to be a pair."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def carry(self, structure: Any) -> Any:
+        """The structure of the carry; raises TypeError unless the body returned a pair."""
+        children, node = structure.children(), structure.node_data()
+        if len(children) != 2 or not issubclass(node[0], (tuple, list)):
+            raise TypeError(
+                f"the body of scan ({name_of(self.function)}) has to return a pair (carry, y); it returned a tree with "
+                f"structure {structure}{here()}"
+            )
+        return children[0]
+
+    def second(self, structure: Any) -> Any:
+        """The structure of what is stacked."""
+        return structure.children()[1]
+
+
+def _length(f: Callable[..., Any], avals: Sequence[ShapedArray], structure: Any, length: int | None) -> int:
+    sizes = {}
+    for (path, _), aval in zip(tree.leaves_with_path(structure.unflatten(range(len(avals)))), avals, strict=True):
+        if not aval.shape:
+            raise ValueError(f"scan takes xs with a leading axis to go along; xs{tree.keystr(path)} has none{here()}")
+        sizes[f"xs{tree.keystr(path)}"] = aval.shape[0]
+    if length is not None:
+        sizes["length"] = int(length)
+        if sizes["length"] < 0:
+            raise ValueError(f"scan takes a length of at least 0, got {length}{here()}")
+    if not sizes:
+        raise ValueError(f"scan of {name_of(f)} needs xs or length to know how many steps to take{here()}")
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
+        raise ValueError(f"scan of {name_of(f)} got different numbers of steps: {listed}{here()}")
+    return next(iter(sizes.values()))
+
+
+def _unroll(unroll: int | bool, length: int) -> int:
+    if isinstance(unroll, bool):
+        return max(length, 1) if unroll else 1
+    if not isinstance(unroll, Tracer) and not hasattr(unroll, "__index__"):
+        raise TypeError(f"scan takes unroll as a bool or a number of steps, got {unroll!r}{here()}")
+    count = operator.index(unroll)
+    if count < 0:
+        raise ValueError(f"scan takes unroll as a bool or a number of steps, got {unroll}{here()}")
+    return max(count, 1)
+
+
+def _scan_in_python(
+    f: Callable[..., Any], init: Any, slices: Sequence[Any], structure: Any, length: int, reverse: bool
+) -> tuple[Any, Any]:
+    """The same, step by step, for ``disable_jit``."""
+    if not length:
+        raise ValueError(f"scan over no steps is not possible while jit is disabled{here()}")
+    carry, ys = init, []
+    steps = range(length)
+    for i in reversed(steps) if reverse else steps:
+        carry, y = f(carry, structure.unflatten([x[i] for x in slices]))
+        ys.append(y)
+    ordered = ys[::-1] if reverse else ys
+    return carry, tree.map(lambda *parts: concatenate([expand_dims(p, (0,)) for p in parts], 0), *ordered)
+
+
+@api_boundary
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """``init_val`` taken through ``body_fun`` as long as ``cond_fun`` of it is true.
+
+    ``body_fun`` returns a tree like its argument, with leaves of the same types; ``cond_fun`` a boolean scalar. Can be
+    differentiated in forward mode. Raises TypeError where the functions do not fit.
+
+    >>> import xlascope as xs
+    >>> print(xs.lax.while_loop(lambda x: x < 100, lambda x: 3 * x, 1))
+    243
+    """
+    for name, function in (("cond_fun", cond_fun), ("body_fun", body_fun)):
+        if not callable(function):
+            raise TypeError(f"while_loop takes functions; {name} is {function!r}{here()}")
+    if disable_jit.value:
+        try:
+            return _while_in_python(cond_fun, body_fun, init_val)
+        except ConcretizationTypeError:  # vmap: it is the examples that decide
+            pass
+    carry, structure = tree.flatten(init_val)
+    arguments = tree.structure((init_val,))
+    avals = [operand_aval("the initial value of while_loop", x) for x in carry]
+    avals, body = carry_types("while_loop", body_fun, lambda a: body_of(body_fun, arguments, a), structure, avals)
+    condition = body_of(cond_fun, arguments, avals)
+    _check_condition(cond_fun, condition)
+    carry = [as_type(x, aval) for x, aval in zip(carry, avals, strict=True)]
+    loop = While(body.opened, len(body.consts), condition.opened, len(condition.consts))
+    return structure.unflatten(bind(loop, *condition.consts, *body.consts, *carry))
+
+
+def _while_in_python(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], value: Any) -> Any:
+    """The same, step by step, for ``disable_jit``."""
+    while cond_fun(value):
+        value = body_fun(value)
+    return value
+
+
+def _check_condition(cond_fun: Callable[..., Any], condition: Body) -> None:
+    found = condition.program.out_avals
+    if condition.structure != tree.structure(0):
+        raise TypeError(
+            f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns a tree with "
+            f"structure {condition.structure}{here()}"
+        )
+    if found[0].shape or found[0].dtype != np.bool_:
+        raise TypeError(
+            f"cond_fun of while_loop ({name_of(cond_fun)}) has to return a boolean scalar, it returns "
+            f"{found[0].str_short()}{here()}"
+        )

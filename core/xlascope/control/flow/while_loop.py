@@ -1,0 +1,250 @@
+"""The while operation: a program repeated as long as another one says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ...errors import see
+from ...ir.avals import ShapedArray
+from ...ir.effects import is_io, is_ordered
+from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...ir.operation import Operation
+from ...operations.reductions import reduce_or
+from ...operations.shapes import mapped_in_front
+from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
+from ...trace.source import here
+from ...trace.state import STATE
+from ...trace.values import aval_of
+from ...transforms.batch import batch_program, batch_size
+from ...transforms.dce import dce_program, dependence, fixed_point, restricted_program
+from ...transforms.differentiate import instantiated, jvp_program
+from ...transforms.evaluate import evaluate
+from ...transforms.taylor import in_groups, marked, separated, taylor_program
+from ...transforms.taylor import joined as taylor_terms
+from ..programs.marks import Marks, axes_in_front, chosen, mapped, moving, present, split_tangents
+from ..programs.rearranged import permuted, youngest
+from .examples import selected
+
+
+class While(Operation, name="while"):
+    """The last operands (the carry) taken through the body as long as the condition holds.
+
+    The operands are what the condition closes over, what the body closes over, and the carry.
+    """
+
+    composite = True
+
+    body_jaxpr: ClosedJaxpr
+    body_nconsts: int
+    cond_jaxpr: ClosedJaxpr
+    cond_nconsts: int
+
+    @property
+    def holder(self) -> ClosedJaxpr:
+        return youngest(self.bodies())
+
+    def bodies(self) -> Sequence[ClosedJaxpr]:
+        return self.body_jaxpr, self.cond_jaxpr
+
+    def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """Operands (or what belongs to them) of the condition, of the body, and the carry."""
+        first, second = self.cond_nconsts, self.cond_nconsts + self.body_nconsts
+        return operands[:first], operands[first:second], operands[second:]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return self.body_jaxpr.out_avals
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        avals = builder.in_avals
+        if not avals:  # nothing goes in, so nothing comes out
+            return []
+        if is_ordered(self.cond_jaxpr.effects):
+            return self._with_answer_carried(builder, operands)
+
+        def condition(*values: Any) -> list[Any]:
+            return self._decide(builder, values)
+
+        def body(*values: Any) -> list[Any]:
+            cond_consts, body_consts, carry = self.split(values)
+            return [*cond_consts, *body_consts, *builder.call_body(self.body_jaxpr, [*body_consts, *carry], 0)]
+
+        ordered = is_ordered(self.body_jaxpr.effects)
+        return list(self.split(builder.while_loop(operands, avals, condition, body, ordered=ordered))[2])
+
+    def _decide(self, builder: Any, values: Sequence[Any]) -> list[Any]:
+        cond_consts, _, carry = self.split(values)
+        return builder.call_body(self.cond_jaxpr, [*cond_consts, *carry], 1)  # type: ignore[no-any-return]
+
+    def _with_answer_carried(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        """The loop in XLA's terms for a condition with ordered effects: nothing but an answer can come out of a
+        condition there, so the condition is asked before the loop and at the end of the body, and its answer carried.
+        """
+        avals = [*self.cond_jaxpr.out_avals, *builder.in_avals]
+
+        def body(_: Any, *values: Any) -> list[Any]:
+            cond_consts, body_consts, carry = self.split(values)
+            carry = builder.call_body(self.body_jaxpr, [*body_consts, *carry], 0)
+            following = [*cond_consts, *body_consts, *carry]
+            return [*self._decide(builder, following), *following]
+
+        start = [*self._decide(builder, operands), *operands]
+        results = builder.while_loop(start, avals, lambda answer, *_: [answer], body, ordered=True)
+        return list(self.split(results[1:])[2])
+
+    def dependence(self, operands: Sequence[bool]) -> list[bool]:
+        cond_consts, body_consts, carry = self.split(tuple(operands))
+        carry = fixed_point(lambda marks: dependence(self.body_jaxpr, (*body_consts, *marks)), tuple(carry))
+        deciding = dependence(self.cond_jaxpr, (*cond_consts, *carry))[0]
+        return [True] * len(carry) if deciding else list(carry)
+
+    def dce_rule(self, used: Marks) -> tuple[Operation, Marks, Marks]:
+        """The loop of what the used results and the condition need."""
+        first, second = self.cond_nconsts, self.body_nconsts
+        needed_by_cond = dce_program(self.cond_jaxpr, (True,))[1]
+        wanted = tuple(a or b for a, b in zip(used, needed_by_cond[first:], strict=True))
+        wanted = fixed_point(lambda marks: dce_program(self.body_jaxpr, marks)[1][second:], wanted)
+        cond_consts, body_consts = needed_by_cond[:first], dce_program(self.body_jaxpr, wanted)[1][:second]
+        body = restricted_program(self.body_jaxpr, wanted, (*body_consts, *wanted))
+        condition = restricted_program(self.cond_jaxpr, (True,), (*cond_consts, *wanted))
+        loop = While(body, sum(body_consts), condition, sum(cond_consts))
+        return loop, (*cond_consts, *body_consts, *wanted), wanted
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        loop, operands, out_moving = self._moving(primals, tangents)
+        return split_tangents(bind(loop, *operands), out_moving)
+
+    def taylor_program_rule(
+        self, primals: Sequence[Any], series: Sequence[Sequence[Any]]
+    ) -> tuple[list[Any], list[list[Any]]]:
+        cond_consts, consts, carry = self.split(primals)
+        _, marks, start = self.split(marked(series))
+        order, n, count = len(series[0]), len(consts), len(carry)
+        carried = fixed_point(lambda m: taylor_program(self.body_jaxpr, order, (*marks, *m))[1], tuple(start))
+        body, _ = taylor_program(self.body_jaxpr, order, (*marks, *carried), carried)
+        places = in_groups([range(n), range(n, n + count)], (*marks, *carried), order)
+        known = [*consts, *carry]
+        operands = [*known, *taylor_terms(known, series[len(cond_consts) :], (*marks, *carried))]
+        body = permuted(body, places, range(count + order * sum(carried)))
+        leading = n + order * sum(marks)
+        condition = _with_more(self.cond_jaxpr, body.in_avals[leading + count :])
+        loop = While(body, leading, condition, self.cond_nconsts)
+        results = bind(loop, *cond_consts, *(operands[place] for place in places))
+        return results[:count], separated(results[count:], carried, order)
+
+    def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Run the loop now, and record one that runs it again with tangents: the number of steps is not known, so
+        there is no room to keep residuals.
+        """
+        loop, operands, out_moving = self._moving(primals, tangents)
+        results = bind(self, *primals)
+        if not any(out_moving):
+            return results, [ZERO] * len(out_moving)
+        types = loop.abstract_eval([aval_of(x) for x in operands])
+        return results, split_tangents(STATE.trace.record(loop, operands, types), out_moving)[1]
+
+    def _moving(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[While, list[Any], Marks]:
+        """The loop that carries tangents along, its operands, and which parts of the carry move."""
+        cond_consts, consts, carry = self.split(primals)
+        _, const_tangents, carry_tangents = self.split(tangents)
+        marks = moving(const_tangents)
+        carried = fixed_point(lambda m: jvp_program(self.body_jaxpr, (*marks, *m))[1], moving(carry_tangents))
+        body, _ = jvp_program(self.body_jaxpr, (*marks, *carried), carried)
+        # The derivative takes (consts, carry, their tangents); a loop wants its consts' tangents before the carry.
+        n, m, k = len(consts), len(carry), sum(marks)
+        order = [*range(n), *range(n + m, n + m + k), *range(n, n + m), *range(n + m + k, n + m + k + sum(carried))]
+        body = permuted(body, order, range(m + sum(carried)))
+        condition = _with_more(self.cond_jaxpr, body.in_avals[n + k + m :])
+        moved = chosen(instantiated(carry_tangents, self.body_jaxpr.out_avals, carried), carried)
+        loop = While(body, n + k, condition, self.cond_nconsts)
+        return loop, [*cond_consts, *consts, *present(const_tangents), *carry, *moved], carried
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        _cannot_reverse()
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = batch_size(operands, axes)
+        cond_consts, consts, carry = self.split(operands)
+        cond_axes, const_axes, carry_axes = self.split(tuple(axes))
+        marks = self._mapped(cond_axes, const_axes, mapped(carry_axes), size)
+        inner = tuple(axes_in_front(marks))
+        condition, (deciding,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)
+        body = batch_program(self.body_jaxpr, (*const_axes, *inner), size, marks)[0]
+        carry = [mapped_in_front(x, a, size) if m else x for x, a, m in zip(carry, carry_axes, marks, strict=True)]
+        count = len(cond_consts)
+        out_axes = axes_in_front(marks)
+        if deciding is NOT_MAPPED:
+            loop = While(body, len(consts), condition, count)
+            return bind(loop, *cond_consts, *consts, *carry), out_axes
+        if is_io(self.effects):
+            raise NotImplementedError(
+                f"IO effects not supported in a while_loop whose condition differs from example to example{here()}: "
+                "the body runs for all examples until the last has come to its end, and io_callback would be called "
+                "for those that had. Use lax.map in place of vmap"
+            )
+        loop = While(_where_going_on(body, condition, count, len(consts)), count + len(consts), _any(condition), count)
+        return bind(loop, *cond_consts, *cond_consts, *consts, *carry), out_axes
+
+    def _mapped(self, cond_axes: Sequence[Any], const_axes: Sequence[Any], start: Marks, size: int) -> Marks:
+        """Which parts of the carry differ from example to example: all, where the condition does."""
+
+        def step(marks: Marks) -> Sequence[bool]:
+            inner = axes_in_front(marks)
+            (deciding,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)[1]
+            if deciding is not NOT_MAPPED:
+                return [True] * len(marks)
+            return mapped(batch_program(self.body_jaxpr, (*const_axes, *inner), size)[1])
+
+        return fixed_point(step, start)
+
+
+def _with_more(condition: ClosedJaxpr, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """The condition of a loop that carries more, of which it takes no notice."""
+    key = ("with more", tuple(avals))
+    found = condition.derived.get(key)
+    if found is None:
+        jaxpr = condition.jaxpr
+        invars = [*jaxpr.invars, *(Var(a) for a in avals)]
+        found = condition.derived[key] = ClosedJaxpr(Jaxpr((), invars, jaxpr.outvars, jaxpr.raw, jaxpr.name))
+    return found
+
+
+def _any(condition: ClosedJaxpr) -> ClosedJaxpr:
+    """The condition of a loop over a batch: it goes on as long as any example wants to."""
+    found = condition.derived.get("any")
+    if found is None:
+
+        def wanted(*operands: Any) -> list[Any]:
+            return [reduce_or(evaluate(condition, *operands)[0], (0,))]
+
+        found = condition.derived["any"] = stage(wanted, condition.in_avals, condition.name)
+    return found
+
+
+def _where_going_on(body: ClosedJaxpr, condition: ClosedJaxpr, cond_consts: int, consts: int) -> ClosedJaxpr:
+    """The body of a loop over a batch: an example that has come to its end keeps its carry."""
+    key = ("where going on", body, condition, cond_consts, consts)
+    keeper = youngest([body, condition])
+    found = keeper.derived.get(key)
+    if found is None:
+        decisive = condition.in_avals[:cond_consts]
+
+        def step(*operands: Any) -> list[Any]:
+            carry = operands[cond_consts + consts :]
+            (going,) = evaluate(condition, *operands[:cond_consts], *carry)
+            results = evaluate(body, *operands[cond_consts:])
+            return [selected(going, old, new) for new, old in zip(results, carry, strict=True)]
+
+        found = keeper.derived[key] = stage(step, [*decisive, *body.in_avals], body.name)
+    return found
+
+
+def _cannot_reverse() -> NoReturn:
+    raise ValueError(
+        f"reverse-mode differentiation (grad, vjp) does not work through a while_loop, or a fori_loop whose bounds are "
+        f"not known while it is traced{here()}: the number of steps is not known, so their values "
+        "cannot be kept. Use scan, or fori_loop with Python numbers as bounds; or forward mode (jvp, jacfwd); or say "
+        "what the derivative is with custom_vjp, or custom_root for a solver." + see("reverse-through-while-loop")
+    )

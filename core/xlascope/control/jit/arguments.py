@@ -1,0 +1,155 @@
+"""What jit makes of a call's arguments: flat operands, what is static, and whose memory may be reused."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+from ... import tree
+from ...errors import see
+from ...ir.avals import ShapedArray
+from ...trace.source import here
+from ...trace.values import aval_of, not_an_array
+from ..programs.names import name_of, operand_names, parameter_names
+
+
+class Options(NamedTuple):
+    """What a user says about a jitted function."""
+
+    static_argnums: tuple[int, ...] = ()
+    static_argnames: tuple[str, ...] = ()
+    donate_argnums: tuple[int, ...] = ()
+    donate_argnames: tuple[str, ...] = ()
+    keep_unused: bool = False
+    inline: bool = False
+    device: Any = None
+    compiler_options: tuple[tuple[str, str], ...] = ()
+
+
+class Arguments(NamedTuple):
+    """A call's arguments: the flat operands, their structure, and what is static (by position, and by name)."""
+
+    operands: list[Any]
+    structure: Any
+    positional: tuple[tuple[int, Any], ...]
+    named: tuple[tuple[str, Any], ...]
+
+
+def split(function: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
+    """Flatten a call's arguments, the static ones apart; raises ValueError for a static one without a hash."""
+    if not options.static_argnums and not options.static_argnames:
+        operands, structure = tree.flatten((tuple(args), kwargs))
+        return Arguments(operands, structure, (), ())
+    static = static_numbers(options, len(args))
+    names = set(options.static_argnames)
+    positional = tuple((i, args[i]) for i in static)
+    named = tuple((k, kwargs[k]) for k in sorted(names & kwargs.keys()))
+    parameters = parameter_names(function, len(args))
+    for name, value in (*((parameters[i], value) for i, value in positional), *named):
+        _require_hash(function, name, value)
+    dynamic = tuple(None if i in static else x for i, x in enumerate(args))
+    rest = {k: v for k, v in kwargs.items() if k not in names}
+    operands, structure = tree.flatten((dynamic, rest))
+    return Arguments(operands, structure, positional, named)
+
+
+def join(arguments: Arguments, operands: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call again, with other operands."""
+    dynamic, rest = arguments.structure.unflatten(operands)
+    args = list(dynamic)
+    for i, value in arguments.positional:
+        args[i] = value
+    return args, {**rest, **dict(arguments.named)}
+
+
+def static_numbers(options: Options, count: int) -> list[int]:
+    """Which of ``count`` positional arguments are static."""
+    return sorted({i % count for i in options.static_argnums if -count <= i < count})
+
+
+def _require_hash(function: Callable[..., Any], name: str, value: Any) -> None:
+    if isinstance(value, Hashable):
+        try:
+            hash(value)
+        except TypeError:
+            pass
+        else:
+            return
+    raise ValueError(
+        f"the static argument {name} of {name_of(function)} is a {type(value).__name__}, which has no hash"
+        f"{here()}: static arguments are remembered by value. Pass a tuple instead of a list, a "
+        "frozen dataclass instead of a dict, or make the argument an ordinary one (arrays are never static)."
+        + see("static-arguments")
+    )
+
+
+def avals_of(function: Callable[..., Any], arguments: Arguments) -> tuple[ShapedArray, ...]:
+    """The types of the operands; raises TypeError naming the argument that is none."""
+    try:
+        return tuple([aval_of(x) for x in arguments.operands])
+    except TypeError:
+        names = operand_names(function, arguments.structure)
+        for name, x in zip(names, arguments.operands, strict=True):
+            try:
+                aval_of(x)
+            except TypeError:
+                raise not_an_array(x, f"argument {name} of {name_of(function)}") from None
+        raise
+
+
+def donated(options: Options, arguments: Arguments) -> tuple[bool, ...]:
+    """Which operands' memory may be reused; () for none."""
+    numbers, names = options.donate_argnums, options.donate_argnames
+    if not numbers and not names:
+        return ()
+    dynamic, rest = arguments.structure.unflatten([False] * len(arguments.operands))
+    count = len(dynamic)
+    chosen = {i % count for i in numbers if -count <= i < count}
+    marked = tuple(tree.map(lambda _, i=i: i in chosen, x) for i, x in enumerate(dynamic))
+    named = {k: tree.map(lambda _, k=k: k in names, v) for k, v in rest.items()}
+    return tuple(tree.leaves((marked, named)))
+
+
+def complete_options(function: Callable[..., Any], options: Options) -> Options:
+    """Let static and donated arguments be given by number or by name, whichever way the user named them.
+
+    Raises ValueError for a number or a name that the function does not have.
+    """
+    if not any(options[:4]):
+        return options
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return options
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    only_named = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    variable = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    for what, numbers, by_name in (("static", *options[:2]), ("donate", *options[2:4])):
+        wrong = [i for i in numbers if not variable and not -len(names) <= i < len(names)]
+        if wrong:
+            raise ValueError(
+                f"jit of {name_of(function)}: {what}_argnums names argument {wrong[0]}, but the function has "
+                f"{len(names)} positional arguments{here()}"
+            )
+        unknown = [n for n in by_name if not anything and n not in names and n not in only_named]
+        if unknown:
+            raise ValueError(
+                f"jit of {name_of(function)}: {what}_argnames names {unknown[0]!r}, but the arguments are "
+                f"{', '.join([*names, *sorted(only_named)]) or 'none'}{here()}"
+            )
+    static = _both_ways(names, *options[:2])
+    donating = _both_ways(names, *options[2:4])
+    return options._replace(
+        static_argnums=static[0], static_argnames=static[1], donate_argnums=donating[0], donate_argnames=donating[1]
+    )
+
+
+def _both_ways(
+    names: Sequence[str], numbers: tuple[int, ...], by_name: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    count = len(names)
+    chosen = {i % count if count and -count <= i < count else i for i in numbers}
+    chosen |= {names.index(n) for n in by_name if n in names}
+    return tuple(sorted(chosen)), tuple(sorted({*by_name, *(names[i] for i in chosen if i < count)}))

@@ -1,0 +1,192 @@
+"""jit: trace once per kind of arguments, compile once, then stay in jaxlib's C++."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import records
+from ...dtypes import canonical
+from ...ir.avals import ShapedArray, ShapeDtypeStruct, shaped
+from ...ir.jaxpr import ClosedJaxpr
+from ...records.watch import watchers
+from ...trace.jaxpr_trace import stage
+from ...trace.state import STATE
+from ...trace.tracer import Tracer, leaked_error
+from ...transforms.evaluate import evaluate
+from ...xla.dispatch import Executable, Place, executable_of, place_of, put
+from ..programs.bodies import settings_of_trace
+from ..programs.call import call
+from ..programs.names import name_of, names_of_leaves, number_of_arguments, operand_names, parameter_names
+from ..programs.values import check_results, flatten_results
+from .arguments import Arguments, Options, avals_of, donated, join, split
+from .misses import kinds_of, miss_reason
+from .retrace import note_function, reason_of
+from .signatures import Signature
+from .stages import Traced
+from .telling import somebody_listens, tell_failed, tell_missed, tell_traced
+from .traces import TracedCall, keep, note_keeper, traces_of
+
+_MOST_KINDS = 32
+
+
+class Jitted:
+    """The Python side of a jitted function: everything that happens when jaxlib's cache has no answer."""
+
+    def __init__(self, function: Callable[..., Any], options: Options) -> None:
+        self.function = function
+        self.options = options
+        self.name = name_of(function)
+        self.traces = traces_of(function, options)
+        if not self.traces:
+            note_function(function)
+        note_keeper(self)
+
+    def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
+        """Run a call for jaxlib; returns the result, and how to repeat it without Python when that can be."""
+        arguments = self.split(args, kwargs)
+        avals = self.avals(arguments)
+        traced, new = self._trace_of(arguments, avals)
+        program = traced.program
+        if STATE.trace is not None or any(isinstance(c, Tracer) for c in program.consts):
+            results = (
+                evaluate(program, *arguments.operands) if self.options.inline else call(program, arguments.operands)
+            )
+            return traced.out_structure.unflatten(results), None, False
+        for x in arguments.operands:
+            if isinstance(x, Tracer):  # no trace is current, so its own has ended
+                raise leaked_error(x)
+        executable, operands = self.executable(traced, arguments, avals)
+        repeatable = self.options.device is None and not executable.compilation.calls_python
+        self._note_kinds(traced, arguments, new, repeatable)
+        if watchers:
+            records.publish(records.Started(traced.number, self.name, "run", time.time()))
+        results = executable(operands, avals)
+        fast = executable.fastpath(traced.out_structure) if repeatable else None
+        return traced.out_structure.unflatten(results), fast, False
+
+    def executable(
+        self, traced: TracedCall, arguments: Arguments, avals: Sequence[ShapedArray]
+    ) -> tuple[Executable, Sequence[Any]]:
+        """The executable for a call, and the operands where it wants them."""
+        operands: Sequence[Any] = arguments.operands
+        chosen = self.options.device
+        if chosen is not None:
+            operands = [put(x, aval, chosen) for x, aval in zip(operands, avals, strict=True)]
+        executable = executable_of(
+            traced.program,
+            self.place(arguments),
+            donated=self.donated(arguments),
+            keep_unused=self.options.keep_unused,
+            number=traced.number,
+            overrides=self.options.compiler_options,
+        )
+        return executable, operands
+
+    def place(self, arguments: Arguments) -> Place:
+        """Where a call runs."""
+        chosen = self.options.device
+        return place_of(arguments.operands) if chosen is None else Place(chosen, True)
+
+    def split(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
+        """Flatten a call's arguments, the static ones apart."""
+        return split(self.function, self.options, args, kwargs)
+
+    def avals(self, arguments: Arguments) -> tuple[ShapedArray, ...]:
+        """The types of the operands; raises TypeError naming the argument that is none."""
+        return avals_of(self.function, arguments)
+
+    def trace(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> TracedCall:
+        """The trace for a call's signature: a kept one, or a new one."""
+        return self._trace_of(arguments, avals)[0]
+
+    def _trace_of(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> tuple[TracedCall, bool]:
+        signature = Signature(arguments.structure, avals, arguments.positional, arguments.named, settings_of_trace())
+        found = self.traces.get(signature)
+        if found is not None:
+            return found, False
+        found = self._trace(arguments, signature)
+        if not any(isinstance(c, Tracer) for c in found.program.consts):
+            keep(self.traces, signature, found)
+        return found, True
+
+    def _trace(self, arguments: Arguments, signature: Signature) -> TracedCall:
+        number = records.next_program()
+        began, clock = time.time(), time.perf_counter()
+        if watchers:
+            records.publish(records.Started(number, self.name, "trace", began))
+        try:
+            program, structure = self._staged(arguments, signature.avals)
+        except BaseException as error:
+            tell_failed(self.name, number, began, error)
+            raise
+        seconds = time.perf_counter() - clock
+        names = functools.partial(self.argument_names, arguments)
+        reason = reason_of(self.function, self.traces, signature, names, self.parameter_names)
+        tell_traced(self.name, program, number, began, seconds, reason)
+        return TracedCall(program, structure, number, began, seconds, reason, [])
+
+    def _staged(self, arguments: Arguments, avals: Sequence[ShapedArray]) -> tuple[ClosedJaxpr, Any]:
+        """The program for a call's arguments, and the structure of its results."""
+        structures: list[Any] = []
+
+        def flat(*operands: Any) -> list[Any]:
+            args, kwargs = join(arguments, operands)
+            results, structure = flatten_results(self.function(*args, **kwargs))
+            structures.append(structure)
+            return check_results(self.name, results, structure)
+
+        program = stage(flat, avals, self.name, self._names_for(arguments.structure))
+        return program, structures[0]
+
+    def _names_for(self, structure: Any) -> Callable[[], list[str]]:
+        """Finds the operands' names when asked. It knows neither the function nor the arguments: whoever keeps the
+        program would keep them as well, and a trace that holds its function never goes away (see ``traces.py``).
+        """
+        return functools.partial(names_of_leaves, self.parameter_names(number_of_arguments(structure)), structure)
+
+    def _note_kinds(self, traced: TracedCall, arguments: Arguments, new: bool, repeatable: bool) -> None:
+        """Remember which calls jaxlib's cache will know, and say why it did not know this one."""
+        kinds = kinds_of(arguments.operands)
+        if not new and traced.kinds and somebody_listens():
+            names = functools.partial(self.argument_names, arguments)
+            tell_missed(self.name, traced.number, miss_reason(traced.kinds, kinds, names, repeatable))
+        if kinds not in traced.kinds and len(traced.kinds) < _MOST_KINDS:
+            traced.kinds.append(kinds)
+
+    def argument_names(self, arguments: Arguments) -> list[str]:
+        """What the user calls each operand, such as ``params[0]['w']``."""
+        return operand_names(self.function, arguments.structure)
+
+    def parameter_names(self, count: int) -> list[str]:
+        """What the user calls the first ``count`` positional arguments."""
+        return parameter_names(self.function, count)
+
+    def donated(self, arguments: Arguments) -> tuple[bool, ...]:
+        """Which operands' memory may be reused."""
+        return donated(self.options, arguments)
+
+    # What users may ask of a jitted function -------------------------------------------------------------------------
+
+    def stage_traced(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Traced:
+        """The call traced, as a stage to go on from."""
+        arguments = self.split(args, kwargs)
+        known = [_TypeOnly(x) if isinstance(x, ShapeDtypeStruct) else x for x in arguments.operands]
+        types = self.avals(arguments._replace(operands=known))
+        traced = self.trace(arguments, types)
+        place = self.place(arguments)
+        kept = arguments._replace(operands=[None] * len(arguments.operands))  # stages need their number, not the data
+        return Traced(self.function, self.options, kept, traced.program, traced.out_structure, traced.number, place)
+
+    def clear(self) -> None:
+        """Forget the traces, and with them what was compiled."""
+        self.traces.clear()
+
+
+class _TypeOnly:
+    """An operand of which nothing is known but its type."""
+
+    def __init__(self, struct: ShapeDtypeStruct) -> None:
+        self.aval = shaped(struct.shape, canonical(struct.dtype), struct.weak_type)

@@ -1,0 +1,41 @@
+"""Calls that are not traced again, but that jaxlib's cache does not know: why that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...xla.backend import ArrayImpl
+from .signatures import Reason
+
+#: What jaxlib's cache tells operands apart by, beside their types.
+Kind = tuple[str, ...]
+
+
+def kinds_of(operands: Sequence[Any]) -> Kind:
+    """How jaxlib's cache sees the operands of a call."""
+    return tuple([_kind(x) for x in operands])
+
+
+def _kind(x: Any) -> str:
+    if isinstance(x, ArrayImpl):
+        return f"an array committed to {x._sharding._device}" if x._committed else "an array"
+    if isinstance(x, np.ndarray):
+        return "a NumPy array"
+    return "a NumPy scalar" if isinstance(x, np.generic) else f"a Python {type(x).__name__}"
+
+
+def miss_reason(earlier: Sequence[Kind], new: Kind, names: Callable[[], Sequence[str]], repeatable: bool) -> Reason:
+    """Why jaxlib's cache did not know a call whose trace was there."""
+    if not repeatable:
+        return Reason("calls of this function always pass through Python: a device was chosen, or it calls Python")
+    nearest = min(earlier, key=lambda old: sum(a != b for a, b in zip(old, new, strict=True)))
+    changes = [f"{n}: {a} → {b}" for n, a, b in zip(names(), nearest, new, strict=True) if a != b]
+    if not changes:
+        return Reason("jaxlib's cache had forgotten the call, or a setting changed")
+    return Reason(
+        "; ".join(changes),
+        "The program is the same; each kind of argument costs one slow call. Pass arguments of one kind to avoid it.",
+    )

@@ -1,0 +1,58 @@
+"""What a trace depends on, and how two calls differ in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ...ir.avals import ShapedArray
+
+
+class Signature(NamedTuple):
+    """What a trace depends on: two calls with equal signatures share it."""
+
+    structure: Any
+    avals: tuple[ShapedArray, ...]
+    positional: tuple[tuple[int, Any], ...]
+    named: tuple[tuple[str, Any], ...]
+    settings: Any
+
+
+class Reason(NamedTuple):
+    """Why a call was traced (again), and what would have spared it."""
+
+    text: str
+    fix: str = ""
+
+
+def structure_difference(old: Signature, new: Signature, parameter_names: Callable[[int], Sequence[str]]) -> str:
+    """Which arguments have another structure, in words."""
+    before, after = _structures(old, parameter_names), _structures(new, parameter_names)
+    parts = []
+    for name in dict.fromkeys((*before, *after)):
+        was, now = before.get(name), after.get(name)
+        if was is None:
+            parts.append(f"{name} is new")
+        elif now is None:
+            parts.append(f"{name} is gone")
+        elif was != now:
+            parts.append(f"{name}: {was} → {now}")
+    return "; ".join(parts) or "an argument was given by name that was given by position before, or the other way round"
+
+
+def _structures(signature: Signature, parameter_names: Callable[[int], Sequence[str]]) -> dict[str, str]:
+    """The structure of each argument that is not static, as text."""
+    args, kwargs = signature.structure.children()
+    names = parameter_names(len(args.children()))
+    static = {i for i, _ in signature.positional}
+    found = {names[i]: child for i, child in enumerate(args.children()) if i not in static}
+    found.update(zip(kwargs.node_data()[1], kwargs.children(), strict=True))
+    return {
+        name: shortened(str(structure).removeprefix("PyTreeDef(").removesuffix(")"))
+        for name, structure in found.items()
+    }
+
+
+def shortened(text: str) -> str:
+    """A text that fits into a line of a message."""
+    return text if len(text) <= 80 else text[:77] + "..."

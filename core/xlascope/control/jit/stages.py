@@ -1,0 +1,245 @@
+"""The stages of a jitted call, one at a time: traced, lowered, compiled, with JAX's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ... import tree
+from ...ir.avals import ShapedArray, ShapeDtypeStruct
+from ...ir.jaxpr import ClosedJaxpr
+from ...trace.source import here
+from ...trace.traceback_filtering import api_boundary
+from ...trace.tracer import Tracer
+from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
+from ...xla.dispatch import Executable, Place
+from ..programs.names import operand_names
+from .arguments import Arguments, Options, avals_of, donated, static_numbers
+from .signatures import Signature, structure_difference
+
+
+class ArgInfo(NamedTuple):
+    """What is known of one argument: its type, and whether its memory may be reused."""
+
+    aval: ShapedArray
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return self.aval.dtype
+
+
+class Stage:
+    """What all stages of a call know: the arguments and the results."""
+
+    def __init__(
+        self, function: Any, options: Options, arguments: Arguments, program: ClosedJaxpr, out_tree: Any
+    ) -> None:
+        self._function = function
+        self._options = options
+        self._arguments = arguments
+        self._program = program
+        self.out_tree = out_tree
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return self._program.name
+
+    @property
+    def in_avals(self) -> tuple[Any, dict[str, Any]]:
+        """The types of the arguments, as (positional, named)."""
+        return self._per_argument(self._program.in_avals)
+
+    @property
+    def out_avals(self) -> Any:
+        """The types of the results, as the function returns them."""
+        return self.out_tree.unflatten(self._program.out_avals)
+
+    @property
+    def args_info(self) -> tuple[Any, dict[str, Any]]:
+        """What is known of the arguments, as (positional, named)."""
+        marks = self._donated or (False,) * len(self._program.in_avals)
+        return self._per_argument([ArgInfo(a, d) for a, d in zip(self._program.in_avals, marks, strict=True)])
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the results, as the function returns them."""
+        infos = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in self._program.out_avals]
+        return self.out_tree.unflatten(infos)
+
+    @property
+    def in_tree(self) -> Any:
+        """The structure of the arguments that are not static, as (positional, named)."""
+        return tree.structure(self._per_argument(range(len(self._program.in_avals))))
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Which flat arguments' memory may be reused."""
+        return tuple(i for i, mark in enumerate(self._donated) if mark)
+
+    @property
+    def _donated(self) -> tuple[bool, ...]:
+        return donated(self._options, self._arguments)
+
+    def _per_argument(self, leaves: Any) -> tuple[Any, dict[str, Any]]:
+        args, kwargs = self._arguments.structure.unflatten(leaves)
+        static = static_numbers(self._options, len(args))
+        return tuple(x for i, x in enumerate(args) if i not in static), kwargs
+
+
+class Traced(Stage):
+    """A function traced for arguments of certain types: what ``f.trace(*args)`` gives."""
+
+    def __init__(
+        self,
+        function: Any,
+        options: Options,
+        arguments: Arguments,
+        program: ClosedJaxpr,
+        out_tree: Any,
+        number: int,
+        place: Place,
+    ) -> None:
+        super().__init__(function, options, arguments, program, out_tree)
+        self._number = number
+        self._place = place
+
+    @property
+    def jaxpr(self) -> ClosedJaxpr:
+        """The program."""
+        return self._program
+
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """The program as StableHLO, for the platform that it would run on or the one that is named."""
+        platform = self._place.device.platform
+        if lowering_platforms is not None:
+            if len(lowering_platforms) != 1:
+                raise NotImplementedError(
+                    f"lowering for several platforms at once ({', '.join(lowering_platforms)}) is not supported; lower "
+                    "for each by itself"
+                )
+            (platform,) = lowering_platforms
+        lowered = lower_program(
+            self._program,
+            platform,
+            donated=self._donated,
+            keep_unused=self._options.keep_unused,
+            number=self._number,
+        )
+        return Lowered(self, lowered, platform)
+
+
+class Lowered(Stage):
+    """A function as StableHLO: what ``f.lower(*args)`` gives."""
+
+    def __init__(self, traced: Traced, lowered: LoweredProgram, platform: str) -> None:
+        super().__init__(traced._function, traced._options, traced._arguments, traced._program, traced.out_tree)
+        self._traced = traced
+        self._lowered = lowered
+        self._platform = platform
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The module as text: ``stablehlo`` (the default) or ``hlo``, with names and lines if ``debug_info``."""
+        return self._lowered.text(dialect or "stablehlo", debug_info=debug_info)
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The module as the object that the compiler takes (MLIR), or an XLA computation for ``hlo``."""
+        return self._lowered.object(dialect or "stablehlo")
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates for the program before optimization: floating-point operations, bytes."""
+        return estimated_cost(self._lowered, self._platform)
+
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
+        """Compile the module; ``compiler_options`` are XLA's flags by name, for this program alone.
+
+        Raises XLA's error for an option that it does not know.
+        """
+        overrides = overrides_of({**dict(self._options.compiler_options), **(compiler_options or {})})
+        place = self._traced._place
+        compilation = compile_lowered(self._lowered, place.device, overrides)
+        executable = Executable(compilation, self._program, place.committed, self._donated)
+        return Compiled(self, executable)
+
+
+class Compiled(Stage):
+    """A compiled function for arguments of certain types: what ``f.lower(*args).compile()`` gives."""
+
+    def __init__(self, lowered: Lowered, executable: Executable) -> None:
+        super().__init__(lowered._function, lowered._options, lowered._arguments, lowered._program, lowered.out_tree)
+        self._executable = executable
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on arguments of the types it was compiled for, the static ones left out; raises TypeError for others."""
+        operands, structure = tree.flatten((args, kwargs))
+        if structure != self.in_tree:
+            raise TypeError(
+                f"{self.fun_name} was compiled for arguments of another structure{here()}: "
+                f"{_difference(self.in_tree, structure)} (static arguments are left out in this call)"
+            )
+        avals = avals_of(self._function, Arguments(operands, structure, (), ()))
+        wrong = [
+            f"{name} is {found.str_short()}, compiled for {wanted.str_short()}"
+            for name, found, wanted in zip(
+                operand_names(self._function, structure), avals, self._program.in_avals, strict=True
+            )
+            if (found.shape, found.dtype) != (wanted.shape, wanted.dtype)
+        ]
+        if wrong:
+            raise TypeError(f"{self.fun_name} was compiled for arguments of other types{here()}: {'; '.join(wrong)}")
+        if any(isinstance(x, Tracer) for x in operands):
+            raise TypeError(
+                f"{self.fun_name} is compiled for certain arguments and cannot be transformed (jit, grad, vmap) any "
+                f"more{here()}: transform the function, then compile it"
+            )
+        return self.out_tree.unflatten(self._executable(operands, avals))
+
+    call = __call__
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        return self._executable.compilation.text()
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates for the optimized program: floating-point operations, bytes."""
+        return self._executable.compilation.cost()
+
+    def memory_analysis(self) -> Any:
+        """The compiler's memory statistics, in bytes; None where the back end has none."""
+        return self._executable.compilation.memory()
+
+    def runtime_executable(self) -> Any:
+        """Jaxlib's executable."""
+        return self._executable.compilation.executable
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments have to be, as (positional, named)."""
+        return self._per_argument([self._executable.sharding] * len(self._program.in_avals))
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results are."""
+        return self.out_tree.unflatten([self._executable.sharding] * len(self._program.out_avals))
+
+
+def _difference(wanted: Any, found: Any) -> str:
+    before, after = (Signature(structure, (), (), (), None) for structure in (wanted, found))
+    return structure_difference(before, after, lambda count: [f"args[{i}]" for i in range(count)])
+
+
+def overrides_of(options: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Compiler options as the compiler takes them."""
+    return tuple((name, _as_flag(value)) for name, value in sorted(options.items()))
+
+
+def _as_flag(value: Any) -> Any:
+    return value if isinstance(value, (bool, int, float, str)) else str(value)

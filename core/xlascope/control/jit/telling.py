@@ -1,0 +1,68 @@
+"""What is said about traces: to whoever watches, and to whoever asked for explanations."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+from ... import records
+from ...ir.describe import traced_record
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.sources import is_library, locate
+from ...records.watch import watchers
+from ...runtime import boot
+from ...trace.source import user_frame, where_text
+from .signatures import Reason
+
+_log = logging.getLogger("xlascope.jit")
+
+
+def somebody_listens() -> bool:
+    """Whether anybody watches or asked for explanations."""
+    return bool(watchers) or boot.explain_cache_misses.value
+
+
+def tell_failed(name: str, number: int, began: float, error: BaseException) -> None:
+    """Say that a function could not be traced."""
+    if watchers:
+        failure = (type(error).__name__, str(error), _innermost_user_line(error))
+        records.publish(records.Failure(number, name, "trace", began, *failure))
+
+
+def _innermost_user_line(error: BaseException) -> records.SourceRange | None:
+    from_frames = error.__traceback__
+    found = None
+    while from_frames is not None:
+        code = from_frames.tb_frame.f_code
+        place = locate(code, from_frames.tb_lasti)
+        if place is not None and not is_library[code.co_filename]:
+            found = place
+        from_frames = from_frames.tb_next
+    return found
+
+
+def tell_traced(name: str, program: ClosedJaxpr, number: int, began: float, seconds: float, reason: Reason) -> None:
+    """Say that a function was traced."""
+    if not somebody_listens():
+        return
+    place = locate(*user_frame())
+    if watchers:
+        records.publish(traced_record(program, number, began, seconds, *reason, place))
+    if boot.explain_cache_misses.value:
+        _log.warning("%s was traced%s in %.3g s: %s.%s", name, where_text(place), seconds, reason.text, _after(reason))
+
+
+def tell_missed(name: str, number: int, reason: Reason) -> None:
+    """Say that jaxlib's cache did not know a call."""
+    place = locate(*user_frame())
+    if watchers:
+        records.publish(records.Missed(number, name, time.time(), *reason, place))
+    if boot.explain_cache_misses.value:
+        _log.warning(
+            "a call of %s%s was not known to the call cache: %s.%s",
+            name, where_text(place), reason.text, _after(reason),
+        )  # fmt: skip
+
+
+def _after(reason: Reason) -> str:
+    return f" {reason.fix}" if reason.fix else ""

@@ -1,0 +1,74 @@
+"""Whether two trees of types agree, and where they do not, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import tree
+from ...ir.avals import ShapedArray, strengthened
+from ...trace.source import here
+
+
+def check_same_structure(what: str, name: str, words: tuple[str, str], first: Any, second: Any) -> None:
+    """Raise TypeError unless two structures are equal.
+
+    ``what`` says what they are of, ``name`` and ``words`` are as for :func:`differing`.
+    """
+    if first != second:
+        raise TypeError(f"{what}: {_structural_difference(first, second, name, words)}{here()}")
+
+
+def _structural_difference(first: Any, second: Any, path: str, words: tuple[str, str]) -> str:
+    """The first place at which two structures differ, and how."""
+    kind, other = first.node_data(), second.node_data()
+    children, others = first.children(), second.children()
+    if kind is not None and kind == other and len(children) == len(others):
+        keys = kind[1] if kind[0] is dict else range(len(children))
+        for key, child, match in zip(keys, children, others, strict=True):
+            if child != match:
+                return _structural_difference(child, match, f"{path}[{key!r}]", words)
+    return f"{path}: {words[0]} {_node_text(first)} and {words[1]} {_node_text(second)}"
+
+
+def _node_text(structure: Any) -> str:
+    """What a tree is at its root: an array, None, a tuple of 2, a dict of 'a', 'b'."""
+    node = structure.node_data()
+    if node is None:
+        return "an array"
+    kind, data = node
+    if kind is type(None):
+        return "None"
+    if kind is dict:
+        return f"a dict of {', '.join(map(repr, data)) or 'nothing'}"
+    return f"a {kind.__name__} of {len(structure.children())}"
+
+
+def differing(
+    structure: Any, first: Sequence[ShapedArray], second: Sequence[ShapedArray], name: str, words: tuple[str, str]
+) -> str:
+    """What differs between two lists of types, leaf by leaf: nothing where they agree up to being weak.
+
+    Each difference reads ``name[path]: words[0] f32[] and words[1] i32[]``.
+    """
+    paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(structure.unflatten(range(structure.num_leaves)))]
+    return "; ".join(
+        f"{name}{path}: {words[0]} {a.str_short()} and {words[1]} {b.str_short()}"
+        for path, a, b in zip(paths, first, second, strict=True)
+        if strengthened(a) is not strengthened(b)
+    )
+
+
+def check_like(
+    what: str,
+    words: tuple[str, str],
+    structure: Any,
+    avals: Sequence[ShapedArray],
+    found_structure: Any,
+    found: Sequence[ShapedArray],
+) -> None:
+    """Raise TypeError unless a result has the structure and the types of something else, of which ``what`` tells."""
+    check_same_structure(what, "tree", words, structure, found_structure)
+    different = differing(structure, avals, found, "leaf", words)
+    if different:
+        raise TypeError(f"{what}: {different}{here()}")

@@ -1,0 +1,78 @@
+"""The arguments of a function with a rule of its own: those that move, and those that rules take as they are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ... import tree
+from ...trace.source import here
+from ...trace.values import aval_of, not_an_array
+from ..programs.names import name_of, places_of
+
+
+class Arguments(NamedTuple):
+    """A call's arguments: the flat operands that can move, their structure, and all positional arguments."""
+
+    operands: list[Any]
+    structure: Any
+    positional: tuple[Any, ...]
+    fixed: tuple[int, ...]
+
+    def join(self, operands: Sequence[Any]) -> list[Any]:
+        """All arguments again, with other operands."""
+        moving = iter(self.structure.unflatten(operands))
+        return [x if i in self.fixed else next(moving) for i, x in enumerate(self.positional)]
+
+    def fixed_values(self) -> list[Any]:
+        """The arguments that rules take first, as they are."""
+        return [self.positional[i] for i in self.fixed]
+
+
+def arguments_of(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: Sequence[int],
+    fixed_names: Sequence[str] = (),
+) -> Arguments:
+    """A call's arguments, named ones brought into their places, those that do not move apart."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        signature = None
+    if signature is not None:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name_of(function)}{signature}: {error}{here()}") from None
+        bound.apply_defaults()
+        if bound.kwargs:
+            raise TypeError(
+                f"{name_of(function)} has rules of its own, which take arguments by position: "
+                f"{', '.join(bound.kwargs)} cannot be given by name{here()}"
+            )
+        args = bound.args
+        fixed = sorted({*fixed, *_places(function, list(signature.parameters), fixed_names)})
+    elif kwargs:
+        raise TypeError(f"{name_of(function)} takes arguments by position{here()}")
+    numbers = places_of(fixed, len(args), f"nondiff_argnums of {name_of(function)}")
+    moving = tuple(x for i, x in enumerate(args) if i not in numbers)
+    operands, structure = tree.flatten(moving)
+    for (path, _), x in zip(tree.leaves_with_path(moving), operands, strict=True):
+        try:
+            aval_of(x)
+        except TypeError:
+            raise not_an_array(x, f"argument {tree.keystr(path)} of {name_of(function)}") from None
+    return Arguments(operands, structure, args, numbers)
+
+
+def _places(function: Callable[..., Any], parameters: list[str], names: Sequence[str]) -> list[int]:
+    missing = [name for name in names if name not in parameters]
+    if missing:
+        raise ValueError(
+            f"nondiff_argnames of {name_of(function)} holds {', '.join(missing)}; its parameters are "
+            f"{', '.join(parameters)}{here()}"
+        )
+    return [parameters.index(name) for name in names]

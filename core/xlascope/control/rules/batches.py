@@ -1,0 +1,38 @@
+"""A user's rule for all examples at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import float0
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...operations.shapes import mapped_in_front
+from ...trace.values import aval_of
+from ...transforms.batch import batch, with_axis
+from ..programs.marks import chosen, in_places
+
+
+def batched_in_front(
+    function: Callable[..., Sequence[Any]], operands: Sequence[Any], axes: Sequence[Any], size: int, axis: Any
+) -> list[Any]:
+    """A flat function's results for all examples, every one with the mapped axis in front; ZERO for ZERO and None."""
+    there: list[bool] = []
+
+    def values_only(*xs: Any) -> list[Any]:
+        results = function(*xs)
+        there[:] = [y is not ZERO and y is not None for y in results]
+        return chosen(results, there)
+
+    results, out_axes = batch(values_only, operands, axes, axis)
+    return in_places([in_front(y, a, size) for y, a in zip(results, out_axes, strict=True)], there)
+
+
+def in_front(x: Any, axis: Any, size: int) -> Any:
+    """A value with its mapped axis in front; arrays of float0, which no operation takes, are made anew."""
+    aval = aval_of(x)
+    if aval.dtype == float0:
+        return np.zeros(with_axis(aval, 0, size).shape if axis is NOT_MAPPED else aval.shape, float0)
+    return mapped_in_front(x, axis, size)

@@ -1,0 +1,130 @@
+"""custom_jvp: a function that says itself how it moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import tree
+from ...dtypes import is_differentiable
+from ...ir.markers import ZERO
+from ...operations.sums import sum_tangents
+from ...trace.source import here
+from ...trace.values import aval_of
+from ..programs.names import name_of
+from .arguments import Arguments
+from .custom_jvp_call import CustomJVPCall
+from .ruled_function import DerivedFunction, FlatFunction, is_pair
+from .tangents import SymbolicZero, is_zero, shown, tangent_aval
+
+
+class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
+    """A function with a jvp rule of its own, given by :meth:`defjvp` or :meth:`defjvps`.
+
+    Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the rule as they are, in
+    front of the others; they may be anything.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> @xs.custom_jvp
+    ... def log1pexp(x):
+    ...     return jnp.log(1.0 + jnp.exp(x))
+    >>> @log1pexp.defjvp
+    ... def log1pexp_jvp(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return log1pexp(x), (1.0 - 1.0 / (1.0 + jnp.exp(x))) * t
+    >>> print(xs.grad(log1pexp)(100.0))
+    1.0
+    """
+
+    _decorator = "custom_jvp"
+    _setter = "defjvp"
+
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
+        self.jvp: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Set the rule: ``jvp(primals, tangents)`` returns (results, their tangents). Works as a decorator.
+
+        With ``symbolic_zeros`` tangents of what does not move are ``SymbolicZero`` objects instead of arrays.
+        """
+        self.jvp = jvp
+        self.symbolic_zeros = symbolic_zeros
+        return jvp
+
+    def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
+        """Set the rule argument by argument: ``jvps[i](tangent, result, *primals)`` is what argument i contributes.
+
+        None says that it contributes nothing. The function has to have one result tree, the same for the rules.
+        """
+        if self.nondiff_argnums:
+            raise TypeError("defjvps cannot be used with nondiff_argnums; use defjvp")
+
+        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+            result = self(*primals)
+            if len(jvps) != len(primals):
+                raise ValueError(
+                    f"defjvps of {name_of(self.fun)} got {len(jvps)} rules for {len(primals)} arguments{here()}: "
+                    "there has to be one for each argument, or None"
+                )
+            parts = [
+                part(t, result, *primals)
+                for part, t in zip(jvps, tangents, strict=True)
+                if part is not None and not isinstance(t, SymbolicZero)
+            ]
+            if not parts:
+                return result, tree.map(lambda y: shown(ZERO, aval_of(y), self.symbolic_zeros), result)
+            return result, tree.map(lambda *leaves: sum_tangents(leaves), *parts)
+
+        rule.__name__ = f"{name_of(self.fun)}_jvps"
+        self.defjvp(rule)
+
+    def _has_rule(self) -> bool:
+        return self.jvp is not None
+
+    def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomJVPCall:
+        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            results, moved, structure = self._apply_rule(arguments, primals, tangents)
+            structures.append(structure)
+            return results, moved
+
+        return CustomJVPCall(function, rule, name_of(self.fun), None, 0, name_of(self.jvp), self.symbolic_zeros)
+
+    def _apply_rule(
+        self, arguments: Arguments, primals: Sequence[Any], tangents: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], Any]:
+        assert self.jvp is not None
+        moves = [shown(t, aval_of(x), self.symbolic_zeros) for x, t in zip(primals, tangents, strict=True)]
+        structure = arguments.structure
+        pair = self.jvp(*arguments.fixed_values(), structure.unflatten(primals), structure.unflatten(moves))
+        name = f"the jvp rule {name_of(self.jvp)} of {name_of(self.fun)}"
+        if not is_pair(pair):
+            raise TypeError(
+                f"{name} has to return a pair (results, tangents), it returned {type(pair).__name__}{here()}"
+            )
+        results, out = tree.flatten(pair[0])
+        moved, out_moved = tree.flatten(pair[1], is_leaf=lambda x: isinstance(x, SymbolicZero))
+        if out != out_moved:
+            raise TypeError(
+                f"{name} has to return results and tangents of one structure, it returned {out} and {out_moved}"
+                + here()
+            )
+        return results, [_tangent(name, t, y) for t, y in zip(moved, results, strict=True)], out
+
+
+def _tangent(name: str, tangent: Any, result: Any) -> Any:
+    """A tangent that a rule gave, checked against its result."""
+    aval = aval_of(result)
+    wanted = tangent_aval(aval)
+    if is_zero(tangent):
+        return ZERO
+    found = aval_of(tangent)
+    if (found.shape, found.dtype) != (wanted.shape, wanted.dtype):
+        raise TypeError(
+            f"{name} has to return tangents of the results' types: for a result of type {aval.str_short()} it returned "
+            f"a tangent of type {found.str_short()}{here()}"
+        )
+    return tangent if is_differentiable(aval.dtype) else ZERO

@@ -1,0 +1,174 @@
+"""custom_vjp: a function that says itself how cotangents go back through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ... import tree
+from ...dtypes import is_differentiable
+from ...ir.avals import ShapedArray
+from ...ir.markers import ZERO
+from ...operations.conversion import convert_element_type
+from ...trace.source import here
+from ...trace.values import aval_of
+from ..programs.names import name_of
+from .arguments import Arguments
+from .custom_vjp_call import CustomVJPCall, Forward
+from .ruled_function import DerivedFunction, FlatFunction, is_pair
+from .tangents import is_zero, shown
+
+
+class CustomVJPPrimal(NamedTuple):
+    """An argument of a forward rule with ``symbolic_zeros=True``: its value, and whether it moves."""
+
+    value: Any
+    perturbed: bool
+
+
+def custom_vjp_primal_tree_values(arguments: Any) -> Any:
+    """The values in a tree of :class:`CustomVJPPrimal`."""
+    return tree.map(lambda x: x.value, arguments, is_leaf=lambda x: isinstance(x, CustomVJPPrimal))
+
+
+class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
+    """A function with a vjp rule of its own, given by :meth:`defvjp`.
+
+    Arguments numbered in ``nondiff_argnums`` (or named in ``nondiff_argnames``) are passed to the forward rule in their
+    places and to the backward rule in front of the others; they may be anything.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> @xs.custom_vjp
+    ... def clip_gradient(x):
+    ...     return x
+    >>> clip_gradient.defvjp(lambda x: (x, None), lambda _, ct: (jnp.clip(ct, -1.0, 1.0),))
+    >>> print(xs.grad(lambda x: 10.0 * clip_gradient(x))(3.0))
+    1.0
+    """
+
+    _decorator = "custom_vjp"
+    _setter = "defvjp(fwd, bwd)"
+
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
+        self.fwd: Callable[..., Any] | None = None
+        self.bwd: Callable[..., Any] | None = None
+        self.symbolic_zeros = False
+
+    def defvjp(
+        self,
+        fwd: Callable[..., Any],
+        bwd: Callable[..., Any],
+        symbolic_zeros: bool = False,
+        optimize_remat: bool = False,
+    ) -> None:
+        """Set the rule: ``fwd(*args)`` returns (result, residuals), ``bwd(residuals, cotangent)`` the cotangents.
+
+        These are a tuple with one tree for each argument; None stands for zeros.
+
+        With ``symbolic_zeros`` the forward rule gets ``CustomVJPPrimal`` (value, whether it moves) for each argument,
+        and cotangents that do not arrive are ``SymbolicZero`` objects.
+        """
+        self.fwd, self.bwd = fwd, bwd
+        self.symbolic_zeros = symbolic_zeros
+
+    def _has_rule(self) -> bool:
+        return self.fwd is not None and self.bwd is not None
+
+    def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomVJPCall:
+        def rule(operands: Sequence[Any], moving: Sequence[bool]) -> Forward:
+            found, structure = self._forward(arguments, operands, moving)
+            structures.append(structure)
+            return found
+
+        titles = name_of(self.fwd), name_of(self.bwd)
+        return CustomVJPCall(function, rule, name_of(self.fun), None, 0, titles, self.symbolic_zeros)
+
+    def _forward(self, arguments: Arguments, operands: Sequence[Any], moving: Sequence[bool]) -> tuple[Forward, Any]:
+        assert self.fwd is not None
+        shown_operands = operands
+        if self.symbolic_zeros:
+            shown_operands = [CustomVJPPrimal(x, m) for x, m in zip(operands, moving, strict=True)]
+        pair = self.fwd(*arguments.join(shown_operands))
+        if not is_pair(pair):
+            raise TypeError(
+                f"the forward rule {name_of(self.fwd)} of {name_of(self.fun)} has to return (result, residuals), "
+                f"it returned {type(pair).__name__}{here()}"
+            )
+        results, out = tree.flatten(pair[0])
+        residuals, structure = tree.flatten(pair[1])
+        for x in (*results, *residuals):
+            aval_of(x)
+        avals = [aval_of(x) for x in operands]
+        out_avals = [aval_of(y) for y in results]
+
+        def backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+            given = [shown(ct, a, self.symbolic_zeros) for ct, a in zip(cotangents, out_avals, strict=True)]
+            return self._backward(arguments, avals, structure.unflatten(residuals), out.unflatten(given))
+
+        return Forward(results, residuals, backward), out
+
+    def _backward(
+        self, arguments: Arguments, avals: Sequence[ShapedArray], residuals: Any, cotangent: Any
+    ) -> list[Any]:
+        assert self.bwd is not None
+        name = f"the backward rule {name_of(self.bwd)} of {name_of(self.fun)}"
+        found = self.bwd(*arguments.fixed_values(), residuals, cotangent)
+        children = arguments.structure.children()
+        if isinstance(found, list):
+            found = tuple(found)
+        if not isinstance(found, tuple) or len(found) != len(children):
+            count = f"a tuple of {len(found)}" if isinstance(found, tuple) else type(found).__name__
+            raise TypeError(
+                f"{name} has to return a tuple with one cotangent for each of the {len(children)} arguments, it "
+                f"returned {count}{here()}"
+            )
+        flat: list[Any] = []
+        for number, (ct, child) in enumerate(zip(found, children, strict=True)):
+            flat += _leaves_of_cotangent(name, number, ct, child)
+        return [_checked(name, ct, aval) for ct, aval in zip(flat, avals, strict=True)]
+
+
+def _leaves_of_cotangent(name: str, number: int, cotangent: Any, structure: Any) -> list[Any]:
+    """The leaves of one argument's cotangent; None anywhere in the tree stands for zeros."""
+    try:
+        parts = structure.flatten_up_to(cotangent) if cotangent is not None else [None] * structure.num_leaves
+    except ValueError as error:
+        whole = structure.unflatten(range(structure.num_leaves))
+        found = (
+            tree.leaves(tree.broadcast(cotangent, whole, is_leaf=_is_none)) if _is_prefix(cotangent, whole) else None
+        )
+        if found is not None:
+            return found
+        raise TypeError(
+            f"{name} has to return cotangents in the structure of the arguments; for argument {number} of structure "
+            f"{structure} it returned {tree.structure(cotangent)}{here()}: "
+            f"{error}"
+        ) from None
+    return list(parts)
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+def _is_prefix(prefix: Any, whole: Any) -> bool:
+    try:
+        tree.broadcast(prefix, whole, is_leaf=_is_none)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+def _checked(name: str, cotangent: Any, aval: ShapedArray) -> Any:
+    if is_zero(cotangent) or not is_differentiable(aval.dtype):
+        return ZERO
+    found = aval_of(cotangent)
+    if found.shape != aval.shape or (found.dtype.kind == "c" and aval.dtype.kind != "c"):
+        raise ValueError(
+            f"{name} has to return cotangents of the arguments' types: for one of type {aval.str_short()} it returned "
+            f"{found.str_short()}{here()}"
+        )
+    return convert_element_type(cotangent, aval.dtype)

@@ -1,0 +1,77 @@
+"""A function with a rule of its own as users write it: what the decorators have in common."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ... import tree
+from ...trace.bind import bind
+from ...trace.source import here
+from ...trace.traceback_filtering import api_boundary
+from ...trace.values import aval_of
+from ..programs.names import name_of
+from .arguments import Arguments, arguments_of
+from .ruled_call import RuledCall
+
+FlatFunction = Callable[..., list[Any]]
+
+
+class RuledFunction:
+    """A function that has a rule of its own once the user has set it."""
+
+    #: What the decorator is called, and how its rule is set.
+    _decorator: ClassVar[str]
+    _setter: ClassVar[str]
+
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+    ) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        self.nondiff_argnames = tuple(nondiff_argnames)
+
+    def _has_rule(self) -> bool:
+        raise NotImplementedError
+
+    def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> RuledCall:
+        """The call of the flat ``function`` with the user's rule made flat; whichever of them runs adds the structure
+        of the results to ``structures``.
+        """
+        raise NotImplementedError
+
+    @api_boundary
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not self._has_rule():
+            name = name_of(self.fun)
+            raise AttributeError(
+                f"{name} is a {self._decorator} function without a rule: give it one with {name}.{self._setter}{here()}"
+            )
+        arguments = arguments_of(self.fun, args, kwargs, self.nondiff_argnums, self.nondiff_argnames)
+        structures: list[Any] = []
+
+        def function(*operands: Any) -> list[Any]:
+            results, structure = tree.flatten(self.fun(*arguments.join(operands)))
+            structures.append(structure)
+            for y in results:
+                aval_of(y)
+            return results
+
+        results = bind(self._call(function, arguments, structures), *arguments.operands)
+        return structures[0].unflatten(results)
+
+
+class DerivedFunction(RuledFunction):
+    """A function with a derivative rule of its own. It may be a method."""
+
+    symbolic_zeros: bool
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+def is_pair(found: Any) -> bool:
+    """Whether a user's function returned two things."""
+    return isinstance(found, (tuple, list)) and len(found) == 2
