@@ -27,7 +27,7 @@ export function drawCrossings(store) {
 }
 
 /** A TPU keeps some arrays in its own memory. @param {import("./crossings.js").Crossing} each */
-function crossingSize(each) {
+export function crossingSize(each) {
   return each.bytes ? byteSize(each.bytes) : "stays on the chip";
 }
 

@@ -10,7 +10,7 @@ import { drawAsk } from "../frame/asks.js";
 import { crossings } from "./crossings.js";
 import { tabShown } from "./decisions.js";
 import { sideBySide, targetWords } from "./targets.js";
-import { MOST_LISTED, drawCrossings } from "./crossing_pane.js";
+import { MOST_LISTED, crossingSize, drawCrossings } from "./crossing_pane.js";
 import { drawWhy, whyNotButton } from "./why_pane.js";
 import { drawReplay, keepReplayInSight } from "./replay_pane.js";
 import { drawPasses } from "./passes_pane.js";
