@@ -31,11 +31,13 @@ class View {
     this.store = store;
     this.pressed = false;
     /** @type {Change|undefined} */ this.waiting = undefined;
+    /** Which targets the bar was drawn for. */ this.targets = "";
     // JupyterLab's shortcuts (b, dd, m …) must not fire while somebody types or walks in here.
     this.root = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-root", "data-lm-suppress-shortcuts": "true" })));
     this.root.append(toNode(frame()));
     host.append(this.root);
     this.strip = this.part("xs-strip");
+    this.help = this.part("xs-help");
     this.panel = this.part("xs-panel");
     this.graph = new GraphPane(this.part("xs-graph"), store);
     this.time = new TimePane(this.part("xs-timeline"), store);
@@ -77,7 +79,6 @@ class View {
     });
     const search = /** @type {HTMLInputElement} */ (this.part("xs-search"));
     search.addEventListener("input", () => this.store.search(search.value));
-    this.help = this.part("xs-help");
     this.help.addEventListener("click", (event) => this.command(/** @type {Element} */ (event.target)));
     this.part("xs-detail").addEventListener("click", (event) =>
       goTo(this, /** @type {Element} */ (event.target).closest("[data-goto]")?.getAttribute("data-goto") ?? undefined));
@@ -450,7 +451,7 @@ function watchTheme(root) {
 }
 
 /** Called once for a model, before any view: data that arrives early is not lost. @param {{model: any}} context */
-function initialize({ model }) {
+export function initialize({ model }) {
   if (model.get("is_library")) return openLibrary(model, { initialize, render, forget: (/** @type {any} */ context) => forget(context.model) });
   const store = storeOf(model);
   store.stop?.();
@@ -459,11 +460,9 @@ function initialize({ model }) {
 }
 
 /** Called for every view. @param {{model: any, el: HTMLElement}} context */
-function render({ model, el: host }) {
+export function render({ model, el: host }) {
   const store = storeOf(model);
   if (!store.stop) initialize({ model });
   const view = new View(model, store, host);
   return () => view.remove();
 }
-
-export default { initialize, render };
