@@ -23,14 +23,16 @@ import { showRecompiles } from "./recompiles.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/store.js").Change} Change */
+/** @typedef {import("../program/wire.js").Model} Model */
 
-class View {
-  /** @param {any} model @param {Store} store @param {HTMLElement} host */
+export class View {
+  /** @param {Model} model @param {Store} store @param {HTMLElement} host */
   constructor(model, store, host) {
     this.model = model;
     this.store = store;
     this.pressed = false;
     /** @type {Change|undefined} */ this.waiting = undefined;
+    /** Where the last jump came from. */ this.cameFrom = "";
     /** Which targets the bar was drawn for. */ this.targets = "";
     // JupyterLab's shortcuts (b, dd, m …) must not fire while somebody types or walks in here.
     this.root = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-root", "data-lm-suppress-shortcuts": "true" })));
@@ -43,7 +45,7 @@ class View {
     this.time = new TimePane(this.part("xs-timeline"), store);
     this.diff = new ComparePane(this.part("xs-compare"), store, () => this.graph.showSelection());
     this.listen();
-    this.onChange = (/** @type {any} */ change) => this.change(change);
+    this.onChange = (/** @type {Change} */ change) => this.change(change);
     store.listeners.add(this.onChange);
     this.clock = setInterval(() => tickStrip(this.strip, store), 100);
     this.watchWidth();
@@ -88,7 +90,8 @@ class View {
     for (const kind of ["input", "change"])
       this.part("xs-kernels").addEventListener(kind, (event) => {
         const { dataset, value } = /** @type {HTMLInputElement} */ (event.target);
-        if (dataset.list && this.store.list[dataset.list] !== value) this.store.turn({ [dataset.list]: value });
+        const name = /** @type {"sort"|"filter"|"only"|"query"|undefined} */ (dataset.list);
+        if (name && this.store.list[name] !== value) this.store.turn({ [name]: value });
       });
   }
 
@@ -374,9 +377,9 @@ function nestings(program) {
 
 /** Failures, and why a function was traced again. @param {Store} store */
 function notes(store) {
-  const { program, live } = store;
-  const failures = [...live.failures, ...otherFailures(store), store.measured?.light.failure].filter(Boolean);
-  const found = failures.map((/** @type {any} */ failure) =>
+  const { live } = store;
+  const failures = [...live.failures, ...otherFailures(store), store.measured?.light.failure ?? []].flat();
+  const found = failures.map((failure) =>
     el("div", { class: "xs-note bad" }, el("b", {}, failure.error), ` in ${failure.stage} of ${failure.function}`,
       failure.line ? `, line ${failure.line}` : "", el("pre", {}, failure.message)));
   if (live.more) found.push(el("div", { class: "xs-note" }, `${plural(live.more, "small program")} more, not listed`));
@@ -450,16 +453,16 @@ function watchTheme(root) {
   };
 }
 
-/** Called once for a model, before any view: data that arrives early is not lost. @param {{model: any}} context */
+/** Called once for a model, before any view: data that arrives early is not lost. @param {{model: Model}} context */
 export function initialize({ model }) {
-  if (model.get("is_library")) return openLibrary(model, { initialize, render, forget: (/** @type {any} */ context) => forget(context.model) });
+  if (model.get("is_library")) return openLibrary(model, { initialize, render, forget: (/** @type {{model: Model}} */ context) => forget(context.model) });
   const store = storeOf(model);
   store.stop?.();
   store.stop = follow(model, store);
   return () => forget(model);
 }
 
-/** Called for every view. @param {{model: any, el: HTMLElement}} context */
+/** Called for every view. @param {{model: Model, el: HTMLElement}} context */
 export function render({ model, el: host }) {
   const store = storeOf(model);
   if (!store.stop) initialize({ model });

@@ -10,7 +10,14 @@ import { CanvasGraph } from "./canvas_graph.js";
 import { Outline, tooLarge } from "./outline.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 /** @typedef {{selected: boolean, related: boolean, between: boolean, start: boolean, faint: boolean}} Mark */
+/** @typedef {import("./layout.js").Scene} Scene */
+/** Where the pointer was pressed, on what, and how the graph stood then.
+ * @typedef {{x: number, y: number, zoom: import("./viewport.js").Zoom, moved: boolean, hit: Hit|null, shift: boolean}} Drag */
+/** What is under the pointer. @typedef {{id: string, path: string, toggle: boolean, kernel: string, edge: import("./layout.js").SceneEdge|null}} Hit */
+/** A part of the scene. @typedef {{left: number, right: number, top: number, bottom: number}} Part */
 
 /** Nodes above which elements are too slow and a canvas is used. */
 const MOST_ELEMENTS = 1000;
@@ -30,9 +37,9 @@ export class GraphPane {
     /** @type {SvgGraph|CanvasGraph} */ this.shown = this.elements;
     pane.append(this.elements.host, this.pixels.host, this.outline.host);
     this.zoom = { x: 0, y: 0, k: 1 };
-    /** @type {any} */ this.scene = null;
-    /** @type {Map<string, any>} */ this.byId = new Map();
-    /** @type {any} */ this.drag = null;
+    /** @type {Scene|null} */ this.scene = null;
+    /** @type {Map<string, GraphNode>} */ this.byId = new Map();
+    /** What the pointer has been pressed on. @type {Drag|null} */ this.drag = null;
     this.anchor = "";
     for (const host of [this.elements.host, this.pixels.host]) this.listen(/** @type {HTMLElement} */ (host));
     this.outline.host.addEventListener("keydown", (event) => this.key(event));
@@ -65,7 +72,7 @@ export class GraphPane {
     }
     const before = anchor && this.byId.get(anchor);
     this.scene = layoutProgram(program, this.store.open);
-    this.byId = new Map(this.scene.nodes.map((/** @type {any} */ node) => [node.id, node]));
+    this.byId = new Map(this.scene.nodes.map((/** @type {GraphNode} */ node) => [node.id, node]));
     this.use(this.scene.nodes.length > MOST_ELEMENTS);
     const known = this.store.zooms.get(program.number);
     if (known && !fit) this.zoom = known;
@@ -95,7 +102,7 @@ export class GraphPane {
     this.outline.show(onCanvas ? "unseen" : "off");
   }
 
-  /** @param {any} before @param {any} after */
+  /** @param {GraphNode} before @param {GraphNode|undefined} after */
   keepInPlace(before, after) {
     if (!after) return;
     const { k } = this.zoom;
@@ -154,10 +161,10 @@ export class GraphPane {
     const drawn = this.scene ? this.scene.nodes : this.outline.how === "seen" ? this.outline.rows : [];
     const ends = between ? JSON.parse(selection.id) : [];
     const nothing = !selection.kind && !searched && !start;
-    for (const { path } of program && !nothing ? drawn : []) {
-      if (!path || marks.has(path)) continue;
+    for (const { path } of nothing ? [] : drawn) {
+      if (!program || !path || marks.has(path)) continue;
       const mark = markOf(program, selection, path, open.has(path));
-      const faint = Boolean(searched && !program?.inside(path).some((p) => searched.has(p)));
+      const faint = Boolean(searched && !program.inside(path).some((p) => searched.has(p)));
       marks.set(path, { selected: mark === "selected" && !between, related: mark === "related", between: between && mark === "selected",
         start: path === start || ends.includes(path), faint });
     }
@@ -204,7 +211,7 @@ export class GraphPane {
   showSelection() {
     const { selection, open } = this.store;
     const first = [...selection.paths].slice(0, 200);
-    const shown = first.map((path) => this.drawnFor(path, open)).filter(Boolean);
+    const shown = first.flatMap((path) => this.drawnFor(path, open) ?? []);
     if (shown.length && !shown.some((node) => this.inSight(node))) this.show(shown[0].id);
   }
 
@@ -215,7 +222,7 @@ export class GraphPane {
     return this.byId.get(closed) ?? this.byId.get(path);
   }
 
-  /** @param {any} node */
+  /** @param {GraphNode} node */
   inSight(node) {
     const { left, right, top, bottom } = this.window(0);
     return node.x > left && node.x < right && node.y > top && node.y < bottom;
@@ -224,18 +231,19 @@ export class GraphPane {
   /** @param {PointerEvent} event */
   press(event) {
     if (event.button !== 0) return;
-    this.drag = { x: event.clientX, y: event.clientY, zoom: { ...this.zoom }, moved: false, hit: this.scene && this.hit(event), shift: event.shiftKey };
+    this.drag = { x: event.clientX, y: event.clientY, zoom: { ...this.zoom }, moved: false, hit: this.hit(event), shift: event.shiftKey };
   }
 
-  /** What is under the pointer: a node, or else an edge between equations. @param {PointerEvent|MouseEvent} event */
+  /** What is under the pointer: a node, or else an edge between equations. @param {PointerEvent|MouseEvent} event @returns {Hit|null} */
   hit(event) {
+    if (!this.scene) return null;
     const hit = this.shown.hit(event);
     const { x, y } = this.pointOf(event);
     const edge = hit.id ? null : edgeAt(this.scene, x, y, EDGE_REACH / this.zoom.k);
     const [from, to] = edge ? [this.byId.get(edge.from), this.byId.get(edge.to)] : [];
     // What joins groups, inputs or results is no edge between two equations.
-    const { equations } = this.store.program;
-    return { ...hit, edge: equations.has(from?.path) && equations.has(to?.path) ? edge : null };
+    const equations = this.store.program?.equations;
+    return { ...hit, edge: equations?.has(from?.path ?? "") && equations.has(to?.path ?? "") ? edge : null };
   }
 
   /** A point of the screen in the scene's own units. @param {PointerEvent|MouseEvent} event */
@@ -262,7 +270,7 @@ export class GraphPane {
     if (drag && !drag.moved && event.button === 0 && drag.hit) this.click(drag.hit, drag.shift);
   }
 
-  /** @param {{id: string, path: string, toggle: boolean, kernel: string, edge: any}} hit @param {boolean} shift */
+  /** @param {Hit} hit @param {boolean} shift */
   click({ id, path, toggle, kernel, edge }, shift) {
     if (path && toggle) return this.toggle(path);
     if (id) this.shown.focus(id);
@@ -281,7 +289,7 @@ export class GraphPane {
 
   /** @param {MouseEvent} event */
   toggleAt(event) {
-    const hit = this.scene && this.hit(event);
+    const hit = this.hit(event);
     if (hit?.path && !hit.toggle && this.store.program?.at(hit.path)?.bodies) this.toggle(hit.path);
   }
 
@@ -347,7 +355,7 @@ export class GraphPane {
   walk(id, dx, dy) {
     if (!this.scene) return;
     const from = this.byId.get(id);
-    const next = from ? nearest(this.scene.nodes, from, dx, dy) : this.byId.get(this.store.selection.id) ?? this.scene.nodes.find((/** @type {any} */ n) => n.path);
+    const next = from ? nearest(this.scene.nodes, from, dx, dy) : this.byId.get(this.store.selection.id) ?? this.scene.nodes.find((/** @type {GraphNode} */ n) => n.path);
     if (!next) return;
     this.show(next.id);
     this.shown.focus(next.id);
@@ -370,7 +378,7 @@ export class GraphPane {
   }
 }
 
-/** How many nodes a layout would have. @param {any} program @param {any} jaxpr @param {Set<string>} open @returns {number} */
+/** How many nodes a layout would have. @param {Program} program @param {Jaxpr} jaxpr @param {Set<string>} open @returns {number} */
 export function countVisible(program, jaxpr, open) {
   const { equations } = program.shown(jaxpr);
   let sum = equations.length;

@@ -7,25 +7,41 @@ import { unpackJaxpr } from "./unpack.js";
 
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */
-/** @typedef {{name: string, kind: string, type: string, eqns: string[], instructions: number, unknown: number, read: number, written: number, saved: number}} Kernel */
+/** @typedef {import("./wire.js").Device} Device */
+/** @typedef {import("./wire.js").Ceilings} Ceilings */
+/** @typedef {import("./wire.js").Line} Line */
+/** @typedef {import("./wire.js").Target} Target */
+/** @typedef {import("./wire.js").VariableType} VariableType */
+/** @typedef {import("./wire.js").Heavy} Heavy */
+/** @typedef {import("./wire.js").Light} Light */
+/** @typedef {import("./wire.js").Kernel} Kernel */
+/** @typedef {Omit<import("./wire.js").Heavy, "jaxpr"> & {jaxpr?: Jaxpr}} Known what was sent of a program, its jaxpr unpacked */
+
+/** @param {Heavy} heavy @returns {Light} */
+function nothingMoved(heavy) {
+  return { number: heavy.number, function: heavy.function, traces: 0 };
+}
 
 export class Program {
-  /** @param {any} heavy @param {any} [light] */
-  constructor(heavy, light = {}) {
+  /** @param {Heavy} heavy @param {Light} [light] */
+  constructor(heavy, light = nothingMoved(heavy)) {
     this.number = heavy.number;
     this.function = heavy.function;
     /** Groups that were made so far, by their place in the graph. @type {Map<string, Equation>} */ this.groups = new Map();
     /** How levels are grouped: one of GROUPINGS. */ this.grouping = "auto";
     /** Levels with their groups. @type {Map<Jaxpr, Jaxpr>} */ this.grouped = new Map();
+    /** Of a level as it is drawn, the box that each equation is in. @type {WeakMap<Jaxpr, Map<string, Equation>>} */ this.owners = new WeakMap();
+    /** All equations in a group, as far as asked. @type {WeakMap<Equation, string[]>} */ this.inGroups = new WeakMap();
+    /** Groups that share no kernel with others, as far as asked. @type {WeakMap<Equation, boolean>} */ this.aloneGroups = new WeakMap();
     /** @type {Map<string, Equation>} */ this.equations = new Map();
-    /** @type {Map<string, [string, number, string?]>} */ this.variables = new Map();
+    /** @type {Map<string, VariableType>} */ this.variables = new Map();
     /** The phase of each equation of a level. @type {Map<Jaxpr, number[]>} */ this.phases = new Map();
     /** Paths, an equation before its bodies, and where the inside of one with bodies begins and ends in that order. */
     /** @type {string[]} */ this.order = [];
     /** @type {Map<string, [number, number]>} */ this.extents = new Map();
     /** @type {Map<string, string>} */ this.parents = new Map();
     /** @type {Map<string, string>} */ this.passes = new Map();
-    /** Paths by what is one object for all equations of a line. @type {Map<any, string[]>} */ this.bySource = new Map();
+    /** Paths by what is one object for all equations of a line. @type {Map<Line, string[]>} */ this.bySource = new Map();
     /** The forward equation that each one transposes. @type {Map<string, string>} */ this.origins = new Map();
     /** @type {Map<string, Kernel[]>} */ this.kernelsOf = new Map();
     /** The kernels of what holds others, as far as asked. @type {Map<string, Kernel[]>} */ this.kernelsIn = new Map();
@@ -37,9 +53,14 @@ export class Program {
     this.times = new Map();
     /** Seconds per call of all kernels together. */
     this.step = 0;
-    this.heavy = heavy.jaxpr ? { ...heavy, jaxpr: unpackJaxpr(heavy.jaxpr, this.variables) } : heavy;
-    if (heavy.jaxpr) this.indexLevel(this.heavy.jaxpr, "", "");
+    /** What the machine can do at most, where that was measured. @type {Ceilings|undefined} */ this.ceilings = undefined;
+    /** In a comparison, what it says of the equations that are not alike. @type {Map<string, string>|undefined} */ this.signs = undefined;
+    /** The target whose kernels these are, and what its compiler says; nothing of what ran here. */ this.target = "";
+    /** @type {Target|undefined} */ this.estimated = undefined;
+    /** @type {Known} */ this.heavy = { ...heavy, jaxpr: heavy.jaxpr && unpackJaxpr(heavy.jaxpr, this.variables) };
+    if (this.heavy.jaxpr) this.indexLevel(this.heavy.jaxpr, "", "");
     for (const kernel of heavy.kernels ?? []) this.indexKernel(kernel);
+    this.light = light;
     this.update(light);
   }
 
@@ -134,7 +155,7 @@ export class Program {
     const first = this.groups.get(path)?.members?.[0].path ?? path;
     const outer = this.parents.get(first);
     const chain = outer ? this.chainTo(outer) : [];
-    let levels = outer ? (this.equations.get(outer)?.bodies ?? []) : [this.heavy.jaxpr];
+    let levels = outer ? (this.equations.get(outer)?.bodies ?? []) : this.heavy.jaxpr ? [this.heavy.jaxpr] : [];
     for (;;) {
       const item = levels.map((level) => this.itemWith(level, first)).find(Boolean);
       if (!item) return chain;
@@ -144,14 +165,15 @@ export class Program {
     }
   }
 
-  /** The box of a level that is an equation, or a group with it. @param {any} jaxpr @param {string} path @returns {Equation|undefined} */
+  /** The box of a level that is an equation, or a group with it. @param {Jaxpr} jaxpr @param {string} path @returns {Equation|undefined} */
   itemWith(jaxpr, path) {
-    const shown = /** @type {any} */ (this.shown(jaxpr));
-    if (!shown.owners) {
-      shown.owners = new Map();
-      for (const item of shown.equations) for (const member of item.members ?? [item]) shown.owners.set(member.path, item);
+    const shown = this.shown(jaxpr);
+    let owners = this.owners.get(shown);
+    if (!owners) {
+      this.owners.set(shown, (owners = new Map()));
+      for (const item of shown.equations) for (const member of item.members ?? [item]) owners.set(member.path, item);
     }
-    return shown.owners.get(path);
+    return owners.get(path);
   }
 
   /** The pass of an equation or of a group. @param {string} path @returns {string} */
@@ -159,7 +181,7 @@ export class Program {
     return this.passes.get(this.groups.get(path)?.members?.[0].path ?? path) ?? "forward";
   }
 
-  /** Take in the numbers that move. @param {any} light */
+  /** Take in the numbers that move. @param {Light} light */
   update(light) {
     this.light = light;
     this.times = new Map();
@@ -181,11 +203,20 @@ export class Program {
 
   /** The equations inside a path, itself included. @param {string} path */
   inside(path) {
-    const group = /** @type {any} */ (this.groups.get(path));
-    if (group) return (group.all ??= group.members.flatMap((/** @type {Equation} */ member) => this.inside(member.path)));
+    const group = this.groups.get(path);
+    if (group) return this.insideGroup(group);
     const extent = this.extents.get(path);
     if (!extent) return this.equations.has(path) ? [path] : [];
     return this.order.slice(extent[0], extent[1]);
+  }
+
+  /** @param {Equation} group @returns {string[]} */
+  insideGroup(group) {
+    const known = this.inGroups.get(group);
+    if (known) return known;
+    const all = (group.members ?? []).flatMap((member) => this.inside(member.path));
+    this.inGroups.set(group, all);
+    return all;
   }
 
   /** The kernels that an equation, or anything in it, ended up in. @param {string} path @returns {Kernel[]} */
@@ -224,10 +255,14 @@ export class Program {
 
   /** Are kernels made of nothing but what is inside of a path? @param {string} path @param {Kernel[]} kernels */
   areAlone(path, kernels) {
-    const group = /** @type {any} */ (this.groups.get(path));
+    const group = this.groups.get(path);
     if (!group) return kernels.every((kernel) => kernel.eqns.every((other) => Program.within(other, path)));
-    const own = group.alone == null && new Set(this.inside(path));
-    return (group.alone ??= kernels.every((kernel) => kernel.eqns.every((other) => own.has(other))));
+    const known = this.aloneGroups.get(group);
+    if (known != null) return known;
+    const own = new Set(this.inside(path));
+    const alone = kernels.every((kernel) => kernel.eqns.every((other) => own.has(other)));
+    this.aloneGroups.set(group, alone);
+    return alone;
   }
 
   /** The pass of a kernel: that of most of its equations. @param {string} name */
@@ -255,7 +290,7 @@ export class Program {
     return all ? known / all : null;
   }
 
-  /** Share of each pass in a device's measured time. @param {any} device */
+  /** Share of each pass in a device's measured time. @param {Device} device */
   passShares(device) {
     const shares = new Map();
     let all = 0;
@@ -287,8 +322,8 @@ export class Program {
   sourceWords(path) {
     const src = this.equations.get(path)?.src;
     if (!src) return "no source known";
-    const text = (this.heavy.sources ?? []).find((/** @type {any} */ s) => s.file === src[0]);
-    return `${text?.title ?? this.heavy.files[src[0]]}, line ${src[1]}`;
+    const text = (this.heavy.sources ?? []).find((s) => s.file === src[0]);
+    return `${text?.title ?? this.heavy.files?.[src[0]]}, line ${src[1]}`;
   }
 
   /** Everything about an equation that a search looks at. @param {Equation} equation */
@@ -305,7 +340,7 @@ export class Program {
   /** @param {number} file @param {number} line */
   sourceLine(file, line) {
     let lines = this.texts.get(file);
-    const source = (this.heavy.sources ?? []).find((/** @type {any} */ s) => s.file === file);
+    const source = (this.heavy.sources ?? []).find((s) => s.file === file);
     if (!lines) this.texts.set(file, (lines = source?.text.split("\n") ?? []));
     return /** @type {string[]} */ (lines)[line - (source?.first ?? 1)] ?? "";
   }

@@ -8,7 +8,14 @@ import { Asks } from "../frame/asks.js";
 import { kernelsOfEdge } from "../compiler/crossings.js";
 import { programFor } from "../compiler/targets.js";
 import { between } from "../graph/between.js";
+/** @typedef {import("./wire.js").Heavy} Heavy */
+/** @typedef {import("./wire.js").Live} Live */
+/** @typedef {import("./wire.js").Model} Model */
 
+/** @typedef {"kernels"|"crossing"|"replay"|"passes"} Tab */
+/** What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted and filtered, the decision that is stepped
+ * to, which decisions, the pass that is open, the operation that passes removed, and the decisions chosen to step through.
+ * @typedef {{tab: Tab|"", sort: string, filter: string, at: number, only: string, pass: number, query: string, replayed: unknown[]|null|undefined}} KernelList */
 /** @typedef {"data"|"live"|"open"|"selection"|"graph"|"look"|"search"|"asks"|"list"|"target"} Change */
 
 const LARGE = 60;
@@ -17,7 +24,7 @@ const MOST_OPENED = 3000;
 export class Store {
   constructor() {
     /** @type {Map<number, Program>} */ this.programs = new Map();
-    /** @type {any} */ this.live = { programs: [], failures: [], main: null, finished: false, more: 0 };
+    /** @type {Live} */ this.live = { programs: [], failures: [], main: null, finished: false, more: 0 };
     this.offset = 0;
     /** @type {number|null} */ this.picked = null;
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
@@ -36,11 +43,11 @@ export class Store {
     this.seq = -1;
     this.asks = new Asks();
     /** What the program was compiled for; "" is what ran here. */ this.target = "";
-    /** The list of kernels, and what shares its place. @type {any} */
+    /** The list of kernels, and what shares its place. @type {KernelList} */
     this.list = { tab: "", sort: "time", filter: "", at: -1, only: "all", pass: -1, query: "", replayed: null };
   }
 
-  /** @param {any} heavies programs by number, as sent @param {any} [jaxprs] their jaxprs, which are sent once */
+  /** @param {Record<string, Heavy>|undefined} heavies programs by number, as sent @param {Record<string, import("./wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once */
   takePrograms(heavies, jaxprs) {
     const shown = this.program;
     for (const sent of Object.values(heavies ?? {})) {
@@ -57,7 +64,7 @@ export class Store {
     this.tell("data");
   }
 
-  /** @param {any} heavy */
+  /** @param {Heavy} heavy */
   read(heavy) {
     const program = new Program(heavy, this.lightOf(heavy.number));
     program.ceilings = this.live.ceilings;
@@ -65,9 +72,9 @@ export class Store {
     return program;
   }
 
-  /** @param {any} live the numbers that move; an older one than the last is dropped */
+  /** @param {Live|undefined} live the numbers that move; an older one than the last is dropped */
   takeLive(live) {
-    if (!live || live.seq == null || live.seq < this.seq) return;
+    if (live?.seq == null || live.now == null || live.seq < this.seq) return;
     this.seq = live.seq;
     this.live = live;
     this.offset = Date.now() / 1000 - live.now;
@@ -76,16 +83,16 @@ export class Store {
     this.tell("live");
   }
 
-  /** @param {number} number */
+  /** @param {number} number @returns {import("./wire.js").Light|undefined} */
   lightOf(number) {
-    return this.live.programs.find((/** @type {any} */ light) => light.number === number) ?? {};
+    return this.live.programs.find((light) => light.number === number);
   }
 
   /** The program shown, as it ran here or as another target's compiler made it. @returns {Program|undefined} */
   get program() {
     const { measured, aimed } = this;
     const found = aimed && measured ? this.asks.found(measured).targets[aimed] : null;
-    return found ? programFor(measured, found) : measured;
+    return measured && found ? programFor(measured, found) : measured;
   }
 
   /** The target looked at: the one chosen, or the first of a program that nobody compiled for this device. */
@@ -97,7 +104,7 @@ export class Store {
 
   /** The program as it ran here: the one picked, or the one with most to see. @returns {Program|undefined} */
   get measured() {
-    return this.programs.get(this.picked ?? this.live.main) ?? [...this.programs.values()][0];
+    return this.programs.get(this.picked ?? this.live.main ?? -1) ?? [...this.programs.values()][0];
   }
 
   /** The kernel's clock, as well as the browser knows it. */
@@ -198,7 +205,7 @@ export class Store {
     this.tell("target");
   }
 
-  /** Change what the list of kernels shows. @param {any} change */
+  /** Change what the list of kernels shows. @param {Partial<KernelList>} change */
   turn(change) {
     Object.assign(this.list, change);
     this.tell("list");
@@ -246,11 +253,12 @@ export class Store {
 
 /** Open boxes, outer ones first, until there is as much to draw as can be drawn. @param {Program} program @param {Set<string>} open */
 function openAll(program, open) {
+  if (!program.heavy.jaxpr) return;
   const boxes = [...program.shown(program.heavy.jaxpr).equations];
   let drawn = boxes.length;
   // The list grows while it is read: what a box holds is looked at after everything outside of it.
   for (const box of boxes) {
-    const inner = (box.bodies ?? []).flatMap((/** @type {any} */ body) => program.shown(body).equations);
+    const inner = (box.bodies ?? []).flatMap((body) => program.shown(body).equations);
     if (!box.bodies || drawn + inner.length > MOST_OPENED) continue;
     open.add(box.path);
     drawn += inner.length;
@@ -269,21 +277,28 @@ function openAtFirst(program) {
   return open;
 }
 
-/** The store of a model, the same for every view and every reload of this code. @param {any} model @returns {Store} */
-export function storeOf(model) {
-  const stores = (/** @type {any} */ (globalThis).__xlascope_stores ??= new Map());
-  const uid = model.get("uid");
-  if (!stores.has(uid)) stores.set(uid, new Store());
-  return stores.get(uid);
+/** @returns {Map<string, Store>} the stores of all models in this page */
+function storesOf() {
+  const page = /** @type {{__xlascope_stores?: Map<string, Store>}} */ (globalThis);
+  return (page.__xlascope_stores ??= new Map());
 }
 
-/** The model is gone. @param {any} model */
+/** The store of a model, the same for every view and every reload of this code. @param {Model} model @returns {Store} */
+export function storeOf(model) {
+  const stores = storesOf();
+  const uid = model.get("uid");
+  let store = stores.get(uid);
+  if (!store) stores.set(uid, (store = new Store()));
+  return store;
+}
+
+/** The model is gone. @param {Model} model */
 export function forget(model) {
   storeOf(model).stop?.();
-  /** @type {any} */ (globalThis).__xlascope_stores.delete(model.get("uid"));
+  storesOf().delete(model.get("uid"));
 }
 
-/** Follow a model: what it has now and every change. @param {any} model @param {Store} store */
+/** Follow a model: what it has now and every change. @param {Model} model @param {Store} store */
 export function follow(model, store) {
   const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
   const live = () => store.takeLive(model.get("live"));
