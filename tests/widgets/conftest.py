@@ -19,7 +19,7 @@ from xlascope_widgets.linker import link
 SAMPLES = Path(__file__).with_name("samples.py")
 
 #: The modules whose names an expression in a test may use.
-SHOWN = ("program/program.js", "program/format.js", "graph/layout.js", "graph/between.js")
+SHOWN = ("program/program.js", "program/path.js", "program/format.js", "graph/layout.js", "graph/between.js")
 
 
 @pytest.fixture(scope="session")

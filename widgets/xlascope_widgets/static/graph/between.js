@@ -1,6 +1,7 @@
 // @ts-check
 /** What lies between two equations: everything on a path of values from one to the other. */
 
+import { chainOfPaths, parentPath } from "../program/path.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 
@@ -19,8 +20,8 @@ export function between(program, a, b) {
 /** The innermost program that holds both, and what of it holds each. @param {Program} program @param {string} a @param {string} b */
 function commonLevel(program, a, b) {
   const [first, second] = [a, b].map((path) => program.at(path)?.members?.map((e) => e.path) ?? [path]);
-  const outer = holders(program, first[0]);
-  const inner = holders(program, second[0]);
+  const outer = chainOfPaths(parentPath(first[0]));
+  const inner = chainOfPaths(parentPath(second[0]));
   let depth = 0;
   while (depth < outer.length && depth < inner.length && outer[depth] === inner[depth]) depth++;
   const lift = (/** @type {string[]} */ paths, /** @type {string[]} */ chain) => new Set(depth < chain.length ? [chain[depth]] : paths);
@@ -31,12 +32,6 @@ function commonLevel(program, a, b) {
   const [one] = ends[0];
   const body = bodies.find((jaxpr) => jaxpr.equations.some((e) => e.path === one));
   return body && { equations: body.equations, ends };
-}
-
-/** The equations around one, outermost first. @param {Program} program @param {string} path @returns {string[]} */
-function holders(program, path) {
-  const parent = program.parents.get(path);
-  return parent ? [...holders(program, parent), parent] : [];
 }
 
 /** @param {Equation[]} equations in order @param {Set<string>} from @param {Set<string>} to @returns {string[]|null} */

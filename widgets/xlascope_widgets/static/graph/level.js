@@ -5,6 +5,7 @@
  * band of the forward one that it transposes, so a residual is a short horizontal edge however long the program is. */
 
 import { append, phasesOf } from "./phases.js";
+import { parentPath } from "../program/path.js";
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 
 /** The last line is filled in by the layout. @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number, row: number,
@@ -142,7 +143,7 @@ function assignBands(jaxpr, nodes, edges) {
 
 /** The node at this level that is or holds a path. @param {string|undefined} path @param {Map<string, GraphNode>} byPath */
 function anchorOf(path, byPath) {
-  for (let inner = path; inner; inner = inner.includes("/") ? inner.slice(0, inner.lastIndexOf("/")) : "") {
+  for (let inner = path; inner; inner = parentPath(inner)) {
     const node = byPath.get(inner);
     if (node) return node;
   }

@@ -3,6 +3,7 @@
 
 import { groupLevel } from "../graph/group.js";
 import { append, phasesOf } from "../graph/phases.js";
+import { chainOfPaths, isWithin, joinPaths, parentPath, relativePath } from "./path.js";
 import { unpackJaxpr } from "./unpack.js";
 
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
@@ -39,7 +40,6 @@ export class Program {
     /** Paths, an equation before its bodies, and where the inside of one with bodies begins and ends in that order. */
     /** @type {string[]} */ this.order = [];
     /** @type {Map<string, [number, number]>} */ this.extents = new Map();
-    /** @type {Map<string, string>} */ this.parents = new Map();
     /** @type {Map<string, string>} */ this.passes = new Map();
     /** Paths by what is one object for all equations of a line. @type {Map<Line, string[]>} */ this.bySource = new Map();
     /** The forward equation that each one transposes. @type {Map<string, string>} */ this.origins = new Map();
@@ -74,7 +74,6 @@ export class Program {
       const { path } = equation;
       const own = phases[i] % 2 ? "backward" : phases[i] > 0 ? "update" : "forward";
       this.equations.set(path, equation);
-      if (parent) this.parents.set(path, parent);
       this.passes.set(path, again && !phases[i] ? "recomputed" : pass === "update" ? pass : own === "update" && parent ? "forward" : own);
       if (equation.src) append(this.bySource, equation.src, path);
       this.originOf(equation, parent);
@@ -90,8 +89,10 @@ export class Program {
   originOf(equation, parent) {
     const outer = this.origins.get(parent);
     let of = equation.of;
-    if (of && outer && !Program.within(of, outer)) {
-      const own = [outer, ...of.split("/").slice(outer.split("/").length)].join("/");
+    if (of && outer && !isWithin(of, outer)) {
+      // The call in the first place, as deep as this one.
+      const call = chainOfPaths(of)[chainOfPaths(outer).length - 1];
+      const own = call ? joinPaths(outer, relativePath(of, call)) : outer;
       if (this.equations.get(own)?.op === this.equations.get(of)?.op) of = own;
     }
     if (of) this.origins.set(equation.path, of);
@@ -153,7 +154,8 @@ export class Program {
    * @param {string} path @returns {string[]} */
   chainTo(path) {
     const first = this.groups.get(path)?.members?.[0].path ?? path;
-    const outer = this.parents.get(first);
+    if (!this.equations.has(first)) return [];
+    const outer = parentPath(first);
     const chain = outer ? this.chainTo(outer) : [];
     let levels = outer ? (this.equations.get(outer)?.bodies ?? []) : this.heavy.jaxpr ? [this.heavy.jaxpr] : [];
     for (;;) {
@@ -194,11 +196,6 @@ export class Program {
       }
     for (const [name, [total, devices]] of sums) this.times.set(name, total / devices);
     this.step = Math.max(1e-12, [...this.times.values()].reduce((a, b) => a + b, 0));
-  }
-
-  /** Is a path inside (or equal to) another? @param {string} path @param {string} outer */
-  static within(path, outer) {
-    return path === outer || path.startsWith(`${outer}/`);
   }
 
   /** The equations inside a path, itself included. @param {string} path */
@@ -256,7 +253,7 @@ export class Program {
   /** Are kernels made of nothing but what is inside of a path? @param {string} path @param {Kernel[]} kernels */
   areAlone(path, kernels) {
     const group = this.groups.get(path);
-    if (!group) return kernels.every((kernel) => kernel.eqns.every((other) => Program.within(other, path)));
+    if (!group) return kernels.every((kernel) => kernel.eqns.every((other) => isWithin(other, path)));
     const known = this.aloneGroups.get(group);
     if (known != null) return known;
     const own = new Set(this.inside(path));

@@ -8,6 +8,7 @@ import { Asks } from "../frame/asks.js";
 import { kernelsOfEdge } from "../compiler/crossings.js";
 import { programFor } from "../compiler/targets.js";
 import { between } from "../graph/between.js";
+import { namesGroup } from "../graph/group.js";
 /** @typedef {import("./wire.js").Heavy} Heavy */
 /** @typedef {import("./wire.js").Live} Live */
 /** @typedef {import("./wire.js").Model} Model */
@@ -153,7 +154,7 @@ export class Store {
     for (const program of this.programs.values()) program.groupBy(grouping);
     this.zooms.clear();
     // A group of before is no more.
-    if (this.selection.id.includes("~")) this.selection = nothingSelected();
+    if (namesGroup(this.selection.id)) this.selection = nothingSelected();
     this.start = "";
     this.tell("graph");
   }
