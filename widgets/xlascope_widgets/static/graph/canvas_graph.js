@@ -10,7 +10,7 @@ import { describe, nodeLabel } from "../program/words.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./layout.js").Scene} Scene */
 /** @typedef {import("./outline.js").Outline} Outline */
-/** @typedef {import("./graph_pane.js").Mark} Mark */
+/** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("./graph_pane.js").Part} Part */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("./level.js").GraphNode} GraphNode */
@@ -126,7 +126,7 @@ export class CanvasGraph {
 
   /** @param {PointerEvent} event */
   hover(event) {
-    if (this.pane.drag?.moved || !this.pane.scene) return;
+    if (this.pane.pointing.drag?.moved || !this.pane.scene) return;
     const { id, path, toggle } = this.hit(event);
     this.host.style.cursor = toggle ? "zoom-in" : id ? "pointer" : "";
     if (id === this.hovered) return;

@@ -8,7 +8,7 @@ import { heatOf } from "./heat.js";
 import { outTypes } from "../program/words.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
-/** @typedef {import("./graph_pane.js").Mark} Mark */
+/** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("./layout.js").SceneEdge} SceneEdge */
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("../program/unpack.js").Equation} Equation */

@@ -7,7 +7,7 @@ import { count, plural, shorten } from "../program/format.js";
 import { GROUPINGS } from "./group.js";
 import { counterparts } from "../program/select.js";
 /** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../frame/panel.js").View} View */
+/** @typedef {import("../frame/view.js").View} View */
 /** @typedef {import("../program/program.js").Program} Program */
 
 const MOST_LINKS = 3;

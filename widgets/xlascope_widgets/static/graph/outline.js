@@ -7,7 +7,7 @@ import { count, shorten } from "../program/format.js";
 import { equationWords, jaxprLine } from "../program/words.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("./graph_pane.js").Mark} Mark */
+/** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {{path: string, depth: number, place: number, of: number, holds: boolean, open: boolean}} Row */

@@ -6,7 +6,7 @@ import { SVG, el, fill, toNode } from "../program/element.js";
 import { shorten } from "../program/format.js";
 import { drawScene, subOf } from "./draw_graph.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
-/** @typedef {import("./graph_pane.js").Mark} Mark */
+/** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("./graph_pane.js").Part} Part */
