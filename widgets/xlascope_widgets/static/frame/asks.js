@@ -4,7 +4,6 @@
 import { el } from "../program/element.js";
 import { percent, seconds } from "../program/format.js";
 /** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/wire.js").Model} Model */
 /** @typedef {import("../program/wire.js").Question} Question */
 /** @typedef {import("../program/wire.js").Answer} Answer */

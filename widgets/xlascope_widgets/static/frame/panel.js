@@ -1,7 +1,7 @@
 // @ts-check
 /** The widget, as its host calls it. Everything that is only looking happens here, without the kernel. */
 
-import { follow, forget, storeOf } from "../program/store.js";
+import { follow, forget, storeOf } from "../program/stores.js";
 import { openLibrary } from "./library.js";
 import { View } from "./view.js";
 /** @typedef {import("../program/wire.js").Model} Model */

@@ -13,7 +13,6 @@ import { describe, nodeLabel } from "../program/words.js";
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("./graph_pane.js").Part} Part */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("./level.js").GraphNode} GraphNode */
 
 const PAINTED_AROUND = 0.5;
 const MOST_PIXELS = 12e6;

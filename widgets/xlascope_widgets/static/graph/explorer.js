@@ -4,8 +4,8 @@
 
 import { el, fill } from "../program/element.js";
 import { count, plural, shorten } from "../program/format.js";
-import { GROUPINGS } from "./group.js";
-import { counterparts } from "../program/select.js";
+import { GROUPINGS } from "./groups.js";
+import { counterparts } from "../program/selection.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../frame/view.js").View} View */
 /** @typedef {import("../program/program.js").Program} Program */

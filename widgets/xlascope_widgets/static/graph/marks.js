@@ -1,7 +1,7 @@
 // @ts-check
 /** What stands out in the graph: what is selected, what lies between two, and what a search does not find. */
 
-import { markOf } from "../program/select.js";
+import { markOf } from "../program/selection.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {{selected: boolean, related: boolean, between: boolean, start: boolean, faint: boolean}} Mark */
 

@@ -2,7 +2,7 @@
 /** The path of an equation: where it stands in its program, and its identity wherever it is spoken of.
  *
  * It is the text `3/1.0/4`: indices of equations from the outermost program inwards; where the equation above holds several bodies, an index in a
- * later one has that body's number in front. `""` is the program itself. Groups are no equations, and their ids (`group.js`) no paths. */
+ * later one has that body's number in front. `""` is the program itself. Groups are no equations, and their ids (`groups.js`) no paths. */
 
 /** @typedef {string} Path */
 /** One step inwards: which equation of which body. @typedef {{body: number, index: number}} PathStep */

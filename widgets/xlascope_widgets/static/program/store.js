@@ -3,24 +3,21 @@
  * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
 
 import { Program } from "./program.js";
-import { nothingSelected, selected } from "./select.js";
+import { openAll, openAtFirst } from "./opening.js";
+import { nothingSelected, selected } from "./selection.js";
 import { Asks } from "../frame/asks.js";
 import { kernelsOfEdge } from "../compiler/crossings.js";
 import { programFor } from "../compiler/targets.js";
 import { between } from "../graph/between.js";
-import { namesGroup } from "../graph/group.js";
+import { namesGroup } from "../graph/groups.js";
 /** @typedef {import("./wire.js").Heavy} Heavy */
 /** @typedef {import("./wire.js").Live} Live */
-/** @typedef {import("./wire.js").Model} Model */
 
 /** @typedef {"kernels"|"crossing"|"replay"|"passes"} Tab */
 /** What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted and filtered, the decision that is stepped
  * to, which decisions, the pass that is open, the operation that passes removed, and the decisions chosen to step through.
  * @typedef {{tab: Tab|"", sort: string, filter: string, at: number, only: string, pass: number, query: string, replayed: unknown[]|null|undefined}} KernelList */
 /** @typedef {"data"|"live"|"open"|"selection"|"graph"|"look"|"search"|"asks"|"list"|"target"} Change */
-
-const LARGE = 60;
-const MOST_OPENED = 3000;
 
 export class Store {
   constructor() {
@@ -250,70 +247,4 @@ export class Store {
   tell(change) {
     for (const listener of [...this.listeners]) listener(change);
   }
-}
-
-/** Open boxes, outer ones first, until there is as much to draw as can be drawn. @param {Program} program @param {Set<string>} open */
-function openAll(program, open) {
-  if (!program.heavy.jaxpr) return;
-  const boxes = [...program.shown(program.heavy.jaxpr).equations];
-  let drawn = boxes.length;
-  // The list grows while it is read: what a box holds is looked at after everything outside of it.
-  for (const box of boxes) {
-    const inner = (box.bodies ?? []).flatMap((body) => program.shown(body).equations);
-    if (!box.bodies || drawn + inner.length > MOST_OPENED) continue;
-    open.add(box.path);
-    drawn += inner.length;
-    boxes.push(...inner);
-  }
-}
-
-/** A program that is one call, opens it; nothing else is open at first. @param {Program} program */
-function openAtFirst(program) {
-  const open = new Set();
-  let equations = program.heavy.jaxpr?.equations ?? [];
-  while (equations.length === 1 && equations[0].bodies?.length === 1 && equations[0].bodies[0].equations.length < LARGE * 10) {
-    open.add(equations[0].path);
-    equations = equations[0].bodies[0].equations;
-  }
-  return open;
-}
-
-/** @returns {Map<string, Store>} the stores of all models in this page */
-function storesOf() {
-  const page = /** @type {{__xlascope_stores?: Map<string, Store>}} */ (globalThis);
-  return (page.__xlascope_stores ??= new Map());
-}
-
-/** The store of a model, the same for every view and every reload of this code. @param {Model} model @returns {Store} */
-export function storeOf(model) {
-  const stores = storesOf();
-  const uid = model.get("uid");
-  let store = stores.get(uid);
-  if (!store) stores.set(uid, (store = new Store()));
-  return store;
-}
-
-/** The model is gone. @param {Model} model */
-export function forget(model) {
-  storeOf(model).stop?.();
-  storesOf().delete(model.get("uid"));
-}
-
-/** Follow a model: what it has now and every change. @param {Model} model @param {Store} store */
-export function follow(model, store) {
-  const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
-  const live = () => store.takeLive(model.get("live"));
-  const open = () => store.tell("open");
-  const asks = () => {
-    store.asks.take(model);
-    store.tell("asks");
-  };
-  store.asks.take(model);
-  const changes = { "change:programs": programs, "change:live": live, "change:opened": open, "change:answers": asks, "change:findings": asks, "change:questions": asks };
-  for (const [name, handler] of Object.entries(changes)) model.on(name, handler);
-  live();
-  programs();
-  return () => {
-    for (const [name, handler] of Object.entries(changes)) model.off(name, handler);
-  };
 }

@@ -9,7 +9,7 @@ import { findRepeats } from "./repeats.js";
 import { hashed } from "../program/unpack.js";
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
-/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/structure.js").Structure} Structure */
 /** @typedef {{kind: string, title: string, members: Equation[], times: number, inner: () => Item[]}} Group */
 /** @typedef {Equation|Group} Item */
 
@@ -62,7 +62,7 @@ function functionName(equation) {
   return (equation.src?.[3] ?? "").split(".").pop() ?? "";
 }
 
-/** The level with groups in the place of their equations. @param {Program} program @param {Jaxpr} jaxpr @param {string} choice one of GROUPINGS
+/** The level with groups in the place of their equations. @param {Structure} program @param {Jaxpr} jaxpr @param {string} choice one of GROUPINGS
  * @returns {Jaxpr} */
 export function groupLevel(program, jaxpr, choice) {
   const kind = choice === "auto" ? automatic(jaxpr.equations) : choice;
@@ -213,7 +213,7 @@ function mostOf(members) {
 }
 
 /** Items as equations: a group takes what its members take from outside and gives what is used outside.
- * @param {Program} program @param {Item[]} items @param {Set<string>} wanted @returns {Equation[]} */
+ * @param {Structure} program @param {Item[]} items @param {Set<string>} wanted @returns {Equation[]} */
 function boxesOf(program, items, wanted) {
   const owner = new Map();
   items.forEach((item, i) => {
@@ -233,7 +233,7 @@ function boxesOf(program, items, wanted) {
   return items.map((item, i) => (isGroup(item) ? boxOf(program, item, entering[i], (name) => wanted.has(name) || leaving.has(name)) : item));
 }
 
-/** @param {Program} program @param {Group} group @param {string[]} inputs @param {(name: string) => boolean} isWanted @returns {Equation} */
+/** @param {Structure} program @param {Group} group @param {string[]} inputs @param {(name: string) => boolean} isWanted @returns {Equation} */
 function boxOf(program, group, inputs, isWanted) {
   const { members, kind, title } = group;
   const path = `${GROUP_SIGN}${kind}:${members[0].path}+${members.length}`;
