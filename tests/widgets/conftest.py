@@ -19,7 +19,14 @@ from xlascope_widgets.linker import link
 SAMPLES = Path(__file__).with_name("samples.py")
 
 #: The modules whose names an expression in a test may use.
-SHOWN = ("program/program.js", "program/path.js", "program/format.js", "graph/layout.js", "graph/between.js")
+SHOWN = (
+    "program/program.js",
+    "program/path.js",
+    "program/format.js",
+    "graph/layout.js",
+    "graph/between.js",
+    "compiler/targets.js",
+)
 
 
 @pytest.fixture(scope="session")

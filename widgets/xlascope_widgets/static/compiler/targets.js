@@ -19,7 +19,7 @@ export function programFor(program, found) {
   const view = Object.create(program);
   const { kernels, flops, accessed, peak, platform } = found;
   Object.assign(view, { target: found.target, estimated: found, heavy: { ...program.heavy, kernels, flops, accessed, peak, platform } });
-  Object.assign(view, { kernels: new Map(), kernelsOf: new Map(), times: new Map(), step: 0 });
+  Object.assign(view, { kernels: new Map(), kernelsOf: new Map(), kernelsIn: new Map(), aloneGroups: new WeakMap(), times: new Map(), step: 0 });
   view.light = { ...program.light, executed: undefined, compiled: found.seconds, cache: "miss", kernels: kernels.length };
   for (const kernel of kernels) view.indexKernel(kernel);
   targetViews.set(found, view);
