@@ -2,6 +2,7 @@
 # make test    style, types and tests (what CI runs)
 # make slow    the tests marked slow
 # make names   write what follows from the lists of public names
+# make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
 # make bench   side by side with jax, into bench/RESULTS.md
 #
 # Everything lives in .venv, made with PYTHON (3.11 or newer): make test PYTHON=python3.12
@@ -11,13 +12,14 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 NOTEBOOK ?= notebooks/01_see_a_training_step.ipynb
 PYTEST_ARGS ?=
+TYPESCRIPT ?= typescript@5.9.3
 LAB_ARGS ?=
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test style types pytest slow names bench clean
+.PHONY: lab test style types front-types pytest slow names bench clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -31,6 +33,9 @@ style: $(VENV)/.installed-test
 
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
+
+front-types:
+	npx --yes --package $(TYPESCRIPT) tsc --project widgets/tsconfig.json
 
 # Side by side on all cores, then those that need the machine for themselves. PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 from xlascope.records import Equation, Jaxpr, SourceRange, Traced, Variable
 from xlascope_widgets import assets, wire
 from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.linker import link
 
 _OPERATIONS = ("add", "mul", "tanh", "dot_general", "reduce_sum", "exp", "log", "transpose", "select_n", "max")
 _ROUNDS = 5
@@ -24,7 +25,7 @@ _PAGE = """<!doctype html><meta charset="utf-8"><style>%s</style><body><div id="
 
 _START = """async ({panel, drawing}) => {
     const load = async code => await import(URL.createObjectURL(new Blob([code], {type: "text/javascript"})));
-    window.drawing = await load(drawing);
+    window.drawing = (await load(drawing)).default;
     const state = {uid: "bench", opened: true, programs: {}, live: {}}, handlers = {};
     window.model = {
         get: key => state[key], save_changes() {}, off() {}, send() {},
@@ -135,7 +136,7 @@ def explorer() -> list[Row]:
         browser = playwright.chromium.launch(executable_path=found, args=options)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_content(_PAGE % assets.style())
-        drawing = assets.drawing_script() + "\nexport { Program, layoutProgram };"
+        drawing = f"export default {link(assets.STATIC, 'program/program.js', 'graph/layout.js')};"
         page.evaluate(_START, {"panel": assets.browser_module(), "drawing": drawing})
         rows = [*_layouts(page), *_opening(page), *_panning(page)]
         browser.close()

@@ -14,8 +14,19 @@ import quickjs
 from xlascope.records import Record
 from xlascope_widgets import assets, wire
 from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.linker import link
 
 SAMPLES = Path(__file__).with_name("samples.py")
+
+#: The modules whose names an expression in a test may use.
+SHOWN = (
+    "program/program.js",
+    "program/path.js",
+    "program/format.js",
+    "graph/layout.js",
+    "graph/between.js",
+    "compiler/targets.js",
+)
 
 
 @pytest.fixture(scope="session")
@@ -30,9 +41,9 @@ def samples() -> ModuleType:
 
 @pytest.fixture(scope="session")
 def script() -> Callable[..., Any]:
-    """`script(expression, *values)`: what a JavaScript expression gives for values a, b, c…, in the drawing code."""
+    """`script(expression, *values)`: what a JavaScript expression gives for values a, b, c…"""
     context = quickjs.Context()
-    context.eval(assets.drawing_script())
+    context.eval(f"Object.assign(globalThis, {link(assets.STATIC, *SHOWN)})")
 
     def run(expression: str, *values: Any) -> Any:
         names = "abcdefgh"[: len(values)]

@@ -2,14 +2,12 @@
 
 import json
 import random
-import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from xlascope.records import Equation, Jaxpr, SourceRange, Traced, Variable
-from xlascope_widgets import Panel, assets, wire
+from xlascope_widgets import Panel, wire
 from xlascope_widgets.ledger import Ledger
 
 KINDS = ["auto", "scope", "function", "line"]
@@ -238,47 +236,3 @@ def test_a_jaxpr_is_sent_once(samples):
     assert changes == ["jaxprs", "programs", "programs"]
     assert "jaxpr" not in panel.programs["1"] and panel.programs["1"]["kernels"]
     assert len(panel.jaxprs["1"]["packed"]) == len(samples.training_jaxpr().equations)
-
-
-def test_the_front_ends_files_share_one_set_of_names():
-    """Two files that use one name would be two declarations in the joined module, which then does not load."""
-    declared = re.compile(r"^(?:export )?(?:async )?(?:function|const|let|class) +(\w+)", re.MULTILINE)
-    files = [Path(assets.STATIC / name) for name in (*assets.DRAWING, *assets.LIVING)]
-    names = Counter(name for file in files for name in set(declared.findall(file.read_text(encoding="utf-8"))))
-    assert [name for name, times in names.items() if times > 1] == []
-
-
-def nested_templates(text):
-    """Lines on which a template literal stands inside of another: rjsmin takes the inner one's words for code."""
-    found, modes, line, at = [], [], 1, 0
-    while at < len(text):
-        rest = text[at:]
-        step = 1
-        if modes[-1:] == ["`"]:
-            if rest[0] == "\\":
-                step = 2
-            elif rest[0] == "`":
-                modes.pop()
-            elif rest.startswith("${"):
-                modes.append("$")
-                step = 2
-        elif match := re.match(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'", rest[:2000], re.DOTALL):
-            step = match.end()
-        elif rest[0] == "`":
-            if "$" in modes:
-                found.append(line)
-            modes.append("`")
-        elif rest[0] == "{" and modes:
-            modes.append("{")
-        elif rest[0] == "}" and modes:
-            modes.pop()
-        line += text.count("\n", at, at + step)
-        at += step
-    return found
-
-
-@pytest.mark.parametrize("name", [*assets.DRAWING, *assets.LIVING])
-def test_the_minifier_can_read_every_file(name):
-    if name == "element.js":  # it has quotes in regular expressions, and no template inside of another
-        return
-    assert nested_templates((assets.STATIC / name).read_text(encoding="utf-8")) == []

@@ -164,3 +164,20 @@ def test_a_shared_body_transposes_the_one_in_its_own_call(script, scene):
     program = Ledger.of([Traced(1, "f", 0.0, 0.1, jaxpr, "", "")]).main
     origins = script("[...new Program(a).origins]", wire.heavy(program))
     assert dict(origins) == {"2": "1", "2/0": "1/0", "3": "0", "3/0": "0/0"}
+
+
+def test_a_target_has_kernels_of_its_own(script):
+    """What was asked of the program as it ran here is not what another target's compiler made of it."""
+    inner = (Equation("0/0", "sin", "", ("b",), ("c",)),)
+    body = Jaxpr("g", (), ("b",), ("c",), {name: Variable(name, (), "float32", False) for name in "bc"}, inner)
+    equations = (Equation("0", "jit", "", ("x",), ("y",), bodies=(body,)),)
+    variables = {name: Variable(name, (), "float32", False) for name in "xy"}
+    traced = Traced(1, "f", 0.0, 0.1, Jaxpr("f", (), ("x",), ("y",), variables, equations), "", "")
+    heavy = wire.heavy(Ledger.of([traced]).main) | {"kernels": [{"name": "here", "eqns": ["0/0"]}]}
+    target = {"target": "tpu", "kernels": [{"name": "there", "eqns": ["0/0"]}]}
+    ask = """(() => {
+        const program = new Program(a);
+        const names = (of) => of.kernelsWith("0").map((kernel) => kernel.name);
+        return [names(program), names(programFor(program, b)), names(program)];
+    })()"""
+    assert script(ask, heavy, target) == [["here"], ["there"], ["here"]]

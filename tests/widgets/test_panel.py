@@ -42,33 +42,6 @@ def test_the_front_end_is_small():
     assert len(assets.browser_module().encode()) + len(assets.style().encode()) < 250_000
 
 
-def test_each_module_imports_what_it_uses():
-    texts = {name: (assets.STATIC / name).read_text() for name in assets.DRAWING + assets.LIVING}
-    exported = {}
-    for name, text in texts.items():
-        for found in re.findall(r"^export (?:function|class|const) (\w+)", text, re.MULTILINE):
-            assert found not in exported, f"{found} is exported by {exported.get(found)} and {name}"
-            exported[found] = name
-    for name, text in texts.items():
-        imports = re.findall(r"^import \{([^}]*)\}", text, re.MULTILINE)
-        imported = {word.strip() for words in imports for word in words.split(",")}
-        code = re.sub(r"/\*.*?\*/|//.*|\"[^\"\n]*\"", "", text)
-        called = set(re.findall(r"(?<![\w.$])(\w+)\(", code))
-        missing = {word for word in called if exported.get(word, name) != name} - imported
-        assert not missing, f"{name} uses {missing} without importing it"
-
-
-def test_every_file_is_shipped():
-    names = {path.relative_to(assets.STATIC).as_posix() for path in assets.STATIC.rglob("*.*")}
-    assert names == {*assets.DRAWING, *assets.LIVING, *assets.STYLES, assets.LOADER}
-
-
-def test_imports_lead_to_files():
-    for path in assets.STATIC.rglob("*.js"):
-        for found in re.findall(r'(?:from |import\()"(\.[^"]*)"', path.read_text(encoding="utf-8")):
-            assert (path.parent / found).is_file(), f"{path.name} imports {found}"
-
-
 def test_state_is_json(panel):
     state = json.loads(json.dumps({"programs": panel.programs, "live": panel.live}))
     assert state["live"]["finished"] is True

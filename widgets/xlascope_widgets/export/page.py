@@ -17,27 +17,6 @@ from ..ledger import Ledger
 from ..standing import state_of
 from ..text import ledger_text
 
-# What a notebook's front end gives a widget, as far as the panel uses it.
-_START = """
-const xlascopeState = JSON.parse(document.getElementById("xlascope-state").textContent);
-const xlascopeHandlers = {};
-const xlascopeModel = {
-  get: (name) => xlascopeState[name],
-  set(name, value) {
-    xlascopeState[name] = value;
-    for (const handler of xlascopeHandlers["change:" + name] ?? []) handler();
-  },
-  on(event, handler) { (xlascopeHandlers[event] ??= []).push(handler); },
-  off(event, handler) {
-    xlascopeHandlers[event] = (xlascopeHandlers[event] ?? []).filter((other) => other !== handler);
-  },
-  save_changes() {},
-  send() {},
-};
-initialize({ model: xlascopeModel });
-render({ model: xlascopeModel, el: document.getElementById("xlascope-panel") });
-"""
-
 _BODY = "body{margin:12px;background:#fff}@media(prefers-color-scheme:dark){body{background:#11151c;color:#dfe5ee}}"
 
 _PAGE = """<!doctype html>
@@ -63,7 +42,7 @@ _PAGE = """<!doctype html>
 def page(ledger: Ledger) -> str:
     """The page that shows the programs of a ledger."""
     state = state_of(ledger)
-    script = (assets.browser_module() + _START).replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    script = assets.page_module().replace("</script", "<\\/script").replace("<!--", "<\\!--")
     told = ledger_text(ledger)
     return _PAGE.format(
         policy=f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data:",

@@ -5,6 +5,10 @@ import { el, fill } from "../program/element.js";
 import { DIFF_SHOWN, DIFF_WORDS, diffCounts, diffKernels, diffRows, diffScale } from "./compare_rows.js";
 import { scrollInside } from "../frame/source_pane.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/wire.js").Diff} Diff */
+/** @typedef {import("./compare_rows.js").DiffRow} DiffRow */
+/** @typedef {import("./compare_rows.js").DiffFold} DiffFold */
+/** @typedef {import("./compare_rows.js").DiffSide} DiffSide */
 
 const DIFF_SIDES = ["before", "after"];
 /** The numbers that both programs are sent under. */
@@ -14,14 +18,19 @@ const MOST_DIFF_SHOWN = 1500;
 
 /** @param {Store} store the comparison and both programs, or nothing */
 function comparisonOf(store) {
-  const programs = DIFF_NUMBERS.map((number) => store.programs.get(number));
-  return store.live.diff && programs[0]?.heavy.jaxpr && programs[1]?.heavy.jaxpr ? { diff: store.live.diff, programs } : undefined;
+  const programs = DIFF_NUMBERS.flatMap((number) => store.programs.get(number) ?? []);
+  const { diff } = store.live;
+  return diff && programs.length === 2 && programs.every((program) => program.heavy.jaxpr) ? { diff, programs } : undefined;
 }
 
-/** What the comparison says of the equations of one side, by path; nothing of those that are alike. @param {any} diff @param {number} side */
+/** What the comparison says of the equations of one side, by path; nothing of those that are alike. @param {Diff} diff @param {number} side */
 function signsOf(diff, side) {
-  const told = diff.equations.filter((/** @type {any} */ each) => each[0] !== "=" && each[side + 1] != null);
-  return new Map(told.map((/** @type {any} */ each) => [each[side + 1], DIFF_SHOWN[/** @type {"~"} */ (each[0])]]));
+  /** @type {Map<string, string>} */ const signs = new Map();
+  for (const [sign, ...paths] of diff.equations) {
+    const path = paths[side];
+    if (sign !== "=" && path != null) signs.set(path, DIFF_SHOWN[sign]);
+  }
+  return signs;
 }
 
 export class ComparePane {
@@ -31,7 +40,7 @@ export class ComparePane {
     this.store = store;
     this.shown = shown;
     /** @type {Set<number>} */ this.opened = new Set();
-    /** @type {any} */ this.drawn = undefined;
+    /** What is drawn just now. @type {Diff|undefined} */ this.drawn = undefined;
     host.addEventListener("click", (event) => this.press(/** @type {Element} */ (event.target)));
     host.addEventListener("keydown", (event) => this.key(event));
   }
@@ -41,16 +50,16 @@ export class ComparePane {
     this.host.hidden = !found;
     if (!found) return;
     const { diff, programs } = found;
-    programs.forEach((program, side) => (/** @type {any} */ (program).signs = signsOf(diff, side)));
+    programs.forEach((program, side) => (program.signs = signsOf(diff, side)));
     // What stays as it is keeps its place, its focus, and how far it is scrolled.
     if (this.drawn === diff) return this.mark();
     this.drawn = diff;
-    const [before, after] = /** @type {any[]} */ (programs);
+    const [before, after] = programs;
     const rows = diffRows(diff, before, after, this.opened);
     fill(this.host,
-      diff.timing && drawDiffTiming(diff),
+      diff.timing && drawDiffTiming(diff.timing),
       el("div", { class: "xs-compare-rows", role: "table", "aria-label": `${diff.labels[0]} compared with ${diff.labels[1]}` },
-        el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), diff.labels.map((/** @type {string} */ label, /** @type {number} */ i) =>
+        el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), diff.labels.map((label, i) =>
           el("b", { class: "xs-mono", role: "columnheader", title: label }, `${DIFF_SIDES[i]}: ${label}`)), el("span", { class: "xs-muted xs-compare-why" }, diffCounts(diff))),
         rows.slice(0, MOST_DIFF_SHOWN).map((row) => drawDiffRow(row)),
         rows.length > MOST_DIFF_SHOWN && el("div", { class: "xs-empty" }, `${rows.length - MOST_DIFF_SHOWN} more rows`),
@@ -118,55 +127,54 @@ export class ComparePane {
   }
 }
 
-/** @param {any} row */
+/** @param {DiffRow|DiffFold} row */
 function drawDiffRow(row) {
   if ("fold" in row)
     return el("div", { class: "xs-compare-fold xs-muted", role: "button", tabindex: 0, "data-fold": row.fold }, `⋯ ${row.count} alike`);
   const source = (row.after ?? row.before)?.source;
   const said = [row.before?.title, row.after?.title].filter(Boolean).join(" → ");
-  return el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[/** @type {"="} */ (row.sign)]}`, role: "row", tabindex: 0, "data-row": "", "aria-label": `${DIFF_WORDS[/** @type {"="} */ (row.sign)]}: ${said}, ${row.words} ${row.detail}`,
+  return el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`, role: "row", tabindex: 0, "data-row": "", "aria-label": `${DIFF_WORDS[row.sign]}: ${said}, ${row.words} ${row.detail}`,
     "data-before": row.before?.path, "data-after": row.after?.path },
-    el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[/** @type {"="} */ (row.sign)]), drawDiffSide(row.before, "before"), drawDiffSide(row.after, "after"),
+    el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[row.sign]), drawDiffSide(row.before, "before"), drawDiffSide(row.after, "after"),
     el("span", { class: "xs-compare-why" }, row.sign !== "=" && [el("span", { class: "xs-compare-word" }, row.words), row.detail && ` ${row.detail}`],
       source && el("span", { class: "xs-muted xs-mono xs-small", title: source }, ` ${source}`)));
 }
 
 const DIFF_CLASSES = { "=": "alike", "~": "changed", "+": "added", "-": "removed" };
 
-/** @param {any} side @param {string} name */
+/** @param {DiffSide|null} side @param {string} name */
 function drawDiffSide(side, name) {
   return el("span", { class: "xs-compare-side xs-mono", role: "cell", "data-side": side && name }, side && [el("b", {}, side.title), " ", el("span", { class: "xs-muted" }, side.types)]);
 }
 
-/** @param {any} diff */
+/** @param {Diff} diff */
 function drawDiffKernels(diff) {
   const { heading, rows } = diffKernels(diff);
   if (!heading) return [];
   return [
     el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), el("b", {}, heading)),
-    rows.slice(0, MOST_DIFF_SHOWN).map((row) => el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[/** @type {"="} */ (row.sign)]}`, role: "row" },
-      el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[/** @type {"="} */ (row.sign)]), el("span", { class: "xs-compare-side xs-mono" }, row.before),
+    rows.slice(0, MOST_DIFF_SHOWN).map((row) => el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`, role: "row" },
+      el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[row.sign]), el("span", { class: "xs-compare-side xs-mono" }, row.before),
       el("span", { class: "xs-compare-side xs-mono" }, row.after),
       el("span", { class: "xs-compare-why" }, el("span", { class: "xs-compare-word" }, row.word), row.detail && ` ${row.detail}`))),
   ];
 }
 
-/** Each round as a dot, both programs on one scale. @param {any} diff */
-function drawDiffTiming(diff) {
-  const { seconds, words, verdict, source } = diff.timing;
+/** Each round as a dot, both programs on one scale. @param {NonNullable<Diff["timing"]>} timing */
+function drawDiffTiming({ seconds, words, verdict, source }) {
   const place = diffScale(seconds);
   return el("div", { class: "xs-compare-timing" },
     el("b", {}, verdict), el("span", { class: "xs-muted xs-small" }, ` measured: ${source}`),
     DIFF_SIDES.map((side, i) => el("div", { class: "xs-compare-lane", title: `${words[i]} a call: first quartile, median, third quartile` },
       el("span", { class: "xs-muted" }, side),
-      el("span", { class: "xs-compare-dots", "aria-hidden": "true" }, seconds[i].map((/** @type {number} */ value) =>
+      el("span", { class: "xs-compare-dots", "aria-hidden": "true" }, seconds[i].map((value) =>
         el("i", { class: `xs-compare-dot ${side}`, style: `left:${(place(value) * 98).toFixed(1)}%` }))),
       el("span", { class: "xs-mono xs-small" }, `${words[i]} a call`))));
 }
 
-/** @param {any} diff */
+/** @param {Diff} diff */
 function drawDiffNumbers(diff) {
-  const head = ["", ...diff.labels.map((/** @type {string} */ label, /** @type {number} */ i) => `${DIFF_SIDES[i]}`), "change", "source"];
+  const head = ["", ...DIFF_SIDES, "change", "source"];
   return el("table", { class: "xs-compare-numbers" },
     el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
     el("tbody", {}, diff.numbers.map((/** @type {string[]} */ [name, ...cells]) =>

@@ -7,6 +7,10 @@ import { r1 } from "../graph/draw_graph.js";
 import { Program } from "../program/program.js";
 import { PALETTE, withoutVariables } from "../frame/picture.js";
 import { DIFF_SHOWN, diffCounts, diffKernels, diffRows } from "./compare_rows.js";
+/** @typedef {import("../program/wire.js").Diff} Diff */
+/** @typedef {import("../program/wire.js").Heavy} Heavy */
+/** @typedef {import("../program/element.js").Child} Child */
+/** @typedef {import("../program/wire.js").Sign} Sign */
 
 const DIFF_FILL = { "~": "#e3ecfb", "+": "#dff3e4", "-": "#fbe0dd", "=": "#ffffff" };
 const DIFF_WIDTH = 940;
@@ -14,16 +18,16 @@ const DIFF_LINE = 18;
 /** Rows drawn in a picture; a page has all of them. */
 const MOST_DIFF_ROWS = 120;
 
-/** @param {any} diff @param {any[]} heavies @param {{css: string}} options @returns {string} SVG */
+/** @param {Diff} diff @param {Heavy[]} heavies @param {{css: string}} options @returns {string} SVG */
 export function drawDiffPicture(diff, heavies, options) {
-  const [before, after] = heavies.map((heavy) => new Program(heavy, {}));
+  const [before, after] = heavies.map((heavy) => new Program(heavy));
   const column = (DIFF_WIDTH - 40) / 2;
-  /** @type {any[]} */ const parts = [];
+  /** @type {Child[]} */ const parts = [];
   let y = 26;
   /** @param {string} text @param {number} x @param {string} [style] */
   const put = (text, x, style = "xs-title", fill = "") => parts.push(el("text", { class: style, x, y, style: fill && `fill: ${fill}` }, text));
   const next = (step = DIFF_LINE) => (y += step);
-  const band = (/** @type {string} */ sign) => sign !== "=" && parts.push(el("rect", { x: 12, y: y - 13, width: DIFF_WIDTH - 24, height: DIFF_LINE - 1, rx: 3, fill: DIFF_FILL[/** @type {"="} */ (sign)] }));
+  const band = (/** @type {Sign} */ sign) => sign !== "=" && parts.push(el("rect", { x: 12, y: y - 13, width: DIFF_WIDTH - 24, height: DIFF_LINE - 1, rx: 3, fill: DIFF_FILL[sign] }));
   put(shorten(diff.labels[0], 62), 36);
   put(shorten(diff.labels[1], 62), 36 + column);
   next(22);
@@ -46,7 +50,7 @@ export function drawDiffPicture(diff, heavies, options) {
       continue;
     }
     band(row.sign);
-    put(DIFF_SHOWN[/** @type {"="} */ (row.sign)], 18);
+    put(DIFF_SHOWN[row.sign], 18);
     [row.before, row.after].forEach((side, i) => side && put(shorten(`${side.title}  ${side.types}`, 60), 36 + i * column));
     next();
     if (row.sign === "=") continue;
@@ -64,7 +68,7 @@ export function drawDiffPicture(diff, heavies, options) {
   }
   for (const row of kernels.rows.slice(0, MOST_DIFF_ROWS)) {
     band(row.sign);
-    put(DIFF_SHOWN[/** @type {"="} */ (row.sign)], 18);
+    put(DIFF_SHOWN[row.sign], 18);
     put(shorten(row.before, 60), 36);
     put(shorten(row.after, 60), 36 + column);
     next(15);

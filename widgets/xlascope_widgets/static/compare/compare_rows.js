@@ -5,40 +5,46 @@ import { plural, shorten } from "../program/format.js";
 import { literalText } from "../program/words.js";
 
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {{sign: string, before: any, after: any, words: string, detail: string}} DiffRow */
-/** @typedef {{alike: number, rows: DiffRow[]}} DiffFold */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
+/** @typedef {import("../program/wire.js").Diff} Diff */
+/** @typedef {import("../program/wire.js").Sign} Sign */
+/** What is said of one equation. @typedef {{path: string, title: string, types: string, source: string}} DiffSide */
+/** @typedef {{sign: Sign, before: DiffSide|null, after: DiffSide|null, words: string, detail: string}} DiffRow */
+/** A run of equations that are alike: where it begins, and how many. @typedef {{fold: number, count: number}} DiffFold */
 
 /** Equations that are alike around those that are not. */
 const DIFF_AROUND = 1;
 /** Kernels that are the same are counted rather than listed. */
+/** @type {Record<string, Sign>} */
 const DIFF_KERNEL_SIGNS = { same: "=", appeared: "+", vanished: "-" };
 export const DIFF_WORDS = { "=": "alike", "~": "changed", "+": "added", "-": "removed" };
 /** How signs are written. */
 export const DIFF_SHOWN = { "=": "", "~": "~", "+": "+", "-": "−" };
 
-/** What is said of one equation. @param {Program} program @param {string|null} path */
+/** @param {Program} program @param {string|null} path @returns {DiffSide|null} */
 function diffSide(program, path) {
   const equation = path == null ? undefined : program.equations.get(path);
-  if (!equation) return null;
-  const literals = equation.in.filter((/** @type {string} */ name) => !program.variables.has(name)).map(literalText);
-  const types = equation.out.map((/** @type {string} */ name) => program.typeOf(name)).join(" ");
+  if (path == null || !equation) return null;
+  const literals = equation.in.filter((name) => !program.variables.has(name)).map(literalText);
+  const types = equation.out.map((name) => program.typeOf(name)).join(" ");
   const title = shorten([equation.name ?? equation.op, ...literals].join(" "), 36);
   return { path, title, types: shorten(types, 40), source: diffSource(program, equation) };
 }
 
-/** The text of the line that made an equation. @param {Program} program @param {any} equation */
+/** The text of the line that made an equation. @param {Program} program @param {Equation} equation */
 function diffSource(program, equation) {
-  const [file, line] = equation.src ?? [];
-  const source = program.heavy.sources?.find((/** @type {any} */ each) => each.file === file);
+  if (!equation.src) return "";
+  const [file, line] = equation.src;
+  const source = program.heavy.sources?.find((each) => each.file === file);
   const text = source?.text.split("\n", line - source.first + 1)[line - source.first] ?? "";
   return shorten(text.trim(), 80);
 }
 
 /** Every equation of both programs in order; runs of those that are alike are folded. `opened` holds where folds that are open begin.
- * @param {any} diff @param {Program} before @param {Program} after @param {Set<number>} [opened] @returns {(DiffRow|{fold: number, count: number})[]} */
+ * @param {Diff} diff @param {Program} before @param {Program} after @param {Set<number>} [opened] @returns {(DiffRow|DiffFold)[]} */
 export function diffRows(diff, before, after, opened = new Set()) {
   const near = new Set();
-  diff.equations.forEach(([sign], /** @type {number} */ i) => {
+  diff.equations.forEach(([sign], i) => {
     if (sign !== "=") for (let at = i - DIFF_AROUND; at <= i + DIFF_AROUND; at++) near.add(at);
   });
   const rows = [];
@@ -52,28 +58,28 @@ export function diffRows(diff, before, after, opened = new Set()) {
     }
     for (const stop = Math.max(end, i + 1); i < stop; i++) {
       const [sign, old, now, words, detail] = diff.equations[i];
-      rows.push({ sign, before: diffSide(before, old), after: diffSide(after, now), words: words || DIFF_WORDS[/** @type {"="} */ (sign)], detail });
+      rows.push({ sign, before: diffSide(before, old), after: diffSide(after, now), words: words || DIFF_WORDS[sign], detail });
     }
     i--;
   }
   return rows;
 }
 
-/** "12 alike, 3 changed, 1 added". @param {any} diff */
+/** "12 alike, 3 changed, 1 added". @param {Diff} diff */
 export function diffCounts(diff) {
   const parts = Object.entries(DIFF_WORDS).map(([sign, word]) => {
-    const number = diff.equations.filter((/** @type {any} */ each) => each[0] === sign).length;
+    const number = diff.equations.filter((each) => each[0] === sign).length;
     return number ? `${number} ${word}` : "";
   });
   return `equations: ${parts.filter(Boolean).join(", ") || "none"}`;
 }
 
-/** What became of the kernels, those that are the same counted only. @param {any} diff @returns {{heading: string, rows: {sign: string, word: string, before: string, after: string, detail: string}[]}} */
+/** What became of the kernels, those that are the same counted only. @param {Diff} diff @returns {{heading: string, rows: {sign: Sign, word: string, before: string, after: string, detail: string}[]}} */
 export function diffKernels(diff) {
-  const same = diff.kernels.filter((/** @type {any} */ each) => each[0] === "same").length;
-  const others = diff.kernels.filter((/** @type {any} */ each) => each[0] !== "same");
-  const rows = others.map((/** @type {any} */ [kind, before, after, detail]) => ({
-    sign: DIFF_KERNEL_SIGNS[/** @type {"same"} */ (kind)] ?? "~", word: kind, before: diffKernelNames(before), after: diffKernelNames(after), detail,
+  const same = diff.kernels.filter((each) => each[0] === "same").length;
+  const others = diff.kernels.filter((each) => each[0] !== "same");
+  const rows = others.map(([kind, before, after, detail]) => ({
+    sign: DIFF_KERNEL_SIGNS[kind] ?? "~", word: kind, before: diffKernelNames(before), after: diffKernelNames(after), detail,
   }));
   return { heading: diff.kernels.length ? `kernels: ${plural(same, "alike", "alike")}, ${plural(others.length, "other", "others")}` : "", rows };
 }

@@ -6,13 +6,14 @@ import { byteSize, count, plural } from "../program/format.js";
 import { crossings } from "./crossings.js";
 import { drawWhy, pairOf, whyNotButton } from "./why_pane.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/program.js").Program} Program */
 
 /** Items of a list that are drawn. */
 export const MOST_LISTED = 400;
 
 /** @param {Store} store */
 export function drawCrossings(store) {
-  const program = /** @type {any} */ (store.program);
+  const program = /** @type {Program} */ (store.program);
   const all = crossings(program);
   const total = all.reduce((sum, each) => sum + each.bytes * (1 + each.to.length), 0);
   if (!program.heavy.kernels) return el("div", { class: "xs-empty" }, "Not compiled yet: what crosses memory is known after compilation.");
@@ -27,7 +28,7 @@ export function drawCrossings(store) {
 }
 
 /** A TPU keeps some arrays in its own memory. @param {import("./crossings.js").Crossing} each */
-function crossingSize(each) {
+export function crossingSize(each) {
   return each.bytes ? byteSize(each.bytes) : "stays on the chip";
 }
 
@@ -39,7 +40,7 @@ function drawCrossing(store, each) {
   return el("div", { class: `xs-kernel xs-crossing${on ? " selected" : ""}`, "data-kernels": id, "data-focus": `crossing ${each.result} ${each.from}`, role: "button", tabindex: -1, "aria-expanded": String(on) },
     el("div", { class: "xs-kernel-head" }, el("b", { class: "xs-mono" }, each.type), el("span", { class: "xs-num" }, crossingSize(each))),
     el("div", { class: "xs-muted xs-small" }, "written by ", mono(each.from), ", read by ", each.to.length > 3 && !on
-      ? `${each.to.length} kernels` : each.to.map((name, i) => [i ? ", " : "", mono(name), on && [" ", whyNotButton(store, each.from, name)]])));
+      ? `${each.to.length} kernels` : each.to.map((name, i) => [i ? ", " : "", mono(name), on && [" ", whyNotButton(each.from, name)]])));
 }
 
 /** One of a crossing's readers was asked about. @param {Store} store @param {import("./crossings.js").Crossing} each */

@@ -1,12 +1,15 @@
 // @ts-check
 /** What fusing could not keep out of memory: the arrays that one kernel writes and others read. */
 
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/wire.js").Kernel} Kernel */
+
 /** @typedef {{from: string, result: number, type: string, bytes: number, to: string[]}} Crossing */
 
-/** @type {WeakMap<any, Crossing[]>} */
+/** @type {WeakMap<Kernel[], Crossing[]>} */
 const crossingsByKernels = new WeakMap();
 
-/** The arrays between kernels, the largest first. @param {any} program @returns {Crossing[]} */
+/** The arrays between kernels, the largest first. @param {Program} program @returns {Crossing[]} */
 export function crossings(program) {
   const kernels = program.heavy.kernels ?? [];
   const known = crossingsByKernels.get(kernels);
@@ -23,16 +26,16 @@ export function crossings(program) {
   return sorted;
 }
 
-/** What passes directly from one kernel to another. @param {any} program @param {string} from @param {string} to */
+/** What passes directly from one kernel to another. @param {Program} program @param {string} from @param {string} to */
 export function crossingBetween(program, from, to) {
   return crossings(program).filter((each) => each.from === from && each.to.includes(to));
 }
 
 /** The two kernels of an edge between equations: those between which most is passed, or else the first of each.
- * null for an end that is in no kernel. @param {any} program @param {string} from @param {string} to @returns {[string|null, string|null]} */
+ * null for an end that is in no kernel. @param {Program} program @param {string} from @param {string} to @returns {[string|null, string|null]} */
 export function kernelsOfEdge(program, from, to) {
-  const [writers, readers] = [from, to].map((path) => program.kernelsWith(path).map((/** @type {any} */ kernel) => kernel.name));
-  const common = writers.find((/** @type {string} */ name) => readers.includes(name));
+  const [writers, readers] = [from, to].map((path) => program.kernelsWith(path).map((kernel) => kernel.name));
+  const common = writers.find((name) => readers.includes(name));
   if (common) return [common, common];
   const passed = crossings(program).find((each) => writers.includes(each.from) && each.to.some((name) => readers.includes(name)));
   if (passed) return [passed.from, passed.to.find((name) => readers.includes(name)) ?? null];

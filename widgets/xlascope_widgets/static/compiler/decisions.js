@@ -1,13 +1,16 @@
 // @ts-check
 /** The fusion decisions of one compilation, in order, each with the equations that its two sides stood for at that moment. */
 
+/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/wire.js").Explained} Explained */
+
 /** @typedef {{at: number, pass: string, fused: boolean, a: string, b: string, result: string, reason: string, plain: string,
  *   fusedSeconds: number|null, apartSeconds: number|null, from: string[], to: string[]}} Step */
 
-/** @type {WeakMap<any, Step[]>} */
+/** @type {WeakMap<Explained["steps"], Step[]>} */
 const stepsOfExplained = new WeakMap();
 
-/** @param {any} explained as sent @returns {Step[]} */
+/** @param {Explained} explained as sent @returns {Step[]} */
 export function stepsOf(explained) {
   const known = stepsOfExplained.get(explained.steps);
   if (known) return known;
@@ -23,7 +26,7 @@ export function stepsOf(explained) {
     }
     return members.get(name) ?? nodes[name]?.[1] ?? [];
   };
-  const steps = explained.steps.map((/** @type {any[]} */ [pass, fused, a, b, result, reason, plain, fusedSeconds = null, apartSeconds = null], /** @type {number} */ at) => {
+  const steps = explained.steps.map(([pass, fused, a, b, result, reason, plain, fusedSeconds = null, apartSeconds = null], at) => {
     const step = { at, pass: texts[pass], fused: Boolean(fused), a: texts[a], b: texts[b], result: texts[result], reason: texts[reason],
       plain: texts[plain], fusedSeconds, apartSeconds, from: behind(texts[a]), to: behind(texts[b]) };
     if (!fused) return step;
@@ -36,7 +39,8 @@ export function stepsOf(explained) {
   return steps;
 }
 
-/** Those of some answers that are about what is shown, the latest first. @param {any} store @param {any[]} all @returns {any[]} */
+/** Those of some answers that are about what is shown, the latest first.
+ * @template {{target: string}} Told @param {Store} store @param {Told[]} all @returns {Told[]} */
 export function aboutShown(store, all) {
   const { measured, aimed } = store;
   const here = measured?.heavy.platform ?? "cpu";
@@ -45,12 +49,14 @@ export function aboutShown(store, all) {
   return (mine.length || aimed || measured?.heavy.kernels ? mine : [...all]).reverse();
 }
 
-/** Everything heard about the decisions for what is shown, the latest first. @param {any} store @returns {any[]} */
+/** Everything heard about the decisions for what is shown, the latest first. @param {Store} store @returns {Explained[]} */
 export function explanations(store) {
   return aboutShown(store, store.asks.found(store.measured).explained);
 }
 
-/** What the list's place shows: what was chosen, or else what there is. @param {any} store @returns {"kernels"|"crossing"|"replay"|"passes"} */
+/** @typedef {import("../program/store.js").Tab} Tab */
+
+/** What the list's place shows: what was chosen, or else what there is. @param {Store} store @returns {Tab} */
 export function tabShown(store) {
   if (store.list.tab || store.program?.heavy.kernels) return store.list.tab || "kernels";
   const { explained, passes } = store.asks.found(store.measured);

@@ -10,12 +10,14 @@ import { drawAsk } from "../frame/asks.js";
 import { crossings } from "./crossings.js";
 import { tabShown } from "./decisions.js";
 import { sideBySide, targetWords } from "./targets.js";
-import { MOST_LISTED, drawCrossings } from "./crossing_pane.js";
+import { MOST_LISTED, crossingSize, drawCrossings } from "./crossing_pane.js";
 import { drawWhy, whyNotButton } from "./why_pane.js";
 import { drawReplay, keepReplayInSight } from "./replay_pane.js";
 import { drawPasses } from "./passes_pane.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/wire.js").Kernel} Kernel */
+/** @typedef {import("../program/element.js").Child} Child */
 
 /** @type {Record<string, [string, string]>} */
 const TABS = { kernels: ["kernels", "the kernels that XLA made"], crossing: ["crossing", "arrays that cross memory from kernel to kernel"],
@@ -32,7 +34,7 @@ export const KINDS = {
   single: "a single operation, with nothing fused into it",
 };
 
-/** Orders of the list; each gives a number, the largest first. @type {Record<string, {word: string, of: (program: any, kernel: any) => number}>} */
+/** Orders of the list; each gives a number, the largest first. @type {Record<string, {word: string, of: (program: Program, kernel: Kernel) => number}>} */
 const ORDERS = {
   time: { word: "time", of: (program, kernel) => program.times.get(kernel.name) ?? kernel.estimate ?? kernel.cycles ?? -1 },
   bytes: { word: "bytes read and written", of: (_, kernel) => kernel.read + kernel.written },
@@ -58,7 +60,7 @@ export function showKernels(pane, store) {
 /** What was drawn as which element's children. @type {WeakMap<Element, string[]>} */
 const drawnChildren = new WeakMap();
 
-/** Replace those children that have changed: an open list, a focus and a hover of the others stay. @param {Element} parent @param {any[]} trees */
+/** Replace those children that have changed: an open list, a focus and a hover of the others stay. @param {Element} parent @param {Child[]} trees */
 function refill(parent, trees) {
   const kept = trees.flat(Infinity).filter(Boolean);
   const [texts, before] = [kept.map((tree) => JSON.stringify(tree)), drawnChildren.get(parent) ?? []];
@@ -70,7 +72,7 @@ function refill(parent, trees) {
   drawnChildren.set(parent, texts);
 }
 
-/** @param {Store} store @returns {any[]} */
+/** @param {Store} store @returns {Child[]} */
 export function drawKernels(store) {
   if (!store.program) return [];
   const shown = tabShown(store);
@@ -83,21 +85,21 @@ export function drawKernels(store) {
 
 /** @param {Store} store */
 function drawList(store) {
-  const program = /** @type {any} */ (store.program);
+  const program = /** @type {Program} */ (store.program);
   if (!program.heavy.kernels)
     return [drawWhy(store), el("div", { class: "xs-empty" }, "not compiled yet: kernels are known when the function has been called, or after %fusions f(x), which compiles and does not run it")];
   const shown = sortedKernels(store);
   const [all, known] = [program.heavy.kernels, shown.slice(0, MOST_LISTED)];
-  const unknown = all.filter((/** @type {any} */ kernel) => !kernel.eqns.length).length;
-  const single = all.filter((/** @type {any} */ kernel) => new Set(kernel.eqns).size === 1).length;
-  const saved = all.reduce((/** @type {number} */ sum, /** @type {any} */ kernel) => sum + kernel.saved, 0);
+  const unknown = all.filter((kernel) => !kernel.eqns.length).length;
+  const single = all.filter((kernel) => new Set(kernel.eqns).size === 1).length;
+  const saved = all.reduce((sum, kernel) => sum + kernel.saved, 0);
   const tail = [single && `${plural(single, "kernel")} with one equation`, unknown && `${count(unknown)} with no source known`,
     shown.length > MOST_LISTED && `${count(shown.length - MOST_LISTED)} more not listed`,
     saved && `fusing saved ${byteSize(saved)} of reads and writes (our count)`, estimateWords(program)].filter(Boolean);
   return [
     el("div", { class: "xs-list-head" }, el("div", { class: "xs-muted xs-small" }, targetWords(program) || kernelsHeading(program)), listTools(store, shown.length)),
     drawWhy(store),
-    known.map((/** @type {any} */ kernel) => drawKernel(store, program, kernel)),
+    known.map((kernel) => drawKernel(store, program, kernel)),
     tail.length > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, tail.join(" · ")),
     sideBySide(store),
   ];
@@ -106,7 +108,7 @@ function drawList(store) {
 /** @param {Store} store @param {number} shown */
 function listTools(store, shown) {
   const { list, program } = store;
-  const filtered = list.filter && el("span", { class: "xs-muted xs-small", role: "status" }, `${count(shown)} of ${count(program?.heavy.kernels.length)}`);
+  const filtered = list.filter && el("span", { class: "xs-muted xs-small", role: "status" }, `${count(shown)} of ${count(program?.heavy.kernels?.length ?? 0)}`);
   return el("div", { class: "xs-list-tools" },
     el("label", { class: "xs-muted xs-small" }, "by ", el("select", { class: "xs-field", "data-list": "sort", "data-focus": "sort" },
       Object.entries(ORDERS).map(([name, { word }]) => el("option", { value: name, selected: list.sort === name ? "" : null }, word)))),
@@ -114,19 +116,19 @@ function listTools(store, shown) {
       "data-list": "filter", "data-focus": "filter", value: list.filter, spellcheck: "false" }), filtered);
 }
 
-/** @param {Store} store @returns {any[]} */
+/** @param {Store} store @returns {Kernel[]} */
 function sortedKernels(store) {
   const { list } = store;
-  const program = /** @type {any} */ (store.program);
+  const program = /** @type {Program} */ (store.program);
   const words = list.filter.toLowerCase().split(/\s+/).filter(Boolean);
   const { of } = ORDERS[list.sort];
-  return kernelsByTime(program, (/** @type {any} */ kernel) => of(program, kernel)).filter((kernel) => {
+  return kernelsByTime(program, (kernel) => of(program, kernel)).filter((kernel) => {
     const text = words.length ? `${kernel.name} ${kernel.kind} ${kernel.type} ${kernel.eqns.map((/** @type {string} */ path) => operationAt(program, path)).join(" ")}`.toLowerCase() : "";
-    return words.every((word) => text.includes(word));
+    return words.every((/** @type {string} */ word) => text.includes(word));
   });
 }
 
-/** @param {Store} store @param {any} program @param {any} kernel */
+/** @param {Store} store @param {Program} program @param {Kernel} kernel */
 function drawKernel(store, program, kernel) {
   const { name, facts, pass, time } = kernelWords(program, kernel);
   const share = time == null ? 0 : time / program.step;
@@ -143,14 +145,14 @@ function drawKernel(store, program, kernel) {
     open && drawMore(store, program, kernel));
 }
 
-/** @param {any} kernel @param {number|undefined} time */
+/** @param {Kernel} kernel @param {number|undefined} time */
 function kernelTime(kernel, time) {
   if (time != null) return el("span", { class: "xs-num", title: "measured" }, seconds(time));
   const estimated = kernel.estimate ? seconds(kernel.estimate) : kernel.cycles && plural(kernel.cycles, "cycle");
   return estimated && el("span", { class: "xs-num xs-muted", title: "estimated, not measured" }, `≈ ${estimated}`);
 }
 
-/** All that is known of the kernel selected: its kind in words, sizes, and its neighbours. @param {Store} store @param {any} program @param {any} kernel */
+/** All that is known of the kernel selected: its kind in words, sizes, and its neighbours. @param {Store} store @param {Program} program @param {Kernel} kernel */
 function drawMore(store, program, kernel) {
   const all = crossings(program);
   const written = all.filter((each) => each.from === kernel.name);
@@ -158,11 +160,11 @@ function drawMore(store, program, kernel) {
   return el("div", { class: "xs-more xs-small" },
     el("div", { class: "xs-muted" }, KINDS[kernel.kind] ?? ""),
     el("div", { class: "xs-muted" }, [kernel.type, kernel.layout, kernel.launch, ...sizeFacts(kernel)].filter(Boolean).join(" · ")),
-    reads.map((each) => neighbour(store, "reads", each, each.from, kernel.name, each.from)),
-    written.flatMap((each) => each.to.map((to) => neighbour(store, "read by", each, kernel.name, to, to))), drawCode(store, kernel));
+    reads.map((each) => neighbour("reads", each, each.from, kernel.name, each.from)),
+    written.flatMap((each) => each.to.map((to) => neighbour("read by", each, kernel.name, to, to))), drawCode(store, kernel));
 }
 
-/** The machine's code of a kernel, where its compiler gives that. @param {Store} store @param {any} kernel */
+/** The machine's code of a kernel, where its compiler gives that. @param {Store} store @param {Kernel} kernel */
 function drawCode(store, kernel) {
   const [stage, word] = { cpu: ["asm", "assembly"], gpu: ["ptx", "PTX"], cuda: ["ptx", "PTX"] }[/** @type {"cpu"} */ (store.program?.heavy.platform)] ?? [];
   if (!stage || !store.asks.questions.includes("code")) return null;
@@ -171,34 +173,34 @@ function drawCode(store, kernel) {
   return text ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": `${word} of ${kernel.name}` }, text) : drawAsk(store, asked, `Show its ${word}`);
 }
 
-/** @param {Store} store @param {string} verb @param {import("./crossings.js").Crossing} each @param {string} from @param {string} to @param {string} shown */
-function neighbour(store, verb, each, from, to, shown) {
+/** @param {string} verb @param {import("./crossings.js").Crossing} each @param {string} from @param {string} to @param {string} shown */
+function neighbour(verb, each, from, to, shown) {
   return el("div", { class: "xs-neighbour" }, el("span", { class: "xs-muted" }, `${verb} `), el("span", { class: "xs-mono" }, shown),
-    el("span", { class: "xs-muted" }, ` ${each.type}, ${crossingSize(each)} `), whyNotButton(store, from, to));
+    el("span", { class: "xs-muted" }, ` ${each.type}, ${crossingSize(each)} `), whyNotButton(from, to));
 }
 
-/** @param {any} kernel @returns {string[]} */
+/** @param {Kernel} kernel @returns {string[]} */
 function sizeFacts(kernel) {
   const saved = kernel.saved ? `, saved ${byteSize(kernel.saved)} of intermediate results, neither written nor read back` : "";
   const sizes = `reads ${byteSize(kernel.read)}, writes ${byteSize(kernel.written)}${saved} (our count)`;
   return kernel.unknown ? [sizes, `${kernel.unknown} of ${plural(kernel.instructions, "instruction")} with no source known`] : [sizes];
 }
 
-/** What the line about a selected kernel says. @param {Program} program @param {any} kernel @returns {string[]} */
+/** What the line about a selected kernel says. @param {Program} program @param {Kernel} kernel @returns {string[]} */
 export function kernelFacts(program, kernel) {
   const time = program.times.get(kernel.name);
   const measured = time == null ? [] : [`${seconds(time)} a call, ${percent(time / program.step)} of the kernels' time (measured)`];
   return [kernelWords(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...sizeFacts(kernel)];
 }
 
-/** "add ▸ tanh ▸ mul". @param {Program} program @param {any} kernel */
+/** "add ▸ tanh ▸ mul". @param {Program} program @param {Kernel} kernel */
 function equationNames(program, kernel) {
   const names = [...new Set(kernel.eqns)].map((path) => operationAt(program, /** @type {string} */ (path)));
   const shown = names.slice(0, 8).join(" ▸ ");
   return names.length > 8 ? `${shown} ▸ ${names.length - 8} more` : shown;
 }
 
-/** @param {any} program @param {string} path */
+/** @param {Program} program @param {string} path */
 function operationAt(program, path) {
   return program.equations.get(path)?.op ?? "?";
 }
@@ -210,7 +212,7 @@ export function pressKernels(store, target, add = false) {
   const several = target.closest("[data-kernels]")?.getAttribute("data-kernels");
   const kernel = target.closest("[data-kernel]")?.getAttribute("data-kernel");
   if (target.closest("select, input, pre")) return true;
-  if (tab) store.turn({ tab });
+  if (tab) store.turn({ tab: /** @type {import("../program/store.js").Tab} */ (tab) });
   else if (why) store.selectKernels(JSON.parse(why));
   else if (several) store.selectKernels(JSON.parse(several));
   else if (kernel && add && store.selection.kind === "kernel" && store.selection.id !== kernel) store.selectKernels([store.selection.id, kernel]);

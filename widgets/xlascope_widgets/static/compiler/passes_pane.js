@@ -6,6 +6,10 @@ import { count, plural } from "../program/format.js";
 import { answeredWords, drawAsk } from "../frame/asks.js";
 import { aboutShown } from "./decisions.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/wire.js").Pass} Pass */
+/** @typedef {import("../program/wire.js").Passes} Passes */
+
+/** A pass, its place, and what was asked about that it removed. @typedef {{pass: Pass, at: number, gone: string[]}} Changed */
 
 const MOST_LINES = 400;
 
@@ -22,50 +26,50 @@ export function drawPasses(store) {
     return el("div", { class: "xs-empty" }, el("p", {}, "What each of XLA's passes changed, and which one removed an operation. Taken from a compilation of its own, apart from your program."),
       drawAsk(store, asked, "Ask XLA"));
   const { query } = store.list;
-  const shown = query ? removers(store, found, query) : found.passes.map((/** @type {any} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
+  const shown = query ? removers(store, found, query) : found.passes.map((/** @type {Pass} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
   return [
     el("div", { class: "xs-list-head" },
       el("input", { class: "xs-field xs-filter", type: "search", placeholder: "which pass removed … (tanh, dot.7)", "aria-label": "which pass removed an operation",
         "data-list": "query", "data-focus": "query", value: query, spellcheck: "false" }),
       el("div", { class: "xs-muted xs-small", role: "status" }, query ? removedWords(shown, query) : `${plural(found.passes.length, "pass", "passes")} changed something · ${answeredWords(found)}`,
         found.note && ` · ${found.note}`)),
-    shown.map((/** @type {any} */ each) => drawPass(store, each)),
+    shown.map((each) => drawPass(store, each)),
   ];
 }
 
-/** @param {any[]} shown @param {string} query */
+/** @param {Changed[]} shown @param {string} query */
 function removedWords(shown, query) {
   if (!shown.length) return `no pass removed “${query}”`;
   return `“${query}” was removed or rewritten by ${plural(shown.length, "pass", "passes")}: ${[...new Set(shown.map(({ pass }) => pass.name))].join(", ")}`;
 }
 
 /** The passes after which nothing was left of an equation that is meant; if there are none, those that took lines away.
- * @param {Store} store @param {any} found @param {string} query @returns {any[]} */
+ * @param {Store} store @param {Passes} found @param {string} query @returns {Changed[]} */
 function removers(store, found, query) {
-  const by = (/** @type {(pass: any) => string[]} */ gone) => found.passes
-    .map((/** @type {any} */ pass, /** @type {number} */ at) => ({ pass, at, gone: gone(pass) })).filter((/** @type {any} */ each) => each.gone.length);
-  const equations = by((pass) => goneEquations(store, pass, query));
-  return equations.length ? equations : by((pass) => removedLines(pass, query));
+  const by = (/** @type {(pass: Pass) => string[]} */ gone) => found.passes
+    .map((pass, at) => ({ pass, at, gone: gone(pass) })).filter((each) => each.gone.length);
+  const equations = by((/** @type {Pass} */ pass) => goneEquations(store, pass, query));
+  return equations.length ? equations : by((/** @type {Pass} */ pass) => removedLines(pass, query));
 }
 
-/** Equations of which nothing was left after a pass. @param {Store} store @param {any} pass @param {string} query @returns {string[]} */
+/** Equations of which nothing was left after a pass. @param {Store} store @param {Pass} pass @param {string} query @returns {string[]} */
 function goneEquations(store, pass, query) {
   const { program } = store;
-  const found = (pass.gone ?? []).map((/** @type {string} */ path) => ({ path, equation: program?.equations.get(path) }));
+  const found = (pass.gone ?? []).map((path) => ({ path, equation: program?.equations.get(path) }));
   return found.filter(({ path, equation }) => path === query || equation?.op.includes(query.toLowerCase()))
     .map(({ path, equation }) => `${equation?.op ?? "equation"} ${path}, ${program?.lineOf(path) ?? "no source known"}`);
 }
 
-/** Lines that a pass took away for good: their instruction is not among the lines that it added. @param {any} pass @param {string} query */
+/** Lines that a pass took away for good: their instruction is not among the lines that it added. @param {Pass} pass @param {string} query */
 export function removedLines(pass, query) {
   const lines = pass.diff.split("\n");
   const name = (/** @type {string} */ line) => line.slice(1).match(/%?([\w.-]+) = /)?.[1] ?? line;
-  const added = new Set(lines.filter((/** @type {string} */ line) => line.startsWith("+")).map(name));
+  const added = new Set(lines.filter((line) => line.startsWith("+")).map(name));
   const word = query.toLowerCase();
-  return lines.filter((/** @type {string} */ line) => line.startsWith("-") && !line.startsWith("---") && line.toLowerCase().includes(word) && !added.has(name(line)));
+  return lines.filter((line) => line.startsWith("-") && !line.startsWith("---") && line.toLowerCase().includes(word) && !added.has(name(line)));
 }
 
-/** @param {Store} store @param {{pass: any, at: number, gone: string[]}} each */
+/** @param {Store} store @param {Changed} each */
 function drawPass(store, { pass, at, gone }) {
   const on = store.list.pass === at;
   const changes = [pass.removed && `−${count(pass.removed)} removed`, pass.added && `+${count(pass.added)} added`, pass.changed && `${count(pass.changed)} changed`].filter(Boolean);
@@ -76,13 +80,13 @@ function drawPass(store, { pass, at, gone }) {
     on && drawDiff(pass));
 }
 
-/** @param {any} pass */
+/** @param {Pass} pass */
 function drawDiff(pass) {
   const lines = pass.diff.split("\n");
   const kind = (/** @type {string} */ line) => (/^\+(?!\+\+ )/.test(line) ? "xs-added" : /^-(?!-- )/.test(line) ? "xs-removed" : "xs-muted");
   return el("pre", { class: "xs-diff", tabindex: 0, "aria-label": `what ${pass.name} changed` },
-    lines.slice(0, MOST_LINES).map((/** @type {string} */ line) => el("span", { class: kind(line) }, `${line}\n`)),
-    (lines.length > MOST_LINES || pass.cut > 0) && el("span", { class: "xs-muted" }, "… cut here; %passes --save has all of it"));
+    lines.slice(0, MOST_LINES).map((line) => el("span", { class: kind(line) }, `${line}\n`)),
+    (lines.length > MOST_LINES || (pass.cut ?? 0) > 0) && el("span", { class: "xs-muted" }, "… cut here; %passes --save has all of it"));
 }
 
 /** A click on a pass; true when it was one. @param {Store} store @param {Element} target */

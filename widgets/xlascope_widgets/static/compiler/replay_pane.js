@@ -8,11 +8,13 @@ import { explanations, stepsOf, tabShown } from "./decisions.js";
 import { costWords } from "./why_pane.js";
 import { scrollInside } from "../frame/source_pane.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("./decisions.js").Step} Step */
+/** @typedef {import("../program/program.js").Program} Program */
 
 /** Steps drawn before and after the current one, and milliseconds a step is shown for when they are played. */
 const BEFORE = 60, AFTER = 120, PLAYED = 900;
 
-/** @type {WeakMap<Store, any>} */
+/** @type {WeakMap<Store, ReturnType<typeof setInterval>>} */
 const players = new WeakMap();
 
 /** The decisions that are stepped through: those picked, or the ones heard last. @param {Store} store */
@@ -40,7 +42,7 @@ export function drawReplay(store) {
       el("div", { class: "xs-muted xs-small" }, place < 0 ? `${plural(shown.length, "step")}: ` : `step ${count(place + 1)} of ${count(shown.length)}: `, `${count(fused)} fused, ${count(steps.length - fused)} refused · ${answeredWords(found)}`,
         found.cut > 0 && ` · ${count(found.cut)} more not sent`, found.note && ` · ${found.note}`)),
     found.answer && el("div", { class: "xs-whynot" }, found.answer),
-    rows(store.program, shown, at),
+    rows(/** @type {Program} */ (store.program), shown, at),
   ];
 }
 
@@ -49,7 +51,7 @@ function explained(store) {
   return explanations(store).length > 0;
 }
 
-/** @param {Store} store @param {any[]} steps */
+/** @param {Store} store @param {Step[]} steps */
 function shownSteps(store, steps) {
   const { only } = store.list;
   return only === "all" ? steps : steps.filter((step) => step.fused === (only === "fused"));
@@ -66,7 +68,7 @@ function tools(store) {
       ["all", "fused", "refused"].map((name) => el("option", { value: name, selected: store.list.only === name ? "" : null }, name)))];
 }
 
-/** The rows around the current step. @param {any} program @param {any[]} shown @param {number} at */
+/** The rows around the current step. @param {Program} program @param {Step[]} shown @param {number} at */
 function rows(program, shown, at) {
   const place = Math.max(0, shown.findIndex((step) => step.at >= at));
   const first = Math.max(0, place - BEFORE);
@@ -77,7 +79,7 @@ function rows(program, shown, at) {
     rest > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(rest, "step")} after`)];
 }
 
-/** @param {any} program @param {any} step @param {boolean} on */
+/** @param {Program} program @param {Step} step @param {boolean} on */
 function drawStep(program, step, on) {
   const mono = (/** @type {string} */ name) => el("span", { class: "xs-mono" }, name);
   const cost = costWords(step);
@@ -88,10 +90,10 @@ function drawStep(program, step, on) {
     !step.fused && step.reason && el("div", { class: "xs-small" }, `“${step.reason}”`),
     on && [step.plain && el("div", { class: "xs-small" }, step.plain), cost && el("div", { class: "xs-small xs-muted" }, cost),
       el("div", { class: "xs-small xs-muted" }, `by ${step.pass}`),
-      [[step.a, step.from], [step.b, step.to]].map(([name, paths]) => name && el("div", { class: "xs-small xs-muted" }, mono(name), `: ${equationsWords(program, paths)}`))]);
+      /** @type {[string, string[]][]} */ ([[step.a, step.from], [step.b, step.to]]).map(([name, paths]) => name && el("div", { class: "xs-small xs-muted" }, mono(name), `: ${equationsWords(program, paths)}`))]);
 }
 
-/** Which equations an instruction stands for: "tanh, line 9". @param {any} program @param {string[]} paths */
+/** Which equations an instruction stands for: "tanh, line 9". @param {Program} program @param {string[]} paths */
 function equationsWords(program, paths) {
   if (!paths.length) return "no source known";
   const words = paths.slice(0, 3).map((path) => `${program.equations.get(path)?.op ?? path}, ${program.lineOf(path) ?? "no line known"}`);

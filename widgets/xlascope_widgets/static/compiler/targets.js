@@ -5,19 +5,21 @@ import { el } from "../program/element.js";
 import { byteSize, count, seconds } from "../program/format.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/wire.js").Target} Target */
+/** @typedef {import("../program/wire.js").Kernel} Kernel */
 
-/** @type {WeakMap<any, Program>} */
+/** @type {WeakMap<Target, Program>} */
 const targetViews = new WeakMap();
 
-/** The program with a target's kernels in place of those that ran here; everything else is shared. @param {any} program
- * @param {any} found what was compiled for the target @returns {any} */
+/** The program with a target's kernels in place of those that ran here; everything else is shared. @param {Program} program
+ * @param {Target} found what was compiled for the target @returns {Program} */
 export function programFor(program, found) {
   const known = targetViews.get(found);
   if (known && Object.getPrototypeOf(known) === program) return known;
   const view = Object.create(program);
   const { kernels, flops, accessed, peak, platform } = found;
   Object.assign(view, { target: found.target, estimated: found, heavy: { ...program.heavy, kernels, flops, accessed, peak, platform } });
-  Object.assign(view, { kernels: new Map(), kernelsOf: new Map(), times: new Map(), step: 0 });
+  Object.assign(view, { kernels: new Map(), kernelsOf: new Map(), kernelsIn: new Map(), aloneGroups: new WeakMap(), times: new Map(), step: 0 });
   view.light = { ...program.light, executed: undefined, compiled: found.seconds, cache: "miss", kernels: kernels.length };
   for (const kernel of kernels) view.indexKernel(kernel);
   targetViews.set(found, view);
@@ -28,7 +30,7 @@ export function programFor(program, found) {
 export function drawTargets(store) {
   const { measured, asks } = store;
   const names = Object.keys(asks.found(measured).targets);
-  if (!measured?.heavy.jaxpr && !measured?.heavy.kernels && !names.length) return null;
+  if (!measured || (!measured.heavy.jaxpr && !measured.heavy.kernels && !names.length)) return null;
   const others = asks.targets.filter((name) => !names.includes(name));
   if (!names.length && !asks.can("target")) return null;
   const here = `this device (${(measured.heavy.devices ?? []).join(", ") || measured.heavy.platform})`;
@@ -44,11 +46,11 @@ function addTarget(names) {
     el("option", { value: "" }, "+ target"), names.map((name) => el("option", { value: name }, name)));
 }
 
-/** What the whole is estimated to take on a target, and by whom. @param {any} program */
+/** What the whole is estimated to take on a target, and by whom. @param {Program} program */
 export function targetWords(program) {
   const { target, estimated } = program;
-  if (!target) return "";
-  const time = estimated.estimate > 0 ? `${seconds(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})` : "no time estimated";
+  if (!target || !estimated) return "";
+  const time = estimated.estimate ? `${seconds(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})` : "no time estimated";
   return `compiled for ${target} in ${seconds(estimated.seconds)}, not run · ${time}`;
 }
 
@@ -58,11 +60,12 @@ export function sideBySide(store) {
   const targets = Object.entries(asks.found(measured).targets);
   if (!targets.length) return null;
   const { executed } = measured?.light ?? {};
-  const here = { kernels: measured?.heavy.kernels, peak: measured?.heavy.peak, time: executed?.step ? `${seconds(executed.step)} measured` : "not measured" };
-  const places = [...(here.kernels ? [[measured?.heavy.platform ?? "here", here]] : []), ...targets.map(([name, found]) =>
-    [name, { ...found, time: found.estimate > 0 ? `${seconds(found.estimate)} estimated` : "not estimated" }])];
-  const moved = (/** @type {any} */ found) => found.kernels.reduce((/** @type {number} */ sum, /** @type {any} */ kernel) => sum + kernel.read + kernel.written, 0);
+  const { kernels, platform } = measured?.heavy ?? {};
+  const here = kernels && { name: platform ?? "here", kernels, time: executed?.step ? `${seconds(executed.step)} measured` : "not measured" };
+  const places = [...(here ? [here] : []), ...targets.map(([name, found]) =>
+    ({ name, kernels: found.kernels, time: found.estimate ? `${seconds(found.estimate)} estimated` : "not estimated" }))];
+  const moved = (/** @type {Kernel[]} */ all) => all.reduce((sum, kernel) => sum + kernel.read + kernel.written, 0);
   return el("table", { class: "xs-sides xs-small" }, el("caption", { class: "xs-muted" }, "side by side (bytes: our count)"),
     el("tr", {}, ["", "kernels", "read, written", "a call"].map((word) => el("th", {}, word))),
-    places.map(([name, found]) => el("tr", {}, [name, count(found.kernels.length), byteSize(moved(found)), found.time].map((word) => el("td", {}, word)))));
+    places.map((each) => el("tr", {}, [each.name, count(each.kernels.length), byteSize(moved(each.kernels)), each.time].map((word) => el("td", {}, word)))));
 }

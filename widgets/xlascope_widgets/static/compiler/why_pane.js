@@ -7,8 +7,11 @@ import { answeredWords, drawAsk } from "../frame/asks.js";
 import { crossingBetween, kernelsOfEdge } from "./crossings.js";
 import { decisionOn, explanations, stepsOf } from "./decisions.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("./decisions.js").Step} Step */
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/wire.js").Explained} Explained */
 /** @typedef {{from: string|null, to: string|null, paths: string[]}} Pair */
-/** @typedef {{step: any, found: any, steps: any[], said: boolean}} Answer */
+/** What is known of a pair: a decision among all of an explanation, and whether XLA said it of just these. @typedef {{step: Step|undefined, found: Explained, steps: Step[], said: boolean}} Answer */
 
 /** The two that are selected: kernels, or the ends of an edge. null when the selection is something else. @param {Store} store @returns {Pair|null} */
 export function pairOf(store) {
@@ -33,8 +36,8 @@ export function severalWords(store) {
   return [title, `in ${[...selection.kernels].join(" and ") || "no kernel"}`];
 }
 
-/** @param {Store} store @param {string} from @param {string} to */
-export function whyNotButton(store, from, to) {
+/** @param {string} from @param {string} to */
+export function whyNotButton(from, to) {
   return el("button", { class: "xs-pill xs-why-button", type: "button", "data-why": JSON.stringify([from, to]), "data-focus": `why ${from} ${to}`,
     "aria-label": `why is ${from} not fused with ${to}?`, title: "why are these not fused?" }, "why not fused?");
 }
@@ -69,7 +72,7 @@ function drawFolded(store, pair) {
 
 /** @param {Store} store @param {string} from @param {string} to */
 function drawPassed(store, from, to) {
-  const passed = crossingBetween(store.program, from, to);
+  const passed = crossingBetween(/** @type {Program} */ (store.program), from, to);
   if (!passed.length) return el("div", { class: "xs-muted" }, "Neither reads what the other writes: nothing passes directly between them.");
   return passed.map((each) => el("div", { class: "xs-muted" }, `crosses memory: ${each.type}, ${byteSize(each.bytes)} (our count)`,
     each.to.length > 1 && `, read by ${plural(each.to.length, "kernel")}`));
@@ -97,9 +100,9 @@ function answerFor(store, pair) {
     const step = decisionOn(steps, new Set(from), new Set(to));
     const fits = step && step.fused === (pair.from === pair.to);
     // An equation may have lost its name to what became of it; its kernel is known all the same.
-    if (fits && (!mine || ["never", "gone"].includes(mine.outcome))) return { step, found, steps, said: true };
+    if (fits && (!mine || ["never", "gone"].includes(mine.outcome ?? ""))) return { step, found, steps, said: true };
   }
-  return mine && { step: stepsOf(mine)[mine.about[mine.about.length - 1]], found: mine, steps: stepsOf(mine), said: ["fused", "refused"].includes(mine.outcome) };
+  return mine && { step: stepsOf(mine)[mine.about?.at(-1) ?? -1], found: mine, steps: stepsOf(mine), said: ["fused", "refused"].includes(mine.outcome ?? "") };
 }
 
 /** @param {Store} store @param {Pair} pair */
@@ -127,7 +130,7 @@ function drawDecision(store, pair, { step, found, steps, said }) {
   ];
 }
 
-/** @param {any} step */
+/** @param {Step} step */
 export function costWords(step) {
   if (step.fusedSeconds == null && step.apartSeconds == null) return "";
   const say = (/** @type {number|null} */ time) => (time == null ? "not estimated" : seconds(time));
@@ -147,7 +150,7 @@ export function keyWhy(store, event, target) {
   const other = target.closest(".xs-node, [role=treeitem]")?.getAttribute("data-path");
   const { kind, id } = store.selection;
   if (event.key !== "w" || kind !== "equation" || !other || other === id || target.matches("input, select")) return false;
-  const forth = store.program?.equations.get(other)?.in.some((/** @type {string} */ name) => store.program?.equations.get(id)?.out.includes(name));
+  const forth = store.program?.equations.get(other)?.in.some((name) => store.program?.equations.get(id)?.out.includes(name));
   store.selectEdge(...(forth ? /** @type {const} */ ([id, other]) : /** @type {const} */ ([other, id])));
   return true;
 }

@@ -4,7 +4,15 @@
 import { el } from "../program/element.js";
 import { percent, seconds } from "../program/format.js";
 /** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {{question: string, program: number, target?: string, from?: string, to?: string}} Question */
+/** @typedef {import("../program/wire.js").Model} Model */
+/** @typedef {import("../program/wire.js").Question} Question */
+/** @typedef {import("../program/wire.js").Answer} Answer */
+/** @typedef {import("../program/wire.js").Finding} Finding */
+/** @typedef {import("../program/wire.js").Findings} Findings */
+/** @typedef {import("../program/wire.js").Explained} Explained */
+/** @typedef {import("../program/wire.js").Passes} Passes */
+/** How far a question is: what the kernel said of it, or what is known while it says nothing.
+ * @typedef {{id: string, state: string, progress?: number|null, message?: string}} AskState */
 
 /** Milliseconds after which a question without any reply is waiting, and after which it may wait in vain. */
 const ASK_LATE = 1200;
@@ -20,20 +28,20 @@ export class Asks {
   constructor() {
     /** @type {string[]} */ this.questions = [];
     /** @type {string[]} */ this.targets = [];
-    /** @type {any} */ this.answers = {};
-    /** @type {any} */ this.findings = {};
+    /** @type {Record<string, Answer>} */ this.answers = {};
+    /** @type {Record<string, Finding>} */ this.findings = {};
     /** When a question was sent, by id. @type {Map<string, {key: string, at: number}>} */ this.sent = new Map();
-    /** @type {((message: any) => void)|undefined} */ this.send = undefined;
+    /** @type {((message: object) => unknown)|undefined} */ this.send = undefined;
     this.failed = false;
   }
 
-  /** @param {any} model */
+  /** @param {Model} model */
   take(model) {
     this.questions = model.get("questions") ?? [];
     this.targets = model.get("targets") ?? [];
     this.answers = model.get("answers") ?? {};
     this.findings = model.get("findings") ?? {};
-    this.send = typeof model.send === "function" ? (message) => model.send(message) : undefined;
+    this.send = model.send?.bind(model);
   }
 
   /** @param {string} kind */
@@ -41,13 +49,13 @@ export class Asks {
     return Boolean(this.send) && !this.failed && this.questions.includes(kind);
   }
 
-  /** The latest state of a question; undefined when it was never asked. @param {Question} question @returns {any} */
+  /** The latest state of a question; undefined when it was never asked. @param {Question} question @returns {AskState|undefined} */
   state(question) {
     const key = questionKey(question);
     const told = Object.entries(this.answers).filter(([, answer]) => questionKey(answer.question) === key).pop();
     const sent = [...this.sent].filter(([, { key: own }]) => own === key).pop();
-    const known = (sent && this.answers[sent[0]] && [sent[0], this.answers[sent[0]]]) ?? (sent ? undefined : told);
-    if (known) return { ...known[1], id: known[0] };
+    const [id, known] = sent ? [sent[0], this.answers[sent[0]]] : told ?? ["", undefined];
+    if (known) return { ...known, id };
     if (!sent) return undefined;
     const waited = Date.now() - sent[1].at;
     return { id: sent[0], state: waited > ASK_LOST ? "lost" : waited > ASK_LATE ? "late" : "sent" };
@@ -55,12 +63,12 @@ export class Asks {
 
   /** What was answered as text. @param {Question} question @returns {string} */
   text(question) {
-    return this.findings[this.state(question)?.id]?.text ?? "";
+    return this.findings[this.state(question)?.id ?? ""]?.text ?? "";
   }
 
   /** @param {Store} store @param {Question} question */
   ask(store, question) {
-    const state = this.state(question)?.state;
+    const state = this.state(question)?.state ?? "";
     if (!this.can(question.question) || ["sent", "late", "working"].includes(state)) return;
     const id = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
     this.sent.set(id, { key: questionKey(question), at: Date.now() });
@@ -76,7 +84,7 @@ export class Asks {
     store.tell("asks");
   }
 
-  /** A channel that is closed says so in ways of its own. @param {Store} store @param {any} message */
+  /** A channel that is closed says so in ways of its own. @param {Store} store @param {object} message */
   tell(store, message) {
     const lost = () => {
       this.failed = true;
@@ -84,14 +92,15 @@ export class Asks {
       store.tell("asks");
     };
     try {
-      const sent = /** @type {any} */ (this.send?.(message));
+      const sent = /** @type {Promise<unknown>|undefined} */ (this.send?.(message));
       sent?.catch?.(lost);
     } catch {
       lost();
     }
   }
 
-  /** What was found out about a program, with what its records said already. @param {any} program */
+  /** What was found out about a program, with what its records said already.
+   * @param {{heavy: Partial<Findings>, number: number}|undefined} program @returns {Findings} */
   found(program) {
     const { targets = {}, explained = [], passes = [] } = program?.heavy ?? {};
     const all = { targets: { ...targets }, explained: [...explained], passes: [...passes] };
@@ -109,7 +118,7 @@ export class Asks {
 export function drawAsk(store, question, label) {
   const known = store.asks.state(question);
   if (known?.state === "working") return drawProgress(known);
-  if (["sent", "late", "lost"].includes(known?.state)) return drawWaiting(known);
+  if (known && ["sent", "late", "lost"].includes(known.state)) return drawWaiting(known);
   if (known?.state === "done") return null;
   const can = store.asks.can(question.question);
   return el("div", { class: "xs-ask" },
@@ -120,7 +129,7 @@ export function drawAsk(store, question, label) {
     !can && el("span", { class: "xs-muted xs-small" }, ` ${NEEDS_KERNEL}`));
 }
 
-/** @param {any} known */
+/** @param {AskState} known */
 function drawProgress(known) {
   const share = known.progress;
   const bar = { class: "xs-progress", role: "progressbar", "aria-label": "answering", "aria-valuemin": 0, "aria-valuemax": 100 };
@@ -130,13 +139,13 @@ function drawProgress(known) {
     cancelButton(known));
 }
 
-/** @param {any} known */
+/** @param {AskState} known */
 function drawWaiting(known) {
   const words = { sent: "asked", late: "queued: the kernel is busy", lost: "no reply yet: the kernel is busy, or it was restarted (then run the cell again)" };
   return el("div", { class: "xs-ask", role: "status" }, el("span", { class: "xs-muted xs-small" }, `${words[/** @type {"sent"} */ (known.state)]} `), cancelButton(known));
 }
 
-/** @param {any} known */
+/** @param {AskState} known */
 function cancelButton(known) {
   return el("button", { class: "xs-pill", type: "button", "data-cancel": known.id, "data-focus": "cancel" }, "cancel");
 }
@@ -144,13 +153,13 @@ function cancelButton(known) {
 /** Everything that is asked just now about other targets: there is no tab yet in which it could be said. @param {Store} store */
 export function drawPending(store) {
   const { measured } = store;
-  const told = Object.values(store.asks.answers).map((/** @type {any} */ answer) => answer.question);
+  const told = Object.values(store.asks.answers).map((answer) => answer.question);
   const sent = [...store.asks.sent.values()].map(({ key }) => key.split("\n"))
     .map(([question, program, target]) => ({ question, program: Number(program), target }));
   const all = [...told, ...sent].filter((question) => question.question === "target" && question.program === measured?.number);
   const latest = new Map(all.map((question) => [question.target, question]));
   return [...latest.values()].map((question) => {
-    const drawn = store.asks.found(measured).targets[question.target] ? null : drawAsk(store, question, "");
+    const drawn = store.asks.found(measured).targets[question.target ?? ""] ? null : drawAsk(store, question, "");
     return drawn && el("div", { class: "xs-note" }, el("b", {}, `${question.target} `), drawn);
   });
 }
@@ -164,7 +173,7 @@ export function pressAsk(store, target) {
   return Boolean(question || id);
 }
 
-/** How long an answer took to compile, and for which program. @param {any} found */
+/** How long an answer took to compile, and for which program. @param {Explained|Passes} found */
 export function answeredWords(found) {
   const whole = found.complete ? "" : " · stopped at its time limit: not all of it is here";
   return `${found.module || "the program"}, compiled for this in ${seconds(found.seconds)}${whole}`;

@@ -2,21 +2,28 @@
 /** The code in a page: it is sent once for each kernel. Panels find it by its number, and so do the elements that a
  * saved output consists of: a picture, which becomes a panel wherever a page knows the panel's kernel. */
 
-/** @typedef {{libraries: Map<string, any>, elements: Set<any>}} Page */
+/** @typedef {import("../program/wire.js").Model} Model */
+
+/** @typedef {Model["widget_manager"]} Manager */
+/** What a library offers to models and views. @typedef {{initialize(context: {model: Model}): unknown, render(context: {model: Model, el: HTMLElement}): () => void,
+ *   forget(context: {model: Model}): void}} Code */
+/** @typedef {Code & {mount(element: PanelElement): () => void}} Library */
+/** An output that becomes a panel. @typedef {HTMLElement & {begin(): void, end?: () => void}} PanelElement */
+/** @typedef {{libraries: Map<string, Library>, elements: Set<PanelElement>}} Page */
 
 /** How long a view is kept that left the page: an output that is drawn anew gets it back as it was. */
 const KEPT = 1000;
 
 /** @returns {Page} what all versions and kernels in this page share */
 function pageOf() {
-  return (/** @type {any} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
+  return (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 }
 
-/** @param {any} model @param {{initialize: any, render: any, forget: any}} code */
+/** @param {Model} model @param {Code} code */
 export function openLibrary(model, code) {
   const page = pageOf();
   const id = model.get("uid");
-  const library = { ...code, mount: (/** @type {any} */ element) => mount(element, model.widget_manager, code) };
+  const library = { ...code, mount: (/** @type {PanelElement} */ element) => mount(element, model.widget_manager, code) };
   page.libraries.set(id, library);
   defineElement();
   for (const element of page.elements) element.begin();
@@ -30,6 +37,8 @@ export function openLibrary(model, code) {
 function defineElement() {
   if (customElements.get("xlascope-panel")) return;
   customElements.define("xlascope-panel", class extends HTMLElement {
+    /** @type {(() => void)|undefined} */ end = undefined;
+
     connectedCallback() {
       pageOf().elements.add(this);
       this.begin();
@@ -37,34 +46,34 @@ function defineElement() {
 
     disconnectedCallback() {
       pageOf().elements.delete(this);
-      const { end } = /** @type {any} */ (this);
-      /** @type {any} */ (this).end = undefined;
+      const { end } = this;
+      this.end = undefined;
       end?.();
     }
 
     begin() {
       const library = pageOf().libraries.get(this.getAttribute("library") ?? "");
-      if (library && !(/** @type {any} */ (this).end)) /** @type {any} */ (this).end = library.mount(this);
+      if (library && !this.end) this.end = library.mount(this);
     }
   });
 }
 
-/** @typedef {{host: HTMLElement, remove: () => void, focused: any, timer?: any}} Kept */
+/** @typedef {{host: HTMLElement, remove: () => void, focused: HTMLElement|undefined, timer?: ReturnType<typeof setTimeout>}} Kept */
 
 /** Views that have just left the page, by panel. @type {Map<string, Kept>} */
 const keptViews = new Map();
 
-/** Show a panel in place of an element's picture; returns what ends that. @param {any} element @param {any} manager @param {any} code */
+/** Show a panel in place of an element's picture; returns what ends that. @param {PanelElement} element @param {Manager} manager @param {Code} code */
 function mount(element, manager, code) {
-  const id = element.getAttribute("panel");
+  const id = element.getAttribute("panel") ?? "";
   /** @type {Kept|undefined} */ let view = keptViews.get(id);
   let gone = false;
   const show = () => {
-    const picture = element.firstElementChild;
+    const picture = /** @type {HTMLElement|null} */ (element.firstElementChild);
     if (picture) picture.hidden = true;
     // The host's styles for text would apply to every heading and table of the panel.
     element.closest(".jp-RenderedHTMLCommon")?.classList.remove("jp-RenderedHTMLCommon");
-    element.append(view?.host);
+    if (view) element.append(view.host);
   };
   if (view) {
     keptViews.delete(id);
@@ -92,20 +101,21 @@ function mount(element, manager, code) {
 }
 
 /** The model of this number, which may come later than its element: undefined when it has not come after ten seconds.
- * @param {any} manager @param {string} id @param {() => boolean} gone */
+ * @param {Manager} manager @param {string} id @param {() => boolean} gone @returns {Promise<Model|undefined>} */
 async function modelOf(manager, id, gone) {
   for (let tries = 0; tries < 50 && !gone(); tries++) {
-    const model = await Promise.resolve().then(() => manager.get_model(id)).catch(() => undefined);
+    const model = await Promise.resolve().then(() => manager?.get_model(id)).catch(() => undefined);
     if (model) return model;
     await new Promise((go) => setTimeout(go, 200));
   }
+  return undefined;
 }
 
-/** @param {any} model @param {any} code @returns {Kept} */
+/** @param {Model} model @param {Code} code @returns {Kept} */
 function newView(model, code) {
   const host = document.createElement("div");
   /** @type {Kept} */ const view = { host, remove: code.render({ model, el: host }), focused: undefined };
-  host.addEventListener("focusin", (event) => (view.focused = event.target));
+  host.addEventListener("focusin", (event) => (view.focused = /** @type {HTMLElement} */ (event.target)));
   // An element that is taken out of the page loses the focus too: it gets it back.
   host.addEventListener("focusout", () => setTimeout(() => {
     if (host.isConnected && !host.contains(document.activeElement)) view.focused = undefined;

@@ -8,6 +8,10 @@ import { PAD, layoutProgram } from "../graph/layout.js";
 import { drawScene, r1 } from "../graph/draw_graph.js";
 import { kernelWords, kernelsByTime, kernelsHeading, stageWords, stages, stripWords } from "../program/stage_words.js";
 import { drawTimeline, timelineWords } from "../time/draw_timeline.js";
+/** @typedef {import("../program/element.js").Tree} Tree */
+/** @typedef {import("../program/wire.js").Heavy} Heavy */
+/** @typedef {import("../program/wire.js").Light} Light */
+/** @typedef {import("../program/element.js").Child} Child */
 
 const MARGIN = 14;
 const TABLE_WIDTH = 300;
@@ -23,7 +27,7 @@ export const PALETTE = {
 /** `most` equations of one level are drawn; `lean` leaves out what an image in a page cannot show or say (tooltips, roles).
  * @typedef {{css: string, open: string[], most: number, lean: boolean, grouping?: string}} PictureOptions */
 
-/** @param {any} heavy @param {any} light @param {PictureOptions} options @returns {string} SVG */
+/** @param {Heavy} heavy @param {Light} light @param {PictureOptions} options @returns {string} SVG */
 export function drawPicture(heavy, light, options) {
   const program = new Program(heavy, light);
   const graph = graphPart(program, options);
@@ -49,7 +53,9 @@ export function drawPicture(heavy, light, options) {
   return toMarkup(options.lean ? { ...svg, children: svg.children.map(leaner) } : svg);
 }
 
-/** @param {import("../program/element.js").Tree|string} tree @returns {import("../program/element.js").Tree|string} */
+/** @typedef {import("../program/element.js").Tree|string|number} Part */
+
+/** @param {Part} tree @returns {Part} */
 function leaner(tree) {
   if (typeof tree === "string" || typeof tree === "number") return tree;
   const kept = Object.entries(tree.attributes).filter(([name]) => !/^(aria|data|role|tabindex)/.test(name));
@@ -64,7 +70,7 @@ export function withoutVariables(css) {
   return css.replace(/\/\*[^]*?\*\//g, "").replace(/var\(--xs-(\w+)\)/g, (_, name) => PALETTE[/** @type {"bg"} */ (name)]).replace(/\s+/g, " ");
 }
 
-/** @param {number} x @param {number} y @param {any} tree */
+/** @param {number} x @param {number} y @param {Child} tree */
 function shifted(x, y, tree) {
   return el("g", { transform: `translate(${r1(x)},${r1(y)})` }, tree);
 }
@@ -75,7 +81,7 @@ function leanValue(name, value) {
   return name === "style" || name === "fill" ? value : String(value).replace(/(\d)\.\d+/g, "$1");
 }
 
-/** @param {any} program @param {PictureOptions} options */
+/** @param {Program} program @param {PictureOptions} options */
 function graphPart(program, options) {
   if (!program.heavy.jaxpr) return { width: 0, height: 0 };
   if (options.grouping) program.groupBy(options.grouping);
@@ -89,7 +95,7 @@ function graphPart(program, options) {
   return { width: scene.width, height: scene.height + 18, tree: [drawScene(program, scene, { heat: "pass" }), keys] };
 }
 
-/** What the colours mean. @param {any} program */
+/** What the colours mean. @param {Program} program */
 function legendLine(program) {
   const passes = new Set(program.passes.values());
   const keys = [["forward", "forward ↓", "fwd"], ["backward", program.secondPass, "bwd"], ["update", "update ↓", "upd"],
@@ -106,7 +112,7 @@ function legendLine(program) {
   return [parts, hull];
 }
 
-/** @param {any} program */
+/** @param {Program} program */
 function stripLine(program) {
   const colours = { done: PALETTE.ok, run: PALETTE.fwd, bad: PALETTE.bad };
   let x = 4;
@@ -123,7 +129,7 @@ function stripLine(program) {
   return parts;
 }
 
-/** @param {any} program @param {number} columns */
+/** @param {Program} program @param {number} columns */
 function kernelTable(program, columns) {
   const kernels = kernelsByTime(program);
   if (!kernels.length) return { tree: [], height: 0 };

@@ -4,14 +4,17 @@
 import { el, fill } from "../program/element.js";
 import { count, plural, seconds, shorten } from "../program/format.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/wire.js").Retrace} Retrace */
+/** @typedef {import("../program/wire.js").Retraced} Retraced */
+/** @typedef {import("../program/element.js").Child} Child */
 
 /** Retraces of one function in one cell from which on this is a warning: a loop does it. */
 const LOOP_RETRACES = 3;
 
 /** Functions that calls traced again, the dearest first; those traced again inside of others are told by these.
- * @param {Store} store @returns {any[]} */
+ * @param {Store} store @returns {Retraced[]} */
 function retraced(store) {
-  return (store.live.retraced ?? []).filter((/** @type {any} */ each) => each.count && !each.retraces.every((/** @type {any} */ one) => one.inside));
+  return (store.live.retraced ?? []).filter((each) => each.count && !each.retraces.every((one) => one.inside));
 }
 
 /** The strip's button that opens the card: a warning when a loop traces again. @param {Store} store */
@@ -27,9 +30,9 @@ export function whyButton(store) {
     "aria-label": `${whyHeading(first)}${more}: show why` }, words);
 }
 
-/** @param {any} each */
+/** @param {Retraced} each */
 function whyHeading(each) {
-  const calls = each.misses.reduce((/** @type {number} */ sum, /** @type {any} */ miss) => sum + miss.count, 0);
+  const calls = each.misses.reduce((sum, miss) => sum + miss.count, 0);
   const again = each.count ? `traced again ${plural(each.count, "time")}, ${each.seconds > 0 ? seconds(each.seconds) + " lost (measured)" : "inside of others"}` : "";
   return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " took the slow way through Python" : ""].filter(Boolean).join("; ")}`;
 }
@@ -46,7 +49,7 @@ export function showRecompiles(part, store) {
   if (focused) part.querySelector("button")?.focus({ preventScroll: true });
 }
 
-/** @param {any[]} functions @param {boolean} open */
+/** @param {Retraced[]} functions @param {boolean} open */
 function whyCard(functions, open) {
   const [first, ...others] = functions;
   const more = others.length ? ` · ${plural(others.length, "other function")}` : "";
@@ -57,16 +60,16 @@ function whyCard(functions, open) {
   ];
 }
 
-/** @param {any} each @param {number} index */
+/** @param {Retraced} each @param {number} index */
 function whyGroup(each, index) {
   const left = each.count - each.retraces.length;
   return el("section", {}, index > 0 && el("div", { class: "xs-why-name" }, whyHeading(each)),
     each.retraces.map(retraceRow),
     left > 0 && el("div", { class: "xs-muted xs-why-row" }, `${count(left)} earlier: %recompiles lists them`),
-    each.misses.map((/** @type {any} */ miss) => whyRow(`${plural(miss.count, "slow call")}`, miss.where, miss.reason, miss.fix, "")));
+    each.misses.map((miss) => whyRow(`${plural(miss.count, "slow call")}`, miss.where, miss.reason, miss.fix, "")));
 }
 
-/** @param {any} one */
+/** @param {Retrace} one */
 function retraceRow(one) {
   const parts = /** @type {[string, number][]} */ ([["trace", one.trace], ["lower", one.lower], ["compile", one.compile]]);
   const stages = parts.filter(([, time]) => time > 0).map(([name, time]) => `${name} ${seconds(time)}`).join(" + ");
@@ -74,7 +77,7 @@ function retraceRow(one) {
   return whyRow(`trace ${one.number}`, one.where, one.reason, one.fix, [el("b", {}, seconds(one.seconds)), lost, el("div", {}, stages)]);
 }
 
-/** @param {string} what @param {string} where @param {string} reason @param {string} fix @param {any} cost */
+/** @param {string} what @param {string} where @param {string} reason @param {string} fix @param {Child} cost */
 function whyRow(what, where, reason, fix, cost) {
   return el("div", { class: "xs-why-row" },
     el("span", { class: "xs-muted" }, what), el("code", { class: "xs-why-where" }, shorten(where, 60)),

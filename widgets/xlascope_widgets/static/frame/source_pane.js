@@ -5,6 +5,8 @@ import { el } from "../program/element.js";
 import { plural, seconds } from "../program/format.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/element.js").Tree} Tree */
+/** @typedef {import("../program/wire.js").SourceText} SourceText */
 
 const AROUND = 2;
 const WHOLE = 80;
@@ -14,19 +16,19 @@ export function drawSource(store) {
   const { program } = store;
   if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, "no source known");
   const times = lineTimes(program);
-  return program.heavy.sources.map((/** @type {any} */ source) => [
+  return program.heavy.sources.map((source) => [
     el("h4", {}, "source", el("span", {}, source.title), source.note && el("span", { class: "xs-source-note" }, source.note)),
     el("div", { class: "xs-code" }, source.text ? sourceLines(program, source, times) : bareLines(program, source, times)),
   ]);
 }
 
-/** @param {Program} program @param {any} source @param {Map<string, number>} times */
+/** @param {Program} program @param {SourceText} source @param {Map<string, number>} times */
 function sourceLines(program, source, times) {
   const texts = source.text.replace(/\n$/, "").split("\n");
   const near = texts.length <= WHOLE ? null : nearLines(program, source, texts.length);
   /** @type {import("../program/element.js").Tree[]} */ const rows = [];
   let skipped = false;
-  texts.forEach((/** @type {string} */ text, /** @type {number} */ i) => {
+  texts.forEach((text, i) => {
     const line = source.first + i;
     if (near && !near.has(line)) {
       if (!skipped) rows.push(el("div", { class: "xs-fold" }, "⋯"));
@@ -39,7 +41,7 @@ function sourceLines(program, source, times) {
   return rows;
 }
 
-/** The lines of a file that cannot be read: their numbers and times. @param {Program} program @param {any} source @param {Map<string, number>} times */
+/** The lines of a file that cannot be read: their numbers and times. @param {Program} program @param {SourceText} source @param {Map<string, number>} times */
 function bareLines(program, source, times) {
   const lines = [...program.lines.keys()].map((key) => key.split(":").map(Number)).filter(([file]) => file === source.file).map(([, line]) => line);
   return lines.sort((a, b) => a - b).map((line) => sourceLine(program, `${source.file}:${line}`, line, "", times));
@@ -55,7 +57,7 @@ function sourceLine(program, key, line, text, times) {
     el("span", { class: "xs-t" }, paths?.length ?? ""), el("span", { class: "xs-text" }, text || " "));
 }
 
-/** @param {Program} program @param {any} source @param {number} length */
+/** @param {Program} program @param {SourceText} source @param {number} length */
 function nearLines(program, source, length) {
   const near = new Set();
   for (const key of program.lines.keys()) {

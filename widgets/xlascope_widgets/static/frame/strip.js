@@ -7,6 +7,9 @@ import { stages } from "../program/stage_words.js";
 import { whyButton } from "./recompiles.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/stage_words.js").Stage} Stage */
+/** @typedef {import("../program/wire.js").Light} Light */
+/** @typedef {import("../program/wire.js").Live} Live */
 
 const RUNNING = { trace: "tracing", lower: "lowering", compile: "compiling", run: "running" };
 
@@ -23,30 +26,30 @@ export function drawStrip(store, open) {
   return [...items, ...busyBars(program), asides(store, open)];
 }
 
-/** Failures of functions other than the one shown, which tells of its own. @param {Store} store @returns {any[]} */
+/** Failures of functions other than the one shown, which tells of its own. @param {Store} store */
 export function otherFailures({ measured, live }) {
-  return live.programs.filter((/** @type {any} */ light) => light.failure && light.number !== measured?.number).map((/** @type {any} */ light) => light.failure);
+  return live.programs.filter((light) => light.number !== measured?.number).flatMap((light) => light.failure ?? []);
 }
 
-/** @param {any} stage @param {boolean} running */
+/** @param {Stage} stage @param {boolean} running */
 function drawStage(stage, running) {
   const beat = stage.kind === "run" && running ? "live" : "";
   return el("span", { class: "xs-stage", title: stage.tip },
     el("i", { class: `xs-dot ${stage.kind} ${beat}` }), el("span", {}, stage.name), stage.strong && el("b", {}, stage.strong),
-    el("span", { class: "xs-muted" }, stage.pieces.map((/** @type {any} */ piece) => el("span", { class: piece.least && `xs-${piece.least}` }, piece.text))));
+    el("span", { class: "xs-muted" }, stage.pieces.map((piece) => el("span", { class: piece.least && `xs-${piece.least}` }, piece.text))));
 }
 
 /** What goes on right now; the time is advanced by the browser's own clock. @param {Store} store */
 function activeStages(store) {
-  const active = store.live.programs.filter((/** @type {any} */ light) => light.stage && !light.failure);
-  if (store.live.finished) return active.filter((/** @type {any} */ light) => light.stage !== "run").map(stoppedStage);
-  return active.slice(0, 2).map((/** @type {any} */ light) =>
+  const active = store.live.programs.filter((light) => light.stage && !light.failure);
+  if (store.live.finished) return active.filter((light) => light.stage !== "run").map(stoppedStage);
+  return active.slice(0, 2).map((light) =>
     el("span", { class: "xs-stage" }, el("i", { class: "xs-dot run live" }),
       el("span", {}, RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage), el("b", {}, shorten(light.function, 24)),
-      el("span", { class: "xs-muted", "data-since": light.since }, seconds(Math.max(0, store.now - light.since)))));
+      el("span", { class: "xs-muted", "data-since": light.since }, seconds(Math.max(0, store.now - (light.since ?? store.now))))));
 }
 
-/** The cell ended, by an interrupt say, before the stage did. @param {any} light */
+/** The cell ended, by an interrupt say, before the stage did. @param {Light} light */
 function stoppedStage(light) {
   const words = `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 24)}`;
   return drawStage({ kind: "bad", name: "stopped while", strong: "", pieces: [{ text: words }] }, false);
@@ -55,7 +58,7 @@ function stoppedStage(light) {
 /** @param {Program|undefined} program */
 function busyBars(program) {
   const devices = program?.light.executed?.devices ?? [];
-  const shown = devices.slice(0, devices.length > 3 ? 1 : 2).map((/** @type {any} */ device, /** @type {number} */ i) => {
+  const shown = devices.slice(0, devices.length > 3 ? 1 : 2).map((device, i) => {
     const shares = /** @type {Program} */ (program).passShares(device);
     const parts = shares.map(([pass, share]) =>
       el("i", { class: `xs-share pass-${pass}`, style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%` }));
@@ -78,18 +81,18 @@ function asides(store, open) {
       el("span", { class: "xs-medium" }, open ? "close " : "open "), open ? "▴" : "▾"));
 }
 
-/** @param {any} live @param {Program|undefined} program */
+/** @param {Live} live @param {Program|undefined} program */
 function otherNames(live, program) {
-  const names = live.programs.filter((/** @type {any} */ light) => light.number !== program?.number).map((/** @type {any} */ light) => shorten(light.function, 40));
+  const names = live.programs.filter((light) => light.number !== program?.number).map((light) => shorten(light.function, 40));
   return `${[...new Set(names)].slice(0, 12).join(", ")}: choose in the open panel`;
 }
 
 /** Say what goes on, for those who do not see it: stages, not the numbers, which would never stop. @param {Element} part @param {Store} store */
 export function announce(part, { live }) {
-  const active = live.finished ? [] : live.programs.filter((/** @type {any} */ light) => light.stage && !light.failure).slice(0, 2);
-  const failures = [...live.programs.map((/** @type {any} */ light) => light.failure).filter(Boolean), ...live.failures];
-  const words = [...active.map((/** @type {any} */ light) => `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 40)}`),
-    ...failures.slice(0, 3).map((/** @type {any} */ failure) => `${failure.error} in ${shorten(failure.function, 40)}`), live.finished && "ended"].filter(Boolean).join(", ");
+  const active = live.finished ? [] : live.programs.filter((light) => light.stage && !light.failure).slice(0, 2);
+  const failures = [...live.programs.flatMap((light) => light.failure ?? []), ...live.failures];
+  const words = [...active.map((light) => `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 40)}`),
+    ...failures.slice(0, 3).map((failure) => `${failure.error} in ${shorten(failure.function, 40)}`), live.finished && "ended"].filter(Boolean).join(", ");
   if (part.textContent !== words) part.textContent = words;
 }
 

@@ -1,7 +1,11 @@
 // @ts-check
 /** What lies between two equations: everything on a path of values from one to the other. */
 
-/** @param {any} program @param {string} a @param {string} b paths of equations or groups, in any order
+import { chainOfPaths, parentPath } from "../program/path.js";
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
+
+/** @param {Program} program @param {string} a @param {string} b paths of equations or groups, in any order
  * @returns {{ends: [string, string], paths: string[]}|null} null when neither depends on the other */
 export function between(program, a, b) {
   const level = commonLevel(program, a, b);
@@ -9,45 +13,39 @@ export function between(program, a, b) {
   const forth = onPaths(level.equations, level.ends[0], level.ends[1]);
   const back = forth ?? onPaths(level.equations, level.ends[1], level.ends[0]);
   if (!back) return null;
-  const paths = back.flatMap((/** @type {string} */ path) => program.inside(path));
+  const paths = back.flatMap((path) => program.inside(path));
   return { ends: forth ? [a, b] : [b, a], paths };
 }
 
-/** The innermost program that holds both, and what of it holds each. @param {any} program @param {string} a @param {string} b */
+/** The innermost program that holds both, and what of it holds each. @param {Program} program @param {string} a @param {string} b */
 function commonLevel(program, a, b) {
-  const [first, second] = [a, b].map((path) => program.at(path)?.members?.map((/** @type {any} */ e) => e.path) ?? [path]);
-  const outer = holders(program, first[0]);
-  const inner = holders(program, second[0]);
+  const [first, second] = [a, b].map((path) => program.at(path)?.members?.map((e) => e.path) ?? [path]);
+  const outer = chainOfPaths(parentPath(first[0]));
+  const inner = chainOfPaths(parentPath(second[0]));
   let depth = 0;
   while (depth < outer.length && depth < inner.length && outer[depth] === inner[depth]) depth++;
   const lift = (/** @type {string[]} */ paths, /** @type {string[]} */ chain) => new Set(depth < chain.length ? [chain[depth]] : paths);
   const ends = [lift(first, outer), lift(second, inner)];
   if ([...ends[0]].some((path) => ends[1].has(path))) return null;
   const holder = depth && program.equations.get(outer[depth - 1]);
-  const bodies = holder ? holder.bodies : [program.heavy.jaxpr];
+  const bodies = (holder ? holder.bodies : program.heavy.jaxpr && [program.heavy.jaxpr]) ?? [];
   const [one] = ends[0];
-  const body = bodies.find((/** @type {any} */ jaxpr) => jaxpr.equations.some((/** @type {any} */ e) => e.path === one));
+  const body = bodies.find((jaxpr) => jaxpr.equations.some((e) => e.path === one));
   return body && { equations: body.equations, ends };
 }
 
-/** The equations around one, outermost first. @param {any} program @param {string} path @returns {string[]} */
-function holders(program, path) {
-  const parent = program.parents.get(path);
-  return parent ? [...holders(program, parent), parent] : [];
-}
-
-/** @param {any[]} equations in order @param {Set<string>} from @param {Set<string>} to @returns {string[]|null} */
+/** @param {Equation[]} equations in order @param {Set<string>} from @param {Set<string>} to @returns {string[]|null} */
 function onPaths(equations, from, to) {
   const reached = new Set(), needed = new Set();
   const after = equations.map((equation) => {
-    const is = from.has(equation.path) || equation.in.some((/** @type {string} */ name) => reached.has(name));
+    const is = from.has(equation.path) || equation.in.some((name) => reached.has(name));
     if (is) for (const name of equation.out) reached.add(name);
     return is;
   });
   const before = new Set();
   for (let i = equations.length - 1; i >= 0; i--) {
     const equation = equations[i];
-    if (!to.has(equation.path) && !equation.out.some((/** @type {string} */ name) => needed.has(name))) continue;
+    if (!to.has(equation.path) && !equation.out.some((name) => needed.has(name))) continue;
     before.add(equation.path);
     for (const name of equation.in) needed.add(name);
   }

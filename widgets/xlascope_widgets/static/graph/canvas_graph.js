@@ -7,14 +7,22 @@ import { readTheme, watchColours } from "./canvas_theme.js";
 import { drawOnCanvas } from "./draw_canvas.js";
 import { hullKernels } from "./draw_graph.js";
 import { describe, nodeLabel } from "../program/words.js";
+/** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
+/** @typedef {import("./layout.js").Scene} Scene */
+/** @typedef {import("./outline.js").Outline} Outline */
+/** @typedef {import("./marks.js").Mark} Mark */
+/** @typedef {import("./graph_pane.js").Part} Part */
+/** @typedef {import("../program/program.js").Program} Program */
 
 const PAINTED_AROUND = 0.5;
 const MOST_PIXELS = 12e6;
 /** How far the hull of a fusion reaches around its equations. */
 const HULL = 8;
 
+/** What has been painted of the scene, and at which zoom. @typedef {Part & {zoom: import("./viewport.js").Zoom, width: number, height: number}} Painted */
+
 export class CanvasGraph {
-  /** @param {any} pane the pane that it is drawn for @param {any} outline the list that takes the focus */
+  /** @param {GraphPane} pane the pane that it is drawn for @param {Outline} outline the list that takes the focus */
   constructor(pane, outline) {
     this.pane = pane;
     this.outline = outline;
@@ -22,9 +30,11 @@ export class CanvasGraph {
       "aria-label": "graph of equations, drawn; arrow keys walk it" }, el("canvas", { class: "xs-canvas", "aria-hidden": "true" }))));
     this.canvas = /** @type {HTMLCanvasElement} */ (this.host.firstChild);
     this.host.addEventListener("pointermove", (event) => this.hover(event));
-    /** Where and how what is on the canvas was painted. @type {any} */ this.painted = null;
-    /** @type {Map<string, any>} */ this.marks = new Map();
+    /** Where and how what is on the canvas was painted. @type {Painted|null} */ this.painted = null;
+    /** @type {Map<string, Mark>} */ this.marks = new Map();
+    /** @type {(() => void)|undefined} */ this.unwatch = undefined;
     this.cursor = "";
+    /** The node under the pointer. */ this.hovered = "";
     this.waiting = 0;
     this.drawn = 0;
   }
@@ -34,7 +44,7 @@ export class CanvasGraph {
     cancelAnimationFrame(this.waiting);
     this.waiting = 0;
     const { scene, store, zoom } = this.pane;
-    if (!scene || this.host.hidden) return;
+    if (!scene || !store.program || this.host.hidden) return;
     this.theme ??= this.followTheme();
     const { width, height } = this.pane.size();
     const ratio = Math.min(globalThis.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (width * height * (1 + 2 * PAINTED_AROUND) ** 2)));
@@ -78,6 +88,7 @@ export class CanvasGraph {
   }
 
   move() {
+    if (!this.painted) return;
     const { zoom, width, height } = this.painted;
     const now = this.pane.zoom;
     const grow = now.k / zoom.k;
@@ -85,7 +96,7 @@ export class CanvasGraph {
     this.canvas.style.transform = `translate(${x}px,${y}px) scale(${grow})`;
   }
 
-  /** @param {Map<string, any>} marks */
+  /** @param {Map<string, Mark>} marks */
   mark(marks) {
     this.marks = marks;
     this.outline.mark(marks);
@@ -99,9 +110,10 @@ export class CanvasGraph {
   /** What is under the pointer. @param {PointerEvent|MouseEvent} event */
   hit(event) {
     const { x: px, y: py } = this.pane.pointOf(event);
-    const { program } = this.pane.store;
-    const node = nodeAt(this.pane.scene, px, py, 0);
-    const beside = node?.inner || !node ? nodeAt(this.pane.scene, px, py, HULL) : null;
+    const scene = /** @type {Scene} */ (this.pane.scene);
+    const program = /** @type {Program} */ (this.pane.store.program);
+    const node = nodeAt(scene, px, py, 0);
+    const beside = node?.inner || !node ? nodeAt(scene, px, py, HULL) : null;
     const kernel = beside?.path && !beside.inner ? hullKernels(program, beside)[0]?.name : "";
     const [left, top] = node ? [px - (node.x - node.w / 2), py - (node.y - node.h / 2)] : [0, 0];
     const holds = node && program.at(node.path)?.bodies;
@@ -113,13 +125,13 @@ export class CanvasGraph {
 
   /** @param {PointerEvent} event */
   hover(event) {
-    if (this.pane.drag?.moved || !this.pane.scene) return;
+    if (this.pane.pointing.drag?.moved || !this.pane.scene) return;
     const { id, path, toggle } = this.hit(event);
     this.host.style.cursor = toggle ? "zoom-in" : id ? "pointer" : "";
     if (id === this.hovered) return;
     this.hovered = id;
     const node = this.pane.byId.get(id);
-    const { program } = this.pane.store;
+    const program = /** @type {Program} */ (this.pane.store.program);
     if (node) this.host.title = path ? describe(program, path).join("\n") : nodeLabel(program, node);
     else this.host.removeAttribute("title");
   }
@@ -152,7 +164,7 @@ export class CanvasGraph {
   }
 }
 
-/** The innermost node at a point of the scene: nodes stand in it after the box that holds them. @param {any} scene @param {number} x @param {number} y
+/** The innermost node at a point of the scene: nodes stand in it after the box that holds them. @param {Scene} scene @param {number} x @param {number} y
  * @param {number} reach around it */
 function nodeAt(scene, x, y, reach) {
   for (let i = scene.nodes.length - 1; i >= 0; i--) {

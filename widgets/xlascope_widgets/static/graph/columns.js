@@ -2,14 +2,17 @@
 /** Order and horizontal place of the nodes of one phase: barycentre sweeps, then the closest places that do not overlap.
  * Near-linear: an edge over up to six rows is led around by stand-ins, a longer one is left out and drawn lightly. */
 
-/** @typedef {{node: any, x: number, w: number, row: number, order: number, above: Slot[], below: Slot[]}} Slot */
+/** @typedef {import("./level.js").Edge} Edge */
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+
+/** A place in a row: a node's, or one through which an edge is led. @typedef {{node: GraphNode|null, x: number, w: number, row: number, order: number, above: Slot[], below: Slot[]}} Slot */
 
 const GAP = 18;
 const LONGEST_LED = 6;
 const SWEEPS = 4;
 
-/** Places the rows of one phase; x of every node is its centre. @param {any[][]} rows nodes from top to bottom @param {any[]} edges
- * @returns {{width: number, leads: Map<any, Slot[]>}} the stand-ins of each edge that was led around */
+/** Places the rows of one phase; x of every node is its centre. @param {GraphNode[][]} rows nodes from top to bottom @param {Edge[]} edges
+ * @returns {{width: number, leads: Map<Edge, Slot[]>}} the stand-ins of each edge that was led around */
 export function placeColumn(rows, edges) {
   const { slots, leads } = makeSlots(rows, edges);
   for (const row of slots) row.forEach((slot, i) => (slot.order = i));
@@ -19,9 +22,9 @@ export function placeColumn(rows, edges) {
   return { width: shiftToZero(slots), leads };
 }
 
-/** @param {any[][]} rows @param {any[]} edges */
+/** @param {GraphNode[][]} rows @param {Edge[]} edges */
 function makeSlots(rows, edges) {
-  /** @type {Map<any, Slot>} */ const slotOf = new Map();
+  /** @type {Map<GraphNode, Slot>} */ const slotOf = new Map();
   const rowOf = new Map();
   const slots = rows.map((row, i) =>
     row.map((node) => {
@@ -52,13 +55,13 @@ function makeSlots(rows, edges) {
 }
 
 /** Stand-ins must not push the nodes apart: no row takes many more of them than it has nodes. @param {Slot[][]} slots
- * @param {any[][]} rows @param {number} from @param {number} to @param {number} step */
+ * @param {GraphNode[][]} rows @param {number} from @param {number} to @param {number} step */
 function hasRoom(slots, rows, from, to, step) {
   for (let row = from; row !== to; row += step) if (slots[row].length > rows[row].length * 1.5 + 3) return false;
   return true;
 }
 
-/** @param {any} node @param {number} w @param {number} row @returns {Slot} */
+/** @param {GraphNode|null} node @param {number} w @param {number} row @returns {Slot} */
 function newSlot(node, w, row) {
   return { node, w, row, x: 0, order: 0, above: [], below: [] };
 }
@@ -123,7 +126,7 @@ function settle(row, wanted, weights) {
     offsets.push(offset);
     pools.push({ sum: (wanted[i] - offset) * weights[i], weight: weights[i], size: 1 });
     while (pools.length > 1 && mean(pools[pools.length - 2]) > mean(pools[pools.length - 1])) {
-      const right = /** @type {any} */ (pools.pop());
+      const right = /** @type {{sum: number, weight: number, size: number}} */ (pools.pop());
       const left = pools[pools.length - 1];
       left.sum += right.sum;
       left.weight += right.weight;

@@ -8,22 +8,27 @@ import { heatOf } from "./heat.js";
 import { outTypes } from "../program/words.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
-/** @typedef {import("./graph_pane.js").Mark} Mark */
+/** @typedef {import("./marks.js").Mark} Mark */
+/** @typedef {import("./layout.js").SceneEdge} SceneEdge */
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("./layout.js").Scene} Scene */
 
 /** Below these zooms words cannot be read, and corners not be seen. */
 const READABLE = 0.42;
 const ROUND = 0.3;
 const OUTLINED = 0.12;
 
-/** @typedef {{program: any, scene: any, heat: string, theme: Theme, marks: Map<string, Mark>, kernels: Set<string>, isSelectedEdge: (from: string, to: string) => boolean,
+/** @typedef {{program: Program, scene: Scene, heat: string, theme: Theme, marks: Map<string, Mark>, kernels: Set<string>, isSelectedEdge: (from: string, to: string) => boolean,
  *   focused: string, seen: {left: number, right: number, top: number, bottom: number}, k: number}} Picture */
 
 /** @param {CanvasRenderingContext2D} context scaled and moved to the scene's own units @param {Picture} picture @returns {number} nodes drawn */
 export function drawOnCanvas(context, picture) {
   const { scene, seen } = picture;
-  const nodes = scene.nodes.filter((/** @type {any} */ node) => isSeen(node, seen));
-  const boxes = nodes.filter((/** @type {any} */ node) => node.inner);
-  const leaves = nodes.filter((/** @type {any} */ node) => !node.inner);
+  const nodes = scene.nodes.filter((/** @type {GraphNode} */ node) => isSeen(node, seen));
+  const boxes = nodes.filter((/** @type {GraphNode} */ node) => node.inner);
+  const leaves = nodes.filter((/** @type {GraphNode} */ node) => !node.inner);
   for (const node of boxes) drawOpenBox(context, picture, node);
   if (picture.k > ROUND) drawHullsOn(context, picture, leaves);
   drawEdgesOn(context, picture);
@@ -32,7 +37,7 @@ export function drawOnCanvas(context, picture) {
   return nodes.length;
 }
 
-/** @param {any} node @param {Picture["seen"]} seen */
+/** @param {GraphNode} node @param {Picture["seen"]} seen */
 function isSeen(node, seen) {
   return node.y + node.h / 2 > seen.top && node.y - node.h / 2 < seen.bottom && node.x + node.w / 2 > seen.left && node.x - node.w / 2 < seen.right;
 }
@@ -48,7 +53,7 @@ function drawEdgesOn(context, { scene, seen, theme, k, isSelectedEdge, marks }) 
     // Dashes that nobody can see cost the most.
     context.setLineDash(k > ROUND ? /** @type {number[]} */ (dash) : []);
     if (k <= ROUND) {
-      drawStraight(context, scene.edges.filter((/** @type {any} */ edge) => edge.kind === kind), seen);
+      drawStraight(context, scene.edges.filter((/** @type {SceneEdge} */ edge) => edge.kind === kind), seen);
       continue;
     }
     for (const edge of scene.edges) {
@@ -62,7 +67,7 @@ function drawEdgesOn(context, { scene, seen, theme, k, isSelectedEdge, marks }) 
   if (anyMarked) for (const edge of scene.edges) if (isSelectedEdge(edge.from, edge.to)) context.stroke((edge.shape ??= new Path2D(edge.d)));
 }
 
-/** From afar a curve is a line, and many lines are one path. @param {CanvasRenderingContext2D} context @param {any[]} edges @param {Picture["seen"]} seen */
+/** From afar a curve is a line, and many lines are one path. @param {CanvasRenderingContext2D} context @param {SceneEdge[]} edges @param {Picture["seen"]} seen */
 function drawStraight(context, edges, seen) {
   context.beginPath();
   let lines = 0;
@@ -84,13 +89,13 @@ function roundedBox(context, x, y, w, h, r) {
   else context.rect(x, y, w, h);
 }
 
-/** @param {Picture} picture @param {any} node */
+/** @param {Picture} picture @param {GraphNode} node */
 function passColour({ program, theme }, node) {
   const pass = program.at(node.path) ? program.passOf(node.path) : "";
   return theme[PASS_COLOURS[/** @type {"forward"} */ (pass)] ?? "line2"];
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any} node @param {number|null} heat */
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node @param {number|null} heat */
 function drawLeaf(context, picture, node, heat) {
   const { program, theme, marks, k, focused } = picture;
   const equation = program.at(node.path);
@@ -121,7 +126,7 @@ function drawLeaf(context, picture, node, heat) {
   context.globalAlpha = 1;
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any} node @param {number} shift @param {string} colour */
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node @param {number} shift @param {string} colour */
 function drawCard(context, { theme, k }, node, shift, colour) {
   context.fillStyle = theme.bg;
   context.strokeStyle = colour;
@@ -131,7 +136,7 @@ function drawCard(context, { theme, k }, node, shift, colour) {
   context.stroke();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any} node @param {any} equation @param {number|null} heat */
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node @param {Equation|undefined} equation @param {number|null} heat */
 function drawWords(context, { program, theme, heat: kind }, node, equation, heat) {
   const onDark = heat != null && heat > 2;
   context.textAlign = "center";
@@ -154,7 +159,7 @@ function drawWords(context, { program, theme, heat: kind }, node, equation, heat
   context.fillText(words, node.x + 6, y);
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any} node */
+/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node */
 function drawOpenBox(context, picture, node) {
   const { theme, k, marks } = picture;
   const [left, top] = [node.x - node.w / 2, node.y - node.h / 2];
@@ -181,14 +186,14 @@ function drawOpenBox(context, picture, node) {
 }
 
 /** A fusion's members, padded, and the edges between them, made broad: the outline first, so that those of one kernel run together.
- * @param {CanvasRenderingContext2D} context @param {Picture} picture @param {any[]} leaves */
+ * @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode[]} leaves */
 function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
   const byKernel = new Map();
   for (const node of leaves) for (const kernel of node.path ? hullKernels(program, node) : []) append(byKernel, kernel.name, node);
   const joins = (scene.joins ??= joinsByNode(scene));
   for (const [name, members] of byKernel) {
-    const ids = new Set(members.map((/** @type {any} */ node) => node.id));
-    const edges = members.flatMap((/** @type {any} */ node) => (joins.get(node.id) ?? []).filter((/** @type {any} */ edge) => ids.has(edge.to)));
+    const ids = new Set(members.map((/** @type {GraphNode} */ node) => node.id));
+    const edges = members.flatMap((/** @type {GraphNode} */ node) => (joins.get(node.id) ?? []).filter((/** @type {SceneEdge} */ edge) => ids.has(edge.to)));
     const on = kernels.has(name);
     for (const [colour, pad] of /** @type {[string, number][]} */ ([[on ? theme.sel : theme.line2, 9], [on ? blend(theme.sel, theme.bg) : theme.hull, 8]])) {
       context.fillStyle = context.strokeStyle = colour;
@@ -203,7 +208,7 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {string} name @param {any[]} members */
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {string} name @param {GraphNode[]} members */
 function nameHull(context, theme, name, members) {
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
   context.textAlign = "left";

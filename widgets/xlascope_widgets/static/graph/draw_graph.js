@@ -5,39 +5,44 @@ import { el } from "../program/element.js";
 import { shorten } from "../program/format.js";
 import { heatOf } from "./heat.js";
 import { describe, equationSub, nodeLabel, outTypes } from "../program/words.js";
+/** @typedef {import("./layout.js").Scene} Scene */
+/** @typedef {import("./layout.js").SceneEdge} SceneEdge */
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
 
 /** Classes for what a comparison says of an equation. */
 const SIGN_MARKS = { "+": " sign-added", "−": " sign-removed", "~": " sign-changed" };
 
 /** @typedef {{heat: "pass"|"time"|"flops"|"bytes"}} Look */
 
-/** @param {any} program @param {any} scene @param {Look} look @param {(item: {top: number, bottom: number, left: number, right: number}) => boolean} [visible] */
+/** @param {Program} program @param {Scene} scene @param {Look} look @param {(item: {top: number, bottom: number, left: number, right: number}) => boolean} [visible] */
 export function drawScene(program, scene, look, visible = () => true) {
-  const nodes = scene.nodes.filter((/** @type {any} */ node) => visible(extent(node)));
-  const boxes = nodes.filter((/** @type {any} */ node) => node.inner);
-  const leaves = nodes.filter((/** @type {any} */ node) => !node.inner);
-  const edges = scene.edges.filter((/** @type {any} */ e) => visible(e));
+  const nodes = scene.nodes.filter((node) => visible(extent(node)));
+  const boxes = nodes.filter((node) => node.inner);
+  const leaves = nodes.filter((node) => !node.inner);
+  const edges = scene.edges.filter((e) => visible(e));
   const heat = heatOf(program, look.heat, leaves);
   return [
-    el("g", { class: "xs-boxes" }, boxes.map((/** @type {any} */ node) => drawBox(program, node))),
+    el("g", { class: "xs-boxes" }, boxes.map((node) => drawBox(program, node))),
     el("g", { class: "xs-hulls" }, drawHulls(program, scene, nodes)),
     el("g", { class: "xs-edges" }, edges.map(drawEdge)),
-    el("g", { class: "xs-nodes" }, leaves.map((/** @type {any} */ node) => drawNode(program, node, heat, look))),
+    el("g", { class: "xs-nodes" }, leaves.map((node) => drawNode(program, node, heat, look))),
   ];
 }
 
-/** @param {any} node */
+/** @param {GraphNode} node */
 function extent(node) {
   return { top: node.y - node.h / 2, bottom: node.y + node.h / 2, left: node.x - node.w / 2, right: node.x + node.w / 2 };
 }
 
-/** @param {any} edge */
+/** @param {SceneEdge} edge */
 function drawEdge(edge) {
   return el("path", { class: `xs-edge ${edge.kind}${edge.count > 1 ? " several" : ""}`, d: edge.d, "data-from": edge.from, "data-to": edge.to },
     edge.count > 1 && el("title", {}, `${edge.count} values`));
 }
 
-/** @param {any} program @param {any} node @returns {Record<string, any>} */
+/** @param {Program} program @param {GraphNode} node @returns {Record<string, any>} */
 function nodeAttributes(program, node) {
   const equation = program.at(node.path);
   const pass = equation ? program.passOf(node.path) : "given";
@@ -54,7 +59,7 @@ function nodeAttributes(program, node) {
   };
 }
 
-/** @param {any} program @param {any} node @param {(node: any) => number|null} heat @param {Look} look */
+/** @param {Program} program @param {GraphNode} node @param {(node: GraphNode) => number|null} heat @param {Look} look */
 function drawNode(program, node, heat, look) {
   const { left, top } = extent(node);
   const step = heat(node);
@@ -73,17 +78,17 @@ function drawNode(program, node, heat, look) {
     edgeLabel(program, node));
 }
 
-/** How far behind a box the cards of a stack lie: a loop and repeated layers are several. @param {any} equation @returns {number[]} */
+/** How far behind a box the cards of a stack lie: a loop and repeated layers are several. @param {Equation|undefined} equation @returns {number[]} */
 export function cards(equation) {
-  return equation?.group?.times > 1 || equation?.op === "scan" || equation?.op === "while" ? [5, 2.5] : [];
+  return (equation?.group?.times ?? 1) > 1 || equation?.op === "scan" || equation?.op === "while" ? [5, 2.5] : [];
 }
 
-/** @param {any} program @param {any} node @param {any} equation @param {string} heat */
+/** @param {Program} program @param {GraphNode} node @param {Equation|undefined} equation @param {string} heat */
 export function subOf(program, node, equation, heat) {
   return equation && heat !== "pass" ? equationSub(program, equation, heat) : node.sub;
 }
 
-/** The type of what leaves a node, written beside the start of its edge. @param {any} program @param {any} node */
+/** The type of what leaves a node, written beside the start of its edge. @param {Program} program @param {GraphNode} node */
 function edgeLabel(program, node) {
   const equation = program.at(node.path);
   if (!node.type || !equation) return null;
@@ -91,7 +96,7 @@ function edgeLabel(program, node) {
   return el("text", { class: "xs-type", x: r1(node.x + 6), y: r1(y) }, outTypes(program, equation));
 }
 
-/** @param {any} program @param {any} node */
+/** @param {Program} program @param {GraphNode} node */
 function drawBox(program, node) {
   const { left, top } = extent(node);
   return el("g", nodeAttributes(program, node),
@@ -103,7 +108,7 @@ function drawBox(program, node) {
     edgeLabel(program, node));
 }
 
-/** @param {any} program @param {any} scene @param {any[]} nodes */
+/** @param {Program} program @param {Scene} scene @param {GraphNode[]} nodes */
 function drawHulls(program, scene, nodes) {
   const byKernel = new Map();
   for (const node of nodes)
@@ -116,13 +121,13 @@ function drawHulls(program, scene, nodes) {
 }
 
 /** The fusions a drawn node belongs to: one hull per kernel of several equations. A closed box that is in several
- * kernels lies in none of their hulls. @param {any} program @param {any} node */
+ * kernels lies in none of their hulls. @param {Program} program @param {GraphNode} node */
 export function hullKernels(program, node) {
-  const kernels = program.kernelsWith(node.path).filter((/** @type {any} */ kernel) => kernel.eqns.length > 1);
-  return program.at(node.path).bodies && kernels.length > 1 ? [] : kernels;
+  const kernels = program.kernelsWith(node.path).filter((kernel) => kernel.eqns.length > 1);
+  return program.at(node.path)?.bodies && kernels.length > 1 ? [] : kernels;
 }
 
-/** The short edges that leave each node. @param {any} scene @returns {Map<string, any[]>} */
+/** The short edges that leave each node. @param {Scene} scene @returns {Map<string, SceneEdge[]>} */
 export function joinsByNode(scene) {
   const joins = new Map();
   for (const edge of scene.edges) {
@@ -134,7 +139,7 @@ export function joinsByNode(scene) {
 }
 
 /** A hull is the union of its members, padded, and of the edges between them, made broad. Drawn twice, the second time
- * a line's width smaller, so that the union has one outline. @param {string} name @param {any[]} members @param {Map<string, any[]>} joins */
+ * a line's width smaller, so that the union has one outline. @param {string} name @param {GraphNode[]} members @param {Map<string, SceneEdge[]>} joins */
 function drawHull(name, members, joins) {
   const ids = new Set(members.map((node) => node.id));
   const edges = members.flatMap((node) => (joins.get(node.id) ?? []).filter((edge) => ids.has(edge.to)));
@@ -156,7 +161,7 @@ export function hullName(name, room) {
   return `…${tail.slice(tail.indexOf("_") + 1)}`;
 }
 
-/** @param {any} node @param {string} kind @param {number} pad */
+/** @param {GraphNode} node @param {string} kind @param {number} pad */
 function paddedRect(node, kind, pad) {
   const { left, top } = extent(node);
   return el("rect", { class: `xs-pad ${kind}`, x: r1(left - pad), y: r1(top - pad), width: r1(node.w + 2 * pad), height: r1(node.h + 2 * pad), rx: 11 });

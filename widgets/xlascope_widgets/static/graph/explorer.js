@@ -4,9 +4,11 @@
 
 import { el, fill } from "../program/element.js";
 import { count, plural, shorten } from "../program/format.js";
-import { GROUPINGS } from "./group.js";
-import { counterparts } from "../program/select.js";
+import { GROUPINGS } from "./groups.js";
+import { counterparts } from "../program/selection.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../frame/view.js").View} View */
+/** @typedef {import("../program/program.js").Program} Program */
 
 const MOST_LINKS = 3;
 
@@ -65,13 +67,13 @@ export function betweenWords(store) {
   return [words, `${plural(selection.paths.size, "equation")} on the paths between them`, selection.paths.size ? plural(selection.kernels.size, "kernel") : "one uses the other directly"];
 }
 
-/** @param {any} program @param {string} from @param {string} to */
+/** @param {Program} program @param {string} from @param {string} to */
 function dependsOn(program, from, to) {
   const made = new Set(program.at(from)?.out ?? []);
-  return (program.at(to)?.in ?? []).some((/** @type {string} */ name) => made.has(name));
+  return (program.at(to)?.in ?? []).some((name) => made.has(name));
 }
 
-/** @param {any} program @param {string} path */
+/** @param {Program} program @param {string} path */
 function nameOf(program, path) {
   const equation = program.at(path);
   const line = program.lineOf(path);
@@ -85,7 +87,7 @@ export function foundWords(store) {
   return `${place}${plural(store.found.size, "equation")} found for “${shorten(store.query, 80)}” · Enter next, Shift+Enter previous`;
 }
 
-/** Go to an equation: open what holds it, select it, show it. @param {any} view @param {string|undefined} path */
+/** Go to an equation: open what holds it, select it, show it. @param {View} view @param {string|undefined} path */
 export function goTo(view, path) {
   const { store, graph } = view;
   if (!path) return;
@@ -94,7 +96,7 @@ export function goTo(view, path) {
   graph.show(path);
 }
 
-/** The keys of the explorer. @param {any} view @param {KeyboardEvent} event @param {Element} target @returns {boolean} whether it was one */
+/** The keys of the explorer. @param {View} view @param {KeyboardEvent} event @param {Element} target @returns {boolean} whether it was one */
 export function keyExplorer(view, event, target) {
   const { store, graph } = view;
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea")) return false;
@@ -109,7 +111,7 @@ export function keyExplorer(view, event, target) {
   return true;
 }
 
-/** @param {any} view @param {string} path */
+/** @param {View} view @param {string} path */
 function jump(view, path) {
   const { program } = view.store;
   if (!program || !path) return;
@@ -135,7 +137,7 @@ function askBetween(store, path) {
   store.tell("selection");
 }
 
-/** Show the keys, or hide them. @param {any} view */
+/** Show the keys, or hide them. @param {View} view */
 export function toggleHelp(view) {
   const { help } = view;
   help.hidden = !help.hidden;

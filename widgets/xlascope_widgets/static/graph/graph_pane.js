@@ -1,23 +1,26 @@
 // @ts-check
-/** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, pans and zooms it, and walks it with the keyboard. */
+/** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
 
 import { layoutProgram } from "./layout.js";
 import { equationSub } from "../program/words.js";
-import { markOf } from "../program/select.js";
-import { edgeAt, fitZoom, nearest, zoomAbout, zoomShowing } from "./viewport.js";
+import { marksOf } from "./marks.js";
+import { Pointing } from "./pointing.js";
+import { fitZoom, zoomAbout, zoomShowing } from "./viewport.js";
+import { keyGraph } from "./walking.js";
 import { SvgGraph } from "./svg_graph.js";
 import { CanvasGraph } from "./canvas_graph.js";
 import { Outline, tooLarge } from "./outline.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {{selected: boolean, related: boolean, between: boolean, start: boolean, faint: boolean}} Mark */
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
+/** @typedef {import("./layout.js").Scene} Scene */
+/** A part of the scene. @typedef {{left: number, right: number, top: number, bottom: number}} Part */
 
 /** Nodes above which elements are too slow and a canvas is used. */
 const MOST_ELEMENTS = 1000;
 /** Equations above which a layout would take longer than a second. */
 const MOST_LAID_OUT = 30000;
-/** Pixels from an edge within which a click means it. */
-const EDGE_REACH = 5;
 
 export class GraphPane {
   /** @param {HTMLElement} pane @param {Store} store */
@@ -30,28 +33,18 @@ export class GraphPane {
     /** @type {SvgGraph|CanvasGraph} */ this.shown = this.elements;
     pane.append(this.elements.host, this.pixels.host, this.outline.host);
     this.zoom = { x: 0, y: 0, k: 1 };
-    /** @type {any} */ this.scene = null;
-    /** @type {Map<string, any>} */ this.byId = new Map();
-    /** @type {any} */ this.drag = null;
+    /** @type {Scene|null} */ this.scene = null;
+    /** @type {Map<string, GraphNode>} */ this.byId = new Map();
+    this.pointing = new Pointing(this);
     this.anchor = "";
-    for (const host of [this.elements.host, this.pixels.host]) this.listen(/** @type {HTMLElement} */ (host));
-    this.outline.host.addEventListener("keydown", (event) => this.key(event));
+    const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([this.elements.host, this.pixels.host, this.outline.host]);
+    for (const host of [elements, pixels]) this.pointing.listen(host);
+    for (const host of [elements, pixels, outline]) host.addEventListener("keydown", (event) => keyGraph(this, event));
   }
 
   /** What takes the focus first. */
   get svg() {
     return this.outline.how === "seen" ? this.outline.host : this.shown.host;
-  }
-
-  /** @param {HTMLElement} host */
-  listen(host) {
-    host.addEventListener("pointerdown", (event) => this.press(event));
-    host.addEventListener("pointermove", (event) => this.move(event));
-    host.addEventListener("pointerup", (event) => this.release(event));
-    host.addEventListener("pointercancel", () => (this.drag = null));
-    host.addEventListener("dblclick", (event) => this.toggleAt(event));
-    host.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    host.addEventListener("keydown", (event) => this.key(event));
   }
 
   /** Lay out and draw; `fit` chooses a new view, `anchor` keeps that node where it is on the screen.
@@ -65,7 +58,7 @@ export class GraphPane {
     }
     const before = anchor && this.byId.get(anchor);
     this.scene = layoutProgram(program, this.store.open);
-    this.byId = new Map(this.scene.nodes.map((/** @type {any} */ node) => [node.id, node]));
+    this.byId = new Map(this.scene.nodes.map((/** @type {GraphNode} */ node) => [node.id, node]));
     this.use(this.scene.nodes.length > MOST_ELEMENTS);
     const known = this.store.zooms.get(program.number);
     if (known && !fit) this.zoom = known;
@@ -95,7 +88,7 @@ export class GraphPane {
     this.outline.show(onCanvas ? "unseen" : "off");
   }
 
-  /** @param {any} before @param {any} after */
+  /** @param {GraphNode} before @param {GraphNode|undefined} after */
   keepInPlace(before, after) {
     if (!after) return;
     const { k } = this.zoom;
@@ -147,20 +140,7 @@ export class GraphPane {
 
   /** Amber where selected, faint where a search does not find. */
   mark() {
-    const { program, selection, open, query, found, start } = this.store;
-    /** @type {Map<string, Mark>} */ const marks = new Map();
-    const searched = query ? found : null;
-    const between = selection.kind === "between";
-    const drawn = this.scene ? this.scene.nodes : this.outline.how === "seen" ? this.outline.rows : [];
-    const ends = between ? JSON.parse(selection.id) : [];
-    const nothing = !selection.kind && !searched && !start;
-    for (const { path } of program && !nothing ? drawn : []) {
-      if (!path || marks.has(path)) continue;
-      const mark = markOf(program, selection, path, open.has(path));
-      const faint = Boolean(searched && !program?.inside(path).some((p) => searched.has(p)));
-      marks.set(path, { selected: mark === "selected" && !between, related: mark === "related", between: between && mark === "selected",
-        start: path === start || ends.includes(path), faint });
-    }
+    const marks = marksOf(this.store, this.scene ? this.scene.nodes : this.outline.how === "seen" ? this.outline.rows : []);
     if (this.scene) this.shown.mark(marks);
     else this.outline.mark(marks);
   }
@@ -204,7 +184,7 @@ export class GraphPane {
   showSelection() {
     const { selection, open } = this.store;
     const first = [...selection.paths].slice(0, 200);
-    const shown = first.map((path) => this.drawnFor(path, open)).filter(Boolean);
+    const shown = first.flatMap((path) => this.drawnFor(path, open) ?? []);
     if (shown.length && !shown.some((node) => this.inSight(node))) this.show(shown[0].id);
   }
 
@@ -215,61 +195,16 @@ export class GraphPane {
     return this.byId.get(closed) ?? this.byId.get(path);
   }
 
-  /** @param {any} node */
+  /** @param {GraphNode} node */
   inSight(node) {
     const { left, right, top, bottom } = this.window(0);
     return node.x > left && node.x < right && node.y > top && node.y < bottom;
-  }
-
-  /** @param {PointerEvent} event */
-  press(event) {
-    if (event.button !== 0) return;
-    this.drag = { x: event.clientX, y: event.clientY, zoom: { ...this.zoom }, moved: false, hit: this.scene && this.hit(event), shift: event.shiftKey };
-  }
-
-  /** What is under the pointer: a node, or else an edge between equations. @param {PointerEvent|MouseEvent} event */
-  hit(event) {
-    const hit = this.shown.hit(event);
-    const { x, y } = this.pointOf(event);
-    const edge = hit.id ? null : edgeAt(this.scene, x, y, EDGE_REACH / this.zoom.k);
-    const [from, to] = edge ? [this.byId.get(edge.from), this.byId.get(edge.to)] : [];
-    // What joins groups, inputs or results is no edge between two equations.
-    const { equations } = this.store.program;
-    return { ...hit, edge: equations.has(from?.path) && equations.has(to?.path) ? edge : null };
   }
 
   /** A point of the screen in the scene's own units. @param {PointerEvent|MouseEvent} event */
   pointOf(event) {
     const box = this.shown.host.getBoundingClientRect();
     return { x: (event.clientX - box.left - this.zoom.x) / this.zoom.k, y: (event.clientY - box.top - this.zoom.y) / this.zoom.k };
-  }
-
-  /** @param {PointerEvent} event */
-  move(event) {
-    if (!this.drag) return;
-    const [dx, dy] = [event.clientX - this.drag.x, event.clientY - this.drag.y];
-    if (!this.drag.moved && Math.hypot(dx, dy) < 4) return;
-    if (!this.drag.moved) this.shown.host.setPointerCapture(event.pointerId);
-    this.drag.moved = true;
-    this.zoom = { ...this.drag.zoom, x: this.drag.zoom.x + dx, y: this.drag.zoom.y + dy };
-    this.place();
-  }
-
-  /** @param {PointerEvent} event */
-  release(event) {
-    const { drag } = this;
-    this.drag = null;
-    if (drag && !drag.moved && event.button === 0 && drag.hit) this.click(drag.hit, drag.shift);
-  }
-
-  /** @param {{id: string, path: string, toggle: boolean, kernel: string, edge: any}} hit @param {boolean} shift */
-  click({ id, path, toggle, kernel, edge }, shift) {
-    if (path && toggle) return this.toggle(path);
-    if (id) this.shown.focus(id);
-    if (path) return this.choose(path, shift);
-    if (!id && edge) return this.store.selectEdge(edge.from, edge.to);
-    if (kernel) return this.store.select("kernel", kernel);
-    if (!id) this.store.select(null);
   }
 
   /** Select; with shift, what lies between this and what was selected. @param {string} path @param {boolean} shift */
@@ -279,12 +214,6 @@ export class GraphPane {
     else this.store.select("equation", path);
   }
 
-  /** @param {MouseEvent} event */
-  toggleAt(event) {
-    const hit = this.scene && this.hit(event);
-    if (hit?.path && !hit.toggle && this.store.program?.at(hit.path)?.bodies) this.toggle(hit.path);
-  }
-
   /** @param {string} path */
   toggle(path) {
     this.anchor = path;
@@ -292,65 +221,10 @@ export class GraphPane {
     this.focusOn(path);
   }
 
-  /** Ctrl and the wheel zoom; the wheel alone moves a graph that has the focus, and otherwise scrolls the notebook.
-   * @param {WheelEvent} event */
-  wheel(event) {
-    const { host } = this.shown;
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      const box = host.getBoundingClientRect();
-      this.zoomAt(event.clientX - box.left, event.clientY - box.top, 1.0015 ** -event.deltaY);
-    } else if (this.scene && (host.contains(document.activeElement) || this.outline.host.contains(document.activeElement))) {
-      const { height } = this.size();
-      const low = Math.min(0, height - this.scene.height * this.zoom.k);
-      const y = Math.min(0, Math.max(low, this.zoom.y - event.deltaY));
-      if (y === this.zoom.y) return;
-      event.preventDefault();
-      this.zoom = { ...this.zoom, y };
-      this.place();
-    }
-  }
-
   /** @param {number} px @param {number} py @param {number} factor */
   zoomAt(px, py, factor) {
     this.zoom = zoomAbout(this.zoom, px, py, factor);
     this.place();
-  }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const { key } = event;
-    const listed = this.outline.how === "seen";
-    const at = listed ? this.outline.focused : this.outline.focused || this.shown.focused;
-    const steps = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
-    const step = steps[/** @type {"ArrowUp"} */ (key)];
-    if (listed && this.outline.key(key)) event.preventDefault();
-    else if (step && !listed) this.walk(at, step[0], step[1]);
-    else if (key === "Enter" || key === " ") this.enter(at, event.shiftKey);
-    else if (key === "+" || key === "-") this.zoomAt(this.size().width / 2, this.size().height / 2, key === "+" ? 1.2 : 1 / 1.2);
-    else if (key === "0") this.fit(true);
-    else return;
-    event.preventDefault();
-  }
-
-  /** Enter selects; on what is selected already it opens or closes. @param {string} id @param {boolean} shift */
-  enter(id, shift) {
-    const path = this.byId.get(id)?.path ?? (this.outline.how === "seen" ? id : "");
-    if (!path) return;
-    const holds = this.store.program?.at(path)?.bodies;
-    if (holds && this.store.selection.id === path) this.toggle(path);
-    else this.choose(path, shift);
-  }
-
-  /** To the nearest node in a direction. @param {string} id @param {number} dx @param {number} dy */
-  walk(id, dx, dy) {
-    if (!this.scene) return;
-    const from = this.byId.get(id);
-    const next = from ? nearest(this.scene.nodes, from, dx, dy) : this.byId.get(this.store.selection.id) ?? this.scene.nodes.find((/** @type {any} */ n) => n.path);
-    if (!next) return;
-    this.show(next.id);
-    this.shown.focus(next.id);
   }
 
   /** @param {string} path */
@@ -370,7 +244,7 @@ export class GraphPane {
   }
 }
 
-/** How many nodes a layout would have. @param {any} program @param {any} jaxpr @param {Set<string>} open @returns {number} */
+/** How many nodes a layout would have. @param {Program} program @param {Jaxpr} jaxpr @param {Set<string>} open @returns {number} */
 export function countVisible(program, jaxpr, open) {
   const { equations } = program.shown(jaxpr);
   let sum = equations.length;

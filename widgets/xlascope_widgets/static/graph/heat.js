@@ -2,6 +2,9 @@
 /** Numbers on nodes: what colour and second line of a node stand for, and how fast a machine could be at best. */
 
 import { byteSize, flopCount, seconds } from "../program/format.js";
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
 
 /** What a colour may mean. */
 export const HEATS = ["pass", "time", "flops", "bytes"];
@@ -15,14 +18,14 @@ export const HEAT_WORDS = {
   bytes: "few to many bytes read and written (our count)",
 };
 
-/** The number that a heat is about, or null where none is known. @param {any} program @param {any} equation @param {string} heat @returns {number|null} */
+/** The number that a heat is about, or null where none is known. @param {Program} program @param {Equation} equation @param {string} heat @returns {number|null} */
 export function heatNumber(program, equation, heat) {
   if (heat === "time") return program.share(equation.path);
   if (heat === "flops") return equation.flops ?? 0;
   return heat === "bytes" ? program.bytesOf(equation) : null;
 }
 
-/** The same in words. @param {any} program @param {any} equation @param {string} heat */
+/** The same in words. @param {Program} program @param {Equation} equation @param {string} heat */
 export function heatText(program, equation, heat) {
   const value = heatNumber(program, equation, heat);
   if (value == null) return heat === "pass" ? "" : "not measured";
@@ -30,7 +33,7 @@ export function heatText(program, equation, heat) {
 }
 
 /** Heat in steps 0..4 of the square root of a share of the largest, or null when colour means the pass.
- * @param {any} program @param {string} heat @param {any[]} nodes @returns {(node: any) => number|null} */
+ * @param {Program} program @param {string} heat @param {GraphNode[]} nodes @returns {(node: GraphNode) => number|null} */
 export function heatOf(program, heat, nodes) {
   if (heat === "pass") return () => null;
   const values = new Map();
@@ -46,7 +49,7 @@ export function heatOf(program, heat, nodes) {
   };
 }
 
-/** The shortest time in which a machine could run an equation by itself, and what limits it. @param {any} program @param {any} equation
+/** The shortest time in which a machine could run an equation by itself, and what limits it. @param {Program} program @param {Equation} equation
  * @param {{flops_per_s: number, bytes_per_s: number}|undefined} ceilings @returns {{time: number, limit: "compute"|"memory"}|null} */
 export function rooflineOf(program, equation, ceilings) {
   if (!ceilings || !(ceilings.flops_per_s > 0) || !(ceilings.bytes_per_s > 0)) return null;
@@ -55,7 +58,7 @@ export function rooflineOf(program, equation, ceilings) {
   return { time: Math.max(compute, memory), limit: compute > memory ? "compute" : "memory" };
 }
 
-/** How often a loop runs its body: a number, null for one that decides while it runs, 1 for what is no loop. @param {any} equation @returns {number|null} */
+/** How often a loop runs its body: a number, null for one that decides while it runs, 1 for what is no loop. @param {Equation} equation @returns {number|null} */
 export function tripsOf(equation) {
   if (equation.op === "while") return null;
   const length = equation.op === "scan" && /\blength=(\d+)/.exec(equation.params ?? "");

@@ -7,6 +7,10 @@ import { placeColumn } from "./columns.js";
 import { append } from "./phases.js";
 import { equationWords, variableWords } from "../program/words.js";
 /** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("./level.js").Edge} Edge */
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
+/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 
 const ROW_GAP = 30;
 const BAND_GAP = 30;
@@ -16,15 +20,19 @@ const HEAD = 24;
 const LEAF = 32;
 const PITCH = LEAF + ROW_GAP;
 
-/** @typedef {{nodes: any[], edges: any[], width: number, height: number}} Scene */
+/** An edge with its path: `near`, `far` or `across` to another phase. @typedef {{d: string, ends: number[], from: string, to: string, name: string, count: number,
+ *   kind: "near"|"far"|"across", left: number, right: number, top: number, bottom: number, shape?: Path2D}} SceneEdge */
+/** @typedef {{nodes: GraphNode[], edges: SceneEdge[], width: number, height: number, joins?: Map<string, SceneEdge[]>}} Scene */
+/** A point that an edge is led through, and how high its row is. @typedef {{x: number, y: number, h: number}} Lead */
+/** A level with its places, before they are those of the whole scene.
+ * @typedef {{nodes: GraphNode[], edges: Edge[], leads: Map<Edge, Lead[]>, width: number, height: number}} Level */
 
-/** @param {any} program @param {Set<string>} open paths of the equations opened in place @returns {Scene} */
+/** @param {Program} program @param {Set<string>} open paths of the equations opened in place @returns {Scene} */
 export function layoutProgram(program, open) {
-  const scene = layoutLevel(program, program.heavy.jaxpr, "", 0, open);
-  return flatten(scene);
+  return flatten(layoutLevel(program, /** @type {Jaxpr} */ (program.heavy.jaxpr), "", 0, open));
 }
 
-/** @param {any} program @param {any} jaxpr @param {string} prefix @param {number} body @param {Set<string>} open */
+/** @param {Program} program @param {Jaxpr} jaxpr @param {string} prefix @param {number} body @param {Set<string>} open @returns {Level} */
 function layoutLevel(program, jaxpr, prefix, body, open) {
   const { nodes, edges } = readLevel(program.shown(jaxpr), prefix, body);
   for (const node of nodes) sizeNode(program, node, open);
@@ -43,14 +51,14 @@ function layoutLevel(program, jaxpr, prefix, body, open) {
   return { nodes, edges, leads, width, height: bands };
 }
 
-/** @param {any} program @param {any} node @param {Set<string>} open */
+/** @param {Program} program @param {GraphNode} node @param {Set<string>} open */
 function sizeNode(program, node, open) {
   const equation = program.at(node.path);
   if (equation?.bodies && open.has(node.path)) {
     openNode(program, node, equation, open);
     return;
   }
-  const words = node.kind === "equation" ? equationWords(program, equation) : variableWords(program, node);
+  const words = equation ? equationWords(program, equation) : variableWords(program, node);
   Object.assign(node, words);
   // An equation keeps its width when a measured time arrives.
   const least = node.kind === "equation" ? 116 : 72;
@@ -58,17 +66,16 @@ function sizeNode(program, node, open) {
   node.h = LEAF;
 }
 
-/** @param {any} program @param {any} node @param {any} equation @param {Set<string>} open */
+/** @param {Program} program @param {GraphNode} node @param {Equation} equation @param {Set<string>} open */
 function openNode(program, node, equation, open) {
-  node.inner = equation.bodies.map((/** @type {any} */ body, /** @type {number} */ i) =>
-    layoutLevel(program, body, node.path, i, open));
+  node.inner = (equation.bodies ?? []).map((body, i) => layoutLevel(program, body, node.path, i, open));
   Object.assign(node, equationWords(program, equation));
-  const inside = node.inner.reduce((/** @type {number} */ sum, /** @type {any} */ level) => sum + level.width + PAD, -PAD);
+  const inside = node.inner.reduce((sum, level) => sum + level.width + PAD, -PAD);
   node.w = Math.max(inside, node.title.length * 6.7 + node.sub.length * 5.8 + 36) + 2 * PAD;
-  node.h = Math.max(...node.inner.map((/** @type {any} */ level) => level.height)) + HEAD + PAD;
+  node.h = Math.max(...node.inner.map((level) => level.height)) + HEAD + PAD;
 }
 
-/** How far down the boxes that are open have moved what stands at a height. @param {any[]} nodes @returns {(y: number) => number} */
+/** How far down the boxes that are open have moved what stands at a height. @param {GraphNode[]} nodes @returns {(y: number) => number} */
 function loweredBy(nodes) {
   const places = nodes.filter((node) => node.y !== node.closedY).sort((a, b) => a.closedY - b.closedY);
   return (y) => {
@@ -83,7 +90,7 @@ function loweredBy(nodes) {
 }
 
 /** Heights: a band is as high as its highest stack; each stack stands in its middle. Returns the total height.
- * @param {any[][]} stacked the nodes of each phase and band @param {(node: any) => number} heightOf */
+ * @param {GraphNode[][]} stacked the nodes of each phase and band @param {(node: GraphNode) => number} heightOf */
 function stackBands(stacked, heightOf) {
   /** @type {Map<number, number>} */ const heights = new Map();
   const stacks = stacked.map((group) => {
@@ -111,11 +118,11 @@ function stackBands(stacked, heightOf) {
 }
 
 /** Rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Returns the height.
- * @param {any[]} nodes @param {any[]} edges @param {(y: number) => number} lowered */
+ * @param {GraphNode[]} nodes @param {Edge[]} edges @param {(y: number) => number} lowered */
 function stackFreely(nodes, edges, lowered) {
   if (!nodes.length) return 0;
   assignFreeRows(nodes, edges);
-  /** @type {Map<number, any[]>} */ const rows = new Map(nodes.map((node) => [node.row, []]));
+  /** @type {Map<number, GraphNode[]>} */ const rows = new Map(nodes.map((node) => [node.row, []]));
   for (const node of nodes) rows.get(node.row)?.push(node);
   let bottom = -Infinity;
   for (const [row, members] of [...rows].sort(([a], [b]) => a - b)) {
@@ -128,11 +135,11 @@ function stackFreely(nodes, edges, lowered) {
   return bottom;
 }
 
-/** @param {any[]} nodes @param {any[]} edges */
+/** @param {GraphNode[]} nodes @param {Edge[]} edges */
 function assignFreeRows(nodes, edges) {
   const mine = new Set(nodes);
-  const entering = new Map(nodes.map((node) => [node, /** @type {any[]} */ ([])]));
-  const leaving = new Map(nodes.map((node) => [node, /** @type {any[]} */ ([])]));
+  const entering = new Map(nodes.map((node) => [node, /** @type {GraphNode[]} */ ([])]));
+  const leaving = new Map(nodes.map((node) => [node, /** @type {GraphNode[]} */ ([])]));
   for (const edge of edges) {
     entering.get(edge.to)?.push(edge.from);
     if (mine.has(edge.to)) leaving.get(edge.from)?.push(edge.to);
@@ -144,14 +151,14 @@ function assignFreeRows(nodes, edges) {
     node.row = Math.max(1, ...(rows ?? []));
   }
   // What waits for nothing stands just above its first use; so do the inputs.
-  const waiting = (/** @type {any} */ node) => !entering.get(node)?.some((from) => from.kind !== "input");
+  const waiting = (/** @type {GraphNode} */ node) => !entering.get(node)?.some((from) => from.kind !== "input");
   for (const node of [...computed.filter(waiting).reverse(), ...nodes.filter((node) => node.kind === "input")]) {
     const uses = leaving.get(node)?.map((to) => to.row) ?? [];
     if (uses.length) node.row = Math.max(0, Math.min(...uses) - 1);
   }
 }
 
-/** One column per phase, from left to right. @param {any[]} nodes @param {any[]} edges */
+/** One column per phase, from left to right. @param {GraphNode[]} nodes @param {Edge[]} edges */
 function placePhases(nodes, edges) {
   const columns = [];
   const leads = new Map();
@@ -162,7 +169,7 @@ function placePhases(nodes, edges) {
     const rows = new Map();
     for (const node of mine) append(rows, node.y, node);
     const levels = [...rows.keys()].sort((a, b) => a - b);
-    const heights = levels.map((y) => Math.max(...rows.get(y).map((/** @type {any} */ node) => node.h)));
+    const heights = levels.map((y) => Math.max(...rows.get(y).map((/** @type {GraphNode} */ node) => node.h)));
     const column = placeColumn(levels.map((y) => rows.get(y)), own);
     for (const node of mine) node.x += left;
     for (const [edge, slots] of column.leads)
@@ -173,14 +180,14 @@ function placePhases(nodes, edges) {
   return { columns, leads };
 }
 
-/** Absolute places: boxes, nodes and edges of all open levels in one list each. @param {any} level @returns {Scene} */
+/** Absolute places: boxes, nodes and edges of all open levels in one list each. @param {Level} level @returns {Scene} */
 function flatten(level) {
   /** @type {Scene} */ const scene = { nodes: [], edges: [], width: level.width + 2 * PAD, height: level.height + 2 * PAD };
   flattenLevel(scene, level, PAD, PAD, 0);
   return scene;
 }
 
-/** @param {Scene} scene @param {any} level @param {number} left @param {number} top @param {number} depth */
+/** @param {Scene} scene @param {Level} level @param {number} left @param {number} top @param {number} depth */
 function flattenLevel(scene, level, left, top, depth) {
   for (const node of level.nodes) {
     node.x += left;
@@ -203,14 +210,14 @@ function flattenLevel(scene, level, left, top, depth) {
   routeEdges(scene, level);
 }
 
-/** @param {Scene} scene @param {any} level */
+/** @param {Scene} scene @param {Level} level */
 function routeEdges(scene, level) {
   const ports = targetPorts(level.edges);
   for (const edge of level.edges) {
     const { from, to } = edge;
     const across = from.phase !== to.phase || from.y === to.y;
     const d = across ? acrossPath(from, to) : alongPath(from, to, ports.get(edge) ?? 0, level.leads.get(edge) ?? []);
-    const lead = (level.leads.get(edge) ?? []).map((/** @type {any} */ point) => point.x);
+    const lead = (level.leads.get(edge) ?? []).map((point) => point.x);
     const sign = Math.sign(across ? to.x - from.x : to.y - from.y);
     const ends = across ? [from.x + (sign * from.w) / 2, from.y, to.x - (sign * to.w) / 2, to.y] : [from.x, from.y + (sign * from.h) / 2, to.x, to.y - (sign * to.h) / 2];
     const far = !across && !level.leads.has(edge) && Math.abs(from.y - to.y) > 400;
@@ -220,21 +227,21 @@ function routeEdges(scene, level) {
   }
 }
 
-/** Where each edge enters its target: side by side, in the order of the sources. @param {any[]} edges */
+/** Where each edge enters its target: side by side, in the order of the sources. @param {Edge[]} edges */
 function targetPorts(edges) {
   const entering = new Map();
   for (const edge of edges) append(entering, edge.to, edge);
   const ports = new Map();
   for (const [to, list] of entering) {
-    list.sort((/** @type {any} */ a, /** @type {any} */ b) => a.from.x - b.from.x);
+    list.sort((/** @type {Edge} */ a, /** @type {Edge} */ b) => a.from.x - b.from.x);
     const step = Math.min(18, (to.w - 24) / list.length);
-    list.forEach((/** @type {any} */ edge, /** @type {number} */ i) => ports.set(edge, (i - (list.length - 1) / 2) * step));
+    list.forEach((/** @type {SceneEdge} */ edge, /** @type {number} */ i) => ports.set(edge, (i - (list.length - 1) / 2) * step));
   }
   return ports;
 }
 
 /** Down (or up) from node to node, straight through the rows where a stand-in keeps a place free.
- * @param {any} from @param {any} to @param {number} port @param {{x: number, y: number, h: number}[]} lead */
+ * @param {GraphNode} from @param {GraphNode} to @param {number} port @param {{x: number, y: number, h: number}[]} lead */
 function alongPath(from, to, port, lead) {
   const sign = to.y > from.y ? 1 : -1;
   let [x, y] = [from.x, from.y + (sign * from.h) / 2];
@@ -252,7 +259,7 @@ function alongPath(from, to, port, lead) {
   return d;
 }
 
-/** From side to side: residuals, and what stands in one row. @param {any} from @param {any} to */
+/** From side to side: residuals, and what stands in one row. @param {GraphNode} from @param {GraphNode} to */
 function acrossPath(from, to) {
   const sign = to.x > from.x ? 1 : -1;
   const [x1, x2] = [from.x + (sign * from.w) / 2, to.x - (sign * to.w) / 2];

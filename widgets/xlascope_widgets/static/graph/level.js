@@ -5,16 +5,19 @@
  * band of the forward one that it transposes, so a residual is a short horizontal edge however long the program is. */
 
 import { append, phasesOf } from "./phases.js";
+import { parentPath } from "../program/path.js";
+/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 
-/** @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number, row: number,
- *   up: boolean, index?: number, bundle?: string[], w: number, h: number, x: number, y: number, inner?: any, order: number}} GraphNode */
+/** The last line is filled in by the layout. @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number, row: number,
+ *   up: boolean, index?: number, bundle?: string[], w: number, h: number, x: number, y: number, order: number,
+ *   title: string, sub: string, depth: number, closedY: number, type?: {up: boolean}, inner?: import("./layout.js").Level[]}} GraphNode */
 /** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
 
 const WIDEST_ROW = 14;
 /** Inputs or results of one equation up to which each has a node of its own. */
 const MOST_ENDS = 5;
 
-/** The nodes and edges of a level, bands assigned. @param {any} jaxpr @param {string} prefix path of the equation that holds it
+/** The nodes and edges of a level, bands assigned. @param {Jaxpr} jaxpr @param {string} prefix path of the equation that holds it
  * @param {number} body which of its bodies @returns {{nodes: GraphNode[], edges: Edge[]}} */
 export function readLevel(jaxpr, prefix, body) {
   if (!jaxpr.equations.length) return readEmpty(jaxpr, `${prefix}#${body}`);
@@ -23,10 +26,10 @@ export function readLevel(jaxpr, prefix, body) {
   /** @type {Map<string, GraphNode>} */ const makers = new Map();
   /** @type {Edge[]} */ const edges = [];
   const place = `${prefix}#${body}`;
-  const add = (/** @type {Partial<GraphNode>} */ node) => {
-    const full = /** @type {GraphNode} */ ({ path: "", name: "", band: 0, row: 0, up: false, w: 0, h: 0, x: 0, y: 0, order: nodes.length, ...node });
-    nodes.push(full);
-    return full;
+  const add = (/** @type {Partial<GraphNode>} */ given) => {
+    const node = newNode({ order: nodes.length, ...given });
+    nodes.push(node);
+    return node;
   };
   const given = new Set([...jaxpr.inputs, ...jaxpr.constants]);
   const bundles = bundleInputs(jaxpr, given);
@@ -46,7 +49,7 @@ export function readLevel(jaxpr, prefix, body) {
     }
     edges.push(...own.values());
   };
-  jaxpr.equations.forEach((/** @type {any} */ equation, /** @type {number} */ i) => {
+  jaxpr.equations.forEach((equation, i) => {
     const up = equation.role === "backward";
     const node = add({ id: equation.path, kind: "equation", path: equation.path, phase: phases[i], up });
     connect(new Set(equation.in), node);
@@ -62,12 +65,17 @@ export function readLevel(jaxpr, prefix, body) {
   return { nodes, edges };
 }
 
-/** Inputs that the same equations use, when there are many of them: one node stands for all. @param {any} jaxpr @param {Set<string>} given
+/** A node that has no place yet. @param {Partial<GraphNode>} given */
+function newNode(given) {
+  return /** @type {GraphNode} */ ({ path: "", name: "", phase: 0, band: 0, row: 0, up: false, w: 0, h: 0, x: 0, y: 0, ...given });
+}
+
+/** Inputs that the same equations use, when there are many of them: one node stands for all. @param {Jaxpr} jaxpr @param {Set<string>} given
  * @returns {Map<string, string[]>} */
 function bundleInputs(jaxpr, given) {
   /** @type {Map<string, string>} */ const uses = new Map();
   if (given.size > MOST_ENDS)
-    jaxpr.equations.forEach((/** @type {any} */ equation, /** @type {number} */ i) => {
+    jaxpr.equations.forEach((equation, i) => {
       for (const name of new Set(equation.in)) if (given.has(name)) uses.set(name, `${uses.get(name) ?? ""} ${i}`);
     });
   const same = new Map();
@@ -77,12 +85,12 @@ function bundleInputs(jaxpr, given) {
   return bundles;
 }
 
-/** Results by who makes them, when one makes many. @param {any} jaxpr @param {Map<string, GraphNode>} makers @returns {{names: string[], first: number}[]} */
+/** Results by who makes them, when one makes many. @param {Jaxpr} jaxpr @param {Map<string, GraphNode>} makers @returns {{names: string[], first: number}[]} */
 function bundleOutputs(jaxpr, makers) {
   const byMaker = new Map();
   for (const name of jaxpr.outputs) append(byMaker, makers.get(name), name);
-  /** @type {Set<any>} */ const done = new Set();
-  return jaxpr.outputs.flatMap((/** @type {string} */ name, /** @type {number} */ first) => {
+  /** @type {Set<GraphNode>} */ const done = new Set();
+  return jaxpr.outputs.flatMap((name, first) => {
     const maker = makers.get(name);
     const names = byMaker.get(maker);
     if (!maker || names.length <= MOST_ENDS) return [{ names: [name], first }];
@@ -92,15 +100,13 @@ function bundleOutputs(jaxpr, makers) {
   });
 }
 
-/** Nothing is computed: results are inputs, or constants that the program writes down. @param {any} jaxpr @param {string} place */
+/** Nothing is computed: results are inputs, or constants that the program writes down. @param {Jaxpr} jaxpr @param {string} place */
 function readEmpty(jaxpr, place) {
-  const add = (/** @type {any} */ node) => ({ path: "", phase: 0, up: false, w: 0, h: 0, x: 0, y: 0, row: 0, ...node });
-  /** @type {GraphNode[]} */ const nodes = [...jaxpr.constants, ...jaxpr.inputs].map((name, i) =>
-    add({ id: `${place}:in:${name}`, kind: "input", name, band: 0, order: i }));
+  const nodes = [...jaxpr.constants, ...jaxpr.inputs].map((name, i) => newNode({ id: `${place}:in:${name}`, kind: "input", name, order: i }));
   const makers = new Map(nodes.map((node) => [node.name, node]));
   /** @type {Edge[]} */ const edges = [];
-  jaxpr.outputs.forEach((/** @type {string} */ name, /** @type {number} */ i) => {
-    const to = add({ id: `${place}:out:${i}`, kind: "output", name, index: i, band: 1, order: nodes.length });
+  jaxpr.outputs.forEach((name, i) => {
+    const to = newNode({ id: `${place}:out:${i}`, kind: "output", name, index: i, band: 1, order: nodes.length });
     nodes.push(to);
     const from = makers.get(name);
     if (from) edges.push({ from, to, name, count: 1 });
@@ -115,7 +121,7 @@ function neighbours(nodes, edges, end) {
   return found;
 }
 
-/** @param {any} jaxpr @param {GraphNode[]} nodes @param {Edge[]} edges */
+/** @param {Jaxpr} jaxpr @param {GraphNode[]} nodes @param {Edge[]} edges */
 function assignBands(jaxpr, nodes, edges) {
   const before = neighbours(nodes, edges, "to");
   const after = neighbours(nodes, edges, "from");
@@ -124,7 +130,7 @@ function assignBands(jaxpr, nodes, edges) {
   for (const equation of jaxpr.equations)
     for (const member of equation.members ?? [equation]) byPath.set(member.path, /** @type {GraphNode} */ (byId.get(equation.path)));
   const equations = nodes.filter((node) => node.kind === "equation");
-  const of = new Map(jaxpr.equations.map((/** @type {any} */ e) => [e.path, e.of]));
+  const of = new Map(jaxpr.equations.map((e) => [e.path, e.of]));
   for (const node of equations.filter((n) => n.phase === 0)) node.band = below(node, before);
   sinkSources(equations, before, after);
   for (const node of equations.filter((n) => n.phase > 0)) {
@@ -137,7 +143,7 @@ function assignBands(jaxpr, nodes, edges) {
 
 /** The node at this level that is or holds a path. @param {string|undefined} path @param {Map<string, GraphNode>} byPath */
 function anchorOf(path, byPath) {
-  for (let inner = path; inner; inner = inner.includes("/") ? inner.slice(0, inner.lastIndexOf("/")) : "") {
+  for (let inner = path; inner; inner = parentPath(inner)) {
     const node = byPath.get(inner);
     if (node) return node;
   }

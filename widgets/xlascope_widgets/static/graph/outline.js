@@ -5,6 +5,11 @@
 import { el, fill, toNode } from "../program/element.js";
 import { count, shorten } from "../program/format.js";
 import { equationWords, jaxprLine } from "../program/words.js";
+/** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("./marks.js").Mark} Mark */
+/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {{path: string, depth: number, place: number, of: number, holds: boolean, open: boolean}} Row */
 
 const OUTLINE_ROW = 20;
@@ -12,15 +17,17 @@ const ROUND_FOCUS = 20;
 const LONGEST = 240;
 
 export class Outline {
-  /** @param {any} pane the graph's pane */
+  /** @param {GraphPane} pane the graph's pane */
   constructor(pane) {
     this.pane = pane;
     this.host = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-outline", hidden: "", tabindex: -1 },
       el("div", { class: "xs-muted xs-outline-head" }), el("div", { class: "xs-outline-rows", role: "tree", "aria-label": "equations" }))));
-    [this.head, this.body] = /** @type {HTMLElement[]} */ ([...this.host.children]);
+    const [head, body] = /** @type {HTMLElement[]} */ ([...this.host.children]);
+    this.head = head;
+    this.body = body;
     /** @type {Row[]} */ this.rows = [];
     /** @type {Map<string, number>} */ this.places = new Map();
-    /** @type {Map<string, any>} */ this.marks = new Map();
+    /** @type {Map<string, Mark>} */ this.marks = new Map();
     this.at = 0;
     this.host.addEventListener("scroll", () => this.draw());
     this.host.addEventListener("click", (event) => this.click(event));
@@ -60,7 +67,7 @@ export class Outline {
     if (focused) this.element(focused)?.focus({ preventScroll: true });
   }
 
-  /** @param {Map<string, any>} marks */
+  /** @param {Map<string, Mark>} marks */
   mark(marks) {
     this.marks = marks;
     this.draw();
@@ -120,24 +127,24 @@ export class Outline {
   }
 }
 
-/** Every equation and group that is not inside of something closed. @param {any} program @param {Set<string>} open @returns {Row[]} */
+/** Every equation and group that is not inside of something closed. @param {Program} program @param {Set<string>} open @returns {Row[]} */
 function rowsOf(program, open) {
   /** @type {Row[]} */ const rows = [];
-  const add = (/** @type {any} */ jaxpr, /** @type {number} */ depth) => {
+  const add = (/** @type {Jaxpr} */ jaxpr, /** @type {number} */ depth) => {
     const { equations } = program.shown(jaxpr);
-    equations.forEach((/** @type {any} */ equation, /** @type {number} */ i) => {
+    equations.forEach((equation, i) => {
       const holds = Boolean(equation.bodies), isOpen = holds && open.has(equation.path);
       rows.push({ path: equation.path, depth, place: i + 1, of: equations.length, holds, open: isOpen });
-      if (isOpen) for (const body of equation.bodies) add(body, depth + 1);
+      if (isOpen) for (const body of equation.bodies ?? []) add(body, depth + 1);
     });
   };
-  add(program.heavy.jaxpr, 0);
+  if (program.heavy.jaxpr) add(program.heavy.jaxpr, 0);
   return rows;
 }
 
-/** @param {any} program @param {Row} row @param {any} mark */
+/** @param {Program} program @param {Row} row @param {Mark|undefined} mark */
 function drawRow(program, row, mark) {
-  const equation = program.at(row.path);
+  const equation = /** @type {Equation} */ (program.at(row.path));
   const words = equationWords(program, equation);
   const text = equation.members ? `${words.title} · ${words.sub}` : row.holds ? `${words.title} · ${words.sub} · ${jaxprLine(program, equation)}` : jaxprLine(program, equation);
   const marks = Object.entries(mark ?? {}).filter(([, on]) => on).map(([name]) => name).join(" ");

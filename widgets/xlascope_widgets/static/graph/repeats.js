@@ -64,7 +64,7 @@ function likelyPeriods(signs, from, to) {
 
 /** Where items equal those one period on, long enough to be worth a box. @param {number[]} signs @param {number} period @param {number} from @param {number} to */
 function runsOf(signs, period, from, to) {
-  const runs = [];
+  /** @type {[number, number][]} */ const runs = [];
   let start = from;
   for (let i = from; i <= to - period; i++) {
     if (i < to - period && signs[i] === signs[i + period]) continue;

@@ -5,25 +5,32 @@
 import { SVG, el, fill, toNode } from "../program/element.js";
 import { shorten } from "../program/format.js";
 import { drawScene, subOf } from "./draw_graph.js";
+/** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
+/** @typedef {import("./marks.js").Mark} Mark */
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
+/** @typedef {import("./graph_pane.js").Part} Part */
+/** @typedef {import("../program/program.js").Program} Program */
 
 const MARGIN_SHARE = 0.6;
 const ALL_AT_ONCE = 400;
 
 export class SvgGraph {
-  /** @param {any} pane the pane that it is drawn for */
+  /** @param {GraphPane} pane the pane that it is drawn for */
   constructor(pane) {
     this.pane = pane;
     this.host = /** @type {SVGSVGElement} */ (toNode(el("svg", { class: "xs-graph-svg", tabindex: 0, role: "tree", "aria-label": "graph of equations" })));
     this.view = /** @type {SVGGElement} */ (toNode(el("g", { class: "xs-view" }), SVG));
     this.host.append(this.view);
-    /** @type {any} */ this.painted = null;
+    /** @type {Part|null} */ this.painted = null;
   }
 
   paint() {
     const { store, scene } = this.pane;
+    if (!scene || !store.program) return;
     const seen = scene.nodes.length > ALL_AT_ONCE ? this.pane.window(MARGIN_SHARE) : null;
     this.painted = seen;
-    const visible = seen && ((/** @type {any} */ e) => e.bottom > seen.top && e.top < seen.bottom && e.right > seen.left && e.left < seen.right);
+    const visible = seen && ((/** @type {Part} */ e) => e.bottom > seen.top && e.top < seen.bottom && e.right > seen.left && e.left < seen.right);
     fill(this.view, ...drawScene(store.program, scene, { heat: store.heat }, visible ?? undefined));
   }
 
@@ -34,7 +41,7 @@ export class SvgGraph {
     if (this.painted && !this.pane.covers(this.painted)) this.pane.paint();
   }
 
-  /** @param {Map<string, import("./graph_pane.js").Mark>} marks */
+  /** @param {Map<string, Mark>} marks */
   mark(marks) {
     const { selection } = this.pane.store;
     for (const element of this.view.querySelectorAll(".xs-node[data-path]")) {
@@ -51,9 +58,9 @@ export class SvgGraph {
     }
   }
 
-  /** New words on a node without drawing it anew. @param {any} node @param {any} equation */
+  /** New words on a node without drawing it anew. @param {GraphNode} node @param {Equation} equation */
   refresh(node, equation) {
-    const words = shorten(subOf(this.pane.store.program, node, equation, this.pane.store.heat), Math.floor((node.w - 14) / 5.7));
+    const words = shorten(subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat), Math.floor((node.w - 14) / 5.7));
     const text = this.element(node.id)?.querySelector(".xs-sub");
     if (text && text.textContent !== words) text.textContent = words;
   }

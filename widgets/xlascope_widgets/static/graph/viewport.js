@@ -1,11 +1,14 @@
 // @ts-check
 /** Pan and zoom: which part of a scene the screen shows. */
 
+/** @typedef {import("./layout.js").Scene} Scene */
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+
 /** @typedef {{x: number, y: number, k: number}} Zoom */
 
 const SMALLEST = 0.02, LARGEST = 3;
 
-/** The whole width, as long as it can be read; or, on request, everything. @param {{width: number, height: number, nodes: any[]}} scene
+/** The whole width, as long as it can be read; or, on request, everything. @param {{width: number, height: number, nodes: GraphNode[]}} scene
  * @param {{width: number, height: number}} screen @param {boolean} everything @returns {Zoom} */
 export function fitZoom(scene, screen, everything) {
   const across = screen.width / scene.width;
@@ -34,7 +37,7 @@ export function zoomShowing(zoom, { width, height }, node) {
   return { k, x: isInX ? zoom.x : zoom.x + width / 2 - x, y: isInY ? zoom.y : zoom.y + height / 2 - y };
 }
 
-/** @param {any[]} nodes @param {any} from @param {number} dx @param {number} dy the nearest node in a direction, or null */
+/** @param {GraphNode[]} nodes @param {GraphNode} from @param {number} dx @param {number} dy the nearest node in a direction, or null */
 export function nearest(nodes, from, dx, dy) {
   let best = null, least = Infinity;
   for (const node of nodes) {
@@ -48,7 +51,7 @@ export function nearest(nodes, from, dx, dy) {
   return best;
 }
 
-/** The edge within reach of a point of the scene, the last drawn. @param {any} scene @param {number} x @param {number} y @param {number} reach */
+/** The edge within reach of a point of the scene, the last drawn. @param {Scene} scene @param {number} x @param {number} y @param {number} reach */
 export function edgeAt(scene, x, y, reach) {
   const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
   context.lineWidth = 2 * reach;

@@ -2,18 +2,20 @@
 /** Trees of elements as plain data, so that one drawing code serves the live panel and the static picture.
  * Text only ever enters a page as a text node or an escaped string: names, parameters, sources and errors are untrusted. */
 
-/** @typedef {{tag: string, attributes: Record<string, string|number>, children: (Tree|string)[]}} Tree */
+/** @typedef {{tag: string, attributes: Record<string, string|number>, children: (Tree|string|number)[]}} Tree */
+/** What may be said to be inside of an element; nothing, and lists of lists, too. @typedef {Tree|Value|readonly any[]} Child */
+/** What an attribute may be said to be. @typedef {string|number|boolean|null|undefined} Value */
 
 export const SVG = "http://www.w3.org/2000/svg";
 export const HTML = "http://www.w3.org/1999/xhtml";
 
 /** An element; null, undefined and false attributes and children are left out.
- * @param {string} tag @param {Record<string, any>} [attributes] @param {...any} children @returns {Tree} */
+ * @param {string} tag @param {Record<string, Value>} [attributes] @param {...Child} children @returns {Tree} */
 export function el(tag, attributes = {}, ...children) {
   const kept = Object.entries(attributes).filter(([, value]) => value != null && value !== false);
   return {
     tag,
-    attributes: Object.fromEntries(kept),
+    attributes: /** @type {Tree["attributes"]} */ (Object.fromEntries(kept)),
     children: children.flat(Infinity).filter((child) => child != null && child !== false),
   };
 }
@@ -28,7 +30,7 @@ export function toNode(tree, space = HTML) {
   return node;
 }
 
-/** Replace what a DOM element contains. @param {Element} parent @param {...any} trees */
+/** Replace what a DOM element contains. @param {Element} parent @param {...Child} trees */
 export function fill(parent, ...trees) {
   const space = parent.namespaceURI ?? HTML;
   const kept = trees.flat(Infinity).filter((tree) => tree != null && tree !== false);

@@ -1,32 +1,31 @@
 // @ts-check
-/** One program with the questions that the views ask of it: who holds an equation, which kernels, which line, how long. */
+/** One program and what became of it: in which kernels its equations are, how long they took, which lines they are from. */
 
-import { groupLevel } from "../graph/group.js";
-import { append, phasesOf } from "../graph/phases.js";
-import { unpackJaxpr } from "./unpack.js";
-
+import { append } from "../graph/phases.js";
+import { isWithin } from "./path.js";
+import { Structure } from "./structure.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */
-/** @typedef {{name: string, kind: string, type: string, eqns: string[], instructions: number, unknown: number, read: number, written: number, saved: number}} Kernel */
+/** @typedef {import("./wire.js").Device} Device */
+/** @typedef {import("./wire.js").Ceilings} Ceilings */
+/** @typedef {import("./wire.js").Target} Target */
+/** @typedef {import("./wire.js").Heavy} Heavy */
+/** @typedef {import("./wire.js").Light} Light */
+/** @typedef {import("./wire.js").Kernel} Kernel */
+/** @typedef {Omit<import("./wire.js").Heavy, "jaxpr"> & {jaxpr?: Jaxpr}} Known what was sent of a program, its jaxpr unpacked */
 
-export class Program {
-  /** @param {any} heavy @param {any} [light] */
-  constructor(heavy, light = {}) {
+/** @param {Heavy} heavy @returns {Light} */
+function nothingMoved(heavy) {
+  return { number: heavy.number, function: heavy.function, traces: 0 };
+}
+
+export class Program extends Structure {
+  /** @param {Heavy} heavy @param {Light} [light] */
+  constructor(heavy, light = nothingMoved(heavy)) {
+    super(heavy.jaxpr);
     this.number = heavy.number;
     this.function = heavy.function;
-    /** Groups that were made so far, by their place in the graph. @type {Map<string, Equation>} */ this.groups = new Map();
-    /** How levels are grouped: one of GROUPINGS. */ this.grouping = "auto";
-    /** Levels with their groups. @type {Map<Jaxpr, Jaxpr>} */ this.grouped = new Map();
-    /** @type {Map<string, Equation>} */ this.equations = new Map();
-    /** @type {Map<string, [string, number, string?]>} */ this.variables = new Map();
-    /** The phase of each equation of a level. @type {Map<Jaxpr, number[]>} */ this.phases = new Map();
-    /** Paths, an equation before its bodies, and where the inside of one with bodies begins and ends in that order. */
-    /** @type {string[]} */ this.order = [];
-    /** @type {Map<string, [number, number]>} */ this.extents = new Map();
-    /** @type {Map<string, string>} */ this.parents = new Map();
-    /** @type {Map<string, string>} */ this.passes = new Map();
-    /** Paths by what is one object for all equations of a line. @type {Map<any, string[]>} */ this.bySource = new Map();
-    /** The forward equation that each one transposes. @type {Map<string, string>} */ this.origins = new Map();
+    /** Groups that share no kernel with others, as far as asked. @type {WeakMap<Equation, boolean>} */ this.aloneGroups = new WeakMap();
     /** @type {Map<string, Kernel[]>} */ this.kernelsOf = new Map();
     /** The kernels of what holds others, as far as asked. @type {Map<string, Kernel[]>} */ this.kernelsIn = new Map();
     /** @type {Map<string, Kernel>} */ this.kernels = new Map();
@@ -37,44 +36,14 @@ export class Program {
     this.times = new Map();
     /** Seconds per call of all kernels together. */
     this.step = 0;
-    this.heavy = heavy.jaxpr ? { ...heavy, jaxpr: unpackJaxpr(heavy.jaxpr, this.variables) } : heavy;
-    if (heavy.jaxpr) this.indexLevel(this.heavy.jaxpr, "", "");
+    /** What the machine can do at most, where that was measured. @type {Ceilings|undefined} */ this.ceilings = undefined;
+    /** In a comparison, what it says of the equations that are not alike. @type {Map<string, string>|undefined} */ this.signs = undefined;
+    /** The target whose kernels these are, and what its compiler says; nothing of what ran here. */ this.target = "";
+    /** @type {Target|undefined} */ this.estimated = undefined;
+    /** @type {Known} */ this.heavy = { ...heavy, jaxpr: this.jaxpr };
     for (const kernel of heavy.kernels ?? []) this.indexKernel(kernel);
+    this.light = light;
     this.update(light);
-  }
-
-  /** @param {Jaxpr} jaxpr @param {string} parent @param {string} pass */
-  indexLevel(jaxpr, parent, pass) {
-    const phases = phasesOf(jaxpr);
-    this.phases.set(jaxpr, phases);
-    // What a checkpoint computes again on the way back is a pass of its own.
-    const again = pass === "recomputed" || (pass === "backward" && /^(remat|checkpoint)/.test(this.equations.get(parent)?.op ?? ""));
-    jaxpr.equations.forEach((equation, i) => {
-      const { path } = equation;
-      const own = phases[i] % 2 ? "backward" : phases[i] > 0 ? "update" : "forward";
-      this.equations.set(path, equation);
-      if (parent) this.parents.set(path, parent);
-      this.passes.set(path, again && !phases[i] ? "recomputed" : pass === "update" ? pass : own === "update" && parent ? "forward" : own);
-      if (equation.src) append(this.bySource, equation.src, path);
-      this.originOf(equation, parent);
-      const start = this.order.push(path) - 1;
-      if (!equation.bodies) return;
-      for (const body of equation.bodies) this.indexLevel(body, path, this.passes.get(path) ?? "forward");
-      this.extents.set(path, [start, this.order.length]);
-    });
-  }
-
-  /** The forward equation that one transposes. A body that several calls share names the one in the first call: here it is
-   * the one in the call that this call transposes. @param {Equation} equation @param {string} parent @returns {string|undefined} */
-  originOf(equation, parent) {
-    const outer = this.origins.get(parent);
-    let of = equation.of;
-    if (of && outer && !Program.within(of, outer)) {
-      const own = [outer, ...of.split("/").slice(outer.split("/").length)].join("/");
-      if (this.equations.get(own)?.op === this.equations.get(of)?.op) of = own;
-    }
-    if (of) this.origins.set(equation.path, of);
-    return of;
   }
 
   /** @param {Kernel} kernel */
@@ -85,81 +54,7 @@ export class Program {
     for (const path of distinct) append(this.kernelsOf, path, kernel);
   }
 
-  /** What the second colour means here: a gradient runs up, tangents run down. */
-  get secondPass() {
-    for (const equation of this.equations.values()) if (equation.role === "backward") return "backward ↑";
-    return "tangent ↓";
-  }
-
-  /** Paths by file and line ("0:9"). @returns {Map<string, string[]>} */
-  get lines() {
-    if (this.byLine) return this.byLine;
-    /** @type {Map<string, string[]>} */ this.byLine = new Map();
-    for (const [src, paths] of this.bySource)
-      for (const path of paths) append(this.byLine, `${src[0]}:${src[1]}`, path);
-    return this.byLine;
-  }
-
-  /** The equations that transpose each one. @returns {Map<string, string[]>} */
-  get transposed() {
-    if (this.backwards) return this.backwards;
-    /** @type {Map<string, string[]>} */ this.backwards = new Map();
-    for (const [path, of] of this.origins) append(this.backwards, of, path);
-    return this.backwards;
-  }
-
-  /** An equation or a group, by its place. @param {string} path @returns {Equation|undefined} */
-  at(path) {
-    return this.equations.get(path) ?? this.groups.get(path);
-  }
-
-  /** A level as it is drawn: with groups, where there are any. @param {Jaxpr} jaxpr @returns {Jaxpr} */
-  shown(jaxpr) {
-    if ("grouped" in jaxpr) return jaxpr;
-    let found = this.grouped.get(jaxpr);
-    if (!found) this.grouped.set(jaxpr, (found = groupLevel(this, jaxpr, this.grouping)));
-    return found;
-  }
-
-  /** @param {string} grouping one of GROUPINGS */
-  groupBy(grouping) {
-    this.grouping = grouping;
-    this.grouped.clear();
-    this.groups.clear();
-  }
-
-  /** What is opened to see an equation or a group: everything that holds it, from the outside in, and itself.
-   * @param {string} path @returns {string[]} */
-  chainTo(path) {
-    const first = this.groups.get(path)?.members?.[0].path ?? path;
-    const outer = this.parents.get(first);
-    const chain = outer ? this.chainTo(outer) : [];
-    let levels = outer ? (this.equations.get(outer)?.bodies ?? []) : [this.heavy.jaxpr];
-    for (;;) {
-      const item = levels.map((level) => this.itemWith(level, first)).find(Boolean);
-      if (!item) return chain;
-      chain.push(item.path);
-      if (item.path === path || !item.members) return chain;
-      levels = item.bodies ?? [];
-    }
-  }
-
-  /** The box of a level that is an equation, or a group with it. @param {any} jaxpr @param {string} path @returns {Equation|undefined} */
-  itemWith(jaxpr, path) {
-    const shown = /** @type {any} */ (this.shown(jaxpr));
-    if (!shown.owners) {
-      shown.owners = new Map();
-      for (const item of shown.equations) for (const member of item.members ?? [item]) shown.owners.set(member.path, item);
-    }
-    return shown.owners.get(path);
-  }
-
-  /** The pass of an equation or of a group. @param {string} path @returns {string} */
-  passOf(path) {
-    return this.passes.get(this.groups.get(path)?.members?.[0].path ?? path) ?? "forward";
-  }
-
-  /** Take in the numbers that move. @param {any} light */
+  /** Take in the numbers that move. @param {Light} light */
   update(light) {
     this.light = light;
     this.times = new Map();
@@ -172,20 +67,6 @@ export class Program {
       }
     for (const [name, [total, devices]] of sums) this.times.set(name, total / devices);
     this.step = Math.max(1e-12, [...this.times.values()].reduce((a, b) => a + b, 0));
-  }
-
-  /** Is a path inside (or equal to) another? @param {string} path @param {string} outer */
-  static within(path, outer) {
-    return path === outer || path.startsWith(`${outer}/`);
-  }
-
-  /** The equations inside a path, itself included. @param {string} path */
-  inside(path) {
-    const group = /** @type {any} */ (this.groups.get(path));
-    if (group) return (group.all ??= group.members.flatMap((/** @type {Equation} */ member) => this.inside(member.path)));
-    const extent = this.extents.get(path);
-    if (!extent) return this.equations.has(path) ? [path] : [];
-    return this.order.slice(extent[0], extent[1]);
   }
 
   /** The kernels that an equation, or anything in it, ended up in. @param {string} path @returns {Kernel[]} */
@@ -224,10 +105,14 @@ export class Program {
 
   /** Are kernels made of nothing but what is inside of a path? @param {string} path @param {Kernel[]} kernels */
   areAlone(path, kernels) {
-    const group = /** @type {any} */ (this.groups.get(path));
-    if (!group) return kernels.every((kernel) => kernel.eqns.every((other) => Program.within(other, path)));
-    const own = group.alone == null && new Set(this.inside(path));
-    return (group.alone ??= kernels.every((kernel) => kernel.eqns.every((other) => own.has(other))));
+    const group = this.groups.get(path);
+    if (!group) return kernels.every((kernel) => kernel.eqns.every((other) => isWithin(other, path)));
+    const known = this.aloneGroups.get(group);
+    if (known != null) return known;
+    const own = new Set(this.inside(path));
+    const alone = kernels.every((kernel) => kernel.eqns.every((other) => own.has(other)));
+    this.aloneGroups.set(group, alone);
+    return alone;
   }
 
   /** The pass of a kernel: that of most of its equations. @param {string} name */
@@ -255,7 +140,7 @@ export class Program {
     return all ? known / all : null;
   }
 
-  /** Share of each pass in a device's measured time. @param {any} device */
+  /** Share of each pass in a device's measured time. @param {Device} device */
   passShares(device) {
     const shares = new Map();
     let all = 0;
@@ -265,16 +150,6 @@ export class Program {
       shares.set(pass, (shares.get(pass) ?? 0) + total);
     }
     return [...shares].map(([pass, total]) => [pass, all ? total / all : 0]);
-  }
-
-  /** @param {string} name a variable or a literal */
-  typeOf(name) {
-    return this.variables.get(name)?.[0] ?? "";
-  }
-
-  /** Bytes that an equation reads and writes, by our count. @param {Equation} equation */
-  bytesOf(equation) {
-    return [...equation.in, ...equation.out].reduce((sum, name) => sum + (this.variables.get(name)?.[1] ?? 0), 0);
   }
 
   /** What the user calls the line of an equation: "line 9", or null. @param {string} path */
@@ -287,8 +162,8 @@ export class Program {
   sourceWords(path) {
     const src = this.equations.get(path)?.src;
     if (!src) return "no source known";
-    const text = (this.heavy.sources ?? []).find((/** @type {any} */ s) => s.file === src[0]);
-    return `${text?.title ?? this.heavy.files[src[0]]}, line ${src[1]}`;
+    const text = (this.heavy.sources ?? []).find((s) => s.file === src[0]);
+    return `${text?.title ?? this.heavy.files?.[src[0]]}, line ${src[1]}`;
   }
 
   /** Everything about an equation that a search looks at. @param {Equation} equation */
@@ -305,7 +180,7 @@ export class Program {
   /** @param {number} file @param {number} line */
   sourceLine(file, line) {
     let lines = this.texts.get(file);
-    const source = (this.heavy.sources ?? []).find((/** @type {any} */ s) => s.file === file);
+    const source = (this.heavy.sources ?? []).find((s) => s.file === file);
     if (!lines) this.texts.set(file, (lines = source?.text.split("\n") ?? []));
     return /** @type {string[]} */ (lines)[line - (source?.first ?? 1)] ?? "";
   }

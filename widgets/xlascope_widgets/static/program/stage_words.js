@@ -2,12 +2,17 @@
 /** What the strip says of a program, stage by stage, and what is said of its kernels: the same live and in pictures. */
 
 import { byteSize, count, flopCount, plural, seconds, shorten } from "./format.js";
+/** @typedef {import("./program.js").Program} Program */
+/** @typedef {import("./wire.js").Executed} Executed */
+/** @typedef {import("./wire.js").Failure} Failure */
+/** @typedef {import("./wire.js").Kernel} Kernel */
+/** @typedef {import("./wire.js").Light} Light */
 
 /** A piece of the strip; `least` is how much room it needs: nothing, "medium" or "wide".
  * @typedef {{text: string, least?: string}} Piece */
 /** @typedef {{kind: string, name: string, strong: string, pieces: Piece[], tip?: string}} Stage */
 
-/** "traced update 58 equations · 1.40 ms; compiled 310 ms → 9 kernels; …" @param {any} program */
+/** "traced update 58 equations · 1.40 ms; compiled 310 ms → 9 kernels; …" @param {Program} program */
 export function stripWords(program) {
   return stages(program).map(stageWords).join("; ");
 }
@@ -17,47 +22,48 @@ export function stageWords(stage) {
   return [stage.name, stage.strong, stage.pieces.map((piece) => piece.text).join("")].filter(Boolean).join(" ");
 }
 
-/** What the strip says of a program, stage by stage. @param {any} program @returns {Stage[]} */
+/** What the strip says of a program, stage by stage. @param {Program} program @returns {Stage[]} */
 export function stages(program) {
   const { light } = program;
-  return [light.traced != null && tracedStage(program), light.compiled != null && compiledStage(light),
-    light.executed && ranStage(light.executed), light.failure && failedStage(light.failure)].filter(Boolean);
+  const reached = [light.traced != null && tracedStage(program), light.compiled != null && compiledStage(light),
+    light.executed && ranStage(light.executed), light.failure && failedStage(light.failure)];
+  return reached.filter((stage) => stage != null && stage !== false);
 }
 
-/** @param {any} program @returns {Stage} */
+/** @param {Program} program @returns {Stage} */
 function tracedStage(program) {
   const { light } = program;
   if (light.traced === 0) return { kind: "done", name: "operation", strong: shorten(program.function, 48), tip: "Run outside of jit: one operation, by itself", pieces: [] };
   const again = light.traces > 1 ? ` · trace ${light.traces}` : "";
   return { kind: "done", name: "traced", strong: shorten(program.function, 48), tip: `Traced because: ${light.reason} (time measured)`,
-    pieces: [{ text: plural(light.equations, "eqn") }, { text: ` · ${seconds(light.traced)}${again}`, least: "wide" }] };
+    pieces: [{ text: plural(light.equations ?? 0, "eqn") }, { text: ` · ${seconds(light.traced ?? 0)}${again}`, least: "wide" }] };
 }
 
-/** @param {any} light @returns {Stage} */
+/** @param {Light} light @returns {Stage} */
 function compiledStage(light) {
   const hit = light.cache === "hit" ? " from the cache" : "";
   return { kind: "done", name: "compiled", strong: "", tip: "XLA's compile time (measured); kernels counted in the optimized program",
-    pieces: [{ text: `${seconds(light.compiled)}${hit} → `, least: "medium" }, { text: plural(light.kernels, "kernel") }] };
+    pieces: [{ text: `${seconds(light.compiled ?? 0)}${hit} → `, least: "medium" }, { text: plural(light.kernels ?? 0, "kernel") }] };
 }
 
-/** @param {any} executed @returns {Stage} */
+/** @param {Executed} executed @returns {Stage} */
 function ranStage({ calls, step }) {
   return { kind: "run", name: "ran", strong: count(calls), tip: "Calls counted; duration is the median of the calls observed (measured)",
     pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: step ? ` · ${seconds(step)} each` : "" }] };
 }
 
-/** @param {any} failure @returns {Stage} */
+/** @param {Failure} failure @returns {Stage} */
 function failedStage(failure) {
   return { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: `in ${shorten(failure.stage, 24)}` }] };
 }
 
-/** The kernels, the slowest first where they were measured, or by another measure. @param {any} program
- * @param {(kernel: any) => number} [measure] @returns {any[]} */
+/** The kernels, the slowest first where they were measured, or by another measure. @param {Program} program
+ * @param {(kernel: Kernel) => number} [measure] @returns {Kernel[]} */
 export function kernelsByTime(program, measure = (kernel) => program.times.get(kernel.name) ?? -1) {
   return [...(program.heavy.kernels ?? [])].sort((a, b) => measure(b) - measure(a));
 }
 
-/** @param {any} program */
+/** @param {Program} program */
 export function kernelsHeading(program) {
   const kernels = program.heavy.kernels;
   if (!kernels) return "not compiled yet";
@@ -66,15 +72,15 @@ export function kernelsHeading(program) {
   return `${count(kernels.length)} of ${plural(program.equations.size, "equation")}${measured}${elsewhere}`;
 }
 
-/** What XLA says of the whole program, or nothing. @param {any} program */
+/** What XLA says of the whole program, or nothing. @param {Program} program */
 export function estimateWords(program) {
-  const { flops, accessed, peak } = program.heavy;
+  const { flops = 0, accessed = 0, peak = 0 } = program.heavy;
   const parts = [flops > 0 && flopCount(flops), accessed > 0 && `${byteSize(accessed)} accessed`, peak > 0 && `${byteSize(peak)} of memory at peak`];
   const known = parts.filter(Boolean);
   return known.length ? `${known.join(", ")} (XLA's estimate)` : "";
 }
 
-/** @param {any} program @param {any} kernel */
+/** @param {Program} program @param {Kernel} kernel */
 export function kernelWords(program, kernel) {
   const time = program.times.get(kernel.name);
   const equations = new Set(kernel.eqns).size;

@@ -3,21 +3,26 @@
  * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
 
 import { Program } from "./program.js";
-import { nothingSelected, selected } from "./select.js";
+import { openAll, openAtFirst } from "./opening.js";
+import { nothingSelected, selected } from "./selection.js";
 import { Asks } from "../frame/asks.js";
 import { kernelsOfEdge } from "../compiler/crossings.js";
 import { programFor } from "../compiler/targets.js";
 import { between } from "../graph/between.js";
+import { namesGroup } from "../graph/groups.js";
+/** @typedef {import("./wire.js").Heavy} Heavy */
+/** @typedef {import("./wire.js").Live} Live */
 
+/** @typedef {"kernels"|"crossing"|"replay"|"passes"} Tab */
+/** What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted and filtered, the decision that is stepped
+ * to, which decisions, the pass that is open, the operation that passes removed, and the decisions chosen to step through.
+ * @typedef {{tab: Tab|"", sort: string, filter: string, at: number, only: string, pass: number, query: string, replayed: unknown[]|null|undefined}} KernelList */
 /** @typedef {"data"|"live"|"open"|"selection"|"graph"|"look"|"search"|"asks"|"list"|"target"} Change */
-
-const LARGE = 60;
-const MOST_OPENED = 3000;
 
 export class Store {
   constructor() {
     /** @type {Map<number, Program>} */ this.programs = new Map();
-    /** @type {any} */ this.live = { programs: [], failures: [], main: null, finished: false, more: 0 };
+    /** @type {Live} */ this.live = { programs: [], failures: [], main: null, finished: false, more: 0 };
     this.offset = 0;
     /** @type {number|null} */ this.picked = null;
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
@@ -36,11 +41,11 @@ export class Store {
     this.seq = -1;
     this.asks = new Asks();
     /** What the program was compiled for; "" is what ran here. */ this.target = "";
-    /** The list of kernels, and what shares its place. @type {any} */
+    /** The list of kernels, and what shares its place. @type {KernelList} */
     this.list = { tab: "", sort: "time", filter: "", at: -1, only: "all", pass: -1, query: "", replayed: null };
   }
 
-  /** @param {any} heavies programs by number, as sent @param {any} [jaxprs] their jaxprs, which are sent once */
+  /** @param {Record<string, Heavy>|undefined} heavies programs by number, as sent @param {Record<string, import("./wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once */
   takePrograms(heavies, jaxprs) {
     const shown = this.program;
     for (const sent of Object.values(heavies ?? {})) {
@@ -57,7 +62,7 @@ export class Store {
     this.tell("data");
   }
 
-  /** @param {any} heavy */
+  /** @param {Heavy} heavy */
   read(heavy) {
     const program = new Program(heavy, this.lightOf(heavy.number));
     program.ceilings = this.live.ceilings;
@@ -65,9 +70,9 @@ export class Store {
     return program;
   }
 
-  /** @param {any} live the numbers that move; an older one than the last is dropped */
+  /** @param {Live|undefined} live the numbers that move; an older one than the last is dropped */
   takeLive(live) {
-    if (!live || live.seq == null || live.seq < this.seq) return;
+    if (live?.seq == null || live.now == null || live.seq < this.seq) return;
     this.seq = live.seq;
     this.live = live;
     this.offset = Date.now() / 1000 - live.now;
@@ -76,16 +81,16 @@ export class Store {
     this.tell("live");
   }
 
-  /** @param {number} number */
+  /** @param {number} number @returns {import("./wire.js").Light|undefined} */
   lightOf(number) {
-    return this.live.programs.find((/** @type {any} */ light) => light.number === number) ?? {};
+    return this.live.programs.find((light) => light.number === number);
   }
 
   /** The program shown, as it ran here or as another target's compiler made it. @returns {Program|undefined} */
   get program() {
     const { measured, aimed } = this;
     const found = aimed && measured ? this.asks.found(measured).targets[aimed] : null;
-    return found ? programFor(measured, found) : measured;
+    return measured && found ? programFor(measured, found) : measured;
   }
 
   /** The target looked at: the one chosen, or the first of a program that nobody compiled for this device. */
@@ -97,7 +102,7 @@ export class Store {
 
   /** The program as it ran here: the one picked, or the one with most to see. @returns {Program|undefined} */
   get measured() {
-    return this.programs.get(this.picked ?? this.live.main) ?? [...this.programs.values()][0];
+    return this.programs.get(this.picked ?? this.live.main ?? -1) ?? [...this.programs.values()][0];
   }
 
   /** The kernel's clock, as well as the browser knows it. */
@@ -146,7 +151,7 @@ export class Store {
     for (const program of this.programs.values()) program.groupBy(grouping);
     this.zooms.clear();
     // A group of before is no more.
-    if (this.selection.id.includes("~")) this.selection = nothingSelected();
+    if (namesGroup(this.selection.id)) this.selection = nothingSelected();
     this.start = "";
     this.tell("graph");
   }
@@ -198,7 +203,7 @@ export class Store {
     this.tell("target");
   }
 
-  /** Change what the list of kernels shows. @param {any} change */
+  /** Change what the list of kernels shows. @param {Partial<KernelList>} change */
   turn(change) {
     Object.assign(this.list, change);
     this.tell("list");
@@ -242,62 +247,4 @@ export class Store {
   tell(change) {
     for (const listener of [...this.listeners]) listener(change);
   }
-}
-
-/** Open boxes, outer ones first, until there is as much to draw as can be drawn. @param {Program} program @param {Set<string>} open */
-function openAll(program, open) {
-  const boxes = [...program.shown(program.heavy.jaxpr).equations];
-  let drawn = boxes.length;
-  // The list grows while it is read: what a box holds is looked at after everything outside of it.
-  for (const box of boxes) {
-    const inner = (box.bodies ?? []).flatMap((/** @type {any} */ body) => program.shown(body).equations);
-    if (!box.bodies || drawn + inner.length > MOST_OPENED) continue;
-    open.add(box.path);
-    drawn += inner.length;
-    boxes.push(...inner);
-  }
-}
-
-/** A program that is one call, opens it; nothing else is open at first. @param {Program} program */
-function openAtFirst(program) {
-  const open = new Set();
-  let equations = program.heavy.jaxpr?.equations ?? [];
-  while (equations.length === 1 && equations[0].bodies?.length === 1 && equations[0].bodies[0].equations.length < LARGE * 10) {
-    open.add(equations[0].path);
-    equations = equations[0].bodies[0].equations;
-  }
-  return open;
-}
-
-/** The store of a model, the same for every view and every reload of this code. @param {any} model @returns {Store} */
-export function storeOf(model) {
-  const stores = (/** @type {any} */ (globalThis).__xlascope_stores ??= new Map());
-  const uid = model.get("uid");
-  if (!stores.has(uid)) stores.set(uid, new Store());
-  return stores.get(uid);
-}
-
-/** The model is gone. @param {any} model */
-export function forget(model) {
-  storeOf(model).stop?.();
-  /** @type {any} */ (globalThis).__xlascope_stores.delete(model.get("uid"));
-}
-
-/** Follow a model: what it has now and every change. @param {any} model @param {Store} store */
-export function follow(model, store) {
-  const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
-  const live = () => store.takeLive(model.get("live"));
-  const open = () => store.tell("open");
-  const asks = () => {
-    store.asks.take(model);
-    store.tell("asks");
-  };
-  store.asks.take(model);
-  const changes = { "change:programs": programs, "change:live": live, "change:opened": open, "change:answers": asks, "change:findings": asks, "change:questions": asks };
-  for (const [name, handler] of Object.entries(changes)) model.on(name, handler);
-  live();
-  programs();
-  return () => {
-    for (const [name, handler] of Object.entries(changes)) model.off(name, handler);
-  };
 }

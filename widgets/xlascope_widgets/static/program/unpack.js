@@ -1,9 +1,14 @@
 // @ts-check
 /** The jaxpr as `packed.py` sends it, made into objects: an equation for each list, a path for each place. */
 
-/** @typedef {{name: string, constants: string[], inputs: string[], outputs: string[], equations: Equation[]}} Jaxpr */
-/** @typedef {{path: string, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?: [number, number, number, string],
- *   sign: number, of?: string, flops?: number, scope?: string, bodies?: Jaxpr[], members?: Equation[], group?: any}} Equation */
+import { WHOLE_PROGRAM, innerPath } from "./path.js";
+/** @typedef {import("./path.js").Path} Path */
+
+/** A level of a program; with groups in the place of equations where it is `grouped`, and `quiet` where its inputs and results are not drawn.
+ * @typedef {{name: string, constants: string[], inputs: string[], outputs: string[], equations: Equation[], grouped?: boolean, quiet?: boolean}} Jaxpr */
+/** An equation, or a group of them: `members`.
+ * @typedef {{path: Path, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?: import("./wire.js").Line,
+ *   sign: number, of?: string, flops?: number, scope?: string, bodies?: Jaxpr[], members?: Equation[], group?: {kind: string, times: number}}} Equation */
 
 const ROLES = ["forward", "tangent", "backward"];
 
@@ -13,20 +18,23 @@ export function hashed(sum, value) {
   return (mixed ^ (mixed >>> 15)) | 0;
 }
 
-/** @param {any} wire @param {Map<string, any>} variables gets every variable: its type, its bytes, and its label if it has one
+/** @param {import("./wire.js").PackedJaxpr} wire @param {Map<string, import("./wire.js").VariableType>} variables gets every variable: its type, its bytes, and its label if it has one
  * @returns {Jaxpr} */
 export function unpackJaxpr(wire, variables) {
   const { texts, types, lines } = wire;
 
-  /** @param {any} level @param {string} prefix @returns {Jaxpr} */
-  function unpackLevel(level, prefix) {
+  /** @param {import("./wire.js").PackedLevel} level @param {Path} holder @param {number} body @returns {Jaxpr} */
+  function unpackLevel(level, holder, body) {
     for (const [name, type] of level.given) variables.set(name, types[type]);
-    const equations = level.packed.map((/** @type {any[]} */ packed, /** @type {number} */ i) => unpackEquation(packed, prefix + i));
-    for (const [name, label] of Object.entries(level.labels)) variables.set(name, [...(variables.get(name) ?? ["", 0]), label]);
+    const equations = level.packed.map((packed, i) => unpackEquation(packed, innerPath(holder, body, i)));
+    for (const [name, label] of Object.entries(level.labels)) {
+      const [type, bytes] = variables.get(name) ?? ["", 0];
+      variables.set(name, [type, bytes, label]);
+    }
     return { name: level.name, constants: level.constants, inputs: level.inputs, outputs: level.outputs, equations };
   }
 
-  /** @param {any[]} packed @param {string} path @returns {Equation} */
+  /** @param {import("./wire.js").PackedEquation} packed @param {Path} path @returns {Equation} */
   function unpackEquation([op, inputs, out, kinds, role, line, scope, params, flops, of, name, bodies], path) {
     // Equal operations, parameters, names, roles and types give equal signatures.
     let sign = hashed(hashed(hashed(op, params ?? 0), name ?? 0), role ?? 0);
@@ -40,9 +48,9 @@ export function unpackJaxpr(wire, variables) {
       scope: scope ? texts[scope] : undefined, params: params ? texts[params] : undefined, flops: flops || undefined, of: of || undefined,
       name: name ? texts[name] : undefined, bodies: undefined, sign,
     };
-    if (bodies) equation.bodies = bodies.map((/** @type {any} */ body, /** @type {number} */ b) => unpackLevel(body, `${path}/` + (b ? `${b}.` : "")));
+    if (bodies) equation.bodies = bodies.map((body, b) => unpackLevel(body, path, b));
     return equation;
   }
 
-  return unpackLevel(wire, "");
+  return unpackLevel(wire, WHOLE_PROGRAM, 0);
 }

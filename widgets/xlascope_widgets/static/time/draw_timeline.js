@@ -5,6 +5,12 @@
 import { el } from "../program/element.js";
 import { axisTime, percent, plural, seconds, shorten, ticks } from "../program/format.js";
 import { r1 } from "../graph/draw_graph.js";
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/wire.js").Device} Device */
+/** @typedef {import("../program/wire.js").Light} Light */
+/** @typedef {import("../program/wire.js").Span} Span */
+/** @typedef {import("../program/element.js").Child} Child */
+/** @typedef {import("../program/element.js").Value} Value */
 
 export const TIME_LEFT = 74;
 export const TIME_RIGHT = 16;
@@ -19,12 +25,12 @@ const BREAK = 46;
 
 /** A bar: what it is, its times, the row it stands in, and how many runs it stands for (a run of a kernel inside others first).
  * @typedef {{name: string, start: number, duration: number, count: number, row: number, first: number, shown?: number, joined?: boolean}} Bar */
-/** @typedef {{view?: [number, number]|null, colour?: "pass"|"kind", lights?: any[]}} TimelineOptions */
+/** @typedef {{view?: [number, number]|null, colour?: "pass"|"kind", lights?: Light[]}} TimelineOptions */
 
-/** @type {WeakMap<any, {bars: Bar[], rows: number, end: number}>} */
+/** @type {WeakMap<Span[], {bars: Bar[], rows: number, end: number}>} */
 const laidOut = new WeakMap();
 
-/** @param {any} program @param {number} width @param {TimelineOptions} [options] @returns {{tree: any[], height: number, end: number}} */
+/** @param {Program} program @param {number} width @param {TimelineOptions} [options] @returns {{tree: Child[], height: number, end: number}} */
 export function drawTimeline(program, width, options = {}) {
   const devices = program.light.executed?.devices ?? [];
   const host = hostLane(program, width, options.lights ?? [program.light]);
@@ -32,7 +38,7 @@ export function drawTimeline(program, width, options = {}) {
   const [from, to] = options.view ?? [0, end];
   const scale = (width - TIME_LEFT - TIME_RIGHT) / (to - from || 1);
   let y = host.height + (host.height ? 6 : 0);
-  const lanes = devices.map((/** @type {any} */ device, /** @type {number} */ index) => {
+  const lanes = devices.map((device, index) => {
     const lane = deviceLane(program, device, index, y, { from, to, scale, width, colour: options.colour ?? "pass" });
     y += lane.height;
     return lane.tree;
@@ -41,12 +47,12 @@ export function drawTimeline(program, width, options = {}) {
   return { tree: [host.tree, lanes, axis], height: devices.length ? y + 18 : host.height, end };
 }
 
-/** Where the step shown ends, on whichever device is last. @param {any} program */
+/** Where the step shown ends, on whichever device is last. @param {Program} program */
 export function stepEnd(program) {
-  return Math.max(0, ...(program.light.executed?.devices ?? []).map((/** @type {any} */ device) => barsOf(device.spans).end));
+  return Math.max(0, ...(program.light.executed?.devices ?? []).map((device) => barsOf(device.spans).end));
 }
 
-/** One sentence above the timeline: what is shown and how much of it could be attributed. @param {any} program */
+/** One sentence above the timeline: what is shown and how much of it could be attributed. @param {Program} program */
 export function timelineWords(program) {
   const run = program.light.executed;
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
@@ -58,7 +64,7 @@ export function timelineWords(program) {
   return parts.join(" · ");
 }
 
-/** Bars with their rows: each stands below those that it runs inside of. @param {any[]} spans @returns {{bars: Bar[], rows: number, end: number}} */
+/** Bars with their rows: each stands below those that it runs inside of. @param {Span[]} spans @returns {{bars: Bar[], rows: number, end: number}} */
 export function barsOf(spans) {
   const known = laidOut.get(spans);
   if (known) return known;
@@ -100,7 +106,7 @@ export function drawable(bars, scale) {
   return drawn;
 }
 
-/** @param {any} program @param {any} device @param {number} index @param {number} y @param {{from: number, to: number, scale: number, width: number, colour: string}} axis */
+/** @param {Program} program @param {Device} device @param {number} index @param {number} y @param {{from: number, to: number, scale: number, width: number, colour: string}} axis */
 function deviceLane(program, device, index, y, { from, to, scale, width, colour }) {
   const { bars, rows } = barsOf(device.spans);
   const seen = bars.filter((bar) => bar.start < to && bar.start + bar.duration > from);
@@ -109,8 +115,8 @@ function deviceLane(program, device, index, y, { from, to, scale, width, colour 
     const w = Math.max(1, (stop - start) * scale - 0.6);
     return deviceBar(program, device, bar, TIME_LEFT + (start - from) * scale, y + bar.row * ROW, w, colour, index);
   });
-  const copies = (device.transfers ?? []).filter((/** @type {any} */ [, start, duration]) => start < to && start + duration > from)
-    .map((/** @type {any} */ [name, start, duration]) => drawBar(TIME_LEFT + (Math.max(start, from) - from) * scale, y + rows * ROW,
+  const copies = (device.transfers ?? []).filter(([, start, duration]) => start < to && start + duration > from)
+    .map(([name, start, duration]) => drawBar(TIME_LEFT + (Math.max(start, from) - from) * scale, y + rows * ROW,
       Math.max(1, (Math.min(start + duration, to) - Math.max(start, from)) * scale), copyName(name), { class: "xs-bar transfer", role: "img" }, `${copyName(name)}: ${seconds(duration)} (measured)`, "dark"));
   const height = (rows + (device.transfers ? 1 : 0)) * ROW + 10;
   const tree = el("g", { class: "xs-lane", "data-device": device.name }, laneName(device.name, y), rule(y + height - 6, width), drawn, copies);
@@ -124,7 +130,7 @@ function copyName(name) {
   return from ? `copy ${place[from]} → ${place[to]}` : name;
 }
 
-/** @param {any} program @param {any} device @param {Bar} bar @param {number} x @param {number} y @param {number} w @param {string} colour @param {number} lane */
+/** @param {Program} program @param {Device} device @param {Bar} bar @param {number} x @param {number} y @param {number} w @param {string} colour @param {number} lane */
 function deviceBar(program, device, bar, x, y, w, colour, lane) {
   const { name, duration, count } = bar;
   const kernel = program.kernels.get(name);
@@ -142,9 +148,9 @@ function deviceBar(program, device, bar, x, y, w, colour, lane) {
 const STAGES = /** @type {Record<string, string>} */ ({ trace: "trace", lower: "lower", compile: "XLA compile" });
 
 /** Trace, lowering and compilation of programs on the host's clock; long idle times are cut out.
- * @param {any} program @param {number} width @param {any[]} lights */
+ * @param {Program} program @param {number} width @param {Light[]} lights */
 function hostLane(program, width, lights) {
-  const stages = lights.flatMap((light) => (light.stages ?? []).map((/** @type {any} */ [stage, start, duration, cache]) =>
+  const stages = lights.flatMap((light) => (light.stages ?? []).map(([stage, start, duration, cache]) =>
     ({ name: cache === "hit" ? "load from cache" : STAGES[stage] ?? stage, start, duration, light })));
   if (!stages.length) return { tree: [], height: 0 };
   const { bars, rows } = barsOf(stages.map((stage) => [stage.name, stage.start, stage.duration]));
@@ -194,7 +200,7 @@ function hostAxis(bars, width) {
   return { x: at, scale, work, breaks };
 }
 
-/** @param {number} x @param {number} y @param {number} w @param {string} name @param {Record<string, any>} attributes @param {string} tip @param {string} tone */
+/** @param {number} x @param {number} y @param {number} w @param {string} name @param {Record<string, Value>} attributes @param {string} tip @param {string} tone */
 function drawBar(x, y, w, name, attributes, tip, tone) {
   const letters = Math.floor((w - 8) / 6.1);
   return [

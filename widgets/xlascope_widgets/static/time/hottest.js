@@ -6,20 +6,21 @@ import { byteSize, flopCount, percent, plural, seconds, shorten } from "../progr
 import { lineTimes } from "../frame/source_pane.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/wire.js").Kernel} Kernel */
 
 const MOST_HOT = 60;
 const NUMBERS = new Set(["self time", "time", "FLOP/s", "B/s"]);
 const HOT_BY = ["kernels", "equations", "lines"];
 
 /** Operations, bytes and bound of one run of a kernel. An equation's operations are split over the kernels it ended up in.
- * @param {any} program @param {any} kernel @param {number} time seconds of one run */
+ * @param {Program} program @param {Kernel|undefined} kernel @param {number} time seconds of one run */
 export function kernelRates(program, kernel, time) {
   if (!kernel || kernel.kind === "call" || !(time > 0)) return { flops: 0, bytes: 0, bound: "", part: 0 };
   let flops = 0;
   for (const path of new Set(kernel.eqns)) {
     const equation = program.equations.get(path);
     if (!equation?.flops || equation.bodies) continue;
-    flops += equation.flops / program.kernelsOf.get(path).filter((/** @type {any} */ other) => other.kind !== "call").length;
+    flops += equation.flops / (program.kernelsOf.get(path) ?? []).filter((other) => other.kind !== "call").length;
   }
   const bytes = kernel.read + kernel.written;
   const top = program.ceilings;
@@ -28,7 +29,7 @@ export function kernelRates(program, kernel, time) {
   return { flops, bytes, bound: compute > memory ? "compute" : "memory", part: Math.max(compute, memory) / time };
 }
 
-/** @param {any} program */
+/** @param {Program} program */
 export function hottestWords(program) {
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
   if (!program.times.size) return "not measured yet: run it, or ask %timings";
@@ -59,18 +60,18 @@ function heading(text, order, current, tip) {
     el("button", { class: "xs-sort", type: "button", "data-time": `order ${order}` }, text, current === order ? " ▾" : ""));
 }
 
-/** @param {any} program @param {string} order */
+/** @param {Program} program @param {string} order */
 function kernelRows(program, order) {
   const found = [...selfTimes(program)].map(([name, [perStep, run]]) => {
     const kernel = program.kernels.get(name);
     return { name, perStep, run, kernel, ...kernelRates(program, kernel, run) };
   });
   const all = found.reduce((sum, each) => sum + each.perStep, 0) || 1;
-  const keys = /** @type {Record<string, (row: any) => number>} */ ({ time: (row) => row.perStep, flops: (row) => row.flops / row.run, bytes: (row) => row.bytes / row.run, bound: (row) => row.part });
+  const keys = /** @type {Record<string, (row: typeof found[number]) => number>} */ ({ time: (row) => row.perStep, flops: (row) => row.flops / row.run, bytes: (row) => row.bytes / row.run, bound: (row) => row.part });
   const key = keys[order] ?? keys.time;
   found.sort((a, b) => key(b) - key(a));
   const body = found.map((row) => {
-    const operations = [...new Set((row.kernel?.eqns ?? []).map((/** @type {string} */ path) => program.equations.get(path)?.name ?? program.equations.get(path)?.op ?? "?"))];
+    const operations = [...new Set((row.kernel?.eqns ?? []).map((path) => program.equations.get(path)?.name ?? program.equations.get(path)?.op ?? "?"))];
     return el("tr", { "data-kernel": row.name, tabindex: -1 },
       el("td", { class: "xs-mono", title: shorten(row.name, 200) }, el("i", { class: `xs-chip pass-${program.passOfKernel(row.name)}` }), shorten(row.name, 34)),
       el("td", { class: "xs-right" }, seconds(row.perStep)), shareCell(row.perStep / all),
@@ -85,11 +86,12 @@ function kernelRows(program, order) {
     sort("bound by", "bound", "What limits a kernel of so many operations per byte, and how much of that limit it reached"), heading("operations")] };
 }
 
-/** Seconds of a step and of one run of every kernel: the mean over devices. @param {any} program @returns {Map<string, [number, number]>} */
+/** Seconds of a step and of one run of every kernel: the mean over devices. @param {Program} program @returns {Map<string, [number, number]>} */
 function selfTimes(program) {
   const run = program.light.executed;
   const found = new Map();
-  for (const device of run?.devices ?? [])
+  if (!run) return found;
+  for (const device of run.devices)
     for (const [name, [calls, total]] of Object.entries(device.kernels)) {
       const known = found.get(name) ?? [0, program.times.get(name) ?? 0];
       known[0] += calls ? total / Math.max(1, run.observed) / run.devices.length : 0;
@@ -111,7 +113,7 @@ function boundCell({ bound, part }) {
   return el("td", { title: tip }, cached ? "memory, in cache" : above ? `${bound}, > 100 %` : `${bound}, ${percent(part)}`);
 }
 
-/** @param {any} program */
+/** @param {Program} program */
 function equationRows(program) {
   const found = [];
   for (const [path, equation] of program.equations) {
@@ -124,20 +126,21 @@ function equationRows(program) {
   const all = found.reduce((sum, each) => sum + each.time, 0) || 1;
   const body = found.map(({ path, equation, time }) => el("tr", { "data-row": `equation ${path}`, tabindex: -1 },
     el("td", { class: "xs-mono" }, el("i", { class: `xs-chip pass-${program.passes.get(path) ?? "unknown"}` }), shorten(equation.name ?? equation.op, 30)),
-    el("td", { class: "xs-right" }, seconds(time)), shareCell(time / all), el("td", { class: "xs-mono" }, shorten(equation.out.map((/** @type {string} */ name) => program.typeOf(name)).join(" "), 36)),
+    el("td", { class: "xs-right" }, seconds(time)), shareCell(time / all), el("td", { class: "xs-mono" }, shorten(equation.out.map((name) => program.typeOf(name)).join(" "), 36)),
     el("td", {}, shorten(program.sourceWords(path), 40))));
   return { body, note: "time a step: measured, each kernel's split equally over its equations", head: ["equation", "time", "share", "result", "source"].map((text) => heading(text)) };
 }
 
-/** Seconds of one step that a kernel takes. @param {any} program @param {string} name */
+/** Seconds of one step that a kernel takes. @param {Program} program @param {string} name */
 export function perStep(program, name) {
   const run = program.light.executed;
+  if (!run) return 0;
   let total = 0;
-  for (const device of run?.devices ?? []) total += (device.kernels[name]?.[1] ?? 0) / Math.max(1, run.observed) / run.devices.length;
+  for (const device of run.devices) total += (device.kernels[name]?.[1] ?? 0) / Math.max(1, run.observed) / run.devices.length;
   return total;
 }
 
-/** @param {any} program */
+/** @param {Program} program */
 function lineRows(program) {
   const times = [...lineTimes(program)].sort((a, b) => b[1] - a[1]);
   const all = times.reduce((sum, [, time]) => sum + time, 0) || 1;

@@ -6,6 +6,8 @@ import { byteSize, count, plural, shorten } from "../program/format.js";
 import { TIME_LEFT, TIME_RIGHT } from "./draw_timeline.js";
 import { r1 } from "../graph/draw_graph.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/wire.js").MemoryPlan} MemoryPlan */
 
 const HIGH = 90;
 const MOST_HELD = 60;
@@ -14,7 +16,7 @@ const KIND_NAMES = ["argument", "result", "constant", "in between"];
 /** One array, as it is sent: maker (a kernel's number, or a name), kind, bytes, first and last kernel, argument, allocation,
  * offset, and its equations where it has no kernel. @typedef {[string|number, number, number, number, number, number, number, number, ...string[]]} Held */
 
-/** @param {any} program */
+/** @param {Program} program */
 export function memoryWords(program) {
   const plan = program.heavy.memory;
   if (!plan) return program.heavy.kernels ? `the compiler for ${program.heavy.platform ?? "this target"} does not tell its plan` : "not compiled yet";
@@ -23,7 +25,7 @@ export function memoryWords(program) {
 
 /** @param {Store} store @param {{at: Map<number, number>}} state @param {number} width */
 export function drawMemory(store, state, width) {
-  const program = /** @type {any} */ (store.program);
+  const program = /** @type {Program} */ (store.program);
   const plan = program.heavy.memory;
   if (!plan) return [];
   const at = state.at.get(program.number) ?? plan.at;
@@ -46,7 +48,7 @@ export function drawMemory(store, state, width) {
   ];
 }
 
-/** @param {any} plan @param {number} at */
+/** @param {MemoryPlan} plan @param {number} at */
 function liveAt(plan, at) {
   return at === plan.at ? plan.most : plan.live[Math.floor(at / plan.per)] ?? 0;
 }
@@ -63,11 +65,11 @@ export function heldAt(buffers, at) {
   });
 }
 
-/** @param {any} program @param {Held} each */
+/** @param {Program} program @param {Held} each */
 function heldRow(program, [by, kind, bytes, first, last, argument, , , ...equations]) {
   const maker = makerName(program, by);
-  const known = (typeof by === "number" ? program.heavy.kernels[by].eqns : equations).filter((/** @type {string} */ path) => program.equations.has(path));
-  const operations = [...new Set(known.map((/** @type {string} */ path) => program.equations.get(path).name ?? program.equations.get(path).op))];
+  const known = (typeof by === "number" ? program.heavy.kernels?.[by].eqns ?? [] : equations).filter((path) => program.equations.has(path));
+  const operations = [...new Set(known.flatMap((path) => program.equations.get(path) ?? []).map((equation) => equation.name ?? equation.op))];
   const kernel = program.kernels.has(maker);
   const link = kernel ? { "data-kernel": maker } : known.length ? { "data-row": `equation ${known[known.length - 1]}` } : {};
   return el("tr", { ...link, tabindex: -1 },
@@ -78,27 +80,27 @@ function heldRow(program, [by, kind, bytes, first, last, argument, , , ...equati
     el("td", {}, known.length ? shorten(program.sourceWords(known[known.length - 1]), 40) : ""));
 }
 
-/** @param {any} program @param {string|number} by @returns {string} */
+/** @param {Program} program @param {string|number} by @returns {string} */
 function makerName(program, by) {
-  return typeof by === "number" ? program.heavy.kernels[by].name : by;
+  return typeof by === "number" ? program.heavy.kernels?.[by].name ?? "" : by;
 }
 
-/** @param {any} program @param {number} argument */
+/** @param {Program} program @param {number} argument */
 function argumentName(program, argument) {
   const jaxpr = program.heavy.jaxpr;
   const name = jaxpr && [...jaxpr.constants, ...jaxpr.inputs][argument];
   return name && (program.variables.get(name)?.[2] || name);
 }
 
-/** @param {any} program @param {any} plan @param {number} at @param {number} width @param {Set<string>} selected */
+/** @param {Program} program @param {MemoryPlan} plan @param {number} at @param {number} width @param {Set<string>} selected */
 function curve(program, plan, at, width, selected) {
   const positions = Math.max(1, program.heavy.kernels?.length ?? 1);
   const scale = (width - TIME_LEFT - TIME_RIGHT) / positions;
   const x = (/** @type {number} */ position) => r1(TIME_LEFT + position * scale);
   const y = (/** @type {number} */ bytes) => r1(4 + HIGH - (bytes / (plan.most || 1)) * HIGH);
-  const steps = plan.live.map((/** @type {number} */ bytes, /** @type {number} */ i) => `V${y(bytes)}H${x(Math.min(positions, (i + 1) * plan.per))}`);
+  const steps = plan.live.map((bytes, i) => `V${y(bytes)}H${x(Math.min(positions, (i + 1) * plan.per))}`);
   const lives = plan.buffers.filter((/** @type {Held} */ [by]) => selected.has(makerName(program, by))).slice(0, 40);
-  const most = lives.reduce((/** @type {number} */ sum, /** @type {Held} */ each) => Math.max(sum, each[2]), 1);
+  const most = lives.reduce((sum, each) => Math.max(sum, each[2]), 1);
   return [
     el("text", { class: "xs-lane-name", x: 0, y: 16 }, byteSize(plan.most)), el("text", { class: "xs-axis", x: 0, y: HIGH + 2 }, "0 B"),
     el("path", { class: "xs-memory-area", d: `M${x(0)},${y(0)}${steps.join("")}V${y(0)}Z` }),

@@ -7,21 +7,27 @@ import { TIME_LEFT, TIME_RIGHT, drawTimeline, stepEnd, timelineWords } from "./d
 import { drawHottest, hottestWords } from "./hottest.js";
 import { drawMemory, memoryWords } from "./memory_pane.js";
 /** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/program.js").Program} Program */
 
-/** @type {Record<string, string>} */
+/** @typedef {"timeline"|"hottest"|"memory"} TimeTab */
+
+/** @type {Record<TimeTab, string>} */
 const TIME_TABS = { timeline: "one step on every device, and how it was built", hottest: "kernels, equations and lines by time", memory: "what needs memory, and when" };
 const KIND_WORDS = [["loop", "loop"], ["input", "input"], ["output", "output"], ["custom", "custom"], ["library", "library call"], ["call", "holds kernels"], ["single", "single"]];
 const MOST_ZOOM = 20000;
 
 /** What a user made of the pane: kept beside the store, so that a view that is drawn again finds it as it was.
- * @typedef {{tab: string, colour: "pass"|"kind", views: Map<number, [number, number]>, by: string, order: string, at: Map<number, number>}} TimeState */
+ * @typedef {{tab: TimeTab, colour: "pass"|"kind", views: Map<number, [number, number]>, by: string, order: string, at: Map<number, number>}} TimeState */
 /** @type {WeakMap<Store, TimeState>} */
 const timeStates = new WeakMap();
 
 /** @param {Store} store @returns {TimeState} */
 export function timeState(store) {
-  let state = timeStates.get(store);
-  if (!state) timeStates.set(store, (state = { tab: store.live.tab in TIME_TABS ? store.live.tab : "timeline", colour: "pass", views: new Map(), by: "kernels", order: "time", at: new Map() }));
+  const known = timeStates.get(store);
+  if (known) return known;
+  const wanted = /** @type {TimeTab[]} */ (Object.keys(TIME_TABS)).find((tab) => tab === store.live.tab);
+  /** @type {TimeState} */ const state = { tab: wanted ?? "timeline", colour: "pass", views: new Map(), by: "kernels", order: "time", at: new Map() };
+  timeStates.set(store, state);
   return state;
 }
 
@@ -77,7 +83,7 @@ export class TimePane {
 
   tools() {
     const { state, view } = this;
-    const end = stepEnd(/** @type {any} */ (this.store.program));
+    const end = stepEnd(/** @type {Program} */ (this.store.program));
     if (!end) return null;
     const pill = (/** @type {string} */ command, /** @type {string} */ text, /** @type {string} */ title, on = false) => el("button",
       { class: `xs-pill${on ? " on" : ""}`, type: "button", "data-time": command, title, "aria-label": title, "aria-pressed": command.startsWith("colour") ? String(on) : null }, text);
@@ -89,8 +95,8 @@ export class TimePane {
 
   timeline() {
     const { store, state, width } = this;
-    const program = /** @type {any} */ (store.program);
-    const lights = store.live.programs.filter((/** @type {any} */ light) => light.stages);
+    const program = /** @type {Program} */ (store.program);
+    const lights = store.live.programs.filter((light) => light.stages);
     const { tree, height } = drawTimeline(program, width, { view: this.view, colour: state.colour, lights: program.target ? [] : lights });
     return [
       el("svg", { class: `xs-timeline-svg${this.view ? " zoomed" : ""}`, width, height, role: "group", tabindex: 0,
@@ -138,14 +144,14 @@ export class TimePane {
     else if (program) this.store.pick(Number(program));
     else if (row) {
       const [kind, ...id] = row.split(" ");
-      this.store.select(/** @type {any} */ (kind), id.join(" "));
+      this.store.select(/** @type {"equation"|"line"} */ (kind), id.join(" "));
     } else if (target.closest(".xs-memory-svg")) this.pickMoment(event);
   }
 
   /** @param {string} command */
   command(command) {
     const [what, value] = [command.split(" ")[0], command.slice(command.indexOf(" ") + 1)];
-    if (what === "tab" || what === "colour" || what === "by" || what === "order") /** @type {any} */ (this.state)[what] = value;
+    if (what === "tab" || what === "colour" || what === "by" || what === "order") Object.assign(this.state, { [what]: value });
     if (command === "zoom in") this.zoom(0.5);
     else if (command === "zoom out") this.zoom(2);
     else if (command === "zoom fit") this.zoomTo(0, Infinity);
@@ -178,7 +184,8 @@ export class TimePane {
     const inside = target.closest(".xs-timeline-svg");
     const memory = target.closest(".xs-memory-svg");
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (memory && step) this.moment((this.state.at.get(this.store.program?.number ?? 0) ?? this.store.program?.heavy.memory.at) + step);
+    const { program } = this.store;
+    if (memory && step) this.moment((this.state.at.get(program?.number ?? 0) ?? program?.heavy.memory?.at ?? 0) + step);
     else if (inside && "+=-0".includes(event.key)) this.command({ "-": "zoom out", 0: "zoom fit" }[event.key] ?? "zoom in");
     else if (inside && event.key.startsWith("Arrow")) this.walk(target, event.key);
     else if ((event.key === "Enter" || event.key === " ") && target.matches("[data-bar], [data-row], tr[data-kernel]")) target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
@@ -220,7 +227,7 @@ export class TimePane {
 
   /** @param {number} x in the window's pixels @returns {number} seconds from the start of the step */
   timeAt(x) {
-    const [from, to] = this.view ?? [0, stepEnd(/** @type {any} */ (this.store.program))];
+    const [from, to] = this.view ?? [0, stepEnd(/** @type {Program} */ (this.store.program))];
     const left = this.pane.querySelector(".xs-timeline-svg")?.getBoundingClientRect().left ?? 0;
     return from + ((x - left - TIME_LEFT) / (this.width - TIME_LEFT - TIME_RIGHT)) * (to - from);
   }
@@ -239,7 +246,7 @@ export class TimePane {
 
   /** @param {number} factor @param {number} [about] the moment that stays in its place; the focused bar or the middle */
   zoom(factor, about) {
-    const [from, to] = this.view ?? [0, stepEnd(/** @type {any} */ (this.store.program))];
+    const [from, to] = this.view ?? [0, stepEnd(/** @type {Program} */ (this.store.program))];
     const bar = document.activeElement?.matches("rect[data-bar]") && this.pane.contains(document.activeElement) ? document.activeElement.getBoundingClientRect() : null;
     const centre = about ?? (bar ? this.timeAt(bar.left + bar.width / 2) : (from + to) / 2);
     this.zoomTo(centre - (centre - from) * factor, centre + (to - centre) * factor);
@@ -247,7 +254,7 @@ export class TimePane {
 
   /** @param {number} from @param {number} to */
   zoomTo(from, to) {
-    const program = /** @type {any} */ (this.store.program);
+    const program = /** @type {Program} */ (this.store.program);
     const end = stepEnd(program);
     const length = Math.max(end / MOST_ZOOM, to - from);
     const start = Math.max(0, Math.min(from, end - length));

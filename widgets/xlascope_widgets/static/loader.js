@@ -1,15 +1,18 @@
 // @ts-check
 /** All the code that a panel itself carries: it finds the library, which is sent once, and leaves everything to it. */
 
-/** @returns {{libraries: Map<string, any>, elements: Set<any>}} what all versions and kernels in this page share */
-const page = () => ((/** @type {any} */ (globalThis)).__xlascope ??= { libraries: new Map(), elements: new Set() });
+/** @typedef {import("./program/wire.js").Model} Model */
+/** @typedef {import("./frame/library.js").Page} Page */
+
+/** @returns {Page} what all versions and kernels in this page share */
+const page = () => (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 
 /** Anything may come first when a page is loaded again, and some front ends make a model only when it is asked for.
- * @param {any} model */
+ * @param {Model} model */
 async function library(model) {
-  const id = model.get("library");
+  const id = model.get("library") ?? "";
   for (let tries = 0; tries < 200 && !page().libraries.has(id); tries++) {
-    await Promise.resolve().then(() => model.widget_manager.get_model(id)).catch(() => {});
+    await Promise.resolve().then(() => model.widget_manager?.get_model(id)).catch(() => {});
     if (!page().libraries.has(id)) await new Promise((go) => setTimeout(go, 50));
   }
   return page().libraries.get(id);
@@ -17,14 +20,15 @@ async function library(model) {
 
 export default {
   // Not awaited: messages to the model would wait for it.
-  initialize(/** @type {any} */ { model }) {
+  initialize(/** @type {{model: Model}} */ { model }) {
     const found = library(model);
     found.then((code) => code?.initialize({ model }));
     return () => found.then((code) => code?.forget({ model }));
   },
-  async render(/** @type {any} */ { model, el }) {
+  async render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
     const code = await library(model);
     if (code) return code.render({ model, el });
     el.textContent = "xlascope: the panel's code did not arrive. Run the cell again.";
+    return undefined;
   },
 };

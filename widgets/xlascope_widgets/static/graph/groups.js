@@ -9,8 +9,15 @@ import { findRepeats } from "./repeats.js";
 import { hashed } from "../program/unpack.js";
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
+/** @typedef {import("../program/structure.js").Structure} Structure */
 /** @typedef {{kind: string, title: string, members: Equation[], times: number, inner: () => Item[]}} Group */
 /** @typedef {Equation|Group} Item */
+
+/** Groups have ids where equations have paths: no path has this sign. */
+const GROUP_SIGN = "~";
+
+/** Is a group spoken of in what is selected? @param {string} id */
+export const namesGroup = (id) => id.includes(GROUP_SIGN);
 
 export const GROUPINGS = ["auto", "none", "scope", "function", "line"];
 /** Equations of one level up to which nothing is grouped unless asked for. */
@@ -33,17 +40,20 @@ function automatic(equations) {
   return scoped > 0.3 * equations.length ? "scope" : "repeats";
 }
 
+/** The scopes around an equation, the outermost first. @param {Equation} equation @returns {string[]} */
+const scopesOf = (equation) => (equation.scope ? equation.scope.split("/") : []);
+
 /** What an equation is grouped by. @param {string} kind @param {number} depth of a scope within scopes @param {Equation} equation */
 function groupKey(kind, depth, equation) {
   const pass = equation.role === "backward" ? "backward " : "";
-  if (kind === "scope") return pass + (equation.scope ?? "").split("/").slice(0, depth + 1).join("/");
+  if (kind === "scope") return pass + scopesOf(equation).slice(0, depth + 1).join("/");
   if (!equation.src) return pass;
   return kind === "function" ? `${pass}${equation.src[0]} ${equation.src[3]}` : `${pass}${equation.src[0]}:${equation.src[1]}`;
 }
 
 /** @param {string} kind @param {Equation} first */
 function groupTitle(kind, first, depth = 0) {
-  if (kind === "scope") return (first.scope ?? "").split("/")[depth];
+  if (kind === "scope") return scopesOf(first)[depth];
   return kind === "function" ? functionName(first) : `line ${first.src?.[1]}`;
 }
 
@@ -52,7 +62,7 @@ function functionName(equation) {
   return (equation.src?.[3] ?? "").split(".").pop() ?? "";
 }
 
-/** The level with groups in the place of their equations. @param {any} program @param {Jaxpr} jaxpr @param {string} choice one of GROUPINGS
+/** The level with groups in the place of their equations. @param {Structure} program @param {Jaxpr} jaxpr @param {string} choice one of GROUPINGS
  * @returns {Jaxpr} */
 export function groupLevel(program, jaxpr, choice) {
   const kind = choice === "auto" ? automatic(jaxpr.equations) : choice;
@@ -80,8 +90,7 @@ function runsByKey(equations, kind, depth) {
     const key = groupKey(kind, depth, equations[start]);
     for (end = start + 1; end < equations.length && groupKey(kind, depth, equations[end]) === key; end++);
     const members = equations.slice(start, end);
-    const [{ scope, src }] = members;
-    const named = kind === "scope" ? scope && scope.split("/").length > depth : src;
+    const named = kind === "scope" ? scopesOf(members[0]).length > depth : members[0].src;
     if (!named || members.length < 2) items.push(...members);
     else items.push(runOf(members, kind, depth));
   }
@@ -204,7 +213,7 @@ function mostOf(members) {
 }
 
 /** Items as equations: a group takes what its members take from outside and gives what is used outside.
- * @param {any} program @param {Item[]} items @param {Set<string>} wanted @returns {Equation[]} */
+ * @param {Structure} program @param {Item[]} items @param {Set<string>} wanted @returns {Equation[]} */
 function boxesOf(program, items, wanted) {
   const owner = new Map();
   items.forEach((item, i) => {
@@ -224,10 +233,10 @@ function boxesOf(program, items, wanted) {
   return items.map((item, i) => (isGroup(item) ? boxOf(program, item, entering[i], (name) => wanted.has(name) || leaving.has(name)) : item));
 }
 
-/** @param {any} program @param {Group} group @param {string[]} inputs @param {(name: string) => boolean} isWanted @returns {Equation} */
+/** @param {Structure} program @param {Group} group @param {string[]} inputs @param {(name: string) => boolean} isWanted @returns {Equation} */
 function boxOf(program, group, inputs, isWanted) {
   const { members, kind, title } = group;
-  const path = `~${kind}:${members[0].path}+${members.length}`;
+  const path = `${GROUP_SIGN}${kind}:${members[0].path}+${members.length}`;
   const outputs = members.flatMap((equation) => equation.out.filter(isWanted));
   /** @type {Equation[]|undefined} */ let inner;
   const body = {

@@ -1,0 +1,34 @@
+// @ts-check
+/** The bar above the panes: which program, for which target, what colours mean, how equations are grouped. */
+
+import { el } from "../program/element.js";
+import { plural, shorten } from "../program/format.js";
+import { drawTargets } from "../compiler/targets.js";
+import { groupingChoice } from "../graph/explorer.js";
+import { HEATS } from "../graph/heat.js";
+/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/program.js").Program} Program */
+
+/** @param {Store} store */
+export function drawBar(store) {
+  return [programChoice(store), drawTargets(store), el("span", { class: "xs-muted" }, "colour:"),
+    HEATS.map((heat) => el("button", { class: `xs-pill${store.heat === heat ? " on" : ""}`, type: "button", "data-command": heat,
+      "aria-pressed": String(store.heat === heat) }, heat)),
+    hasNestings(store.program) && ["expand", "collapse"].map((name) => el("button", { class: "xs-pill", type: "button", "data-command": name }, `${name} all`)),
+    el("button", { class: "xs-pill", type: "button", "data-command": "fit", title: "show the whole graph (0)" }, "fit"),
+    groupingChoice(store)];
+}
+
+/** @param {Store} store */
+function programChoice(store) {
+  const { program } = store;
+  if (store.programs.size < 2) return el("span", { class: "xs-mono xs-crumb" }, program?.function ?? "");
+  const options = [...store.programs.values()].map((p) =>
+    el("option", { value: p.number, selected: p === program ? "" : null }, `${shorten(p.function, 40)} · ${plural(p.equations.size, "eqn")}`));
+  return el("select", { class: "xs-choice xs-mono", "aria-label": "program" }, options);
+}
+
+/** Is there a box that opens: an equation with a body, or a group? @param {Program|undefined} program */
+export function hasNestings(program) {
+  return Boolean(program?.heavy.jaxpr && program.shown(program.heavy.jaxpr).equations.some((equation) => equation.bodies));
+}

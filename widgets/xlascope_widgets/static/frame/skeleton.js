@@ -1,0 +1,25 @@
+// @ts-check
+/** The parts of a panel, empty. */
+
+import { el } from "../program/element.js";
+
+/** What a view fills. */
+export function skeleton() {
+  return el("div", { class: "xs-frame" },
+    el("div", { class: "xs-strip", role: "group", "aria-label": "what this cell does" }),
+    el("div", { class: "xs-said", role: "status" }),
+    el("div", { class: "xs-panel", hidden: "" },
+      el("div", { class: "xs-compare", hidden: "" }),
+      el("div", { class: "xs-head" }, el("div", { class: "xs-tools" }),
+        el("input", { class: "xs-search", type: "search", placeholder: "search: op, shape, source…   /", "aria-label": "search equations", spellcheck: "false" })),
+      el("div", { class: "xs-notes" }),
+      el("div", { class: "xs-again", hidden: "" }),
+      el("div", { class: "xs-asks", "aria-live": "polite" }),
+      el("div", { class: "xs-panes" },
+        el("div", { class: "xs-pane xs-source", tabindex: 0, "aria-label": "source" }),
+        el("div", { class: "xs-pane xs-middle" }, el("div", { class: "xs-graph" }), el("div", { class: "xs-legend" })),
+        el("div", { class: "xs-pane xs-kernels", tabindex: 0, "aria-label": "kernels" })),
+      el("div", { class: "xs-detail", "aria-live": "polite" }),
+      el("div", { class: "xs-help", role: "dialog", "aria-label": "keys", hidden: "" }),
+      el("div", { class: "xs-pane xs-timeline" })));
+}

@@ -1,0 +1,26 @@
+// @ts-check
+/** Dark or light, as the host is, and following it when it changes. */
+
+/** Dark when the host says so: JupyterLab, VS Code, Colab, or else the system. */
+function isDark() {
+  const { body, documentElement } = document;
+  const lab = body.getAttribute("data-jp-theme-light");
+  if (lab) return lab === "false";
+  if (body.className.includes("vscode-")) return !body.classList.contains("vscode-light");
+  const colab = documentElement.getAttribute("theme");
+  return colab ? colab === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/** Marks the panel as dark; returns what ends that. @param {HTMLElement} root @returns {() => void} */
+export function watchTheme(root) {
+  const apply = () => root.classList.toggle("dark", isDark());
+  const observer = new MutationObserver(apply);
+  for (const element of [document.body, document.documentElement]) observer.observe(element, { attributes: true });
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", apply);
+  apply();
+  return () => {
+    observer.disconnect();
+    system.removeEventListener("change", apply);
+  };
+}

@@ -1,0 +1,221 @@
+// @ts-check
+/** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
+
+import { el, fill, toNode } from "../program/element.js";
+import { showKernels, markKernels } from "../compiler/kernels_pane.js";
+import { ComparePane } from "../compare/compare_pane.js";
+import { GraphPane } from "../graph/graph_pane.js";
+import { TimePane } from "../time/timeline_pane.js";
+import { drawPending } from "./asks.js";
+import { drawBar } from "./bar.js";
+import { drawDetail } from "./detail.js";
+import { listen } from "./input.js";
+import { drawLegend } from "./legend.js";
+import { drawNotes } from "./notes.js";
+import { showRecompiles } from "./recompiles.js";
+import { skeleton } from "./skeleton.js";
+import { drawSource, markSource, refreshTimes, showFirstLine } from "./source_pane.js";
+import { announce, drawStrip, tickStrip } from "./strip.js";
+import { watchTheme } from "./theme.js";
+/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/store.js").Change} Change */
+/** @typedef {import("../program/wire.js").Model} Model */
+
+/** A panel on a page. */
+export class View {
+  /** @param {Model} model @param {Store} store @param {HTMLElement} host */
+  constructor(model, store, host) {
+    this.model = model;
+    this.store = store;
+    this.pressed = false;
+    /** @type {Change|undefined} */ this.waiting = undefined;
+    /** Where the last jump came from. */ this.cameFrom = "";
+    /** Which targets the bar was drawn for. */ this.targets = "";
+    // JupyterLab's shortcuts (b, dd, m …) must not fire while somebody types or walks in here.
+    this.root = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-root", "data-lm-suppress-shortcuts": "true" })));
+    this.root.append(toNode(skeleton()));
+    host.append(this.root);
+    this.strip = this.part("xs-strip");
+    this.help = this.part("xs-help");
+    this.panel = this.part("xs-panel");
+    this.graph = new GraphPane(this.part("xs-graph"), store);
+    this.time = new TimePane(this.part("xs-timeline"), store);
+    this.diff = new ComparePane(this.part("xs-compare"), store, () => this.graph.showSelection());
+    listen(this);
+    this.onChange = (/** @type {Change} */ change) => this.change(change);
+    store.listeners.add(this.onChange);
+    this.clock = setInterval(() => tickStrip(this.strip, store), 100);
+    this.watchWidth();
+    this.unwatchTheme = watchTheme(this.root);
+    this.onRelease = () => this.release();
+    for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, this.onRelease, true);
+    this.change("data");
+  }
+
+  /** @param {string} name @returns {HTMLElement} */
+  part(name) {
+    return /** @type {HTMLElement} */ (this.root.querySelector(`.${name}`));
+  }
+
+  get isOpen() {
+    return Boolean(this.model.get("opened"));
+  }
+
+  /** The pointer is up, wherever that was: what has waited is drawn after the click. */
+  release() {
+    this.pressed = false;
+    const { waiting } = this;
+    this.waiting = undefined;
+    if (waiting) setTimeout(() => this.change(waiting));
+  }
+
+  /** Open or close the recompile card. @param {boolean} open */
+  showWhy(open) {
+    this.store.why = open;
+    this.drawNotes();
+  }
+
+  /** @param {boolean} open */
+  setOpen(open) {
+    this.model.set("opened", open);
+    this.model.save_changes();
+    this.change("open");
+  }
+
+  /** Redraw what a change concerns, and nothing else. @param {Change} change */
+  change(change) {
+    // An element that is replaced between press and release gets no click: news waits for the release.
+    if (this.pressed && (change === "live" || change === "data")) {
+      this.waiting = this.waiting === "data" ? "data" : change;
+      return;
+    }
+    if (change === "data" || change === "live" || change === "open") this.drawStrip();
+    this.panel.hidden = !this.isOpen;
+    if (!this.isOpen) {
+      this.stale = this.stale || change !== "open";
+      return;
+    }
+    const all = change === "data" || change === "target" || (change === "open" && this.stale !== false);
+    if (all) this.drawAll();
+    else if (change === "live") this.drawNumbers();
+    else if (change === "asks") this.drawAsks();
+    else if (change === "list") showKernels(this.part("xs-kernels"), this.store);
+    else if (change === "graph") this.drawGraph();
+    else if (change === "selection" || change === "search") this.mark();
+    else if (change === "look") this.drawLook();
+  }
+
+  drawStrip() {
+    const why = this.strip.contains(document.activeElement) && document.activeElement?.className;
+    fill(this.strip, drawStrip(this.store, this.isOpen));
+    if (why) /** @type {HTMLElement|null} */ (this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : ".xs-open"))?.focus({ preventScroll: true });
+    announce(this.part("xs-said"), this.store);
+  }
+
+  drawAll() {
+    this.stale = false;
+    this.drawBar();
+    this.drawNotes();
+    this.diff.draw();
+    fill(this.part("xs-source"), drawSource(this.store));
+    showFirstLine(this.part("xs-source"));
+    showKernels(this.part("xs-kernels"), this.store);
+    fill(this.part("xs-asks"), drawPending(this.store));
+    this.drawTime();
+    this.graph.draw();
+    this.drawLegend();
+    this.mark();
+  }
+
+  drawNumbers() {
+    this.drawNotes();
+    refreshTimes(this.part("xs-source"), this.store);
+    showKernels(this.part("xs-kernels"), this.store);
+    this.drawTime();
+    this.graph.refreshNumbers();
+    this.drawDetail();
+  }
+
+  drawAsks() {
+    const targets = JSON.stringify([this.store.asks.can("target"), Object.keys(this.store.asks.found(this.store.measured).targets)]);
+    if (targets !== this.targets) this.drawBar();
+    this.targets = targets;
+    fill(this.part("xs-asks"), drawPending(this.store));
+    showKernels(this.part("xs-kernels"), this.store);
+  }
+
+  drawGraph() {
+    this.drawBar();
+    this.graph.draw({ anchor: this.graph.anchor });
+    this.graph.anchor = "";
+    this.drawLegend();
+    this.markPanes();
+  }
+
+  drawLook() {
+    this.drawBar();
+    this.graph.paint();
+    this.drawLegend();
+  }
+
+  drawTime() {
+    this.time.draw();
+  }
+
+  mark() {
+    this.graph.mark();
+    if (this.store.selection.kind === "step") this.graph.showSelection();
+    this.diff.mark();
+    this.markPanes();
+  }
+
+  markPanes() {
+    markSource(this.part("xs-source"), this.store);
+    markKernels(this.part("xs-kernels"), this.store);
+    this.time.markOrDraw();
+    this.drawDetail();
+  }
+
+  drawBar() {
+    const focused = document.activeElement?.closest?.("[data-command]")?.getAttribute("data-command");
+    fill(this.part("xs-tools"), drawBar(this.store));
+    if (focused) /** @type {HTMLElement|null} */ (this.root.querySelector(`[data-command="${focused}"]`))?.focus({ preventScroll: true });
+  }
+
+  drawNotes() {
+    fill(this.part("xs-notes"), drawNotes(this.store));
+    showRecompiles(this.part("xs-again"), this.store);
+  }
+
+  drawLegend() {
+    fill(this.part("xs-legend"), drawLegend(this.store));
+  }
+
+  drawDetail() {
+    fill(this.part("xs-detail"), drawDetail(this.store));
+  }
+
+  /** Redraw what depends on the width when that changes. */
+  watchWidth() {
+    let width = 0;
+    this.resize = new ResizeObserver(() => {
+      const now = this.root.clientWidth;
+      if (now === width || !this.isOpen) return;
+      const first = !width;
+      width = now;
+      this.drawTime();
+      if (first) this.graph.draw();
+      if (first) showFirstLine(this.part("xs-source"));
+    });
+    this.resize.observe(this.root);
+  }
+
+  remove() {
+    this.store.listeners.delete(this.onChange);
+    clearInterval(this.clock);
+    this.resize?.disconnect();
+    this.unwatchTheme();
+    this.graph.remove();
+    for (const kind of ["pointerup", "pointercancel"]) window.removeEventListener(kind, this.onRelease, true);
+  }
+}

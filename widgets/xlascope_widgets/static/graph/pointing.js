@@ -1,0 +1,102 @@
+// @ts-check
+/** What the pointer does to the graph: move it, zoom it, select and open what is under it. */
+
+import { edgeAt } from "./viewport.js";
+/** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
+/** @typedef {import("./viewport.js").Zoom} Zoom */
+/** @typedef {import("./layout.js").SceneEdge} SceneEdge */
+/** Where the pointer was pressed, on what, and how the graph stood then.
+ * @typedef {{x: number, y: number, zoom: Zoom, moved: boolean, hit: Hit|null, shift: boolean}} Drag */
+/** What is under the pointer. @typedef {{id: string, path: string, toggle: boolean, kernel: string, edge: SceneEdge|null}} Hit */
+
+/** Pixels from an edge within which a click means it. */
+const EDGE_REACH = 5;
+
+export class Pointing {
+  /** @param {GraphPane} pane */
+  constructor(pane) {
+    this.pane = pane;
+    /** What the pointer has been pressed on. @type {Drag|null} */ this.drag = null;
+  }
+
+  /** @param {HTMLElement} host */
+  listen(host) {
+    host.addEventListener("pointerdown", (event) => this.press(event));
+    host.addEventListener("pointermove", (event) => this.move(event));
+    host.addEventListener("pointerup", (event) => this.release(event));
+    host.addEventListener("pointercancel", () => (this.drag = null));
+    host.addEventListener("dblclick", (event) => this.toggleAt(event));
+    host.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+  }
+
+  /** @param {PointerEvent} event */
+  press(event) {
+    if (event.button !== 0) return;
+    this.drag = { x: event.clientX, y: event.clientY, zoom: { ...this.pane.zoom }, moved: false, hit: this.hit(event), shift: event.shiftKey };
+  }
+
+  /** What is under the pointer: a node, or else an edge between equations. @param {PointerEvent|MouseEvent} event @returns {Hit|null} */
+  hit(event) {
+    if (!this.pane.scene) return null;
+    const hit = this.pane.shown.hit(event);
+    const { x, y } = this.pane.pointOf(event);
+    const edge = hit.id ? null : edgeAt(this.pane.scene, x, y, EDGE_REACH / this.pane.zoom.k);
+    const [from, to] = edge ? [this.pane.byId.get(edge.from), this.pane.byId.get(edge.to)] : [];
+    // What joins groups, inputs or results is no edge between two equations.
+    const equations = this.pane.store.program?.equations;
+    return { ...hit, edge: equations?.has(from?.path ?? "") && equations.has(to?.path ?? "") ? edge : null };
+  }
+
+  /** @param {PointerEvent} event */
+  move(event) {
+    if (!this.drag) return;
+    const [dx, dy] = [event.clientX - this.drag.x, event.clientY - this.drag.y];
+    if (!this.drag.moved && Math.hypot(dx, dy) < 4) return;
+    if (!this.drag.moved) this.pane.shown.host.setPointerCapture(event.pointerId);
+    this.drag.moved = true;
+    this.pane.zoom = { ...this.drag.zoom, x: this.drag.zoom.x + dx, y: this.drag.zoom.y + dy };
+    this.pane.place();
+  }
+
+  /** @param {PointerEvent} event */
+  release(event) {
+    const { drag } = this;
+    this.drag = null;
+    if (drag && !drag.moved && event.button === 0 && drag.hit) this.click(drag.hit, drag.shift);
+  }
+
+  /** @param {Hit} hit @param {boolean} shift */
+  click({ id, path, toggle, kernel, edge }, shift) {
+    if (path && toggle) return this.pane.toggle(path);
+    if (id) this.pane.shown.focus(id);
+    if (path) return this.pane.choose(path, shift);
+    if (!id && edge) return this.pane.store.selectEdge(edge.from, edge.to);
+    if (kernel) return this.pane.store.select("kernel", kernel);
+    if (!id) this.pane.store.select(null);
+  }
+
+  /** @param {MouseEvent} event */
+  toggleAt(event) {
+    const hit = this.hit(event);
+    if (hit?.path && !hit.toggle && this.pane.store.program?.at(hit.path)?.bodies) this.pane.toggle(hit.path);
+  }
+
+  /** Ctrl and the wheel zoom; the wheel alone moves a graph that has the focus, and otherwise scrolls the notebook.
+   * @param {WheelEvent} event */
+  wheel(event) {
+    const { host } = this.pane.shown;
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault();
+      const box = host.getBoundingClientRect();
+      this.pane.zoomAt(event.clientX - box.left, event.clientY - box.top, 1.0015 ** -event.deltaY);
+    } else if (this.pane.scene && (host.contains(document.activeElement) || this.pane.outline.host.contains(document.activeElement))) {
+      const { height } = this.pane.size();
+      const low = Math.min(0, height - this.pane.scene.height * this.pane.zoom.k);
+      const y = Math.min(0, Math.max(low, this.pane.zoom.y - event.deltaY));
+      if (y === this.pane.zoom.y) return;
+      event.preventDefault();
+      this.pane.zoom = { ...this.pane.zoom, y };
+      this.pane.place();
+    }
+  }
+}

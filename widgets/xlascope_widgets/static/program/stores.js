@@ -1,0 +1,45 @@
+// @ts-check
+/** The store of each model, which follows what the model says. */
+
+import { Store } from "./store.js";
+/** @typedef {import("./wire.js").Model} Model */
+
+/** @returns {Map<string, Store>} the stores of all models in this page */
+function storesOf() {
+  const page = /** @type {{__xlascope_stores?: Map<string, Store>}} */ (globalThis);
+  return (page.__xlascope_stores ??= new Map());
+}
+
+/** The store of a model, the same for every view and every reload of this code. @param {Model} model @returns {Store} */
+export function storeOf(model) {
+  const stores = storesOf();
+  const uid = model.get("uid");
+  let store = stores.get(uid);
+  if (!store) stores.set(uid, (store = new Store()));
+  return store;
+}
+
+/** The model is gone. @param {Model} model */
+export function forget(model) {
+  storeOf(model).stop?.();
+  storesOf().delete(model.get("uid"));
+}
+
+/** Follow a model: what it has now and every change. @param {Model} model @param {Store} store */
+export function follow(model, store) {
+  const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
+  const live = () => store.takeLive(model.get("live"));
+  const open = () => store.tell("open");
+  const asks = () => {
+    store.asks.take(model);
+    store.tell("asks");
+  };
+  store.asks.take(model);
+  const changes = { "change:programs": programs, "change:live": live, "change:opened": open, "change:answers": asks, "change:findings": asks, "change:questions": asks };
+  for (const [name, handler] of Object.entries(changes)) model.on(name, handler);
+  live();
+  programs();
+  return () => {
+    for (const [name, handler] of Object.entries(changes)) model.off(name, handler);
+  };
+}

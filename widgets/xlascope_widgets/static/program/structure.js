@@ -1,0 +1,172 @@
+// @ts-check
+/** What a program is, whatever became of it: its equations in their places, its levels with their groups, its passes. */
+
+import { groupLevel } from "../graph/groups.js";
+import { append, phasesOf } from "../graph/phases.js";
+import { WHOLE_PROGRAM, chainOfPaths, isWithin, joinPaths, parentPath, relativePath } from "./path.js";
+import { unpackJaxpr } from "./unpack.js";
+/** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
+/** @typedef {import("./unpack.js").Equation} Equation */
+/** @typedef {import("./wire.js").Line} Line */
+/** @typedef {import("./wire.js").VariableType} VariableType */
+
+export class Structure {
+  /** @param {import("./wire.js").PackedJaxpr} [packed] nothing of a program that was not traced */
+  constructor(packed) {
+    /** Groups that were made so far, by their place in the graph. @type {Map<string, Equation>} */ this.groups = new Map();
+    /** How levels are grouped: one of GROUPINGS. */ this.grouping = "auto";
+    /** Levels with their groups. @type {Map<Jaxpr, Jaxpr>} */ this.grouped = new Map();
+    /** Of a level as it is drawn, the box that each equation is in. @type {WeakMap<Jaxpr, Map<string, Equation>>} */ this.owners = new WeakMap();
+    /** All equations in a group, as far as asked. @type {WeakMap<Equation, string[]>} */ this.inGroups = new WeakMap();
+    /** @type {Map<string, Equation>} */ this.equations = new Map();
+    /** @type {Map<string, VariableType>} */ this.variables = new Map();
+    /** The phase of each equation of a level. @type {Map<Jaxpr, number[]>} */ this.phases = new Map();
+    /** Paths, an equation before its bodies, and where the inside of one with bodies begins and ends in that order. */
+    /** @type {string[]} */ this.order = [];
+    /** @type {Map<string, [number, number]>} */ this.extents = new Map();
+    /** @type {Map<string, string>} */ this.passes = new Map();
+    /** Paths by what is one object for all equations of a line. @type {Map<Line, string[]>} */ this.bySource = new Map();
+    /** The forward equation that each one transposes. @type {Map<string, string>} */ this.origins = new Map();
+    this.jaxpr = packed && unpackJaxpr(packed, this.variables);
+    if (this.jaxpr) this.indexLevel(this.jaxpr, WHOLE_PROGRAM, "");
+  }
+
+  /** @param {Jaxpr} jaxpr @param {string} parent @param {string} pass */
+  indexLevel(jaxpr, parent, pass) {
+    const phases = phasesOf(jaxpr);
+    this.phases.set(jaxpr, phases);
+    // What a checkpoint computes again on the way back is a pass of its own.
+    const again = pass === "recomputed" || (pass === "backward" && /^(remat|checkpoint)/.test(this.equations.get(parent)?.op ?? ""));
+    jaxpr.equations.forEach((equation, i) => {
+      const { path } = equation;
+      const own = phases[i] % 2 ? "backward" : phases[i] > 0 ? "update" : "forward";
+      this.equations.set(path, equation);
+      this.passes.set(path, again && !phases[i] ? "recomputed" : pass === "update" ? pass : own === "update" && parent ? "forward" : own);
+      if (equation.src) append(this.bySource, equation.src, path);
+      this.originOf(equation, parent);
+      const start = this.order.push(path) - 1;
+      if (!equation.bodies) return;
+      for (const body of equation.bodies) this.indexLevel(body, path, this.passes.get(path) ?? "forward");
+      this.extents.set(path, [start, this.order.length]);
+    });
+  }
+
+  /** The forward equation that one transposes. A body that several calls share names the one in the first call: here it is
+   * the one in the call that this call transposes. @param {Equation} equation @param {string} parent @returns {string|undefined} */
+  originOf(equation, parent) {
+    const outer = this.origins.get(parent);
+    let of = equation.of;
+    if (of && outer && !isWithin(of, outer)) {
+      // The call in the first place, as deep as this one.
+      const call = chainOfPaths(of)[chainOfPaths(outer).length - 1];
+      const own = call ? joinPaths(outer, relativePath(of, call)) : outer;
+      if (this.equations.get(own)?.op === this.equations.get(of)?.op) of = own;
+    }
+    if (of) this.origins.set(equation.path, of);
+    return of;
+  }
+
+  /** What the second colour means here: a gradient runs up, tangents run down. */
+  get secondPass() {
+    for (const equation of this.equations.values()) if (equation.role === "backward") return "backward ↑";
+    return "tangent ↓";
+  }
+
+  /** Paths by file and line ("0:9"). @returns {Map<string, string[]>} */
+  get lines() {
+    if (this.byLine) return this.byLine;
+    /** @type {Map<string, string[]>} */ this.byLine = new Map();
+    for (const [src, paths] of this.bySource)
+      for (const path of paths) append(this.byLine, `${src[0]}:${src[1]}`, path);
+    return this.byLine;
+  }
+
+  /** The equations that transpose each one. @returns {Map<string, string[]>} */
+  get transposed() {
+    if (this.backwards) return this.backwards;
+    /** @type {Map<string, string[]>} */ this.backwards = new Map();
+    for (const [path, of] of this.origins) append(this.backwards, of, path);
+    return this.backwards;
+  }
+
+  /** An equation or a group, by its place. @param {string} path @returns {Equation|undefined} */
+  at(path) {
+    return this.equations.get(path) ?? this.groups.get(path);
+  }
+
+  /** A level as it is drawn: with groups, where there are any. @param {Jaxpr} jaxpr @returns {Jaxpr} */
+  shown(jaxpr) {
+    if ("grouped" in jaxpr) return jaxpr;
+    let found = this.grouped.get(jaxpr);
+    if (!found) this.grouped.set(jaxpr, (found = groupLevel(this, jaxpr, this.grouping)));
+    return found;
+  }
+
+  /** @param {string} grouping one of GROUPINGS */
+  groupBy(grouping) {
+    this.grouping = grouping;
+    this.grouped.clear();
+    this.groups.clear();
+  }
+
+  /** What is opened to see an equation or a group: everything that holds it, from the outside in, and itself.
+   * @param {string} path @returns {string[]} */
+  chainTo(path) {
+    const first = this.groups.get(path)?.members?.[0].path ?? path;
+    if (!this.equations.has(first)) return [];
+    const outer = parentPath(first);
+    const chain = outer ? this.chainTo(outer) : [];
+    let levels = outer ? (this.equations.get(outer)?.bodies ?? []) : this.jaxpr ? [this.jaxpr] : [];
+    for (;;) {
+      const item = levels.map((level) => this.itemWith(level, first)).find(Boolean);
+      if (!item) return chain;
+      chain.push(item.path);
+      if (item.path === path || !item.members) return chain;
+      levels = item.bodies ?? [];
+    }
+  }
+
+  /** The box of a level that is an equation, or a group with it. @param {Jaxpr} jaxpr @param {string} path @returns {Equation|undefined} */
+  itemWith(jaxpr, path) {
+    const shown = this.shown(jaxpr);
+    let owners = this.owners.get(shown);
+    if (!owners) {
+      this.owners.set(shown, (owners = new Map()));
+      for (const item of shown.equations) for (const member of item.members ?? [item]) owners.set(member.path, item);
+    }
+    return owners.get(path);
+  }
+
+  /** The pass of an equation or of a group. @param {string} path @returns {string} */
+  passOf(path) {
+    return this.passes.get(this.groups.get(path)?.members?.[0].path ?? path) ?? "forward";
+  }
+
+  /** The equations inside a path, itself included. @param {string} path */
+  inside(path) {
+    const group = this.groups.get(path);
+    if (group) return this.insideGroup(group);
+    const extent = this.extents.get(path);
+    if (!extent) return this.equations.has(path) ? [path] : [];
+    return this.order.slice(extent[0], extent[1]);
+  }
+
+  /** @param {Equation} group @returns {string[]} */
+  insideGroup(group) {
+    const known = this.inGroups.get(group);
+    if (known) return known;
+    const all = (group.members ?? []).flatMap((member) => this.inside(member.path));
+    this.inGroups.set(group, all);
+    return all;
+  }
+
+  /** @param {string} name a variable or a literal */
+  typeOf(name) {
+    return this.variables.get(name)?.[0] ?? "";
+  }
+
+  /** Bytes that an equation reads and writes, by our count. @param {Equation} equation */
+  bytesOf(equation) {
+    return [...equation.in, ...equation.out].reduce((sum, name) => sum + (this.variables.get(name)?.[1] ?? 0), 0);
+  }
+}

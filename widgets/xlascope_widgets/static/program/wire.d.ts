@@ -1,0 +1,291 @@
+/** What Python sends (wire.py, packed.py, wire_compiler.py, wire_measured.py, wire_diff.py, feed.py, asks.py), as types. */
+
+/** A type with its size in bytes, and what the user calls an argument or result. */
+export type VariableType = [type: string, bytes: number, label?: string];
+/** A line of the user's: the file's number, first and last line, the function. */
+export type Line = [file: number, line: number, end: number, name: string];
+
+export interface PackedLevel {
+  name: string;
+  constants: string[];
+  inputs: string[];
+  outputs: string[];
+  given: [name: string, type: number][];
+  labels: Record<string, string>;
+  packed: PackedEquation[];
+}
+/** Texts, types and lines are numbers in the tables of the program; an empty end is left out. */
+export type PackedEquation = [operation: number, inputs: string[], outputs: string[], types: number[], role?: number, line?: number, scope?: number,
+  parameters?: number, flops?: number, transposes?: string | 0, name?: number, bodies?: PackedLevel[] | 0];
+export interface PackedJaxpr extends PackedLevel {
+  texts: string[];
+  types: VariableType[];
+  lines: (Line | undefined)[];
+}
+
+export interface SourceText {
+  file: number;
+  title: string;
+  first: number;
+  text: string;
+  note?: string;
+}
+
+/** An array that a kernel reads and another one writes. */
+export type Read = [from: string, result: number, type: string, bytes: number];
+export interface Kernel {
+  name: string;
+  kind: string;
+  type: string;
+  /** Paths of its equations; one stands there as often as instructions name it. */
+  eqns: string[];
+  instructions: number;
+  unknown: number;
+  read: number;
+  written: number;
+  saved: number;
+  layout?: string;
+  launch?: string;
+  estimate?: number;
+  cycles?: number;
+  reads?: Read[];
+}
+
+/** An array of the compiler's plan: maker (a kernel's number, or a name), kind, bytes, first and last kernel, argument or -1, allocation,
+ * offset, and its equations where it has no kernel. */
+export type Held = [maker: string | number, kind: number, bytes: number, first: number, last: number, argument: number, allocation: number, offset: number,
+  ...equations: string[]];
+export interface MemoryPlan {
+  live: number[];
+  per: number;
+  at: number;
+  most: number;
+  arguments: number;
+  results: number;
+  temporaries: number;
+  own: number;
+  buffers: Held[];
+  more: number;
+}
+
+interface Compiled {
+  platform: string;
+  devices: string[];
+  kernels: Kernel[];
+  flops: number;
+  accessed: number;
+  peak?: number;
+}
+/** What another target's compiler made of a program. */
+export interface Target extends Compiled {
+  target: string;
+  seconds: number;
+  estimate?: number | null;
+  by?: string;
+}
+
+/** A compilation that was listened to: who it was for, how long it took, and whether all of it is here. */
+interface Heard {
+  target: string;
+  module: string;
+  seconds: number;
+  complete: boolean;
+  note: string;
+}
+/** Texts are numbers in the table. */
+export type PackedStep = [pass: number, fused: 0 | 1, producer: number, consumer: number, result: number, reason: number, plain: number,
+  fusedSeconds?: number | null, apartSeconds?: number | null];
+export interface Explained extends Heard {
+  cut: number;
+  edge?: string[];
+  outcome?: string;
+  answer?: string;
+  about?: number[];
+  texts: string[];
+  steps: PackedStep[];
+  nodes: Record<string, [opcode: string, paths: string[], bytes: number]>;
+}
+export interface Pass {
+  name: string;
+  pipeline: string;
+  instructions: number;
+  added: number;
+  removed: number;
+  changed: number;
+  diff: string;
+  gone?: string[];
+  cut?: number;
+}
+export interface Passes extends Heard {
+  passes: Pass[];
+}
+
+export interface Findings {
+  targets: Record<string, Target>;
+  explained: Explained[];
+  passes: Passes[];
+}
+
+/** What never changes of a program once a stage has ended, as far as it has come. */
+export interface Heavy extends Partial<Target>, Partial<Findings> {
+  number: number;
+  function: string;
+  memory?: MemoryPlan;
+  /** How many findings there are. */
+  found?: number;
+  jaxpr?: PackedJaxpr;
+  reason?: string;
+  sources?: SourceText[];
+  files?: string[];
+}
+
+export interface Failure {
+  function: string;
+  stage: string;
+  error: string;
+  message: string;
+  file?: string;
+  line?: number;
+}
+/** A bar: what ran, its start and its seconds, and how many runs it stands for. */
+export type Span = [name: string, start: number, duration: number, count?: number];
+export interface Device {
+  name: string;
+  busy: number;
+  seconds?: number;
+  kernels: Record<string, [calls: number, seconds: number]>;
+  spans: Span[];
+  transfers?: Span[];
+}
+export interface Executed {
+  calls: number;
+  seconds: number;
+  window: number;
+  observed: number;
+  step: number;
+  devices: Device[];
+}
+export type StageName = "trace" | "lower" | "compile" | "run";
+/** The numbers of a program that move. */
+export interface Light {
+  number: number;
+  function: string;
+  traces: number;
+  stage?: StageName;
+  since?: number;
+  traced?: number;
+  equations?: number;
+  reason?: string;
+  lowered?: number;
+  compiled?: number;
+  cache?: string;
+  kernels?: number;
+  stages?: [stage: StageName, start: number, duration: number, cache?: string][];
+  failure?: Failure;
+  executed?: Executed;
+}
+
+export interface Retrace {
+  number: number;
+  where: string;
+  reason: string;
+  fix: string;
+  inside: string;
+  trace: number;
+  lower: number;
+  compile: number;
+  seconds: number;
+}
+export interface Miss {
+  where: string;
+  reason: string;
+  fix: string;
+  count: number;
+}
+export interface Retraced {
+  function: string;
+  count: number;
+  seconds: number;
+  retraces: Retrace[];
+  misses: Miss[];
+}
+
+export interface Ceilings {
+  flops_per_s: number;
+  bytes_per_s: number;
+  source?: string;
+}
+
+/** How an equation or a kernel compares: alike, changed, added, removed. */
+export type Sign = "=" | "~" | "+" | "-";
+export interface Diff {
+  labels: [before: string, after: string];
+  numbers: [name: string, before: string, after: string, change: string, source: string][];
+  equations: [sign: Sign, before: string | null, after: string | null, changed: string, detail: string][];
+  kernels: [kind: string, before: string[], after: string[], detail: string][];
+  timing?: { seconds: [number[], number[]]; words: [string, string]; verdict: string; source: string };
+}
+
+/** What moves while a cell runs, whole each time. */
+export interface Live {
+  seq?: number;
+  now?: number;
+  finished: boolean;
+  main: number | null;
+  more: number;
+  programs: Light[];
+  failures: Failure[];
+  retraced?: Retraced[];
+  cell?: string;
+  ceilings?: Ceilings;
+  tab?: string;
+  diff?: Diff;
+}
+
+/** Something that only the kernel can answer. */
+export interface Question {
+  question: string;
+  program: number;
+  target?: string;
+  from?: string;
+  to?: string;
+  edge?: (string | null)[];
+}
+export interface Answer {
+  question: Question;
+  state: string;
+  progress?: number | null;
+  message?: string;
+}
+/** What an answer found. */
+export interface Finding extends Partial<Findings> {
+  program: number;
+  text?: string;
+}
+
+/** What the traits of a panel hold, and of the library. */
+export interface Traits {
+  uid: string;
+  is_library?: boolean;
+  mounted?: boolean;
+  library?: string;
+  opened?: boolean;
+  programs?: Record<string, Heavy>;
+  jaxprs?: Record<string, PackedJaxpr>;
+  live?: Live;
+  questions?: string[];
+  targets?: string[];
+  answers?: Record<string, Answer>;
+  findings?: Record<string, Finding>;
+}
+
+/** A widget's model, as a notebook's front end gives it, or a page of its own. */
+export interface Model {
+  get<Name extends keyof Traits>(name: Name): Traits[Name];
+  set<Name extends keyof Traits>(name: Name, value: Traits[Name]): void;
+  on(event: string, handler: () => void): void;
+  off(event: string, handler: () => void): void;
+  save_changes(): void;
+  send?(message: object): unknown;
+  widget_manager?: { get_model(id: string): Promise<Model | undefined> };
+}
