@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from .starting import start_with
+
 __version__ = "0.1.0"
 
 #: Where each public name lives.
@@ -138,7 +140,7 @@ _MODULES = frozenset(
     ]
 )
 #: Modules that need no arrays: loading them does not load the method table (and does not boot anything but pytrees).
-_APART = frozenset(["dtypes", "errors", "records", "tree", "tree_util"])
+_APART = frozenset(["dtypes", "errors", "inspect", "records", "tree", "tree_util"])
 
 
 def __getattr__(name: str) -> Any:
@@ -152,6 +154,15 @@ def __getattr__(name: str) -> Any:
         globals()[name] = value
         return value
     raise AttributeError(f"module 'xlascope' has no attribute {name!r}")
+
+
+def _start_engine() -> Any:
+    """What a question needs that is about a function: the engine, whole, and what makes programs of its calls."""
+    importlib.import_module("xlascope.numpy.methods")
+    return importlib.import_module("xlascope.inspect.engine.producer").Engine()
+
+
+start_with(_start_engine)
 
 
 def __dir__() -> list[str]:

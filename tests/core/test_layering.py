@@ -32,7 +32,7 @@ LAYERS = (
     "xla",
     "ir",
     "records",
-    "tree dtypes errors settings",
+    "tree dtypes errors settings starting",
     "runtime",
 )
 FACADE = -1

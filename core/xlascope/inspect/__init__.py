@@ -5,14 +5,14 @@
 returns an :class:`Inspection`, which holds records, prints as text, and turns into JSON.
 """
 
-from .asked import call
 from .comparing.diff import Comparison, Diff, compare, diff
 from .comparing.what_if import ChangeError, WhatIf, what_if
 from .compiler.passes import PassByPass, passes
 from .compiler.stages import STAGES, hlo
-from .compiler.subjects import QuestionError
 from .compiler.targets import known_targets, target, targets
 from .compiler.why import why
+from .producers import Producer, call, find_program, register_producer
+from .program import Host, Program, QuestionError, Source
 from .questions import explore, fusions, jaxpr, memory, timings
 from .recompile_log import RecompileLog, recompiles, watch_recompiles
 from .result import Inspection, Renderer, register_renderer
@@ -22,16 +22,21 @@ __all__ = [
     "ChangeError",
     "Comparison",
     "Diff",
+    "Host",
     "Inspection",
     "PassByPass",
+    "Producer",
+    "Program",
     "QuestionError",
     "RecompileLog",
     "Renderer",
+    "Source",
     "WhatIf",
     "call",
     "compare",
     "diff",
     "explore",
+    "find_program",
     "fusions",
     "hlo",
     "jaxpr",
@@ -39,6 +44,7 @@ __all__ = [
     "memory",
     "passes",
     "recompiles",
+    "register_producer",
     "register_renderer",
     "target",
     "targets",

@@ -9,8 +9,8 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
+from xlascope.inspect.engine.calls import trace_call
 from xlascope.inspect.memory_text import allocated
-from xlascope.inspect.programs import trace_call
 from xlascope.records import Buffer, Compiled, MemoryUse
 from xlascope.records.hlo.provenance import provenance
 from xlascope.records.hlo.text import read_module
