@@ -45,11 +45,6 @@ def traced_by_names(read: StableHLO, function: str, number: int) -> Traced:
     )
 
 
-def equations_known(traced: Traced) -> bool:
-    """Whether it is known which equations a program has: not where StableHLO was all there was, without such names."""
-    return bool(traced.text or traced.jaxpr.equations)
-
-
 def _function(named: Sequence[Named], module: str) -> str:
     """The name of the function: that of the outermost call in the names of its operations, or the module's."""
     found = _PROGRAM.fullmatch(named[0].name.partition("/")[0]) if named else None

@@ -94,7 +94,7 @@ class Source(NamedTuple):
     kept: tuple[bool, ...] | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """A program that every question can be asked about, whoever made it.
 
@@ -122,8 +122,11 @@ class Program:
     function: str = ""
     number: int | None = None
     options: tuple[tuple[str, Any], ...] = ()
-    host: Host = field(default_factory=Host, repr=False)
-    _sources: dict[str, Source] = field(default_factory=dict, init=False, repr=False)
+    host: Host = field(default_factory=Host)
+    _sources: dict[str, Source] = field(default_factory=dict, init=False)
+
+    def __repr__(self) -> str:
+        return f"Program({self.record.function}, number {self.record.program})"
 
     def __post_init__(self) -> None:
         if not callable(self.stablehlo):

@@ -16,6 +16,8 @@ from jaxlib.mlir.dialects import chlo, func, stablehlo  # noqa: F401  (importing
 
 _BYTECODE = b"ML\xefR"
 _MAIN = "main"
+#: The file that MLIR says an operation is from when it was read from text that does not say.
+_TEXT = "-"
 
 
 class StableHLOError(ValueError):
@@ -87,7 +89,8 @@ def stablehlo_text(module: bytes) -> str:
 
 def named_operations(module: bytes) -> Iterator[Named]:
     """The operations that run, by the names that XLA gives them: those of calls stand in front of those of callees."""
-    functions = _functions(_parsed(module))
+    parsed = _parsed(module)  # its operations live as long as it does
+    functions = _functions(parsed)
     yield from _named(functions[_MAIN], functions, "", ())
 
 
@@ -136,9 +139,10 @@ def _calls_python(operation: Any) -> bool:
 
 
 def _argument(given: Any) -> Argument:
-    name, file, _ = _place(given.location)
-    shaped = ir.ShapedType(given.type)
-    return Argument(name if not file else "", tuple(shaped.shape), _dtype(str(shaped.element_type)))
+    name, *_ = _place(given.location)
+    if not isinstance(given.type, ir.ShapedType):  # a token
+        return Argument(name, (), str(given.type))
+    return Argument(name, tuple(given.type.shape), _dtype(str(given.type.element_type)))
 
 
 def _dtype(element: str) -> str:
@@ -178,4 +182,6 @@ def _place(location: Any) -> tuple[str, str, int]:
     text = str(location)
     named, placed = _NAME.search(text), _FILE.search(text)
     name = named[1] if named is not None and named[2] is None else ""
-    return (name, placed[1], int(placed[2])) if placed is not None else (name, "", 0)
+    if placed is None or placed[1] == _TEXT:
+        return name, "", 0
+    return name, placed[1], int(placed[2])

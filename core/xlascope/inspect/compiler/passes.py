@@ -45,6 +45,8 @@ class PassByPass(Inspection):
         """
         paths = {path for path, operation in self._equations.items() if what in (path, operation)}
         if not paths:
+            if not self._equations:
+                raise QuestionError(f"the equations of {self._found.function} are unknown: its names tell none")
             known = ", ".join(sorted(set(self._equations.values())))
             raise QuestionError(f"no equation of the program is {what!r}; its operations are {known}")
         last: dict[str, records.Pass | None] = {path: None for path in self._unseen if path in paths}
