@@ -11,6 +11,7 @@ from .compiler.passes import PassByPass, passes
 from .compiler.stages import STAGES, hlo
 from .compiler.targets import known_targets, target, targets
 from .compiler.why import why
+from .drawing import NoRendererError, register_drawing
 from .producers import Producer, call, find_program, register_producer
 from .program import Host, Program, QuestionError, Source
 from .questions import explore, fusions, jaxpr, memory, timings
@@ -24,6 +25,7 @@ __all__ = [
     "Diff",
     "Host",
     "Inspection",
+    "NoRendererError",
     "PassByPass",
     "Producer",
     "Program",
@@ -44,6 +46,7 @@ __all__ = [
     "memory",
     "passes",
     "recompiles",
+    "register_drawing",
     "register_producer",
     "register_renderer",
     "target",
