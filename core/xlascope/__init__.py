@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from .starting import start_with
+from .starting import start_with as _start_with
 
 __version__ = "0.1.0"
 
@@ -162,7 +162,7 @@ def _start_engine() -> Any:
     return importlib.import_module("xlascope.inspect.engine.producer").Engine()
 
 
-start_with(_start_engine)
+_start_with(_start_engine)
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,9 @@
 ``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` compile too, ``timings`` also runs and measures.
 ``target`` and ``targets`` compile for hardware that is not here, ``what_if`` changes one thing and compares. Each
 returns an :class:`Inspection`, which holds records, prints as text, and turns into JSON.
+
+A question is asked of a call (``f, *args``), which our engine traces and which starts it, or of a :class:`Program`:
+StableHLO of anybody's, which needs no engine.
 """
 
 from .comparing.diff import Comparison, Diff, compare, diff

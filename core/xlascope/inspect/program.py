@@ -158,10 +158,12 @@ class Program:
         """What will give ``Compiled`` for a target; what is wrong with the target or the program is said now."""
         if target.platform != "cpu":
             plugin_of(target)
-        elif self.host.compiled() is not None:
-            found = next(each for each in self.compiled() if isinstance(each, records.Compiled))
-            return lambda watch: replace(found, target=target.name)
-        return self._compiled_apart(target)
+            return self._compiled_apart(target)
+        own = next((each for each in self.host.compiled() or () if isinstance(each, records.Compiled)), None)
+        if own is None or own.platform != "cpu":
+            return self._compiled_apart(target)
+        found = replace(with_folded(own, self.record), target=target.name)
+        return lambda watch: found
 
     def _compiled_apart(self, target: Target) -> Callable[[Watch | None], records.Compiled]:
         """The same from a compiler in a process of its own, asked once for as long as the host keeps answers."""

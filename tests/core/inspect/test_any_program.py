@@ -211,6 +211,33 @@ def test_a_program_of_jax_with_paths_in_its_names(of_jax: Path) -> None:
     assert "dot_general (0, line 7) and tanh (1, line 7) in layer" in str(inspect.why(program, edge=("0", "1")))
 
 
+IN_ITS_PROCESS = """
+import sys
+{first}
+{second}
+import jax.numpy as jnp
+f = jax.jit(lambda x: jnp.tanh(x) * 2.0)
+x = jnp.ones((64, 64))
+program = inspect.Program(f.lower(x).as_text(debug_info=True))
+print(inspect.fusions(program))
+print(inspect.why(program))
+print(inspect.hlo(program, stage="stablehlo"))
+assert f(x).shape == (64, 64) and jax.grad(lambda x: f(x).sum())(x).shape == (64, 64)
+assert "xlascope.runtime.boot" not in sys.modules
+"""
+
+
+@pytest.mark.parametrize(
+    "order", [("import jax", "from xlascope import inspect"), ("from xlascope import inspect", "import jax")]
+)
+def test_jax_and_questions_in_one_process(
+    order: tuple[str, str], fresh_python: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    told = fresh_python(IN_ITS_PROCESS.format(first=order[0], second=order[1]))
+    assert "equations unknown, compiled in" in told and "InstructionFusion" in told and "stablehlo.tanh" in told
+
+
 # What is no program.
 
 EMPTY = "module {}"
