@@ -13,6 +13,7 @@ from typing import Any
 
 GROUP = "xlascope.renderers"
 CHART = "chart"
+_USUAL = ("html", "svg", "png", "dot", "pdf")
 _OURS = "xlascope"
 #: How to get what we bring along.
 WAY_OUT = "pip install --force-reinstall --no-deps xlascope"
@@ -38,9 +39,10 @@ def register_drawing(form: str, draw: Draw | None) -> Draw | None:
 
 
 def drawn_forms() -> tuple[str, ...]:
-    """The forms of files that can be drawn, by their suffix without the dot."""
+    """The forms of files that can be drawn, by their suffix without the dot; the usual ones first."""
     installed = (each.name for each in entry_points(group=GROUP))
-    return tuple(sorted({*_registered, *installed} - {CHART}))
+    known = {*_registered, *installed} - {CHART}
+    return (*(each for each in _USUAL if each in known), *sorted(known.difference(_USUAL)))
 
 
 def drawing_of(form: str) -> Draw:

@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 from .. import records
 from ..records.hlo.folded import with_folded
 from ..xla.stablehlo import StableHLO, read_stablehlo
-from ..xla.targets import CompilerInput, Target, Watch, check_callbacks, compile_input, find_target, plugin_of
+from ..xla.targets import (
+    CompilerInput,
+    NoLoweringError,
+    Target,
+    Watch,
+    check_callbacks,
+    compile_input,
+    find_target,
+    plugin_of,
+)
 from .named import traced_by_names
 
 #: What is said of a program that nobody here can call.
@@ -99,9 +108,10 @@ class Program:
     """A program that every question can be asked about, whoever made it.
 
     ``stablehlo`` is text, MLIR bytecode or a portable artifact, or a :class:`Source`; where each platform has rules of
-    its own, a function that takes ``cpu``, ``cuda`` or ``tpu`` and returns one of these. Operations are named by their
-    equations (``jit(f)/e3/jit(g)/e0/sin``), of which ``traced`` tells the rest. Without that record equations are known
-    by their names alone, and where names say nothing answers are about kernels.
+    its own, a function that takes ``cpu``, ``cuda`` or ``tpu`` and returns one of these (NotImplementedError is for an
+    operation that the platform lacks). Operations are named by their equations (``jit(f)/e3/jit(g)/e0/sin``), of which
+    ``traced`` tells the rest. Without that record equations are known by their names alone, and where names say nothing
+    answers are about kernels.
 
     ``options`` are XLA's flags for this program, ``host`` is what its own process can do with it; ``function`` and
     ``number`` stand for what ``traced`` would say. Raises :class:`~xlascope.xla.stablehlo.StableHLOError` (a ValueError
@@ -142,8 +152,14 @@ class Program:
 
     def input_for(self, target: Target) -> CompilerInput:
         """What a target's compiler is given; raises what lowering for it raises."""
-        read, source, record = self._read(target.platform), self._source(target.platform), self.record
-        given = CompilerInput(target, read.module, record.program, record.function, self.options)
+        record, name = self.record, self.record.function or "main"
+        try:
+            source, read = self._source(target.platform), self._read(target.platform)
+        except NotImplementedError as error:
+            if target.platform == "cpu":
+                raise
+            raise NoLoweringError(f"{name} cannot be compiled for {target.name}: {error}") from error
+        given = CompilerInput(target, read.module, record.program, name, self.options)
         callbacks = read.callbacks if source.callbacks is None else source.callbacks
         return check_callbacks(given._replace(callbacks=callbacks, kept=self._kept(source, read)))
 

@@ -14,7 +14,6 @@ from ...xla.builder import bytecode
 from ...xla.compile import module_name
 from ...xla.lowering import lower
 from ...xla.stablehlo import StableHLO
-from ...xla.targets import NoLoweringError
 from ..producers import Asked
 from ..program import ChangeError, Host, Program, Source, Variant
 from ..quiet import inspection
@@ -46,15 +45,10 @@ def as_program(call: Call, traced: records.Traced, asked: Asked) -> Program:
 
 
 def lowered_for(call: Call, platform: str) -> Source:
-    """The StableHLO of a call for a platform; raises NoLoweringError, naming what the platform does not have."""
-    program = call.traced.program
-    name = program.name or "main"
-    module = module_name(name)
+    """The StableHLO of a call for a platform; raises NotImplementedError, naming what the platform does not have."""
+    module = module_name(call.traced.program.name or "main")
     keep_unused = call.jitted.options.keep_unused
-    try:
-        made = lower(program, module, donated=call.donated, keep_unused=keep_unused, platform=platform)
-    except NotImplementedError as error:
-        raise NoLoweringError(f"{name} cannot be compiled for {platform}: {error}") from error
+    made = lower(call.traced.program, module, donated=call.donated, keep_unused=keep_unused, platform=platform)
     return Source(StableHLO(bytecode(made.module), module, (), len(made.callbacks)), kept=made.kept)
 
 
