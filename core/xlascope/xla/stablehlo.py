@@ -14,7 +14,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 from jaxlib.mlir.dialects import chlo, func, stablehlo  # noqa: F401  (importing registers their operations)
 
-_BYTECODE = b"ML\xefR"
+#: How operations are named in an artifact that other versions of StableHLO can read.
+_PORTABLE = "vhlo."
 _MAIN = "main"
 #: The file that MLIR says an operation is from when it was read from text that does not say.
 _TEXT = "-"
@@ -96,12 +97,13 @@ def named_operations(module: bytes) -> Iterator[Named]:
 
 def _parsed(given: bytes | str) -> Any:
     try:
-        if isinstance(given, bytes) and given.startswith(_BYTECODE):
+        module = ir.Module.parse(given, new_context())
+        if any(each.operation.name.startswith(_PORTABLE) for each in module.body.operations):
             return stablehlo.deserialize_portable_artifact(new_context(), given)
-        return ir.Module.parse(given, new_context())
+        return module
     except ir.MLIRError as error:
         raise StableHLOError(f"this is no StableHLO: {_complaint(str(error))}") from None
-    except (TypeError, UnicodeDecodeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # no bytes or text; names that are none
         raise StableHLOError(f"this is no StableHLO, which is bytes or text: {_line(str(error))}") from None
 
 
