@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import xlascope
-from xlascope.ir.operation import Operation, registered
-from xlascope.lax import primitives  # noqa: F401  (loads every operation)
-from xlascope.names import homes_of
+from xlascope.ir.operation import Operation
+from xlascope.lax import primitives
+from xlascope.names import Home, homes_of
 
 PACKAGE = Path(xlascope.__file__).parent
 ROOT = PACKAGE.parents[1]
@@ -33,8 +33,10 @@ MODULES = (*LAZY, "xlascope.numpy.linalg", "xlascope.nn", "xlascope.nn.initializ
 
 def operations() -> list[type[Operation]]:
     """Those of the engine that have a handle, by name."""
-    ours = (each for each in registered() if each.__module__.startswith("xlascope."))
-    return sorted((each for each in ours if each.name not in WITHOUT_HANDLE), key=lambda each: each.name)
+    return sorted(
+        (each for name, each in primitives.operations_by_name().items() if name not in WITHOUT_HANDLE),
+        key=lambda each: each.name,
+    )
 
 
 def listed_in_lax() -> set[str]:
@@ -44,18 +46,17 @@ def listed_in_lax() -> set[str]:
 
 
 def functions() -> Iterator[tuple[str, str]]:
-    """The function of each operation that has its name, and the file it is in."""
+    """The function of each operation that has its name, and the module it is in: that of its class."""
     elsewhere = listed_in_lax() | INTERNAL
     for operation in operations():
-        folder, _, file = operation.__module__.removeprefix("xlascope.").partition(".")
         function = getattr(importlib.import_module(operation.__module__), operation.name, None)
-        if folder == "operations" and operation.name not in elsewhere and inspect.isfunction(function):
-            yield operation.name, file
+        if operation.name not in elsewhere and inspect.isfunction(function):
+            yield operation.name, operation.__module__.removeprefix("xlascope.")
 
 
 def handles() -> str:
     """The text of `lax/primitives.pyi`."""
-    imports = sorted(f"from ..operations.{file} import {name} as {name}" for name, file in functions())
+    imports = sorted(f"from ..{module} import {name} as {name}" for name, module in functions())
     return "\n".join(
         [
             '"""Operations by name, for tools that read types. Written by `make names`."""',
@@ -78,14 +79,20 @@ def sentence(value: object) -> str:
 
 def names_in(module: str) -> dict[str, object]:
     """The public names of a module with what they are, handles and modules apart."""
-    found = importlib.import_module(module)
-    names = found.__all__ if module in LAZY else [name for name in vars(found) if not name.startswith("_")]
-    values = {name: getattr(found, name) for name in names if not name.endswith("_p")}
-    return {
-        name: value
-        for name, value in sorted(values.items(), key=lambda pair: (pair[0].lower(), pair[0]))
-        if callable(value) and (module in LAZY or getattr(value, "__module__", "").startswith("xlascope"))
-    }
+    if module in LAZY:  # as it is on disk now: a line may have been written since the package was imported
+        found = {
+            name: getattr(importlib.import_module(home.module), home.name)
+            for name, home in listed(module).items()
+            if home.name and not name.endswith("_p")
+        }
+    else:
+        found = {
+            name: value
+            for name, value in vars(importlib.import_module(module)).items()
+            if not name.startswith("_") and getattr(value, "__module__", "").startswith("xlascope")
+        }
+    called = {name: value for name, value in found.items() if callable(value)}
+    return dict(sorted(called.items(), key=lambda pair: (pair[0].lower(), pair[0])))
 
 
 def index() -> str:
@@ -107,12 +114,20 @@ def stub_of(package: str) -> Path:
     return Path(str(importlib.import_module(package).__file__)).with_suffix(".pyi")
 
 
-def listed(package: str) -> dict[str, tuple[str, str]]:
+def listed(package: str) -> dict[str, Home]:
     """The names in a package's list, and where they live."""
     return dict(homes_of(package, stub_of(package)))
 
 
 WRITTEN = {HANDLES: handles, INDEX: index}
+
+
+def missing(path: Path) -> list[str]:
+    """The lines that a written file lacks, and those that it should lack."""
+    there, wanted = path.read_text(encoding="utf-8").splitlines(), WRITTEN[path]().splitlines()
+    lacks = [f"lacks  {line}" for line in wanted if line not in set(there)]
+    return lacks + [f"has    {line}" for line in there if line not in set(wanted)]
+
 
 if __name__ == "__main__":
     for path, text in WRITTEN.items():

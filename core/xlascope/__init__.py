@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from . import starting as _starting
 from .names import lazy
-from .trace import handed_down
 
 __version__ = "0.1.0"
 
@@ -21,7 +21,13 @@ def _fill_methods() -> None:
     importlib.import_module("xlascope.numpy.methods")
 
 
-handed_down.fill_methods = _fill_methods
+def _start_engine() -> Any:
+    """What a question needs that is about a function: what makes programs of the engine's calls."""
+    return importlib.import_module("xlascope.inspect.engine.producer").Engine()
+
+
+_starting.fill_methods = _fill_methods
+_starting.start_with(_start_engine)
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -1,7 +1,7 @@
 """Answers to what a click in a panel asks: why two equations were not fused, the passes, another target, a split.
 
-A program is found again by its number, through what its function keeps of it; nothing here keeps a function or an
-array alive. So a question about a program whose function is gone is answered by saying so.
+A program is found again by its number, by whoever made it; nothing here keeps a function or an array alive. So a
+question about a program whose function is gone is answered by saying so.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from xlascope import inspect
-from xlascope.control.jit.known_calls import known_call
-from xlascope.inspect.asked import Asked
+from xlascope.inspect import Program
 from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record
 from xlascope_widgets.asks import Reply
@@ -35,21 +34,20 @@ class Answers:
         ask = _QUESTIONS.get(question["question"])
         if ask is None:
             raise ValueError(f"no question {question['question']!r}; there are {', '.join(_QUESTIONS)}")
-        found = _in_job(lambda: ask(_call_of(question), question), reply)
+        found = _in_job(lambda: ask(_program_of(question), question), reply)
         return found.records, found.text[:_MOST_TEXT] if question["question"] in _TEXTS else ""
 
 
-def _call_of(question: Question) -> Asked:
-    """The call that led to the program, with types in place of arrays."""
+def _program_of(question: Question) -> Program:
+    """The program that is asked about; raises LookupError when nobody knows it."""
     number = question.get("program")
-    known = known_call(number) if isinstance(number, int) else None
-    if known is None:
+    found = inspect.find_program(number) if isinstance(number, int) else None
+    if found is None:
         raise LookupError(
             "no call that led to this program is known: its function is gone, or it was one operation outside of jit. "
             "Run the cell again, then ask"
         )
-    function, args, kwargs = known.remade()
-    return inspect.call(function, *args, **kwargs)
+    return found
 
 
 def _in_job(start: Callable[[], Job[inspect.Inspection]], reply: Reply) -> inspect.Inspection:
@@ -63,27 +61,27 @@ def _in_job(start: Callable[[], Job[inspect.Inspection]], reply: Reply) -> inspe
         return inspect.Inspection("cancelled", (), "")
 
 
-def _target(call: Asked, question: Question) -> Job[inspect.Inspection]:
-    return inspect.target(call, target=str(question.get("target")), background=True)
+def _target(program: Program, question: Question) -> Job[inspect.Inspection]:
+    return inspect.target(program, target=str(question.get("target")), background=True)
 
 
-def _why(call: Asked, question: Question) -> Job[inspect.Inspection]:
-    return inspect.why(call, edge=_edge(question), target=_place(question), background=True)
+def _why(program: Program, question: Question) -> Job[inspect.Inspection]:
+    return inspect.why(program, edge=_edge(question), target=_place(question), background=True)
 
 
-def _passes(call: Asked, question: Question) -> Job[inspect.Inspection]:
-    return inspect.passes(call, target=_place(question), background=True)
+def _passes(program: Program, question: Question) -> Job[inspect.Inspection]:
+    return inspect.passes(program, target=_place(question), background=True)
 
 
-def _split(call: Asked, question: Question) -> Job[inspect.Inspection]:
+def _split(program: Program, question: Question) -> Job[inspect.Inspection]:
     change = {"split": _edge(question) or ()}
     target = str(question.get("target") or "")
-    return inspect.what_if(call, change=change, timings=False, target=target, background=True)
+    return inspect.what_if(program, change=change, timings=False, target=target, background=True)
 
 
-def _code(call: Asked, question: Question) -> Job[inspect.Inspection]:
+def _code(program: Program, question: Question) -> Job[inspect.Inspection]:
     kernel, stage = str(question.get("from")), str(question.get("to"))
-    return Job(lambda job: inspect.hlo(call, stage=stage, kernel=kernel, target=_place(question)))
+    return Job(lambda job: inspect.hlo(program, stage=stage, kernel=kernel, target=_place(question)))
 
 
 def _edge(question: Question) -> tuple[str, str] | None:
@@ -98,7 +96,7 @@ def _place(question: Question) -> str:
     return str(question.get("target") or "cpu")
 
 
-_QUESTIONS: dict[str, Callable[[Asked, Question], Job[inspect.Inspection]]] = {
+_QUESTIONS: dict[str, Callable[[Program, Question], Job[inspect.Inspection]]] = {
     "why": _why,
     "passes": _passes,
     "target": _target,

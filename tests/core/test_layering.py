@@ -1,4 +1,7 @@
-"""The order of the house: each line of LAYERS may import only the lines below it, and no import hides in a function."""
+"""The order of the house: each line of LAYERS may import only the lines below it, and no import hides in a function.
+
+An import by a name in quotes (``import_module("…")``) is an import, and judged like one.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -34,7 +37,7 @@ LAYERS = (
     "analysis",
     "readers",
     "records",
-    "tree dtypes errors settings names",
+    "tree dtypes errors settings names starting",
     "runtime",
 )
 FACADE = -1
@@ -51,15 +54,38 @@ FOREIGN_TO_ENGINE = {"IPython", "anywidget", "ipykernel", "ipywidgets", "jax", "
 MAY_IMPORT_JAXLIB = {"runtime", "xla", "readers"}
 
 
+#: Imports by name that are meant, each by its module and function. The façade on top hands down how the engine is started
+#: and arrays' methods are filled, and knows the notebook's side; `names` finds public names by the packages' lists.
+BY_NAME = {
+    ("xlascope", "__getattr__"),
+    ("xlascope", "_start_engine"),
+    ("xlascope", "load_ipython_extension"),
+    ("xlascope", "unload_ipython_extension"),
+    ("xlascope.__main__", "main"),
+    ("xlascope", "_fill_methods"),
+    ("xlascope.names", "get"),
+    ("xlascope.lax.primitives", "operations_by_name"),  # every file of two layers below
+}
+
+
 class Import(NamedTuple):
-    """One module imported by one line of code: in `from source import target` the target may be a module too."""
+    """One module imported by one line of code: in `from source import target` the target may be a module too.
+
+    `function` is the innermost one around it, `""` at the top of a module; `by_name` says that it is a call with the
+    module's name as text.
+    """
 
     path: Path
     importer: str
     line: int
     source: str
     target: str
-    in_function: bool
+    function: str
+    by_name: bool = False
+
+    @property
+    def meant(self) -> bool:
+        return self.by_name and (self.importer, self.function) in BY_NAME
 
     @property
     def package(self) -> str:
@@ -83,31 +109,109 @@ MODULES = module_names()
 
 
 def imports_of(importer: str, path: Path) -> Iterator[Import]:
-    """Every import of a file, wherever it stands; `from package import submodule` counts as the submodule."""
-    package = importer if path.name == "__init__.py" else importer.rpartition(".")[0]
+    """Every import of a file, wherever it stands."""
+    yield from imports_in(path.read_text(encoding="utf-8"), importer, path)
 
-    def visit(node: ast.AST, in_function: bool) -> Iterator[Import]:
+
+def imports_in(text: str, importer: str, path: Path) -> Iterator[Import]:
+    """Every import of a text; `from package import submodule` counts as the submodule."""
+    package = importer if path.name == "__init__.py" else importer.rpartition(".")[0]
+    tree = ast.parse(text)
+    names = Names(tree, package)
+
+    def visit(node: ast.AST, function: str) -> Iterator[Import]:
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Import):
                 for alias in child.names:
-                    yield Import(path, importer, child.lineno, alias.name, alias.name, in_function)
+                    yield Import(path, importer, child.lineno, alias.name, alias.name, function)
             elif isinstance(child, ast.ImportFrom):
-                above = package.split(".")[: len(package.split(".")) - child.level + 1] if child.level else []
-                source = ".".join([*above, *filter(None, [child.module])])
+                source = absolute("." * child.level + (child.module or ""), package)
                 for target in dict.fromkeys(
                     submodule if (submodule := f"{source}.{alias.name}") in MODULES else source for alias in child.names
                 ):
-                    yield Import(path, importer, child.lineno, source, target, in_function)
+                    yield Import(path, importer, child.lineno, source, target, function)
             else:
-                function = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-                yield from visit(child, in_function or function)
+                if isinstance(child, ast.Call) and names.imports(child.func):
+                    name = names.imported(child)
+                    yield Import(path, importer, child.lineno, name, name, function, by_name=True)
+                yield from visit(child, name_of(child) or function)
 
-    yield from visit(ast.parse(path.read_text(encoding="utf-8")), in_function=False)
+    yield from visit(tree, "")
+
+
+def name_of(node: ast.AST) -> str:
+    """The name of a function, `""` for what is none."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return node.name
+    return "lambda" if isinstance(node, ast.Lambda) else ""
+
+
+def absolute(name: str, package: str) -> str:
+    """The module that a name with leading dots means in a package."""
+    level = len(name) - len(name.lstrip("."))
+    if not level:
+        return name
+    above = package.split(".")
+    return ".".join([*above[: len(above) - level + 1], *filter(None, [name[level:]])])
+
+
+class Names:
+    """What the names of a module mean that an import by name may use: what imports, and texts that never change."""
+
+    def __init__(self, tree: ast.Module, package: str) -> None:
+        self.package = package
+        self.importers = {"import_module", "__import__"}
+        self.texts: dict[str, ast.expr] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                self.importers |= {each.asname or each.name for each in node.names if each.name in self.importers}
+        for node in tree.body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                self.texts |= {each.id: node.value for each in targets if isinstance(each, ast.Name)}
+                if isinstance(node.value, ast.Name | ast.Attribute) and self.imports(node.value):  # under another name
+                    self.importers |= {each.id for each in targets if isinstance(each, ast.Name)}
+
+    def imports(self, called: ast.expr) -> bool:
+        """Whether calling this imports a module by its name."""
+        if isinstance(called, ast.Attribute):
+            return called.attr in ("import_module", "__import__")
+        return isinstance(called, ast.Name) and called.id in self.importers
+
+    def imported(self, call: ast.Call) -> str:
+        """The name that a call imports, as far as it is written there: up to the first part that is computed."""
+        given = call.args[0] if call.args else next((each.value for each in call.keywords if each.arg == "name"), None)
+        text, _ = self.text(given)
+        return absolute(text.rstrip(".") if text.strip(".") else text, self.package)
+
+    def text(self, node: ast.expr | None, depth: int = 0) -> tuple[str, bool]:
+        """What an expression is known to begin with, and whether that is all of it."""
+        match node:
+            case ast.Constant(value=str(value)):
+                return value, True
+            case ast.Name(id=name) if name in self.texts and depth < 9:
+                return self.text(self.texts[name], depth + 1)
+            case ast.JoinedStr(values=parts):
+                return self.joined(parts, depth)
+            case ast.FormattedValue(value=value):
+                return self.text(value, depth)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self.joined([left, right], depth)
+        return "", False
+
+    def joined(self, parts: list[ast.expr], depth: int) -> tuple[str, bool]:
+        known = ""
+        for each in parts:
+            text, whole = self.text(each, depth)
+            known += text
+            if not whole:
+                return known, False
+        return known, True
 
 
 IMPORTS = [found for importer, path in MODULES.items() for found in imports_of(importer, path)]
-OWN = [found for found in IMPORTS if found.target.partition(".")[0] in PACKAGES]
-ENGINE = [found for found in IMPORTS if found.package == "xlascope"]
+OWN = [found for found in IMPORTS if found.target.partition(".")[0] in PACKAGES and not found.meant]
+ENGINE = [found for found in IMPORTS if found.package == "xlascope" and not found.meant]
 
 
 def part(module: str) -> str:
@@ -172,24 +276,6 @@ def test_the_engine_imports_no_notebook_no_widgets_no_jax() -> None:
     expect_none([f.says("which the engine must not know") for f in ENGINE if f.target.partition(".")[0] in forbidden])
 
 
-#: Where the engine looks up another package by its name, when somebody asks for what that package does.
-LOOKED_UP = {"xlascope": {"xlascope_ipython"}, "xlascope.inspect.writing": {"xlascope_widgets"}}
-
-
-def test_the_engine_looks_up_other_packages_in_two_named_places() -> None:
-    found: dict[str, set[str]] = {}
-    for importer, path in MODULES.items():
-        if importer.partition(".")[0] != "xlascope":
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
-            if called == "import_module" and isinstance(node, ast.Call) and isinstance(node.args[0], ast.Constant):
-                package = str(node.args[0].value).partition(".")[0]
-                if package != "xlascope":
-                    found.setdefault(importer, set()).add(package)
-    assert found == LOOKED_UP
-
-
 def test_only_the_seam_imports_jaxlib() -> None:
     expect_none(
         [
@@ -219,7 +305,48 @@ def test_widgets_know_no_engine() -> None:
 
 
 def test_no_import_of_ours_hides_in_a_function() -> None:
-    expect_none([found.says("inside a function") for found in OWN if found.in_function])
+    expect_none([found.says("inside a function") for found in OWN if found.function])
+
+
+def test_what_is_imported_by_name_can_be_read() -> None:
+    """A name that is computed could be any module's; entry points are the way to what is installed beside us."""
+    computed = [found for found in IMPORTS if found.by_name and not found.meant and not found.target]
+    expect_none([found.says("a name that is computed") for found in computed])
+
+
+BY_QUOTED_NAMES = {
+    'import importlib\nimportlib.import_module("xlascope.nn")': "xlascope.nn",
+    'import importlib as loader\ndef f():\n    loader.import_module("xlascope.nn")': "xlascope.nn",
+    'from importlib import import_module\nimport_module("xlascope.nn")': "xlascope.nn",
+    'from importlib import import_module as load\nload(name="xlascope.nn")': "xlascope.nn",
+    'import importlib\nload = importlib.import_module\nload("xlascope.nn")': "xlascope.nn",
+    '__import__("xlascope.nn")': "xlascope.nn",
+    'import_module(f"xlascope.{name}")': "xlascope",
+    'import_module(f"xlascope.nn.{name}.more")': "xlascope.nn",
+    'HOME = "xlascope"\nimport_module(f"{HOME}.nn")': "xlascope.nn",
+    'HOME = "xlascope."\nWHERE = HOME + "nn"\ndef f():\n    import_module(WHERE)': "xlascope.nn",
+    'WHERE: str = "xlascope.nn"\nimport_module(WHERE)': "xlascope.nn",
+    'import_module("..nn", __package__)': "xlascope.nn",
+    'import_module(".", __package__)': "xlascope.trace",
+    "import_module(name)": "",
+    "import_module(f'{name}.nn')": "",
+    "import_module()": "",
+}
+
+
+@pytest.mark.parametrize("text", BY_QUOTED_NAMES)
+def test_an_import_by_name_is_seen(text: str) -> None:
+    found = [each for each in imports_in(text, "xlascope.trace.line", ROOT / "line.py") if each.by_name]
+    assert [each.target for each in found] == [BY_QUOTED_NAMES[text]]
+    assert [each.function for each in found] == ["f" if "def f" in text else ""]
+
+
+def test_an_import_by_name_is_judged_like_one() -> None:
+    (upward,) = imports_in('__import__("xlascope.nn")', "xlascope.trace.line", ROOT / "line.py")
+    assert layer_complaint(upward) == "which lies above it"
+    (facade,) = imports_in("def __getattr__(name):\n    import_module(name)", "xlascope", ROOT / "__init__.py")
+    (other,) = imports_in("def __getattr__(name):\n    import_module(name)", "xlascope.nn", ROOT / "__init__.py")
+    assert facade.meant and not other.meant
 
 
 def test_modules_import_each_other_in_no_circle() -> None:

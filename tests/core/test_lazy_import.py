@@ -29,6 +29,18 @@ def test_import_loads_no_more_than_it_says(module: str, absent: set[str], fresh_
     assert not absent.intersection(loaded)
 
 
+@pytest.mark.parametrize("module", ["xlascope", "xlascope.records", "xlascope.inspect", "xlascope_widgets"])
+def test_looking_at_programs_boots_nothing(module: str, fresh_python: Callable[[str], str]) -> None:
+    """Neither imported by itself nor as an attribute of the package."""
+    package, _, name = module.partition(".")
+    fresh_python(f"import {module}, sys; assert 'xlascope.runtime.boot' not in sys.modules")
+    fresh_python(f"import {package}, sys; {package}{name and f'.{name}'}; assert 'xlascope.runtime' not in sys.modules")
+
+
+def test_a_question_about_a_function_starts_the_engine(fresh_python: Callable[[str], str]) -> None:
+    assert "add a a" in fresh_python("from xlascope.inspect import explore; print(explore(lambda x: x + x, 1.0))")
+
+
 def test_using_the_engine_loads_no_notebook_and_no_jax(fresh_python: Callable[[str], str]) -> None:
     program = "import xlascope as xs, sys; print(xs.jit(lambda x: x + 1)(1)); print(*sys.modules)"
     value, *loaded = fresh_python(program).split()

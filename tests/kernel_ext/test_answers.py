@@ -183,6 +183,34 @@ def test_cancelling_ends_the_compiler_at_once():
     assert list(ended[0][0]) == []
 
 
+class Elsewhere:
+    """Another producer, which has one program and no call."""
+
+    def __init__(self, known):
+        self.known = known
+
+    def program(self, asked):
+        return None
+
+    def find(self, number):
+        return self.known if number == self.known.record.program else None
+
+
+def test_a_program_of_another_producer():
+    known = inspect.Program(str(inspect.hlo(plain, X, stage="stablehlo")), number=10**9)
+    undo = inspect.register_producer(Elsewhere(known))
+    try:
+        records, _ = Answers()({"question": "why", "program": 10**9, "edge": ["0", "1"]}, Reply())
+        (found,) = [record for record in records if isinstance(record, Explained)]
+        assert (found.program, found.outcome) == (10**9, "refused")
+        with pytest.raises(inspect.ChangeError, match="no call"):
+            Answers()({"question": "split", "program": 10**9, "edge": ["1", "2"]}, Reply())
+    finally:
+        undo()
+    with pytest.raises(LookupError, match="Run the cell again"):
+        Answers()({"question": "why", "program": 10**9}, Reply())
+
+
 def test_nobody_is_asked_about_the_programs_of_a_file():
     records = inspect.explore(plain, X).records
     ours, theirs = panel_of(records), panel_of(records, ours=False)

@@ -3,16 +3,20 @@
 ``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` compile too, ``timings`` also runs and measures.
 ``target`` and ``targets`` compile for hardware that is not here, ``what_if`` changes one thing and compares. Each
 returns an :class:`Inspection`, which holds records, prints as text, and turns into JSON.
+
+A question is asked of a call (``f, *args``), which our engine traces and which starts it, or of a :class:`Program`:
+StableHLO of anybody's, which needs no engine.
 """
 
-from .asked import call
 from .comparing.diff import Comparison, Diff, compare, diff
 from .comparing.what_if import ChangeError, WhatIf, what_if
 from .compiler.passes import PassByPass, passes
 from .compiler.stages import STAGES, hlo
-from .compiler.subjects import QuestionError
 from .compiler.targets import known_targets, target, targets
 from .compiler.why import why
+from .drawing import NoRendererError, register_drawing
+from .producers import Producer, call, find_program, register_producer
+from .program import Host, Program, QuestionError, Source
 from .questions import explore, fusions, jaxpr, memory, timings
 from .recompile_log import RecompileLog, recompiles, watch_recompiles
 from .result import Inspection, Renderer, register_renderer
@@ -22,16 +26,22 @@ __all__ = [
     "ChangeError",
     "Comparison",
     "Diff",
+    "Host",
     "Inspection",
+    "NoRendererError",
     "PassByPass",
+    "Producer",
+    "Program",
     "QuestionError",
     "RecompileLog",
     "Renderer",
+    "Source",
     "WhatIf",
     "call",
     "compare",
     "diff",
     "explore",
+    "find_program",
     "fusions",
     "hlo",
     "jaxpr",
@@ -39,6 +49,8 @@ __all__ = [
     "memory",
     "passes",
     "recompiles",
+    "register_drawing",
+    "register_producer",
     "register_renderer",
     "target",
     "targets",

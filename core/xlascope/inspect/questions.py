@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from .. import records
-from ..analysis.folded_products import with_folded
+from ..records import Compiled
 from . import text
 from .memory_text import memory_text
-from .programs import Call, compiled_again, trace_call, traced_again
-from .quiet import inspection
+from .producers import Subject, program_of
+from .program import QuestionError
 from .result import Inspection
-from .running.measure import ceilings, measure
 
 
-def explore(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection:
+def explore(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     """The program that ``fun(*args, **kwargs)`` is: traced, not run.
 
     Takes any function of arrays, jitted or not; arguments may be :class:`xlascope.ShapeDtypeStruct`. Raises what
@@ -25,18 +22,22 @@ def explore(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection
     >>> xs.inspect.explore(lambda x: jnp.sin(x) * 2.0, 1.0)
     { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b 2.0:f32[] in (c,) }
     """
-    with inspection():
-        traced = traced_call(fun, args, kwargs)[1]
+    traced = program_of(fun, args, kwargs).record
+    if not traced.text:
+        raise QuestionError(
+            f"{traced.function} has no jaxpr to show: only its StableHLO is known, which inspect.hlo(program, "
+            "stage='stablehlo') shows"
+        )
     return Inspection("explore", (traced,), traced.text)
 
 
-def jaxpr(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection:
+def jaxpr(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     """The same as :func:`explore`, shown as the jaxpr's text everywhere, pictures or not."""
     found = explore(fun, *args, **kwargs)
     return Inspection("jaxpr", found.records, found.text)
 
 
-def fusions(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection:
+def fusions(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     """What XLA makes of ``fun(*args, **kwargs)``: the kernels, and which equations went into each.
 
     Compiles, does not run. A program that the function has compiled already is not compiled again. Raises what
@@ -49,12 +50,12 @@ def fusions(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection
     broadcast_multiply_fusion  loop          2  32 B   sin mul
     4 floating-point operations (XLA's estimate)
     """
-    with inspection():
-        _, *found = compiled_call(fun, args, kwargs)
+    program = program_of(fun, args, kwargs)
+    found = [program.record, *program.compiled()]
     return Inspection("fusions", found, text.fusions(found))
 
 
-def timings(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection:
+def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     """How long each kernel of ``fun(*args, **kwargs)`` takes on each device, measured: runs it many times.
 
     It runs a few times to warm up and then, for about a tenth of a second, inside profiler windows, on copies of those
@@ -63,14 +64,14 @@ def timings(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection
     device can do, which is measured once per process. Raises :class:`xlascope.xla.profile.ProfilerInUseError` when
     somebody else is profiling this process.
     """
-    with inspection():
-        call, *found = compiled_call(fun, args, kwargs)
-        found.append(measure(call, found[-1]))
-        found.append(ceilings(call, found[-1]))
+    program = program_of(fun, args, kwargs)
+    program.host.check_callable()
+    found = [program.record, *program.compiled()]
+    found += program.host.measured(text.one(Compiled, found))
     return Inspection("timings", found, text.timings(found))
 
 
-def memory(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection:
+def memory(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     """How much memory ``fun(*args, **kwargs)`` needs at most, while which kernel, and which arrays hold it then.
 
     Compiles, does not run: it is the compiler's own plan (its buffer assignment), in bytes. Raises what tracing and
@@ -81,33 +82,6 @@ def memory(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Inspection:
     <lambda>: 32 B needed at most, while broadcast_multiply_fusion runs (kernel 1 of 1); 32 B allocated for the call
     ...
     """
-    with inspection():
-        _, *found = compiled_call(fun, args, kwargs)
+    program = program_of(fun, args, kwargs)
+    found = [program.record, *program.compiled()]
     return Inspection("memory", found, memory_text(found))
-
-
-def traced_call(fun: Any, args: Any, kwargs: Any) -> tuple[Call, records.Traced]:
-    """The call, and the record of its trace."""
-    seen: list[records.Record] = []
-    with records.watch(seen.append):
-        call = trace_call(fun, args, kwargs)
-    mine = (each for each in seen if isinstance(each, records.Traced) and each.program == call.traced.number)
-    return call, next(mine, None) or traced_again(call.traced)
-
-
-def compiled_call(fun: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """The call, and the records of its stages: Traced, Lowered (unless that was before), Compiled."""
-    call, traced = traced_call(fun, args, kwargs)
-    return call, traced, *compiled_records(call, traced)
-
-
-def compiled_records(call: Call, traced: records.Traced) -> list[records.Record]:
-    """The records of a call's compilation, made now if it was not before: Compiled, and Lowered if it is now."""
-    seen: list[records.Record] = []
-    with records.watch(seen.append):
-        executable = call.executable()
-    made = [
-        each for each in seen if isinstance(each, records.Lowered | records.Compiled) and each.program == traced.program
-    ]
-    made = made or [compiled_again(executable, call.traced)]
-    return [with_folded(each, traced) if isinstance(each, records.Compiled) else each for each in made]

@@ -34,9 +34,8 @@ def fusions(found: Sequence[Record]) -> str:
     for kernel in compiled.kernels:
         known = [equations[path] for path in kernel.equations if path in equations]
         rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), operations(known)))
-    return "\n".join(
-        [_compiled_line(compiled, equations), *table(rows, right=(2,)), *_notes(compiled, equations), *unread(compiled)]
-    )
+    first = _compiled_line(compiled, one(Traced, found))
+    return "\n".join([first, *table(rows, right=(2,)), *_notes(compiled, equations), *unread(compiled)])
 
 
 def timings(found: Sequence[Record]) -> str:
@@ -46,7 +45,7 @@ def timings(found: Sequence[Record]) -> str:
     traced = one(Traced, found)
     titles = {each.file: each.title for each in traced.sources}
     ceilings = next((each for each in found if isinstance(each, Ceilings)), None)
-    parts = [_compiled_line(compiled, equations), _run_line(run)]
+    parts = [_compiled_line(compiled, traced), _run_line(run)]
     if ceilings is not None:
         parts.append(_ceilings_line(ceilings))
     for device in run.devices:
@@ -65,8 +64,14 @@ def _equations(traced: Traced) -> dict[EquationPath, Equation]:
     return {each.path: each for each in traced.jaxpr.walk()}
 
 
-def _compiled_line(compiled: Compiled, equations: dict[EquationPath, Equation]) -> str:
-    many, kernels = plural(len(equations), "equation"), plural(len(compiled.kernels), "kernel")
+def how_many_equations(traced: Traced) -> str:
+    """``3 equations``, or that nobody knows: StableHLO was all there was, and its names say nothing of equations."""
+    found = sum(1 for _ in traced.jaxpr.walk())
+    return plural(found, "equation") if found or traced.text else "equations unknown"
+
+
+def _compiled_line(compiled: Compiled, traced: Traced) -> str:
+    many, kernels = how_many_equations(traced), plural(len(compiled.kernels), "kernel")
     return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {compiled.platform}"
 
 

@@ -5,65 +5,25 @@
 
 from __future__ import annotations
 
-from ..control.checkpoint import remat
-from ..control.flow import cond, scan, while_loop
-from ..control.programs import call
-from ..control.rules import custom_jvp_call, custom_vjp_call, custom_vmap_call, linear_call, linear_solve
-from ..ir.operation import Primitive, registered
-from ..operations import (
-    arithmetic,
-    barriers,
-    bits,
-    callbacks,
-    collectives,
-    comparisons,
-    complex_numbers,
-    constants,
-    conversion,
-    cumulative,
-    dynamic_slicing,
-    exchanges,
-    exponentials,
-    extremes,
-    indexing,
-    linear_algebra,
-    random_bits,
-    reductions,
-    rounding,
-    scattering,
-    selection,
-    shapes,
-    slicing,
-    sorting,
-    special,
-    sums,
-    trigonometry,
-)
+import functools
+import importlib
+import pkgutil
 
-#: The files that define operations: importing them is what makes their operations known.
-DEFINED_IN = (
-    *(arithmetic, barriers, bits, callbacks, collectives, comparisons, complex_numbers, constants, conversion),
-    *(cumulative, dynamic_slicing, exchanges, exponentials, extremes, indexing, linear_algebra, random_bits),
-    *(reductions, rounding, scattering, selection, shapes, slicing, sorting, special, sums),
-    *(trigonometry,),
-    *(
-        call,
-        cond,
-        scan,
-        while_loop,
-        custom_jvp_call,
-        custom_vjp_call,
-        custom_vmap_call,
-        linear_call,
-        linear_solve,
-        remat,
-    ),
-)
+from .. import control, operations
+from ..ir.operation import Operation, Primitive, registered
+
+
+@functools.cache
+def operations_by_name() -> dict[str, type[Operation]]:
+    """The operations of the engine by name, from every file that may define one."""
+    for package in (operations, control):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    return {each.name: each for each in registered() if each.__module__.startswith("xlascope.")}
 
 
 def __getattr__(name: str) -> Primitive:
-    if name.endswith("_p"):
-        for operation in registered():
-            if operation.name == name[:-2]:
-                return operation.primitive
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    operation = operations_by_name().get(name[:-2]) if name.endswith("_p") else None
+    if operation is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return operation.primitive

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .. import starting
 from ..ir.jaxpr import Var
 from ..xla.backend import ArrayImpl
-from . import handed_down
 from .tracer import Tracer, leaked_error
 
 OPERATORS = [
@@ -103,7 +103,7 @@ def prepare() -> None:
 
 def _first_use(name: str, called: bool = True) -> Callable[..., Any]:
     def load(self: Any, *args: Any, **kwargs: Any) -> Any:
-        handed_down.fill_methods()
+        starting.fill_methods()
         found = getattr(self, name)
         return found(*args, **kwargs) if called else found
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-from jaxlib.mlir.dialects import chlo, func, stablehlo  # noqa: F401  (importing registers their operations)
 
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal
+from .stablehlo import new_context
 
 _create = ir.Operation.create
 _context_lock = threading.Lock()
@@ -30,19 +29,8 @@ def context() -> Any:
     if _context is None:
         with _context_lock:
             if _context is None:
-                _context = _new_context()
+                _context = new_context()
     return _context
-
-
-def _new_context() -> Any:
-    made = ir.Context()
-    registry = ir.DialectRegistry()
-    _jax_mlir_ext.register_dialects(registry)
-    made.append_dialect_registry(registry)
-    made.load_all_available_dialects()
-    stablehlo.register_dialect(made)
-    chlo.register_dialect(made)
-    return made
 
 
 def bytecode(module: Any) -> bytes:
@@ -54,7 +42,7 @@ def bytecode(module: Any) -> bytes:
 
 def of_its_own(module: Any) -> Any:
     """A copy of a module in a context that nobody else works in."""
-    return ir.Module.parse(bytecode(module), _new_context())
+    return ir.Module.parse(bytecode(module), new_context())
 
 
 _ELEMENT = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import re
 import time
@@ -22,6 +21,7 @@ from .callbacks import guarded
 from .compiled_module import read_compiled
 from .logs import log_compilation
 from .lowering import Lowered, lower
+from .memory_use import memory_use
 from .persistent_cache import Loaded, load_or_compile
 
 _modules = itertools.count(1)
@@ -224,7 +224,7 @@ def describe_executable(
         hlo=text,
         flops=cost.get("flops"),
         bytes_accessed=cost.get("bytes accessed"),
-        memory=_memory(stats, read.buffers, kept),
+        memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept),
         notes=read.notes,
     )
 
@@ -244,18 +244,10 @@ def _memory_stats(executable: Any) -> Any:
         return None
 
 
-def _memory(stats: Any, buffers: Sequence[records.Buffer], kept: Sequence[bool]) -> records.MemoryUse | None:
-    """The statistics as a record. XLA counts the arguments that it takes; the record those of the program."""
-    if stats is None:
-        return None
-    taken = [number for number, keep in enumerate(kept) if keep]
+def _numbers(stats: Any) -> records.MemoryUse:
     return records.MemoryUse(
         arguments=stats.argument_size_in_bytes,
         outputs=stats.output_size_in_bytes,
         temporaries=stats.temp_size_in_bytes,
         peak=getattr(stats, "peak_memory_in_bytes", 0),
-        buffers=tuple(
-            dataclasses.replace(each, argument=taken[each.argument]) if 0 <= each.argument < len(taken) else each
-            for each in buffers
-        ),
     )

@@ -9,7 +9,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
-from xlascope.inspect.programs import trace_call
+from xlascope.inspect.engine.calls import trace_call
 from xlascope.ir.checker import check_jaxpr
 from xlascope.records import Compiled, Traced
 from xlascope.transforms.evaluate import evaluate

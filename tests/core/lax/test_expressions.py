@@ -67,7 +67,8 @@ def test_every_operation_has_its_handle() -> None:
     held = {"jit", "constant"}  # which JAX has no primitives for
     for operation in registered():
         if operation.name not in held and operation.__module__.startswith("xlascope."):
-            assert getattr(lax, f"{operation.name}_p", None) is operation.primitive, operation.name
+            handle = getattr(lax, f"{operation.name}_p", None)
+            assert handle is operation.primitive, f"lax.{operation.name}_p: run `make names`"
 
 
 @pytest.mark.parametrize("name", lax.__all__)

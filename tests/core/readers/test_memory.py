@@ -10,8 +10,8 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
 from xlascope.analysis.memory import held_at, live_bytes, peak_of
+from xlascope.inspect.engine.calls import trace_call
 from xlascope.inspect.memory_text import allocated
-from xlascope.inspect.programs import trace_call
 from xlascope.readers.hlo.provenance import provenance
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.memory.buffer_assignment import read_buffers

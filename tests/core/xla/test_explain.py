@@ -18,13 +18,14 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect
 from xlascope.analysis.verdicts import replayed
-from xlascope.inspect.compiler.subjects import matter_of
 from xlascope.inspect.jobs import Cancelled
+from xlascope.inspect.producers import program_of
 from xlascope.readers.dumps import read_fusion_dump
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.records import Compiled, Explained, FusionDecision, Passes, Traced
 from xlascope.xla.explain import UnknownStageError, explain
 from xlascope.xla.explain.session import listened
+from xlascope.xla.targets import find_target
 from xlascope_widgets import wire_compiler
 
 needs_compilers = pytest.mark.usefixtures("target_compilers")
@@ -146,7 +147,7 @@ def test_why_not_on_a_tpu() -> None:
 
 def test_decisions_lead_to_the_kernels_that_come_out() -> None:
     """A replay of the decisions ends with the fusions of the optimized HLO."""
-    explained, hlo = explain(matter_of(layer, (X, W), {}, "cpu").subject)
+    explained, hlo = explain(program_of(layer, (X, W)).input_for(find_target("cpu")))
     groups: dict[str, set[str]] = {}
     for decision, producer, consumer in replayed(explained.decisions):
         if decision.action == "fused":
@@ -364,7 +365,7 @@ def test_the_log_says_what_the_dump_says(target: str) -> None:
     sizes = itertools.pairwise((64, 256, 128, 10))
     parameters = [(np.ones((m, n), np.float32), np.ones(n, np.float32)) for m, n in sizes]
     step = (parameters, np.ones((256, 64), np.float32), np.ones((256, 10), np.float32))
-    subject = matter_of(training_step, step, {}, target).subject
+    subject = program_of(training_step, step).input_for(find_target(target))
     with listened(subject, 300.0, overrides=[("xla_dump_fusion_visualization", True)]) as session:
         files = [*session.folder.glob("*_fusion.html"), *session.folder.glob("*_fusion.pyz")]
         dumped = [each for file in files for each in read_fusion_dump(file).decisions]

@@ -20,7 +20,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.inspect.jobs import Cancelled
-from xlascope.inspect.programs import trace_call
+from xlascope.inspect.producers import call, program_of
 from xlascope.records import Compiled
 from xlascope.xla.targets import (
     EXTRA,
@@ -30,11 +30,10 @@ from xlascope.xla.targets import (
     UnknownTargetError,
     Watch,
     build,
-    compile_prepared,
+    compile_input,
     find_target,
     known_targets,
     plugin_of,
-    prepare,
     process,
 )
 from xlascope.xla.targets.gpus import GPUS
@@ -51,12 +50,12 @@ A, B = np.ones((512, 256), np.float32), np.ones((256, 512), np.float32)
 
 
 def prepared(function: Any, *args: Any, target: str, **more: Any) -> Any:
-    call = trace_call(function, args, {})
-    return prepare(call.traced.program, find_target(target), call.traced.number, **more)
+    given = program_of(call(function, *args)).input_for(find_target(target))
+    return given._replace(**more)
 
 
 def compiled(function: Any, *args: Any, target: str, **more: Any) -> Compiled:
-    return compile_prepared(prepared(function, *args, target=target, **more))
+    return compile_input(prepared(function, *args, target=target, **more))
 
 
 # Names and figures ---------------------------------------------------------------------------------------------------
@@ -272,7 +271,7 @@ def test_an_interrupt_ends_the_compiler() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compile_prepared(asked, Watch(interrupt, lambda stop: None))
+        compile_input(asked, Watch(interrupt, lambda stop: None))
     assert workers() == []
 
 

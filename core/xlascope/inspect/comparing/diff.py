@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import records
 from ...analysis.diff import Diff, compare
-from ..asked import Asked
-from ..programs import Call
-from ..questions import compiled_call
+from ..producers import Asked, program_of
+from ..program import Program
 from ..quiet import inspection
 from ..result import Inspection
 from ..running.alternate import alternate
@@ -35,15 +33,15 @@ class Comparison(Inspection):
 
 
 def diff(
-    before: Asked | Sequence[Any],
-    after: Asked | Sequence[Any],
+    before: Asked | Program | Sequence[Any],
+    after: Asked | Program | Sequence[Any],
     /,
     *,
     timings: bool = False,
     labels: tuple[str, str] | None = None,
 ) -> Comparison:
-    """What differs between two calls, each given as ``(function, argument, …)`` or as
-    :func:`~xlascope.inspect.call`.
+    """What differs between two calls, each given as ``(function, argument, …)``, as
+    :func:`~xlascope.inspect.call`, or as a :class:`~xlascope.inspect.Program`.
 
     Compiles both. With ``timings=True`` it also runs them, by turns, for about half a second, and says whether one is
     faster than the other by more than the noise. Two sets of options are two jitted functions of one function.
@@ -55,15 +53,15 @@ def diff(
     >>> [change.sign for change in found.diff.equations]
     ['=', '=', '+']
     """
-    asked = [_asked(each) for each in (before, after)]
+    programs = [program_of(_asked(each)) for each in (before, after)]
     with inspection():
-        calls, found = zip(*(_records(each) for each in asked), strict=True)
-        measured = alternate(*calls) if timings else None
-    return Comparison(compare(*found, labels=labels or _labels(*asked), timing=measured))
+        old, new = ([each.record, *each.compiled()] for each in programs)
+        measured = alternate(*(each.host.runner() for each in programs)) if timings else None
+    return Comparison(compare(old, new, labels=labels or _labels(*programs), timing=measured))
 
 
-def _asked(given: Asked | Sequence[Any]) -> Asked:
-    if isinstance(given, Asked):
+def _asked(given: Asked | Program | Sequence[Any]) -> Asked | Program:
+    if isinstance(given, Asked | Program):
         return given
     if not isinstance(given, tuple | list) or not given or not callable(given[0]):
         raise TypeError(
@@ -73,11 +71,6 @@ def _asked(given: Asked | Sequence[Any]) -> Asked:
     return Asked(given[0], tuple(given[1:]), {})
 
 
-def _records(asked: Asked) -> tuple[Call, list[records.Record]]:
-    made, *found = compiled_call(asked.function, asked.args, asked.kwargs)
-    return made, found
-
-
-def _labels(before: Asked, after: Asked) -> tuple[str, str]:
-    old, new = (str(getattr(each.function, "__name__", "function")) for each in (before, after))
+def _labels(before: Program, after: Program) -> tuple[str, str]:
+    old, new = before.record.function, after.record.function
     return (old, new) if old != new else (f"{old} before", f"{new} after")

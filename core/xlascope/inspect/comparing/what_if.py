@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Literal, NamedTuple, overload
+from collections.abc import Mapping
+from typing import Any, Literal, overload
 
 from ... import records
 from ...analysis.diff import Timing, compare
-from ...ir.avals import ShapeDtypeStruct
-from ...runtime.errors import JaxRuntimeError
 from ...xla.targets import Target, Watch, find_target
-from ..asked import Asked, asked_of
-from ..compiler.targets import compiled_for, in_job
+from ..compiler.answered import answered
 from ..jobs import Job
-from ..programs import Call
-from ..questions import compiled_records, traced_call
+from ..producers import Subject, program_of
+from ..program import ChangeError, Program, Variant
 from ..quiet import inspection
 from ..running.alternate import alternate
-from .changes import Changed, ChangeError, changed
 from .diff import Comparison
 
 __all__ = ["ChangeError", "WhatIf", "what_if"]
-
-
-class _Side(NamedTuple):
-    call: Call
-    records: list[records.Record]
 
 
 class WhatIf(Comparison):
@@ -39,7 +29,7 @@ class WhatIf(Comparison):
 
 @overload
 def what_if(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     change: Mapping[str, Any],
@@ -50,7 +40,7 @@ def what_if(
 ) -> Job[WhatIf]: ...
 @overload
 def what_if(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     change: Mapping[str, Any],
@@ -60,7 +50,7 @@ def what_if(
     **kwargs: Any,
 ) -> WhatIf: ...
 def what_if(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     change: Mapping[str, Any],
@@ -86,70 +76,36 @@ def what_if(
     >>> [change.sign for change in found.diff.equations]
     ['=', '+', '~']
     """
-    plan = _Plan(asked_of(fun, args, kwargs), change, target)
-    if background:
-        return Job(lambda job: in_job(lambda watch: plan.answer(timings, watch), job))
-    return plan.answer(timings, None)
+    chosen = find_target(target) if target else None
+    before = program_of(fun, args, kwargs)
+    after = before.host.changed(change, chosen.platform if chosen is not None else "")
 
-
-class _Plan:
-    """A question: which call, what about it changes, and for which hardware."""
-
-    def __init__(self, asked: Asked, change: Mapping[str, Any], target: str) -> None:
-        self.asked, self.change = asked, change
-        self.changed = changed(asked, change)
-        self.target = find_target(target) if target else None
-
-    def answer(self, timings: bool, watch: Watch | None) -> WhatIf:
-        plan, where = self.changed, self.target
-        with inspection():
-            before = _side(self.asked, where, watch)
-            with plan.setting, _complaining(self.change):
-                after = _changed_side(plan, where, watch)
-            measured, why_not = _measured(before, after, plan, timings and where is None)
-        found = compare(before.records, after.records, labels=("as it is", plan.words), timing=measured)
-        compiled = next(each for each in after.records if isinstance(each, records.Compiled))
-        on_cpu = plan.on_cpu if compiled.platform == "cpu" else ""
+    def answer(watch: Watch | None) -> WhatIf:
+        old = _compiled(before, chosen, watch)
+        with after.complaining:
+            new = _compiled(after.program, chosen, watch)
+        measured, why_not = _measured(before, after, timings and chosen is None)
+        found = compare(old, new, labels=("as it is", after.words), timing=measured)
+        platform = next(each.platform for each in new if isinstance(each, records.Compiled))
+        on_cpu = after.on_cpu if platform == "cpu" else ""
         return WhatIf(found, note="\n".join(filter(None, [why_not, on_cpu])))
 
-
-@contextmanager
-def _complaining(change: Mapping[str, Any]) -> Iterator[None]:
-    """XLA's word against one of its options is one against the change."""
-    try:
-        yield
-    except JaxRuntimeError as error:
-        if "options" not in change:
-            raise
-        raise ChangeError(str(error)) from None
+    return answered(answer, background)
 
 
-def _side(asked: Asked, target: Target | None, watch: Watch | None) -> _Side:
-    call, traced = traced_call(*asked)
-    return _compiled(call, traced, target, watch)
-
-
-def _changed_side(plan: Changed, target: Target | None, watch: Watch | None) -> _Side:
-    call, traced = traced_call(*plan.asked)
-    if plan.rewrite is not None:
-        platform = call.place.device.platform if target is None else target.platform
-        call, traced = plan.rewrite(call, platform)
-    return _compiled(call, traced, target, watch)
-
-
-def _compiled(call: Call, traced: records.Traced, target: Target | None, watch: Watch | None) -> _Side:
+def _compiled(program: Program, target: Target | None, watch: Watch | None) -> list[records.Record]:
+    """The records of a program, compiled for where it runs or for a target."""
     if target is None or target.platform == "cpu":
-        return _Side(call, [traced, *compiled_records(call, traced)])
-    return _Side(call, [traced, compiled_for(call, traced, target, watch)])
+        return [program.record, *program.compiled(watch)]
+    return [program.record, program.compiled_for(target)(watch)]
 
 
-def _measured(before: _Side, after: _Side, plan: Changed, wanted: bool) -> tuple[Timing | None, str]:
+def _measured(before: Program, after: Variant, wanted: bool) -> tuple[Timing | None, str]:
     """Both measured in turn, and what to say when they are not."""
     if not wanted:
         return None, ""
-    why = plan.unmeasured
-    if any(isinstance(x, ShapeDtypeStruct) for side in (before, after) for x in side.call.arguments.operands):
-        why = "there are shapes and no values among the arguments"
+    why = after.unmeasured or before.host.unmeasured() or after.program.host.unmeasured()
     if why:
         return None, f"not measured: {why}"
-    return alternate(before.call, after.call), ""
+    with inspection():
+        return alternate(before.host.runner(), after.program.host.runner()), ""

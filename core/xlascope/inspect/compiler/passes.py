@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, overload
 
 from ... import records
 from ...xla.explain import compile_passes
-from ...xla.targets import Watch
-from ..asked import Asked
+from ...xla.targets import Watch, find_target
 from ..jobs import Job
+from ..producers import Subject, program_of
+from ..program import QuestionError
 from ..result import Inspection
 from ..text import seconds, table
-from .subjects import QuestionError, answered, matter_of
+from .answered import answered
 
 _PATHS = 6
 
@@ -45,6 +45,8 @@ class PassByPass(Inspection):
         """
         paths = {path for path, operation in self._equations.items() if what in (path, operation)}
         if not paths:
+            if not self._equations:
+                raise QuestionError(f"the equations of {self._found.function} are unknown: its names tell none")
             known = ", ".join(sorted(set(self._equations.values())))
             raise QuestionError(f"no equation of the program is {what!r}; its operations are {known}")
         last: dict[records.EquationPath, records.Pass | None] = {path: None for path in self._unseen if path in paths}
@@ -54,7 +56,7 @@ class PassByPass(Inspection):
 
 @overload
 def passes(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     target: str = ...,
@@ -64,7 +66,7 @@ def passes(
 ) -> Job[Inspection]: ...
 @overload
 def passes(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     target: str = ...,
@@ -73,7 +75,7 @@ def passes(
     **kwargs: Any,
 ) -> PassByPass: ...
 def passes(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     target: str = "cpu",
@@ -93,10 +95,12 @@ def passes(
     >>> found.passes[-1].instructions > 0
     True
     """
-    matter = matter_of(fun, args, kwargs, target)
+    chosen = find_target(target)
+    program = program_of(fun, args, kwargs)
+    given = program.input_for(chosen)
 
     def answer(watch: Watch | None) -> Inspection:
-        return PassByPass(matter.traced, compile_passes(matter.subject, budget=budget, watch=watch))
+        return PassByPass(program.record, compile_passes(given, budget=budget, watch=watch))
 
     return answered(answer, background)
 

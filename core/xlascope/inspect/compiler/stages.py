@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ...readers.hlo.kernels import read_kernels
+from ...readers.hlo import read_kernels
 from ...readers.hlo.text import Module, read_module
-from ...xla.explain import STAGES, Stage, Stages, check_stage, compile_stages, stablehlo_of
-from ..asked import Asked
+from ...xla.explain import STAGES, Stage, Stages, check_stage, compile_stages
+from ...xla.stablehlo import stablehlo_text
+from ...xla.targets import find_target
+from ..producers import Subject, program_of
+from ..program import QuestionError
 from ..result import Inspection
-from .subjects import QuestionError, matter_of
 
 __all__ = ["STAGES", "hlo"]
 
@@ -19,7 +21,7 @@ _BY_KERNEL = ("optimized", "llvm", "ptx", "asm")
 
 
 def hlo(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     stage: str = "optimized",
@@ -44,18 +46,20 @@ def hlo(
     #loc...
     module @...
     """
-    matter = matter_of(fun, args, kwargs, target)
-    check_stage(matter.subject.target.platform, stage)
+    chosen = find_target(target)
+    program = program_of(fun, args, kwargs)
+    given, traced = program.input_for(chosen), program.record
+    check_stage(chosen.platform, stage)
     if (kernel or equation) and stage not in _BY_KERNEL:
         raise QuestionError(f"the stage {stage} has no kernels yet; those that have are {', '.join(_BY_KERNEL)}")
     if stage == "stablehlo":
-        return Inspection("hlo", (matter.traced,), stablehlo_of(matter.subject))
-    made = compile_stages(matter.subject, stage)
+        return Inspection("hlo", (traced,), stablehlo_text(given.module))
+    made = compile_stages(given, stage)
     found = made.parts
     if kernel is not None or equation is not None:
         names = [kernel] if kernel is not None else _kernels_of(str(equation), made)
         found = _only(names, made, stage)
-    return Inspection("hlo", (matter.traced,), "\n\n".join(map(_shown, found)))
+    return Inspection("hlo", (traced,), "\n\n".join(map(_shown, found)))
 
 
 def _kernels_of(equation: str, made: Stages) -> list[str]:

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 
 from ...records import Compiled, Equation, EquationPath, Kernel, Traced
-from ..text import operations, plural, seconds, size, table, unread
+from ..text import how_many_equations, operations, plural, seconds, size, table, unread
 
 
 def target_text(traced: Traced, compiled: Compiled) -> str:
     """The kernels of a program for one target."""
     equations = {each.path: each for each in traced.jaxpr.walk()}
-    many, kernels = plural(len(equations), "equation"), plural(len(compiled.kernels), "kernel")
+    many, kernels = how_many_equations(traced), plural(len(compiled.kernels), "kernel")
     chip = f" ({', '.join(compiled.devices)})" if compiled.platform != "cpu" else ""
     first = (
         f"{compiled.function} for {compiled.target}{chip}: {many}, compiled in {seconds(compiled.seconds)} to {kernels}"
@@ -27,7 +27,7 @@ def side_by_side(traced: Traced, found: Sequence[Compiled]) -> str:
         ("target", "kernels", "fused equations", "saved", "moved", "memory", "at least", "compiled in")
     ]
     rows += [_row(each, leaves) for each in found]
-    many = plural(sum(1 for _ in traced.jaxpr.walk()), "equation")
+    many = how_many_equations(traced)
     return "\n".join(
         [
             f"{traced.function}: {many}, for {plural(len(found), 'target')}; nothing was run",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from typing import Any, Literal, overload
 
@@ -12,12 +12,12 @@ from ...readers.hlo.kernels import read_kernels
 from ...readers.hlo.text import read_module
 from ...records.paths import EquationPath
 from ...xla.explain import explain
-from ...xla.targets import Watch
-from ..asked import Asked
+from ...xla.targets import Watch, find_target
 from ..jobs import Job
-from ..programs import Call, executables_of
+from ..producers import Subject, program_of
+from ..program import Program, QuestionError
 from ..result import Inspection
-from .subjects import Matter, QuestionError, answered, matter_of
+from .answered import answered
 from .why_text import edge_answer, why_text
 
 Edge = tuple[str, str]
@@ -28,7 +28,7 @@ _UNREAD = "What the compiler wrote of this program could not be read."
 
 @overload
 def why(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     edge: Edge | None = ...,
@@ -39,7 +39,7 @@ def why(
 ) -> Job[Inspection]: ...
 @overload
 def why(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     edge: Edge | None = ...,
@@ -49,7 +49,7 @@ def why(
     **kwargs: Any,
 ) -> Inspection: ...
 def why(
-    fun: Callable[..., Any] | Asked,
+    fun: Subject,
     /,
     *args: Any,
     edge: Edge | None = None,
@@ -74,15 +74,17 @@ def why(
     sin (0, line 1) and mul (1, line 1) in <lambda> for cpu, asked of the whole program in ...
     They are fused: InstructionFusion put sin... (decision ...).
     """
-    matter = matter_of(fun, args, kwargs, target)
+    chosen = find_target(target)
+    program = program_of(fun, args, kwargs)
+    given, traced = program.input_for(chosen), program.record
     if edge is not None:
-        edge = checked_edge(edge, matter.traced)
+        edge = checked_edge(edge, traced)
 
     def answer(watch: Watch | None) -> Inspection:
-        explained, hlo = explain(matter.subject, budget=budget, watch=watch)
+        explained, hlo = explain(given, budget=budget, watch=watch)
         if edge is not None:
-            explained = _about(edge, explained, hlo, matter)
-        return Inspection("why", (matter.traced, explained), why_text(matter.traced, explained))
+            explained = _about(edge, explained, hlo, program)
+        return Inspection("why", (traced, explained), why_text(traced, explained))
 
     return answered(answer, background)
 
@@ -104,7 +106,7 @@ def checked_edge(edge: Edge, traced: records.Traced) -> Edge:
     return edge[0], edge[1]
 
 
-def _about(edge: Edge, explained: records.Explained, hlo: str, matter: Matter) -> records.Explained:
+def _about(edge: Edge, explained: records.Explained, hlo: str, program: Program) -> records.Explained:
     """The explanation with what it says of an edge."""
     if not explained.before:
         return replace(explained, edge=edge, answer=_UNREAD if explained.complete else _TOO_SOON)
@@ -113,7 +115,7 @@ def _about(edge: Edge, explained: records.Explained, hlo: str, matter: Matter) -
         return replace(explained, edge=edge, answer="No pass had looked at the pair when the budget ended.")
     outcome: Any = found.outcome
     together = _together(edge, hlo)
-    if hlo and explained.target == "cpu" and _differs(edge, hlo, matter.call):
+    if hlo and explained.target == "cpu" and _differs(edge, hlo, program.host.running()):
         outcome = "different"
     elif together and (outcome == "never" or explained.target.startswith("tpu")):  # whose log does not tell all
         outcome = "fused"
@@ -122,7 +124,7 @@ def _about(edge: Edge, explained: records.Explained, hlo: str, matter: Matter) -
         edge=edge,
         outcome=outcome,
         about=tuple(each.step for each in found.decisions),
-        answer=edge_answer(outcome, found, together, explained, matter.traced),
+        answer=edge_answer(outcome, found, together, explained, program.record),
     )
 
 
@@ -133,12 +135,11 @@ def _together(edge: Edge, hlo: str) -> str:
     return next((each.name for each in read_kernels(hlo) if set(edge) <= set(each.equations)), "")
 
 
-def _differs(edge: Edge, hlo: str, call: Call) -> bool:
+def _differs(edge: Edge, hlo: str, runs: str) -> bool:
     """Whether the program that runs here was fused differently around the edge; one that never ran cannot be."""
-    ran = executables_of(call.traced.program)
-    if not ran:
+    if not runs:
         return False
-    running = read_kernels(ran[0].compilation.text())
+    running = read_kernels(runs)
     paths = {path for each in edge for path in _paths_of(each, running)}
     return _around(paths, read_kernels(hlo)) != _around(paths, running)
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from ...analysis.diff import Timing, timing
-from ..programs import Call
-from .measure import runner, warm_up
 
+#: Calls before the clock starts: the first ones touch memory for the first time.
+WARM_UP = 3
 #: One round runs each program for about this many seconds, at least once.
 SECONDS_A_ROUND = 0.01
 #: Rounds, and the seconds after which there are no more; fewer than eight say nothing about noise.
@@ -17,9 +17,9 @@ ROUNDS, FEWEST, SECONDS, MOST_SECONDS = 24, 8, 0.6, 20.0
 SOURCE = "host clock, until the results are there"
 
 
-def alternate(before: Call, after: Call) -> Timing:
+def alternate(before: Callable[[], None], after: Callable[[], None]) -> Timing:
     """Run both by turns and say how long a call of each takes; who goes first changes from round to round."""
-    runs = [runner(each, each.executable()) for each in (before, after)]
+    runs = (before, after)
     calls = [max(1, int(SECONDS_A_ROUND / warm_up(run))) for run in runs]
     seconds: tuple[list[float], list[float]] = ([], [])
     began = time.perf_counter()
@@ -30,6 +30,16 @@ def alternate(before: Call, after: Call) -> Timing:
         if passed > MOST_SECONDS or (number + 1 >= FEWEST and passed > SECONDS):
             break
     return timing(*seconds, SOURCE)
+
+
+def warm_up(run: Callable[[], None]) -> float:
+    """Seconds of the last of a few calls."""
+    seconds = 0.0
+    for _ in range(WARM_UP):
+        began = time.perf_counter()
+        run()
+        seconds = time.perf_counter() - began
+    return max(seconds, 1e-6)
 
 
 def _per_call(run: Callable[[], None], calls: int) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 from ... import records
 from ...control.jit.traces import TracedCall
 from ...readers.profiles import ModuleProfile
-from ..programs import executables_of, traces_of
+from ..engine.calls import executables_of, traces_of
 from .tally import Tally
 
 

@@ -16,7 +16,7 @@ from ... import records
 from ...readers import FormatError
 from ...readers.profiles import read_profile
 from ...xla.profile import ProfilerInUseError, Window, first_window, next_pause, next_window
-from ..programs import jitted_of, known_records
+from ..engine.calls import jitted_of, known_records
 from ..quiet import inspecting
 from .calls import CallCounter
 from .counts import Running

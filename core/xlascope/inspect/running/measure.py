@@ -14,11 +14,10 @@ from ...xla.backend import default_device, device_name
 from ...xla.ceilings import measure_ceilings
 from ...xla.dispatch import Executable, put
 from ...xla.profile import ProfilerInUseError, Window
-from ..programs import Call
+from ..engine.calls import Call
+from .alternate import warm_up
 from .tally import Tally
 
-#: Calls before the clock starts: the first ones touch memory for the first time.
-WARM_UP = 3
 #: The measured calls take about this many seconds, in this many windows; a window holds at least one call.
 SECONDS, WINDOWS = 0.1, 4
 MOST_CALLS = 200
@@ -66,16 +65,6 @@ def ceilings(call: Call, executed: records.Executed) -> records.Ceilings:
         bytes_per_second=found.bytes_per_second,
         source=found.source,
     )
-
-
-def warm_up(run: Callable[[], None]) -> float:
-    """Seconds of the last of a few calls."""
-    seconds = 0.0
-    for _ in range(WARM_UP):
-        began = time.perf_counter()
-        run()
-        seconds = time.perf_counter() - began
-    return max(seconds, 1e-6)
 
 
 def _patient_window(run: Callable[[], None], calls: int) -> tuple[bytes, float]:

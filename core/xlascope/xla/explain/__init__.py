@@ -4,7 +4,6 @@ They know no cache: neither the process's nor the one on disk is asked, and noth
 """
 
 from .decisions import explain
-from .lowered import Subject, stablehlo_of, subject_of
 from .passes import compile_passes
 from .stages import STAGES, Stage, Stages, UnknownStageError, check_stage, compile_stages
 
@@ -12,12 +11,9 @@ __all__ = [
     "STAGES",
     "Stage",
     "Stages",
-    "Subject",
     "UnknownStageError",
     "check_stage",
     "compile_passes",
     "compile_stages",
     "explain",
-    "stablehlo_of",
-    "subject_of",
 ]

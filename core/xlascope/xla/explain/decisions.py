@@ -18,8 +18,7 @@ from ...readers.format_error import KNOWN, FormatError
 from ...readers.hlo.equations import running_computations
 from ...readers.hlo.text import read_module
 from ...records import Explained, FusionDecision
-from ..targets import Watch
-from .lowered import Subject
+from ..targets import CompilerInput, Watch
 from .session import Session, listened
 
 #: Passes that decide what is fused: the HLO before the first of them is where the decisions begin.
@@ -41,21 +40,21 @@ _NO_REASONS = (
 )
 
 
-def explain(subject: Subject, *, budget: float = 10.0, watch: Watch | None = None) -> tuple[Explained, str]:
+def explain(given: CompilerInput, *, budget: float = 10.0, watch: Watch | None = None) -> tuple[Explained, str]:
     """The decisions of a target's compiler about a program, and the optimized HLO (``""`` when the budget ended first).
 
     ``budget`` is in seconds; what was heard until then is told. Raises what compiling for the target raises.
     """
     began, clock = time.time(), time.perf_counter()
-    platform = subject.target.platform
-    pictures = platform == "cuda" and len(subject.module) <= SMALL
+    platform = given.target.platform
+    pictures = platform == "cuda" and len(given.module) <= SMALL
     overrides = [
         ("xla_dump_hlo_as_text", True),
         # The CPU's fusion pass is named like no other; all passes there cost less than what follows.
         ("xla_dump_hlo_pass_re", ".*" if platform == "cpu" else ".*fusion.*"),
         *([("xla_dump_fusion_visualization", True)] if pictures else []),
     ]
-    with listened(subject, budget, overrides=overrides, environment=_ENVIRONMENT, watch=watch) as session:
+    with listened(given, budget, overrides=overrides, environment=_ENVIRONMENT, watch=watch) as session:
         notes = [] if session.built is not None else [_LATE.format(budget)]
         heard = _heard(session, notes)
         before = _before(session, notes)
@@ -63,11 +62,11 @@ def explain(subject: Subject, *, budget: float = 10.0, watch: Watch | None = Non
         if platform == "cuda" and not pictures:
             notes.append(_NO_REASONS)
         explained = Explained(
-            program=subject.number,
-            function=subject.name,
+            program=given.number,
+            function=given.name,
             time=began,
             seconds=time.perf_counter() - clock,
-            target=subject.target.name,
+            target=given.target.name,
             module="the whole program",
             before=before,
             decisions=decisions,

@@ -8,8 +8,7 @@ from pathlib import Path
 from ...readers.dumps import ReadPasses, list_snapshots, read_passes
 from ...readers.format_error import KNOWN, FormatError
 from ...records import Passes
-from ..targets import Watch
-from .lowered import Subject
+from ..targets import CompilerInput, Watch
 from .session import listened
 
 _LATE = "the budget of {:g} s ended before the compiler did: later passes are missing"
@@ -17,7 +16,7 @@ _NONE = "no pass can be shown: expected snapshots named MODULE.0001.PIPELINE.aft
 _DAMAGED = "a snapshot was not whole, and is left out"
 
 
-def compile_passes(subject: Subject, *, budget: float = 60.0, watch: Watch | None = None) -> Passes:
+def compile_passes(given: CompilerInput, *, budget: float = 60.0, watch: Watch | None = None) -> Passes:
     """What every pass of a target's compiler changed in a program.
 
     Every snapshot is written to a temporary folder, and one at a time is held. ``budget`` is in seconds; the passes
@@ -25,7 +24,7 @@ def compile_passes(subject: Subject, *, budget: float = 60.0, watch: Watch | Non
     """
     began, clock = time.time(), time.perf_counter()
     overrides = [("xla_dump_hlo_as_text", True), ("xla_dump_hlo_pass_re", ".*")]
-    with listened(subject, budget, overrides=overrides, watch=watch) as session:
+    with listened(given, budget, overrides=overrides, watch=watch) as session:
         if watch is not None:
             watch.tell("comparing the passes")
         notes = [] if session.built is not None else [_LATE.format(budget)]
@@ -35,11 +34,11 @@ def compile_passes(subject: Subject, *, budget: float = 60.0, watch: Watch | Non
         if session.built is not None and not found.first:
             notes.append(_NONE.format(KNOWN))
         return Passes(
-            program=subject.number,
-            function=subject.name,
+            program=given.number,
+            function=given.name,
             time=began,
             seconds=time.perf_counter() - clock,
-            target=subject.target.name,
+            target=given.target.name,
             module="the whole program",
             first=found.first,
             passes=found.passes,

@@ -8,8 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..targets import Built, Watch, build
-from .lowered import Subject
+from ..targets import Built, CompilerInput, Watch, build
 
 
 class Session(NamedTuple):
@@ -22,14 +21,14 @@ class Session(NamedTuple):
 
 @contextmanager
 def listened(
-    subject: Subject,
+    given: CompilerInput,
     seconds: float,
     *,
     overrides: Sequence[tuple[str, Any]] = (),
     environment: Mapping[str, str] | None = None,
     watch: Watch | None = None,
 ) -> Iterator[Session]:
-    """Compile the subject, dumping as ``overrides`` say; the files live as long as the block.
+    """Compile the program, dumping as ``overrides`` say; the files live as long as the block.
 
     When ``seconds`` are over the compiler is stopped, and what it wrote so far is there. Raises what
     :func:`~xlascope.xla.targets.build` raises, but for that.
@@ -41,14 +40,14 @@ def listened(
         built: Built | None = None
         with suppress(TimeoutError):
             built = build(
-                subject.target,
-                subject.module,
-                overrides=(*subject.overrides, *overrides),
+                given.target,
+                given.module,
+                overrides=(*given.overrides, *overrides),
                 dump=folder,
                 environment=environment,
                 watch=watch,
                 seconds=seconds,
                 log=log,
-                callbacks=subject.callbacks,
+                callbacks=given.callbacks,
             )
         yield Session(folder, log, built)

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..targets import Watch
-from .lowered import Subject
+from ..targets import CompilerInput, Watch
 from .session import Session, listened
 
 #: The stages in order, with what a file name of XLA's dump tells them by.
@@ -38,21 +37,21 @@ class Stages(NamedTuple):
     optimized: str
 
 
-def compile_stages(subject: Subject, stage: str, *, budget: float = _SECONDS, watch: Watch | None = None) -> Stages:
+def compile_stages(given: CompilerInput, stage: str, *, budget: float = _SECONDS, watch: Watch | None = None) -> Stages:
     """A program at the stages ``hlo``, ``optimized``, ``llvm``, ``ptx`` or ``asm``; code comes kernel by kernel.
 
     The CPU's compiler gives LLVM IR and object files, which the system's ``objdump`` turns into assembly; GPUs' give
     LLVM IR and PTX. Raises :class:`UnknownStageError` for what a target does not give, and RuntimeError without
     ``objdump``.
     """
-    check_stage(subject.target.platform, stage)
-    with listened(subject, budget, overrides=[("xla_dump_hlo_as_text", True)], watch=watch) as session:
+    check_stage(given.target.platform, stage)
+    with listened(given, budget, overrides=[("xla_dump_hlo_as_text", True)], watch=watch) as session:
         if session.built is None:
             raise TimeoutError(f"the budget of {budget:g} s ended before the compiler did")
         optimized = session.built.hlo
         found = [Stage("", optimized)] if stage == "optimized" else list(_FINDERS[stage](session))
     if not found:
-        raise UnknownStageError(f"{subject.target.name} gave no {stage} for this program: it has no kernel of its own")
+        raise UnknownStageError(f"{given.target.name} gave no {stage} for this program: it has no kernel of its own")
     return Stages(found, optimized)
 
 

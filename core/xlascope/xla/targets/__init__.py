@@ -1,25 +1,26 @@
 """Hardware that is not here: programs are compiled for it ahead of time, by its own compiler."""
 
+from .compiled import compile_input
+from .inputs import CompilerInput, NoLoweringError, check_callbacks
 from .known import EXTRA, Target, UnknownTargetError, find_target, known_targets
 from .process import LIMIT, Built, MissingTargetError, Stopped, TargetCompileError, Watch, build, plugin_of
-from .programs import NoLoweringError, Prepared, compile_prepared, prepare
 
 __all__ = [
     "EXTRA",
     "LIMIT",
     "Built",
+    "CompilerInput",
     "MissingTargetError",
     "NoLoweringError",
-    "Prepared",
     "Stopped",
     "Target",
     "TargetCompileError",
     "UnknownTargetError",
     "Watch",
     "build",
-    "compile_prepared",
+    "check_callbacks",
+    "compile_input",
     "find_target",
     "known_targets",
     "plugin_of",
-    "prepare",
 ]

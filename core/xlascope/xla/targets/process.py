@@ -65,7 +65,8 @@ class Built:
     """What a target's compiler made of a program: optimized HLO, and what it says of it.
 
     ``cost`` is the compiler's own estimate (empty where it has none), ``analysis`` XLA's count of operations and bytes
-    in the optimized HLO; ``seconds`` is what the compilation took, the process's start included.
+    in the optimized HLO; ``seconds`` is what the compilation took, the process's start included. ``plan`` is the
+    assignment of buffers and ``proto`` the module that it is about, as XLA serializes them; empty where it has none.
     """
 
     module: str
@@ -74,6 +75,8 @@ class Built:
     analysis: dict[str, float]
     memory: MemoryUse | None
     seconds: float
+    plan: bytes = b""
+    proto: bytes = b""
 
 
 def build(
@@ -87,14 +90,15 @@ def build(
     seconds: float = LIMIT,
     log: Path | None = None,
     callbacks: int = 0,
+    plan: bool = False,
 ) -> Built:
     """Compile StableHLO (bytecode or text) for a target.
 
     ``overrides`` are XLA's flags for this program, ``dump`` is a folder that XLA writes its dumps to (what is there
     stays there when the compilation is stopped), ``environment`` is added to that of the process, ``log`` is a file for
-    what the compiler prints, and ``callbacks`` is how many Python functions the program calls. Raises
-    :class:`MissingTargetError`, :class:`TargetCompileError`, after ``seconds`` :class:`TargetTimeoutError`, and
-    :class:`Stopped`.
+    what the compiler prints, ``callbacks`` is how many Python functions the program calls, and with ``plan`` the
+    assignment of buffers is told. Raises :class:`MissingTargetError`, :class:`TargetCompileError`, after ``seconds``
+    :class:`TargetTimeoutError`, and :class:`Stopped`.
     """
     request = {
         "platform": target.platform,
@@ -104,25 +108,29 @@ def build(
         "callbacks": callbacks,
         "overrides": [*_own_overrides(target, dump), *map(list, overrides)],
         "memory": _memory_limit(),
+        "plan": plan,
         "module": len(module),
     }
     began = time.perf_counter()
     with _Process(_environment(target, environment), seconds, log) as process:
         if watch is not None:
             watch.started(process.stop)
-        answer, text = process.ask(json.dumps(request).encode() + b"\n" + module, watch)
+        answer, parts = process.ask(json.dumps(request).encode() + b"\n" + module, watch)
     if answer is None:
         raise process.complaint(target)
     if "error" in answer:
         raise TargetCompileError(f"the compiler for {target.name} refuses the program: {answer['error']}")
     memory = answer["memory"]
+    hlo, assignment, proto = parts
     return Built(
         module=answer["name"],
-        hlo=text.decode(),
+        hlo=hlo.decode(),
         cost=answer["cost"] or {},
         analysis=answer["analysis"] or {},
         memory=None if memory is None else MemoryUse(**memory),
         seconds=time.perf_counter() - began,
+        plan=assignment,
+        proto=proto,
     )
 
 
@@ -221,8 +229,8 @@ class _Process:
         self._stopped = True
         self._process.kill()
 
-    def ask(self, request: bytes, watch: Watch | None) -> tuple[dict[str, Any] | None, bytes]:
-        """The answer to the request: its facts and the HLO; (None, b"") when the process ended without one."""
+    def ask(self, request: bytes, watch: Watch | None) -> tuple[dict[str, Any] | None, list[bytes]]:
+        """The answer to the request: its facts, and its parts as bytes; (None, []) when the process ended without."""
         limit = threading.Timer(self._seconds, self._end_late)
         limit.daemon = True
         limit.start()
@@ -234,7 +242,7 @@ class _Process:
                 self._process.kill()
             self._process.wait()
 
-    def _answer(self, request: bytes, watch: Watch | None) -> tuple[dict[str, Any] | None, bytes]:
+    def _answer(self, request: bytes, watch: Watch | None) -> tuple[dict[str, Any] | None, list[bytes]]:
         given, answers = self._process.stdin, self._process.stdout
         assert given is not None and answers is not None
         with _IF_GONE:
@@ -243,11 +251,12 @@ class _Process:
         for line in answers:
             told = json.loads(line)
             if "stage" not in told:
-                text = answers.read(told.get("hlo", 0))
-                return (told, text) if len(text) == told.get("hlo", 0) else (None, b"")
+                sizes = told.get("sizes", [])
+                parts = [answers.read(size) for size in sizes]
+                return (told, parts) if [len(part) for part in parts] == sizes else (None, [])
             if watch is not None:
                 watch.tell(told["stage"])
-        return None, b""
+        return None, []
 
     def _end_late(self) -> None:
         self._late = True

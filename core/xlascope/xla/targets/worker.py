@@ -41,24 +41,27 @@ def main() -> None:
             parsed = ir.Module.parse(module)
         made = _compile(device, parsed, asked)
         tell(stage="reading what it made")
-        _answer(made, answers, tell)
+        _answer(made, answers, tell, asked["plan"])
     except Exception as error:
         tell(error=str(error), kind=type(error).__name__)
     answers.flush()
     os._exit(0)  # the plugins' own ends take time and may abort
 
 
-def _answer(made: Any, answers: Any, tell: Any) -> None:
+def _answer(made: Any, answers: Any, tell: Any, plan: bool) -> None:
     module = made.hlo_modules()[0]
-    text = module.to_string().encode()
+    stats = _attempt(made.get_compiled_memory_stats)
+    buffers = getattr(stats, "serialized_buffer_assignment_proto", b"") if plan else b""
+    parts = [module.to_string().encode(), buffers, module.as_serialized_hlo_module_proto() if buffers else b""]
     tell(
         name=module.name,
-        hlo=len(text),
+        sizes=[len(part) for part in parts],
         cost=_cost(made),
         analysis=_attempt(lambda: dict(_jax.hlo_module_cost_analysis(xla_client.make_cpu_client(), module))),
-        memory=_attempt(lambda: _memory(made.get_compiled_memory_stats())),
+        memory=None if stats is None else _memory(stats),
     )
-    answers.write(text)
+    for part in parts:
+        answers.write(part)
 
 
 def _end_with(requests: Any) -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .. import records
-from ..api import abstract
-from ..control.jit.arguments import Arguments, Options
-from ..control.jit.functions import jit_function
-from ..control.jit.jitted import Jitted
-from ..control.jit.traces import TracedCall
-from ..ir.avals import ShapedArray
-from ..ir.describe import traced_record
-from ..ir.jaxpr import ClosedJaxpr
-from ..xla.compile import describe_executable
-from ..xla.dispatch import Executable, PjitFunction, Place, executable_of, place_of
+from ... import records
+from ...api import abstract
+from ...control.jit.arguments import Arguments, Options
+from ...control.jit.functions import jit_function
+from ...control.jit.jitted import Jitted
+from ...control.jit.traces import TracedCall
+from ...ir.avals import ShapedArray
+from ...ir.describe import traced_record
+from ...ir.jaxpr import ClosedJaxpr
+from ...xla.compile import describe_executable
+from ...xla.dispatch import Executable, PjitFunction, Place, executable_of, place_of
 
 #: Why a program was traced, when nobody watched and it cannot be told any more.
 BEFORE = "traced before anybody watched"
@@ -117,3 +117,22 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
             made.kept,
         )
     return kept[key]  # type: ignore[no-any-return]
+
+
+def traced_call(fun: Any, args: Any, kwargs: Any) -> tuple[Call, records.Traced]:
+    """The call, and the record of its trace."""
+    seen: list[records.Record] = []
+    with records.watch(seen.append):
+        call = trace_call(fun, args, kwargs)
+    mine = (each for each in seen if isinstance(each, records.Traced) and each.program == call.traced.number)
+    return call, next(mine, None) or traced_again(call.traced)
+
+
+def compiled_records(call: Call, traced: records.Traced) -> list[records.Record]:
+    """The records of a call's compilation, made now if it was not before: Compiled, and Lowered if it is now."""
+    seen: list[records.Record] = []
+    with records.watch(seen.append):
+        executable = call.executable()
+    kinds = records.Lowered | records.Compiled
+    made = [each for each in seen if isinstance(each, kinds) and each.program == traced.program]
+    return [*made] or [compiled_again(executable, call.traced)]

@@ -20,8 +20,9 @@ from ...ir.avals import ShapeDtypeStruct
 from ...ir.describe import traced_record
 from ...settings import default_matmul_precision
 from ...transforms.split import split_program
-from ..asked import Asked
-from ..programs import Call, jitted_of
+from ..producers import Asked
+from ..program import ChangeError
+from .calls import Call, jitted_of
 
 T = TypeVar("T")
 
@@ -34,10 +35,6 @@ KINDS = {
     "dtype": "bfloat16",
     "batch": {"x": 64},
 }
-
-
-class ChangeError(ValueError):
-    """A change that cannot be made to a call."""
 
 
 class Changed(NamedTuple):

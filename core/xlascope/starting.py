@@ -1,0 +1,42 @@
+"""What is handed down: said from above, where it is known, and used from below, where nobody may know it.
+
+Looking at programs needs no engine, and in a process that belongs to another one ours must not start: its first use
+sets jaxlib's process-wide state. It is started by the first question that is about a function of nobody else's.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def _nobody() -> None:
+    raise RuntimeError("nobody has said how the method table is filled: import xlascope, not a module of it by itself")
+
+
+#: Fills the table of methods of arrays and tracers (``trace/methods.py``), for what fills it stands above.
+fill_methods: Callable[[], None] = _nobody
+
+_start: Callable[[], Any] | None = None
+_started: Any = None
+
+
+def start_with(start: Callable[[], Any]) -> None:
+    """Say how the engine is started: ``start()`` returns what turns calls into programs."""
+    global _start
+    _start = start
+
+
+def engine() -> Any:
+    """What turns calls into programs: the engine, started now if it was not before."""
+    global _started
+    if _started is None:
+        assert _start is not None  # xlascope/__init__.py says it
+        _started = _start()
+    return _started
+
+
+def is_started() -> bool:
+    """Whether somebody uses the engine in this process; where nobody does it has no programs."""
+    return "xlascope.runtime.boot" in sys.modules
