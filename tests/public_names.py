@@ -24,8 +24,8 @@ INDEX = ROOT / "docs/names.md"
 
 #: Operations that JAX has no primitives for.
 WITHOUT_HANDLE = {"constant", "jit"}
-#: Functions of the engine that have an operation's name and are nothing of JAX's.
-INTERNAL = {"copy", "threefry2x32"}
+#: Functions that have an operation's name and are not in JAX's `lax`.
+INTERNAL = {"copy", "linear_call", "threefry2x32"}
 #: The packages whose names are found on first use, and others whose names users import.
 LAZY = ("xlascope", "xlascope.numpy", "xlascope.lax")
 MODULES = (*LAZY, "xlascope.numpy.linalg", "xlascope.nn", "xlascope.nn.initializers", "xlascope.random")
@@ -56,13 +56,12 @@ def functions() -> Iterator[tuple[str, str]]:
 
 def handles() -> str:
     """The text of `lax/primitives.pyi`."""
-    imports = sorted(f"from ..{module} import {name} as {name}" for name, module in functions())
+    imports = (f"from ..{module} import {name} as {name}" for name, module in functions())
     return "\n".join(
         [
             '"""Operations by name, for tools that read types. Written by `make names`."""',
             "",
-            "from ..ir.operation import Primitive",
-            *imports,
+            *sorted(["from ..ir.operation import Primitive", *imports]),
             "",
             *(f"{operation.name}_p: Primitive" for operation in operations()),
             "",

@@ -54,8 +54,8 @@ FOREIGN_TO_ENGINE = {"IPython", "anywidget", "ipykernel", "ipywidgets", "jax", "
 MAY_IMPORT_JAXLIB = {"runtime", "xla", "readers"}
 
 
-#: Imports by name that are meant, each by its module and function. The façade on top hands down how the engine is started
-#: and arrays' methods are filled, and knows the notebook's side; `names` finds public names by the packages' lists.
+#: Imports by name that are meant, each by its module and function. The façade on top hands down how the engine is
+#: started and arrays' methods are filled, and knows the notebook's side; `names` finds public names by the lists.
 BY_NAME = {
     ("xlascope", "__getattr__"),
     ("xlascope", "_start_engine"),

@@ -1,7 +1,6 @@
 """Operations by name, for tools that read types. Written by `make names`."""
 
 from ..ir.operation import Primitive
-from ..control.rules.linear_call import linear_call as linear_call
 from ..operations.arithmetic import abs as abs
 from ..operations.arithmetic import add as add
 from ..operations.arithmetic import div as div
