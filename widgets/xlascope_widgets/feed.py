@@ -16,8 +16,8 @@ from xlascope.records import Record
 
 from . import wire
 from .bounded import bounded
+from .compared_programs import AFTER
 from .ledger import Ledger, Program
-from .sides import AFTER
 from .wire_diff import diff_wire
 from .wire_measured import ceilings
 

@@ -12,7 +12,7 @@ from xlascope.analysis.folded_products import with_folded
 from xlascope.analysis.retraces import Retraces
 from xlascope.records import Ceilings, Compiled, Executed, Explained, Failure, Lowered, Passes, Record, Started, Traced
 
-from .sides import AFTER, both_sides
+from .compared_programs import AFTER, both_sides
 
 #: Programs held at once. A cell of ten thousand single operations makes as many.
 MOST_PROGRAMS = 1_000
