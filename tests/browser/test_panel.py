@@ -335,6 +335,27 @@ def test_a_failure_shows_what_was_recorded_before(blank, samples):
     blank.screenshot("panel_failure")
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_could_not_be_read_is_said_where_it_would_have_been(blank, samples, theme):
+    kernels, times = f"no kernels can be shown: {HOSTILE}", f"no kernel's time can be shown: {HOSTILE}"
+    *before, compiled, executed = samples.training_records()
+    compiled = dataclasses.replace(compiled, kernels=(), notes=(kernels,))
+    executed = dataclasses.replace(executed, devices=(), observed_calls=0, notes=(times,))
+    blank.show(state_of([*before, compiled, executed], finished=True))
+    if theme == "dark":
+        blank.page.evaluate("document.body.dataset.jpThemeLight = 'false'; document.body.style.background = '#111'")
+        blank.page.wait_for_selector(".xs-root.dark")
+    assert blank.find(".xs-notes .xs-note").all_inner_texts() == [kernels, times]
+    assert blank.find(".xs-kernels .xs-unread").inner_text() == kernels
+    for tab, note in {"hottest": times, "memory": kernels, "timeline": times}.items():
+        blank.find(f'[data-time="tab {tab}"]').click()
+        assert blank.find(".xs-timeline .xs-unread").inner_text() == note
+        blank.screenshot(f"panel_unread_{tab}_{theme}")
+    assert blank.page.evaluate("window.hacked") is None
+    blank.find("[data-tab=crossing]").click()
+    assert blank.find(".xs-kernels .xs-unread").inner_text() == kernels
+
+
 def test_dragging_pans_and_the_wheel_scrolls_the_notebook_unless_asked(panel):
     view = panel.find(".xs-view")
     svg = panel.find(".xs-graph-svg").bounding_box()

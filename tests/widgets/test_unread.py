@@ -2,14 +2,16 @@
 
 import dataclasses
 from typing import Any
+from xml.etree import ElementTree
 
 from xlascope.records import Explained
-from xlascope_widgets import text
+from xlascope_widgets import picture, text
 from xlascope_widgets.ledger import Ledger
 from xlascope_widgets.wire import heavy, light
 
 PLAN = "the plan of memory cannot be shown: it has another form"
 TIMES = "no kernel's time can be shown: it has another form"
+KERNELS = "no kernels can be shown: expected <b>ENTRY</b>, found none (this reader knows the form of another version)"
 
 
 def noted(samples: Any) -> list[Any]:
@@ -38,3 +40,30 @@ def test_hlo_that_cannot_be_read_is_a_note_of_the_explanation(samples: Any) -> N
     (program,) = Ledger.of([*samples.training_records(), explained]).by_weight()
     (wire,) = heavy(program)["explained"]
     assert wire["note"].startswith("late; the HLO text: expected an ENTRY computation, found none")
+
+
+def test_in_the_picture_a_note_stands_where_its_view_would_have_been(samples: Any) -> None:
+    *before, compiled, executed = noted(samples)
+    unread = dataclasses.replace(compiled, kernels=(), notes=(KERNELS,))
+    drawn = lines_of(picture([*before, unread, dataclasses.replace(executed, devices=(), observed_calls=0)]))
+    assert KERNELS in drawn and TIMES in drawn and "what the profiler saw cannot be read" in drawn
+    shown = lines_of(picture(noted(samples)))
+    assert TIMES not in shown and "cannot be read" not in shown  # the timeline is there
+
+
+def lines_of(svg: str) -> str:
+    """The small lines of a picture, one after the other."""
+    every = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")
+    return " ".join(each.text or "" for each in every if each.get("class") == "xs-lane-note")
+
+
+def test_a_note_is_broken_at_spaces_and_cut_where_it_is_too_long(script: Any) -> None:
+    assert script("wrapped(a, 8)", "one two three  four") == ["one two", "three", "four"]
+    assert script("wrapped(a, 4, 2)", "abcdefghijkl") == ["abcd", "efg…"]
+    assert script("wrapped(a, 4, 2)", "a bcd ef gh") == ["a", "bcd …"]
+
+
+def test_a_note_that_acts_is_made_harmless(samples: Any) -> None:
+    *before, executed = samples.training_records()
+    (program,) = Ledger.of([*before, dataclasses.replace(executed, notes=("a\u202eb",))]).by_weight()
+    assert light(program)["executed"]["notes"] == ["a\ufffdb"]

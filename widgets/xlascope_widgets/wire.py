@@ -50,9 +50,9 @@ def light(program: Program) -> JSON:
     wire: JSON = bounded(_light(program))
     if (run := program.executed) is not None:
         measured = executed(run)
-        # This moves, and is large: a look at the names is enough.
+        # This moves, and is large: a look at the names and the notes is enough.
         names = (name for device in run.devices for name in (device.device, *(each.kernel for each in device.kernels)))
-        wire["executed"] = measured if sound(names) else bounded(measured)
+        wire["executed"] = measured if sound(names) and sound(run.notes) else bounded(measured)
     return wire
 
 

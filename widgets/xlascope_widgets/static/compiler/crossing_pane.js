@@ -3,6 +3,7 @@
 
 import { el } from "../program/element.js";
 import { byteSize, count, plural } from "../program/format.js";
+import { drawUnreadKernels } from "../program/unread.js";
 import { crossings } from "./crossings.js";
 import { drawWhy, pairOf, whyNotButton } from "./why_pane.js";
 /** @typedef {import("../program/store.js").Store} Store */
@@ -17,6 +18,8 @@ export function drawCrossings(store) {
   const all = crossings(program);
   const total = all.reduce((sum, each) => sum + each.bytes * (1 + each.to.length), 0);
   if (!program.heavy.kernels) return el("div", { class: "xs-empty" }, "Not compiled yet: what crosses memory is known after compilation.");
+  const unread = drawUnreadKernels(program);
+  if (unread) return unread;
   if (!all.length) return el("div", { class: "xs-empty" }, "Nothing passes from one kernel to another: every kernel reads arguments only.");
   return [
     el("div", { class: "xs-list-head xs-muted xs-small" },

@@ -5,6 +5,7 @@
 import { el, toNode } from "../program/element.js";
 import { byteSize, count, percent, plural, seconds } from "../program/format.js";
 import { estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "../program/stage_words.js";
+import { drawUnreadKernels } from "../program/unread.js";
 import { scrollInside } from "../frame/source_pane.js";
 import { drawAsk } from "../frame/asks.js";
 import { crossings } from "./crossings.js";
@@ -88,6 +89,8 @@ function drawList(store) {
   const program = /** @type {Program} */ (store.program);
   if (!program.heavy.kernels)
     return [drawWhy(store), el("div", { class: "xs-empty" }, "not compiled yet: kernels are known when the function has been called, or after %fusions f(x), which compiles and does not run it")];
+  const unread = drawUnreadKernels(program);
+  if (unread) return [drawWhy(store), unread, sideBySide(store)];
   const shown = sortedKernels(store);
   const [all, known] = [program.heavy.kernels, shown.slice(0, MOST_LISTED)];
   const unknown = all.filter((kernel) => !kernel.eqns.length).length;

@@ -1,18 +1,20 @@
 // @ts-check
-/** What went wrong, and what is not listed. */
+/** What went wrong, what could not be read, and what is not listed. */
 
 import { el } from "../program/element.js";
 import { plural } from "../program/format.js";
+import { unreadNotes } from "../program/unread.js";
 import { otherFailures } from "./strip.js";
 /** @typedef {import("../program/store.js").Store} Store */
 
-/** Failures of all functions, in full. @param {Store} store */
+/** Failures of all functions, in full; what could not be read of the one shown. @param {Store} store */
 export function drawNotes(store) {
   const { live } = store;
   const failures = [...live.failures, ...otherFailures(store), store.measured?.light.failure ?? []].flat();
   const found = failures.map((failure) =>
     el("div", { class: "xs-note bad" }, el("b", {}, failure.error), ` in ${failure.stage} of ${failure.function}`,
       failure.line ? `, line ${failure.line}` : "", el("pre", {}, failure.message)));
+  found.push(...unreadNotes(store.program).map((note) => el("div", { class: "xs-note" }, note)));
   if (live.more) found.push(el("div", { class: "xs-note" }, `${plural(live.more, "small program")} more, not listed`));
   return found;
 }

@@ -2,12 +2,12 @@
 /** A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself. */
 
 import { SVG, el, toMarkup } from "../program/element.js";
-import { plural, seconds, shorten } from "../program/format.js";
+import { plural, seconds, shorten, wrapped } from "../program/format.js";
 import { Program } from "../program/program.js";
 import { PAD, layoutProgram } from "../graph/layout.js";
 import { drawScene, r1 } from "../graph/draw_graph.js";
 import { kernelWords, kernelsByTime, kernelsHeading, stageWords, stages, stripWords } from "../program/stage_words.js";
-import { drawTimeline, timelineWords } from "../time/draw_timeline.js";
+import { drawTimeline, stepEnd, timelineWords } from "../time/draw_timeline.js";
 /** @typedef {import("../program/element.js").Tree} Tree */
 /** @typedef {import("../program/wire.js").Heavy} Heavy */
 /** @typedef {import("../program/wire.js").Light} Light */
@@ -16,6 +16,8 @@ import { drawTimeline, timelineWords } from "../time/draw_timeline.js";
 const MARGIN = 14;
 const TABLE_WIDTH = 300;
 const MOST_TABLE_ROWS = 24;
+/** The width of a letter of a note, and the height of its line. */
+const [NOTE_LETTER, NOTE_LINE] = [5.8, 13];
 
 export const PALETTE = {
   bg: "#ffffff", bg2: "#f7f8fa", line: "#e3e6eb", line2: "#d3d8e0", ink: "#1d2330", ink2: "#5d6878",
@@ -44,6 +46,9 @@ export function drawPicture(heavy, light, options) {
   parts.push(shifted(MARGIN, height + 12, el("text", { class: "xs-lane-note", y: 0 }, `timeline · ${timelineWords(program)}`)));
   parts.push(shifted(MARGIN, height + 22, timeline.tree));
   height += timeline.height + 32;
+  const unread = stepEnd(program) ? [] : noteLines(program.light.executed?.notes, width - 2 * MARGIN);
+  parts.push(shifted(MARGIN, height - 10, unread));
+  height += unread.length * NOTE_LINE;
   const svg = el("svg", { xmlns: SVG, viewBox: `0 0 ${r1(width)} ${r1(height)}`, width: r1(width), height: r1(height), role: "img",
     "aria-label": stripWords(program) },
     el("title", {}, stripWords(program)),
@@ -132,7 +137,10 @@ function stripLine(program) {
 /** @param {Program} program @param {number} columns */
 function kernelTable(program, columns) {
   const kernels = kernelsByTime(program);
-  if (!kernels.length) return { tree: [], height: 0 };
+  if (!kernels.length) {
+    const unread = noteLines(program.heavy.notes, columns * TABLE_WIDTH - MARGIN);
+    return { tree: unread, height: unread.length * NOTE_LINE };
+  }
   const rows = kernels.slice(0, MOST_TABLE_ROWS).map((kernel, i) => {
     const { name, facts, pass, time } = kernelWords(program, kernel);
     return shifted((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
@@ -149,4 +157,10 @@ function kernelTable(program, columns) {
   const heading = columns > 1 ? [`kernels · ${[words, note].filter(Boolean).join(" · ")}`] : [`kernels · ${words}`, note];
   const lines = heading.filter(Boolean).map((text, i, all) => el("text", { class: "xs-lane-note", y: 12 * (i + 2 - all.length) }, text));
   return { tree: [...lines, ...rows], height: 30 + (high + (more > 0 ? 1 : 0)) * 34 };
+}
+
+/** What could not be read, in the place of what it would have shown. @param {string[]|undefined} notes @param {number} width */
+function noteLines(notes, width) {
+  const lines = (notes ?? []).flatMap((note) => wrapped(note, Math.floor(width / NOTE_LETTER)));
+  return lines.map((line, i) => el("text", { class: "xs-lane-note", y: NOTE_LINE * (i + 1) }, line));
 }

@@ -60,6 +60,15 @@ export function shorten(text, length) {
   return text.length <= length ? text : `${text.slice(0, Math.max(1, length - 1))}…`;
 }
 
+/** Lines of at most so many letters, broken at spaces where there are any; at most `most` of them.
+ * @param {string} text @param {number} letters @param {number} [most] @returns {string[]} */
+export function wrapped(text, letters, most = 8) {
+  const lines = shorten(text, letters * most).match(new RegExp(`[^]{1,${letters}}(?:\\s+|$)|[^]{${letters}}`, "gu")) ?? [];
+  const shown = lines.slice(0, most).map((line) => line.trim());
+  if (lines.length > most) shown[most - 1] += " …";
+  return shown;
+}
+
 /** Positions of about `wanted` round ticks from 0 to `end`. @param {number} end @param {number} wanted */
 export function ticks(end, wanted) {
   if (!(end > 0)) return [0];

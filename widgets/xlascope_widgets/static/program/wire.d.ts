@@ -75,6 +75,8 @@ interface Compiled {
   flops: number;
   accessed: number;
   peak?: number;
+  /** What of XLA's words could not be read, and is missing here. */
+  notes?: string[];
 }
 /** What another target's compiler made of a program. */
 export interface Target extends Compiled {
@@ -164,6 +166,8 @@ export interface Executed {
   observed: number;
   step: number;
   devices: Device[];
+  /** What of the profile could not be read. */
+  notes?: string[];
 }
 export type StageName = "trace" | "lower" | "compile" | "run";
 /** The numbers of a program that move. */

@@ -4,6 +4,7 @@
 
 import { el } from "../program/element.js";
 import { axisTime, percent, plural, seconds, shorten, ticks } from "../program/format.js";
+import { UNREAD_PROFILE } from "../program/unread.js";
 import { r1 } from "../graph/draw_graph.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/wire.js").Device} Device */
@@ -57,7 +58,7 @@ export function timelineWords(program) {
   const run = program.light.executed;
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
   if (!run) return program.light.compiled == null ? "not compiled yet" : "not measured yet";
-  if (!run.observed) return `ran ${plural(run.calls, "time")}; the profiler has not seen a call yet`;
+  if (!run.observed) return `ran ${plural(run.calls, "time")}; ${run.notes ? UNREAD_PROFILE : "the profiler has not seen a call yet"}`;
   const coverage = program.coverage();
   const parts = [`one step, ${seconds(run.step)} (measured, median of ${plural(run.observed, "call")})`];
   if (coverage != null) parts.push(`${percent(coverage)} of device time has an equation`);

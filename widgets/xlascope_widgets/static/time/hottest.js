@@ -3,6 +3,7 @@
 
 import { el } from "../program/element.js";
 import { byteSize, flopCount, percent, plural, seconds, shorten } from "../program/format.js";
+import { UNREAD_PROFILE, drawUnread } from "../program/unread.js";
 import { lineTimes } from "../frame/source_pane.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -32,6 +33,7 @@ export function kernelRates(program, kernel, time) {
 /** @param {Program} program */
 export function hottestWords(program) {
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
+  if (!program.times.size && program.light.executed?.notes) return UNREAD_PROFILE;
   if (!program.times.size) return "not measured yet: run it, or ask %timings";
   const top = program.ceilings;
   return top ? `at most ${flopCount(top.flops_per_s)}/s and ${byteSize(top.bytes_per_s)}/s (${top.source})` :
@@ -41,7 +43,7 @@ export function hottestWords(program) {
 /** @param {Store} store @param {{by: string, order: string}} state */
 export function drawHottest(store, state) {
   const program = /** @type {Program} */ (store.program);
-  if (!program.times.size) return [];
+  if (!program.times.size) return [drawUnread(program.light.executed?.notes)];
   const rows = { kernels: kernelRows, equations: equationRows, lines: lineRows }[state.by] ?? kernelRows;
   const { head, body, note } = rows(program, state.order);
   return [

@@ -3,6 +3,7 @@
 
 import { el } from "../program/element.js";
 import { byteSize, count, plural, shorten } from "../program/format.js";
+import { drawUnread } from "../program/unread.js";
 import { TIME_LEFT, TIME_RIGHT } from "./draw_timeline.js";
 import { r1 } from "../graph/draw_graph.js";
 /** @typedef {import("../program/store.js").Store} Store */
@@ -19,6 +20,7 @@ const KIND_NAMES = ["argument", "result", "constant", "in between"];
 /** @param {Program} program */
 export function memoryWords(program) {
   const plan = program.heavy.memory;
+  if (!plan && program.heavy.notes) return "no plan of memory to show";
   if (!plan) return program.heavy.kernels ? `the compiler for ${program.heavy.platform ?? "this target"} does not tell its plan` : "not compiled yet";
   return `${byteSize(plan.most)} needed at most · arguments ${byteSize(plan.arguments)}, results ${byteSize(plan.results)}, temporaries ${byteSize(plan.temporaries)} (XLA's plan)`;
 }
@@ -27,7 +29,7 @@ export function memoryWords(program) {
 export function drawMemory(store, state, width) {
   const program = /** @type {Program} */ (store.program);
   const plan = program.heavy.memory;
-  if (!plan) return [];
+  if (!plan) return [drawUnread(program.heavy.notes)];
   const at = state.at.get(program.number) ?? plan.at;
   const kernel = program.heavy.kernels?.[at];
   const held = heldAt(plan.buffers, at);

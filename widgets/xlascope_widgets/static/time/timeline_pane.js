@@ -3,6 +3,7 @@
 
 import { el, fill } from "../program/element.js";
 import { seconds } from "../program/format.js";
+import { drawUnread } from "../program/unread.js";
 import { TIME_LEFT, TIME_RIGHT, drawTimeline, stepEnd, timelineWords } from "./draw_timeline.js";
 import { drawHottest, hottestWords } from "./hottest.js";
 import { drawMemory, memoryWords } from "./memory_pane.js";
@@ -101,6 +102,7 @@ export class TimePane {
     return [
       el("svg", { class: `xs-timeline-svg${this.view ? " zoomed" : ""}`, width, height, role: "group", tabindex: 0,
         "aria-label": "timeline: arrow keys walk from bar to bar, plus and minus zoom, 0 shows all" }, tree),
+      !stepEnd(program) && drawUnread(program.light.executed?.notes),
       state.colour === "kind" && stepEnd(program) > 0 && el("div", { class: "xs-legend" },
         KIND_WORDS.map(([kind, text]) => el("span", { class: "xs-key" }, el("i", { class: `xs-chip kind-${kind}` }), text))),
     ];
