@@ -51,6 +51,13 @@ def test_in_the_picture_a_note_stands_where_its_view_would_have_been(samples: An
     assert TIMES not in shown and "cannot be read" not in shown  # the timeline is there
 
 
+def test_kernels_that_could_not_be_read_are_not_counted(samples: Any) -> None:
+    *before, compiled, _ = samples.training_records()
+    records = [*before, dataclasses.replace(compiled, kernels=(), notes=(KERNELS,))]
+    assert "kernels that nobody knows" in text(records, jaxpr=False) and "0 kernels" not in text(records)
+    assert "kernels unknown" in picture(records) and "0 kernels" not in picture(records)
+
+
 def lines_of(svg: str) -> str:
     """The small lines of a picture, one after the other."""
     every = ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")

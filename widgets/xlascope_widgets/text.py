@@ -94,8 +94,9 @@ def _stages(program: Program) -> list[str]:
         found.append(f"traced {plain(program.function)}: {equations} in {seconds(program.traced.seconds)}")
     if (compiled := program.compiled) is not None:
         hit = " (from the cache)" if compiled.cache == "hit" else ""
-        made = f"{_plural(len(compiled.kernels), 'kernel')} for {plain(compiled.platform, 40)}"
-        found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made}")
+        made = "kernels that nobody knows" if compiled.unread else _plural(len(compiled.kernels), "kernel")
+        where = plain(compiled.platform, 40)
+        found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made} for {where}")
     if (run := program.executed) is not None:
         each = f", {seconds(run.step)} each (measured)" if run.observed_calls else ""
         found.append(f"ran {_plural(run.calls, 'time')}{each}")

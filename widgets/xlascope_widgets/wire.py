@@ -66,7 +66,7 @@ def _light(program: Program) -> JSON:
         wire |= {"lowered": program.lowered.seconds}
     if program.compiled is not None:
         wire |= {"compiled": program.compiled.seconds, "cache": program.compiled.cache}
-        wire |= {"kernels": len(program.compiled.kernels)}
+        wire |= {} if program.compiled.unread else {"kernels": len(program.compiled.kernels)}
     if built := stages(program):
         wire["stages"] = built
     if program.failure is not None:

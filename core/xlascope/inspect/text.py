@@ -70,8 +70,13 @@ def how_many_equations(traced: Traced) -> str:
     return plural(found, "equation") if found or traced.text else "equations unknown"
 
 
+def how_many_kernels(compiled: Compiled) -> str:
+    """``3 kernels``, or that nobody knows: what the compiler wrote could not be read."""
+    return "kernels that nobody knows" if compiled.unread else plural(len(compiled.kernels), "kernel")
+
+
 def _compiled_line(compiled: Compiled, traced: Traced) -> str:
-    many, kernels = how_many_equations(traced), plural(len(compiled.kernels), "kernel")
+    many, kernels = how_many_equations(traced), how_many_kernels(compiled)
     return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {compiled.platform}"
 
 

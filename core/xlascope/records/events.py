@@ -90,6 +90,11 @@ class Compiled:
     estimated_by: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def unread(self) -> bool:
+        """Whether nobody knows the kernels: a number of them would be false."""
+        return bool(self.notes) and not self.kernels
+
 
 @dataclass(frozen=True, slots=True)
 class Span:

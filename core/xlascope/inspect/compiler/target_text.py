@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 
 from ...records import Compiled, Equation, EquationPath, Kernel, Traced
-from ..text import how_many_equations, operations, plural, seconds, size, table, unread
+from ..text import how_many_equations, how_many_kernels, operations, plural, seconds, size, table, unread
 
 
 def target_text(traced: Traced, compiled: Compiled) -> str:
     """The kernels of a program for one target."""
     equations = {each.path: each for each in traced.jaxpr.walk()}
-    many, kernels = how_many_equations(traced), plural(len(compiled.kernels), "kernel")
+    many, kernels = how_many_equations(traced), how_many_kernels(compiled)
     chip = f" ({', '.join(compiled.devices)})" if compiled.platform != "cpu" else ""
     first = (
         f"{compiled.function} for {compiled.target}{chip}: {many}, compiled in {seconds(compiled.seconds)} to {kernels}"

@@ -43,7 +43,7 @@ function tracedStage(program) {
 function compiledStage(light) {
   const hit = light.cache === "hit" ? " from the cache" : "";
   return { kind: "done", name: "compiled", strong: "", tip: "XLA's compile time (measured); kernels counted in the optimized program",
-    pieces: [{ text: `${seconds(light.compiled ?? 0)}${hit} → `, least: "medium" }, { text: plural(light.kernels ?? 0, "kernel") }] };
+    pieces: [{ text: `${seconds(light.compiled ?? 0)}${hit} → `, least: "medium" }, { text: light.kernels === undefined ? "kernels unknown" : plural(light.kernels, "kernel") }] };
 }
 
 /** @param {Executed} executed @returns {Stage} */
