@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import NamedTuple
 
 from ..readers.format_error import KNOWN, FormatError
@@ -10,6 +11,8 @@ from ..readers.hlo.provenance import provenance
 from ..readers.hlo.text import Module, read_module
 from ..readers.memory.buffer_assignment import read_buffers
 from ..records import Buffer, Kernel
+
+_log = logging.getLogger(__name__)
 
 #: Opcodes that hold, name or move values: XLA adds such without saying for what.
 _HOLD = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "fusion", "call", "bitcast", "after-all"})
@@ -35,15 +38,26 @@ def read_compiled(text: str, module_proto: bytes, assignment: bytes) -> Compiled
         module = read_module(text)
         known = provenance(module)
         kernels = kernels_of(module, known)
-    except FormatError as error:
-        return CompiledModule(notes=(f"no kernels can be shown: {error}",))
+    except Exception as error:
+        return CompiledModule(notes=(f"no kernels can be shown: {_why(error)}",))
     notes = unnamed(module)
     if not assignment:
         return CompiledModule(kernels, (), notes)
     try:
         return CompiledModule(kernels, read_buffers(assignment, module_proto, module, known), notes)
-    except FormatError as error:
-        return CompiledModule(kernels, (), (*notes, f"the plan of memory cannot be shown: {error}"))
+    except Exception as error:
+        return CompiledModule(kernels, (), (*notes, f"the plan of memory cannot be shown: {_why(error)}"))
+
+
+def _why(error: Exception) -> str:
+    """What a reader says.
+
+    One that fails in another way has a fault, which must not reach the program that is watched.
+    """
+    if isinstance(error, FormatError):
+        return str(error)
+    _log.warning("a reader of compiled programs failed", exc_info=error)
+    return f"a reader of xlascope failed ({type(error).__name__}: {error}); please report it"
 
 
 def unnamed(module: Module) -> tuple[str, ...]:

@@ -57,6 +57,21 @@ def test_without_kernels_the_program_runs_and_its_questions_say_why(unreadable: 
     assert "note: no kernels can be shown" in told and "to kernels that nobody knows" in told
 
 
+def test_a_fault_of_a_reader_reaches_no_program_that_is_watched(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def faulty(*args: Any) -> Any:
+        raise IndexError("list index out of range")
+
+    monkeypatch.setattr(compiled_module, "read_buffers", faulty)
+    seen: list[records.Record] = []
+    with records.watch(seen.append):
+        np.testing.assert_allclose(xs.jit(lambda x: function(x))(X), np.sin(X) * 2.0, rtol=1e-6)
+    (compiled,) = (each for each in seen if isinstance(each, Compiled))
+    assert compiled.kernels and "a reader of xlascope failed (IndexError" in compiled.notes[0]
+    assert "a reader of compiled programs failed" in caplog.text
+
+
 def test_kernels_that_name_no_equation_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     read = compiled_module.read_module
     monkeypatch.setattr(compiled_module, "read_module", lambda text: read(text.replace("op_name", "operation_name")))

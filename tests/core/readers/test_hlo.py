@@ -86,6 +86,21 @@ def test_kind_of_one_instruction(line: str, kind: str) -> None:
     assert kernel.bytes_read == 32 * (2 if line.count("%x") == 2 else 1)
 
 
+def test_attributes_end_where_metadata_ends() -> None:
+    """Metadata that says no line ends with the name, and its bracket is nobody's value."""
+    text = """HloModule jit_f
+%fused (p: f32[4]) -> f32[4] {
+  ROOT %p = f32[4]{0} parameter(0)
+}
+ENTRY %main (x: (f32[4], s32[])) -> f32[4] {
+  %x = (f32[4]{0}, s32[]) parameter(0)
+  %part = f32[4]{0} get-tuple-element(%x), index=0, metadata={op_name="jit(f)/e0/scan"}
+  ROOT %fusion = f32[4]{0} fusion(%part), kind=kLoop, calls=%fused, metadata={op_name="jit(f)/e0/scan"}
+}"""
+    main = read_module(text).entry.instructions
+    assert main["part"].attribute("index") == "0" and main["fusion"].attribute("kind") == "kLoop"
+
+
 def test_a_called_computation_is_seen_through() -> None:
     text = """HloModule m
 %inner (p: f32[8]) -> f32[8] {

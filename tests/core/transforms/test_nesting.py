@@ -185,11 +185,11 @@ def test_mapping_a_grad_of_a_jit_of_a_map():
 def test_mapped_calls_put_axes_where_they_are_wanted(in_axes, out_axes):
     f = xs.jit(lambda x, y: (linear_algebra.dot_general(x, y, (((1,), (0,)), ((), ()))), shapes.transpose(x, (1, 0))))
     random = np.random.default_rng(0)
-    shapes = [[2, 3], [3, 2]]
-    for shape, axis in zip(shapes, in_axes, strict=True):
+    mapped_shapes = [[2, 3], [3, 2]]
+    for shape, axis in zip(mapped_shapes, in_axes, strict=True):
         if axis is not None:
             shape.insert(axis if axis >= 0 else len(shape) + 1 + axis, 4)
-    x, y = (random.normal(size=shape).astype(np.float32) for shape in shapes)
+    x, y = (random.normal(size=shape).astype(np.float32) for shape in mapped_shapes)
     found = xs.vmap(f, in_axes, out_axes)(x, y)
     picked = [
         [z if axis is None else np.take(z, k, axis) for z, axis in zip((x, y), in_axes, strict=True)] for k in range(4)

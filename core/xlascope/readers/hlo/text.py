@@ -33,7 +33,7 @@ class Instruction:
 
     def attribute(self, name: str) -> str:
         """An attribute's value as it is written (quotes removed), or ``""``."""
-        match = re.search(rf'\b{name}=(?:"([^"]*)"|([^,\s]*))', self.attributes)
+        match = re.search(rf'\b{name}=(?:"([^"]*)"|([^,\s}}]*))', self.attributes)
         return (match[1] or match[2] or "") if match else ""
 
 
