@@ -262,5 +262,5 @@ def _has_fields(cls: type) -> bool:
 
 
 def registered() -> Iterator[type[Operation]]:
-    """Every operation class that has been defined, in order of definition."""
-    yield from _registry.values()
+    """Every operation class that has been defined by now, in order of definition."""
+    yield from tuple(_registry.values())

@@ -13,7 +13,8 @@ from xlascope import settings
 from xlascope.dtypes import float0, is_differentiable
 from xlascope.ir.jaxpr import ClosedJaxpr
 from xlascope.ir.markers import ZERO, LinearInput
-from xlascope.ir.operation import Operation, registered
+from xlascope.ir.operation import Operation
+from xlascope.lax.primitives import operations_by_name
 from xlascope.operations.collectives import Collective
 from xlascope.operations.requirements import type_of
 from xlascope.trace.bind import bind
@@ -45,7 +46,7 @@ def scalars(operands: Sequence[Any]) -> list[Any]:
 
 def collectives() -> set[str]:
     """Operations that need a named axis around them: their rows are in tests/core/transforms/test_axis_names.py."""
-    return {op.name for op in registered() if issubclass(op, Collective)}
+    return {op.name for op in operations_by_name().values() if issubclass(op, Collective)}
 
 
 #: Operations that hold functions: tests/core/control/test_rule_programs.py has programs of each of them, and
@@ -67,14 +68,18 @@ OF_FUNCTIONS = {
 
 def test_every_operation_has_a_row(table):
     named = {row.name for row in table.ROWS} | collectives() | OF_FUNCTIONS
-    missing = [op.name for op in registered() if op.__module__.startswith("xlascope.") and op.name not in named]
+    missing = [
+        op.name
+        for op in operations_by_name().values()
+        if op.__module__.startswith("xlascope.") and op.name not in named
+    ]
     assert not missing, f"add a row to tests/core/operations/table.py for {', '.join(missing)}"
 
 
 def test_every_transpose_rule_has_a_row(table):
     with_rule = {
         op.name
-        for op in registered()
+        for op in operations_by_name().values()
         if op.__module__.startswith("xlascope.") and op.transpose_rule is not Operation.transpose_rule
     }
     refusing = {"while"}  # its rule says why it cannot

@@ -10,7 +10,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.ir.checker import check_jaxpr
-from xlascope.ir.operation import registered
+from xlascope.lax.primitives import operations_by_name
 from xlascope.operations.collectives import Collective, axis_names_of
 from xlascope.trace.state import STATE
 from xlascope.xla.lowering import lower
@@ -174,7 +174,7 @@ def test_every_collective_has_a_row(module):
         return a
 
     xs.vmap(record, axis_name="i")(module.X)
-    assert {op.name for op in registered() if issubclass(op, Collective)} <= used
+    assert {op.name for op in operations_by_name().values() if issubclass(op, Collective)} <= used
 
 
 @pytest.mark.parametrize("name", WHOLE)
