@@ -3,6 +3,7 @@
 from .control.checkpoint.policies import Offloadable, checkpoint_policies
 from .control.checkpoint.remat import checkpoint, checkpoint_name, remat
 from .control.checkpoint.saved_residuals import print_saved_residuals, saved_residuals
+from .names import explain_missing as _explain_missing
 
 __all__ = [
     "Offloadable",
@@ -13,3 +14,5 @@ __all__ = [
     "remat",
     "saved_residuals",
 ]
+
+_explain_missing(__name__)

@@ -11,7 +11,10 @@ from .ir.jaxpr import ClosedJaxpr as ClosedJaxpr
 from .ir.jaxpr import Equation
 from .ir.jaxpr import Jaxpr as Jaxpr
 from .ir.operation import Primitive as Primitive
+from .names import explain_missing as _explain_missing
 from .operations import foreign  # noqa: F401  (lets primitives of one's own be bound)
-from .trace.tracer import Tracer as Tracer
+from .trace.array import Tracer as Tracer
 
 JaxprEqn = Equation
+
+_explain_missing(__name__)

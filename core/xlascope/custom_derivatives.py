@@ -9,3 +9,6 @@ from .control.rules.custom_vjp import custom_vjp_primal_tree_values as custom_vj
 from .control.rules.linear_call import linear_call as linear_call
 from .control.rules.tangents import SymbolicZero as SymbolicZero
 from .control.rules.tangents import zero_from_primal as zero_from_primal
+from .names import explain_missing as _explain_missing
+
+_explain_missing(__name__)

@@ -7,20 +7,35 @@ Python scalars stand as the weak types ``i*``, ``f*``, ``c*`` (the lattice of JA
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
+from .names import explain_missing as _explain_missing
 from .runtime import boot
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
+#: The limits of all dtypes, those that NumPy does not know among them.
+finfo: Callable[[Any], Any] = ml_dtypes.finfo
+iinfo: Callable[[Any], Any] = ml_dtypes.iinfo
+
+#: The types that NumPy lacks and XLA has, by kind. They meet Python scalars, truth values and (floats) integers only.
+SMALL_FLOATS = tuple(
+    np.dtype(getattr(ml_dtypes, name))
+    for name in (
+        "float4_e2m1fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
+        "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
+    )
+)  # fmt: skip
+SMALL_INTEGERS = (np.dtype(ml_dtypes.int2), np.dtype(ml_dtypes.int4))
+SMALL_NATURALS = (np.dtype(ml_dtypes.uint2), np.dtype(ml_dtypes.uint4))
 
 #: Direct upper neighbours. Weak types are written as the Python type.
 _ABOVE: dict[Any, tuple[Any, ...]] = {
     np.dtype("bool"): (int,),
-    int: (np.dtype("uint8"), np.dtype("int8")),
+    int: (np.dtype("uint8"), np.dtype("int8"), *SMALL_INTEGERS, *SMALL_NATURALS),
     np.dtype("uint8"): (np.dtype("int16"), np.dtype("uint16")),
     np.dtype("uint16"): (np.dtype("int32"), np.dtype("uint32")),
     np.dtype("uint32"): (np.dtype("int64"), np.dtype("uint64")),
@@ -29,7 +44,7 @@ _ABOVE: dict[Any, tuple[Any, ...]] = {
     np.dtype("int16"): (np.dtype("int32"),),
     np.dtype("int32"): (np.dtype("int64"),),
     np.dtype("int64"): (float,),
-    float: (bfloat16, np.dtype("float16"), complex),
+    float: (bfloat16, np.dtype("float16"), complex, *SMALL_FLOATS),
     bfloat16: (np.dtype("float32"),),
     np.dtype("float16"): (np.dtype("float32"),),
     np.dtype("float32"): (np.dtype("float64"), np.dtype("complex64")),
@@ -37,6 +52,7 @@ _ABOVE: dict[Any, tuple[Any, ...]] = {
     complex: (np.dtype("complex64"),),
     np.dtype("complex64"): (np.dtype("complex128"),),
     np.dtype("complex128"): (),
+    **dict.fromkeys((*SMALL_FLOATS, *SMALL_INTEGERS, *SMALL_NATURALS), ()),
 }
 _NARROW = {
     np.dtype("int64"): np.dtype("int32"),
@@ -50,8 +66,17 @@ _DEFAULT: dict[type, np.dtype[Any]] = {
     float: np.dtype("float64"),
     complex: np.dtype("complex128"),
 }
-_WEAK = {"b": bool, "i": int, "u": int, "f": float, "c": complex, "V": float}
+_PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 float0: np.dtype[Any] = np.dtype([("float0", np.void, 0)])
+
+#: What the dtypes that arrays can have hold. NumPy calls those it does not know "V", whatever they hold.
+KINDS: dict[np.dtype[Any], str] = {
+    float0: "V",
+    **{dtype: dtype.kind for dtype in _ABOVE if isinstance(dtype, np.dtype)},
+    **dict.fromkeys((bfloat16, *SMALL_FLOATS), "f"),
+    **dict.fromkeys(SMALL_INTEGERS, "i"),
+    **dict.fromkeys(SMALL_NATURALS, "u"),
+}
 
 
 def _upwards(node: Any) -> frozenset[Any]:
@@ -66,8 +91,9 @@ def _join(nodes: frozenset[Any]) -> Any:
     common = frozenset.intersection(*(_UPPER[node] for node in nodes))
     least = [node for node in common if _UPPER[node] >= common]
     if not least:
-        names = " and ".join(sorted(str(node) for node in nodes))
-        raise TypeError(f"no type holds both {names}; convert one of them explicitly with astype")
+        raise TypePromotionError(
+            f"no dtype holds the values of both {_named(nodes)}; convert one of them explicitly with astype"
+        )
     return least[0]
 
 
@@ -77,31 +103,78 @@ def canonical(dtype: Any) -> np.dtype[Any]:
     >>> canonical(float)
     dtype('float32')
     """
-    found = _DEFAULT[dtype] if dtype in _DEFAULT_KEYS else np.dtype(dtype)
+    try:
+        found = dtype if isinstance(dtype, np.dtype) else _dtype_of(dtype)
+    except (TypeError, ValueError):
+        fix = "; write dtype=x.dtype for that of an array x" if hasattr(dtype, "dtype") else ""
+        raise TypeError(f"a dtype is a name or type of numbers, as in dtype='float32', got {dtype!r}{fix}") from None
+    if found not in KINDS:
+        raise not_supported(found)
     return found if boot.enable_x64.value else _NARROW.get(found, found)
+
+
+def _dtype_of(given: Any) -> np.dtype[Any]:
+    if hasattr(given, "aval"):  # NumPy takes what has a dtype for one; an array that is not traced is refused, too
+        raise TypeError
+    found: np.dtype[Any] = _DEFAULT[given] if given in _DEFAULT_KEYS else np.dtype(given)
+    return found
+
+
+def not_supported(dtype: np.dtype[Any]) -> TypeError:
+    """The error for a dtype that arrays cannot have."""
+    names = ", ".join(known.name for known in KINDS if known != float0)
+    return TypeError(f"arrays cannot have dtype {dtype}; they have one of: {names}")
 
 
 _DEFAULT_KEYS = frozenset(_DEFAULT)
 
 
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """What a dtype holds: b (truth values), i, u (integers), f (floats) or c (complex); V for what is no array's.
+
+    >>> import ml_dtypes
+    >>> kind_of(np.dtype("float32")), kind_of(np.dtype(ml_dtypes.bfloat16)), kind_of(np.dtype(ml_dtypes.uint4))
+    ('f', 'f', 'u')
+    """
+    return KINDS.get(dtype) or dtype.kind
+
+
+def is_supported(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays can have the dtype."""
+    return dtype in KINDS
+
+
+def bits_of(dtype: np.dtype[Any]) -> int:
+    """The width of an element in bits, of those that share a byte as well.
+
+    >>> import ml_dtypes
+    >>> bits_of(np.dtype("float32")), bits_of(np.dtype(ml_dtypes.int4))
+    (32, 4)
+    """
+    return _NARROWER.get(dtype) or 8 * dtype.itemsize
+
+
+_NARROWER = {d: int(d.name.lstrip("uintfloa")[0]) for d in (SMALL_FLOATS[0], *SMALL_INTEGERS, *SMALL_NATURALS)}
+
+
 def scalar_type(dtype: np.dtype[Any]) -> type:
     """The Python scalar type of a dtype's kind: bool, int, float or complex."""
-    return float if dtype == bfloat16 or dtype.name.startswith("float") else _WEAK[dtype.kind]
+    return _PYTHON[KINDS[dtype]]
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
     """Whether ``dtype`` is a real floating-point type, the ml_dtypes ones included."""
-    return dtype.kind == "f" or (dtype.kind == "V" and dtype != float0)
+    return kind_of(dtype) == "f"
 
 
 def is_differentiable(dtype: np.dtype[Any]) -> bool:
     """Whether values of ``dtype`` have tangents of the same type: the floating-point and complex types."""
-    return dtype.kind in "fc" or is_floating(dtype)
+    return kind_of(dtype) in "fc"
 
 
 def is_integer(dtype: np.dtype[Any]) -> bool:
     """Whether ``dtype`` is a signed or unsigned integer type."""
-    return dtype.kind in "iu"
+    return kind_of(dtype) in "iu"
 
 
 def promote(types: tuple[tuple[np.dtype[Any], bool], ...]) -> tuple[np.dtype[Any], bool]:
@@ -147,15 +220,18 @@ def holds_strictly(dtype: np.dtype[Any], kind: type) -> bool:
 
 def promotion_error(nodes: Iterable[Any]) -> TypePromotionError:
     """The error for operands that the setting ``strict`` keeps apart."""
-    names = " and ".join(sorted(f"a Python {n.__name__}" if isinstance(n, type) else n.name for n in nodes))
     return TypePromotionError(
-        f"Input dtypes {names} do not meet in a common dtype under numpy_dtype_promotion='strict'. Convert one of them "
-        "(astype), or set numpy_dtype_promotion to 'standard'."
+        f"Input dtypes {_named(nodes)} do not meet in a common dtype under numpy_dtype_promotion='strict'. Convert "
+        "one of them (astype), or set numpy_dtype_promotion to 'standard'."
     )
 
 
+def _named(nodes: Iterable[Any]) -> str:
+    return " and ".join(sorted(f"a Python {n.__name__}" if isinstance(n, type) else n.name for n in nodes))
+
+
 class TypePromotionError(ValueError):
-    """Operands of different dtypes met where the setting ``numpy_dtype_promotion`` does not let them."""
+    """Operands met that no dtype holds, or where the setting ``numpy_dtype_promotion`` keeps them apart."""
 
 
 def short_name(dtype: np.dtype[Any]) -> str:
@@ -170,3 +246,6 @@ def short_name(dtype: np.dtype[Any]) -> str:
     for long, short in (("bfloat", "bf"), ("float", "f"), ("uint", "u"), ("int", "i"), ("complex", "c")):
         name = name.replace(long, short) if name.startswith(long) else name
     return name
+
+
+_explain_missing(__name__)

@@ -13,7 +13,8 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ def homes_of(package: str, stub: Path) -> dict[str, Home]:
 
     >>> import xlascope.numpy
     >>> homes_of("xlascope.numpy", Path(xlascope.numpy.__file__).with_suffix(".pyi"))["arange"]
-    Home(module='xlascope.numpy.creation', name='arange')
+    Home(module='xlascope.numpy.ranges', name='arange')
     """
     return dict(_homes(package.split("."), stub))
 
@@ -67,10 +68,51 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], l
     def get(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            if sys._getframe(1).f_code.co_name == "_handle_fromlist":  # it asks before it imports a module of that name
+                raise AttributeError(name)
+            raise _error_of(package, name, [*vars(found), *homes])
         module = importlib.import_module(home.module)
         value = getattr(module, home.name) if home.name else module
         setattr(found, name, value)
         return value
 
     return get, lambda: sorted({*vars(found), *homes}), list(homes)
+
+
+# Names that are not there --------------------------------------------------------------------------------------------
+
+
+def explain_missing(module: str) -> None:
+    """Let a module say of a name that it does not have whether jax has it, or what was meant."""
+    found = sys.modules[module]
+
+    def get(name: str) -> Any:
+        if sys._getframe(1).f_code.co_name == "_handle_fromlist":
+            raise AttributeError(name)
+        raise _error_of(module, name, vars(found))
+
+    found.__getattr__ = get  # type: ignore[method-assign]
+
+
+def _error_of(module: str, name: str, known: Iterable[str]) -> Exception:
+    """The error for a name that was not found; to be called by a module's ``__getattr__``."""
+    if name.startswith("_"):
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    error: Exception = importlib.import_module("xlascope.missing").error_of(module, name, known, sys._getframe(2))
+    return error
+
+
+class _LastFinder:
+    """Explains a module that no finder found to who imports it. Who only asks whether it is there gets his "no"."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+        """None: nothing is found here."""
+        package, _, last = name.rpartition(".")
+        if package.partition(".")[0] != "xlascope" or sys._getframe(2).f_code.co_name != "_find_and_load_unlocked":
+            return None
+        what = importlib.import_module("xlascope.missing").explanation(package, last, dir(sys.modules[package]))
+        raise ModuleNotFoundError(f"No module named {name!r}{what}", name=name)
+
+
+if not any(type(finder).__name__ == _LastFinder.__name__ for finder in sys.meta_path):
+    sys.meta_path.append(_LastFinder())

@@ -1,5 +1,6 @@
 """Profiles for TensorBoard, XProf and Perfetto, and names in them; ``%timings`` and the panel need none of this."""
 
+from .names import explain_missing as _explain_missing
 from .xla.traces import (
     ProfileOptions,
     StepTraceAnnotation,
@@ -27,3 +28,5 @@ __all__ = [
     "stop_trace",
     "trace",
 ]
+
+_explain_missing(__name__)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NoReturn
 
-from .runtime import boot, cache_settings, guards
+from .runtime import blocks, boot, cache_settings, guards
 
 _NOT_GIVEN: Any = object()
 _TABLE: dict[str, Setting] = {}
@@ -46,13 +46,12 @@ class Setting:
 
     @property
     def value(self) -> Any:
-        """The value that counts on this thread."""
-        return self.state.value
+        """The value that counts on this thread, or for this task."""
+        return blocks.value_of(self.state)
 
     def set(self, value: Any) -> None:
         """Set the value for the process; raises ValueError, which lists the valid values, for one that is none."""
-        self.state.set_global(self._check(self.name, value))
-        boot.note_changes()
+        boot.set_for_process(self.state, self._check(self.name, value))
 
     def __call__(self, new_value: Any = _NOT_GIVEN) -> AbstractContextManager[None]:
         if new_value is _NOT_GIVEN:
@@ -63,17 +62,16 @@ class Setting:
 
     @contextmanager
     def _for_a_while(self, value: Any) -> Iterator[None]:
-        previous = self.state.get_local()
+        parts = self.state.parts if isinstance(self.state, _TransferGuards) else (self.state,)
+        block = blocks.Block(dict.fromkeys(parts, value), f"{self.name}({value!r})")
         try:
-            self.state.set_local(value)
-            boot.note_changes()
+            blocks.enter(block)
             yield
         finally:
             try:
-                self.state.set_local(previous)
-                boot.note_changes()
-            except BaseException:  # a second interruption on the way out would leave the summaries behind
-                boot.note_changes()
+                blocks.leave(block)
+            except BaseException:  # a second interruption on the way out
+                blocks.leave(block)
                 raise
 
     def __repr__(self) -> str:
@@ -320,24 +318,20 @@ class _TransferGuards:
     """All three guards of transfers as one state, to be set; they are read one by one."""
 
     name = "transfer_guard"
-    _all = (guards.host_to_device, guards.device_to_host, guards.device_to_device)
+    parts = (guards.host_to_device, guards.device_to_host, guards.device_to_device)
 
     @property
     def value(self) -> str | None:
-        levels = {guard.value for guard in self._all}
+        levels = {guard.value for guard in self.parts}
+        return levels.pop() if len(levels) == 1 else None
+
+    def get_global(self) -> str | None:
+        levels = {guard.get_global() for guard in self.parts}
         return levels.pop() if len(levels) == 1 else None
 
     def set_global(self, value: str | None) -> None:
-        for guard in self._all:
+        for guard in self.parts:
             guard.set_global(value)
-
-    def get_local(self) -> list[str | None]:
-        return [guard.get_local() for guard in self._all]
-
-    def set_local(self, value: str | list[str | None] | None) -> None:
-        levels = value if isinstance(value, list) else [value] * len(self._all)
-        for guard, level in zip(self._all, levels, strict=True):
-            guard.set_local(level)
 
 
 transfer_guard = _choice(_TransferGuards(), guards.TRANSFER_LEVELS, _GUARD.format("transfers of all kinds"))

@@ -1,5 +1,8 @@
 """Checks of derivatives by numerical differences, for tests."""
 
 from .api.checking import check_grads, check_jvp, check_vjp
+from .names import explain_missing as _explain_missing
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
+
+_explain_missing(__name__)

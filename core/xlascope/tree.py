@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .names import explain_missing as _explain_missing
 from .runtime.boot import DictKey, FlattenedIndexKey, GetAttrKey, PyTreeDef, SequenceKey, default_registry
 
 __all__ = [
@@ -54,9 +55,9 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
     return default_registry.flatten(tree, is_leaf)
 
 
-def unflatten(structure: Any, leaves: Iterable[Any]) -> Any:
+def unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
     """The tree of that structure with those leaves; raises ValueError when their number differs."""
-    return structure.unflatten(leaves)
+    return treedef.unflatten(leaves)
 
 
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
@@ -77,18 +78,23 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     >>> map(lambda x, y: x + y, {"a": 1, "b": 2}, {"a": 10, "b": 20})
     {'a': 11, 'b': 22}
     """
+    if not callable(f):
+        raise TypeError(f"tree.map takes a function of leaves, got {f!r} of type {type(f).__name__}")
     first, treedef = default_registry.flatten(tree, is_leaf)
+    if not rest:
+        return treedef.unflatten([f(leaf) for leaf in first])
     others = [treedef.flatten_up_to(other) for other in rest]
     return treedef.unflatten([f(*parts) for parts in zip(first, *others, strict=True)])
 
 
-def reduce(function: Callable[[Any, Any], Any], tree: Any, *initializer: Any, is_leaf: IsLeaf = None) -> Any:
+def reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf = None) -> Any:
     """Fold the leaves of a tree with ``function``, from the left.
 
     >>> reduce(lambda total, x: total + x, [1, (2, 3)])
     6
     """
-    return functools.reduce(function, leaves(tree, is_leaf), *initializer)
+    first = () if initializer is _NOTHING else (initializer,)
+    return functools.reduce(function, leaves(tree, is_leaf), *first)
 
 
 def reduce_associative(
@@ -131,7 +137,12 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
 
 
 def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
-    """Turn a tree of trees inside out: from ``outer[inner[leaf]]`` to ``inner[outer[leaf]]``."""
+    """Turn a tree of trees inside out: from ``outer[inner[leaf]]`` to ``inner[outer[leaf]]``.
+
+    Without ``inner_treedef``, it is the structure of what stands at the leaves of the outer one.
+    """
+    if inner_treedef is None:
+        inner_treedef = _structure_inside(outer_treedef, pytree_to_transpose)
     flat, found = flatten(pytree_to_transpose)
     size = inner_treedef.num_leaves
     if outer_treedef.compose(inner_treedef) != found and found.num_leaves != size * outer_treedef.num_leaves:
@@ -140,20 +151,44 @@ def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) 
     return inner_treedef.unflatten(columns)
 
 
-def flatten_with_path(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[tuple[tuple[Any, ...], Any]], Any]:
-    """The leaves of a tree with the path of keys that leads to each, and the structure."""
-    pairs, treedef = default_registry.flatten_with_path(tree, is_leaf)
+def _structure_inside(outer: Any, tree: Any) -> Any:
+    inside = [structure(x) for x in outer.flatten_up_to(tree)]
+    if not inside or any(one != inside[0] for one in inside):
+        raise ValueError(f"transpose needs inner_treedef where trees differ or there are none, got {tree!r}")
+    return inside[0]
+
+
+def flatten_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> tuple[list[tuple[tuple[Any, ...], Any]], Any]:
+    """The leaves of a tree with the path of keys that leads to each, and the structure.
+
+    ``is_leaf`` is asked about a value, or, with ``is_leaf_takes_path``, about a path and the value there.
+
+    >>> flatten_with_path([1, (2, 3)], lambda x: isinstance(x, tuple))[0][1]
+    ((SequenceKey(idx=1),), (2, 3))
+    """
+    ask = is_leaf if bool(is_leaf_takes_path) or is_leaf is None else lambda _, x: is_leaf(x)
+    pairs, treedef = default_registry.flatten_with_path(tree, ask)
     return [(tuple(path), leaf) for path, leaf in pairs], treedef
 
 
-def leaves_with_path(tree: Any, is_leaf: IsLeaf = None) -> list[tuple[tuple[Any, ...], Any]]:
-    """The leaves of a tree with the path of keys that leads to each."""
-    return flatten_with_path(tree, is_leaf)[0]
+def leaves_with_path(
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
+) -> list[tuple[tuple[Any, ...], Any]]:
+    """The leaves of a tree with the path of keys that leads to each; see :func:`flatten_with_path`."""
+    return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
-def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
-    """Like :func:`map`, with the path of keys as the first argument of ``f``."""
-    pairs, treedef = flatten_with_path(tree, is_leaf)
+def map_with_path(
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
+) -> Any:
+    """Like :func:`map`, with the path of keys as the first argument of ``f``; see :func:`flatten_with_path`."""
+    pairs, treedef = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     others = [treedef.flatten_up_to(other) for other in rest]
     return treedef.unflatten([f(path, leaf, *parts) for (path, leaf), *parts in zip(pairs, *others, strict=True)])
 
@@ -267,3 +302,5 @@ register_pytree_node(
     lambda aux, values: collections.defaultdict(aux[0], zip(aux[1], values, strict=True)),
     lambda d: ([(DictKey(k), d[k]) for k in sorted(d)], (d.default_factory, tuple(sorted(d)))),
 )
+
+_explain_missing(__name__)

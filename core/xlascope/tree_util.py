@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .names import explain_missing as _explain_missing
 from .runtime.boot import default_registry
 from .tree import (
     DictKey,
@@ -76,20 +77,34 @@ def tree_multimap(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Whether no element is a container."""
-    return all(treedef_is_leaf(tree_structure(x, is_leaf)) for x in iterable)
+    """Whether the elements are leaves themselves: the leaves of the list of them."""
+    if not isinstance(iterable, Iterable):
+        raise TypeError(f"all_leaves takes an iterable of leaves, got {iterable!r} of type {type(iterable).__name__}")
+    elements = list(iterable)
+    leaves = tree_leaves(elements, is_leaf)
+    return len(leaves) == len(elements) and all(x is y for x, y in zip(leaves, elements, strict=True))
 
 
 def treedef_is_leaf(treedef: Any) -> bool:
-    """Whether a structure is that of a single leaf."""
-    return bool(treedef.num_nodes == 1 and treedef.num_leaves == 1)
+    """Whether a structure has no children: that of a single leaf, and that of None."""
+    return bool(_structure("treedef_is_leaf", treedef).num_nodes == 1)
 
 
 def treedef_children(treedef: Any) -> list[Any]:
     """The structures of a container's children."""
-    return list(treedef.children())
+    return list(_structure("treedef_children", treedef).children())
+
+
+def _structure(what: str, treedef: Any) -> Any:
+    if not isinstance(treedef, PyTreeDef):
+        raise TypeError(f"{what} takes structures of trees (tree.structure(x)), got {treedef!r}")
+    return treedef
 
 
 def treedef_tuple(treedefs: Iterable[Any]) -> Any:
     """The structure of a tuple of trees of those structures."""
+    treedefs = [_structure("treedef_tuple", treedef) for treedef in treedefs]
     return tree_structure(tuple(treedef.unflatten([0] * treedef.num_leaves) for treedef in treedefs))
+
+
+_explain_missing(__name__)

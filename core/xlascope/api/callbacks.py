@@ -165,7 +165,7 @@ class _Printer:
 
 
 def _shown(x: Any) -> Any:
-    return put(x, aval_of(x), copy=False) if isinstance(x, (np.ndarray, np.generic)) else x
+    return put(x, aval_of(x)) if isinstance(x, (np.ndarray, np.generic)) else x
 
 
 def _host_function(

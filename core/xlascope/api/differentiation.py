@@ -25,7 +25,7 @@ from .arguments import (
     require_differentiable,
     require_result_dtype,
 )
-from .flat import derivative_array, flattened, linearized
+from .flat import derivative_array, flattened, given, linearized, taken
 from .matching import Errors, matched, tangents_of
 from .naming import name_of, named_after
 from .pullback import Pullback, Signature
@@ -88,10 +88,11 @@ def value_and_grad(
     def both(*args: Any, **kwargs: Any) -> Any:
         places = chosen.places(fun, len(args), TypeError)
         operands, structure = tree.flatten(tuple([args[i] for i in places]))
+        operands = list(map(taken, operands))
         require_differentiable("grad", fun, operands, structure, places, holomorphic=holomorphic, allow_int=allow_int)
         partial = partial_of(fun, places, args, kwargs)
         results, linear, kept = linearized(partial, fun, operands, structure, has_aux)
-        value = kept.structure.unflatten(results)
+        value = kept.structure.unflatten(map(given, results))
         one = _one_like(fun, value, holomorphic)
         received = backward(linear.recorder, linear.inputs, linear.outputs, [one])
         cotangents = [derivative_array(ct, aval_of(x)) for ct, x in zip(received, operands, strict=True)]
@@ -170,10 +171,11 @@ def _recorded(
     """The result of a function, its linear program with that program's signature, and what it returned as aux."""
     require_callable(what, fun)
     operands, structure = tree.flatten(tuple(primals))
+    operands = list(map(taken, operands))
     avals = _avals(fun, operands, structure)
     results, linear, kept = linearized(fun, fun, operands, structure, has_aux)
     signature = Signature(fun, linear, structure, avals, kept.structure, [aval_of(y) for y in results])
-    return kept.structure.unflatten(results), linear, signature, kept.lowered_aux() if has_aux else None
+    return kept.structure.unflatten(map(given, results)), linear, signature, kept.lowered_aux() if has_aux else None
 
 
 def _avals(fun: Callable[..., Any], operands: Sequence[Any], structure: Any) -> list[ShapedArray]:
@@ -207,6 +209,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
             f"got {type(primals).__name__} and {type(tangents).__name__}{at()}"
         )
     operands, given_structure = tree.flatten(primals)
+    operands = list(map(taken, operands))
     structure = given_structure if type(primals) is tuple else tree.structure(tuple(primals))
     avals = _avals(fun, operands, structure)
     name = tangents_of(lambda: f"the jvp of {name_of(fun)}")
@@ -214,5 +217,5 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     flat, kept = flattened(fun, fun, structure, has_aux)
     results, moved = differentiate.jvp(flat, operands, moves)
     change = kept.structure.unflatten([derivative_array(t, aval_of(y)) for t, y in zip(moved, results, strict=True)])
-    value = kept.structure.unflatten(results)
+    value = kept.structure.unflatten(map(given, results))
     return (value, change, kept.lowered_aux()) if has_aux else (value, change)

@@ -13,7 +13,9 @@ from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strengthened
 from ..ir.markers import ZERO
 from ..operations.shapes import zeros_of
+from ..trace.gate import array_of, opened, unchanged
 from ..transforms import differentiate
+from ..transforms.jvp_trace import JVPTracer
 from ..xla.dispatch import put
 from .arguments import at, defined_at, kind_of
 from .naming import name_of
@@ -68,7 +70,7 @@ def _with_aux(fun: Callable[..., Any], result: Any) -> tuple[Any, Any]:
 
 def _lowered(x: Any) -> Any:
     """The value inside a tracer of a differentiation that has ended."""
-    while x.__class__ is differentiate.JVPTracer and not x._trace.alive:
+    while x.__class__ is JVPTracer and not x._trace.alive:
         x = x.primal
     return x
 
@@ -84,3 +86,13 @@ def as_array(value: Any, aval: ShapedArray) -> Any:
     if value is ZERO:
         value = zeros_of(aval)
     return put(value, aval) if isinstance(value, (np.generic, int, float, complex, np.ndarray)) else value
+
+
+def taken(x: Any) -> Any:
+    """A flat argument as transformations take it: what can change later is copied, a scalar stays one."""
+    return array_of(x) if isinstance(x, np.ndarray) and x.dtype != float0 else opened(x)
+
+
+def given(x: Any) -> Any:
+    """A flat result as users get it: never what NumPy holds. While a function is traced a scalar stays one."""
+    return x if getattr(x, "dtype", None) == float0 else unchanged(x)

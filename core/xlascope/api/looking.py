@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import tree
 from ..control.programs.names import operand_names
 from ..control.programs.values import check_results
-from ..dtypes import canonical
-from ..ir.avals import ShapedArray, ShapeDtypeStruct, shaped
+from ..ir.avals import ShapedArray, ShapeDtypeStruct
 from ..ir.jaxpr import ClosedJaxpr
+from ..trace.gate import described
 from ..trace.jaxpr_trace import stage
 from ..trace.traceback_filtering import api_boundary
-from ..trace.values import aval_of
+from ..trace.values import aval_of, is_value
 from .naming import Numbers, name_of, named_after, numbers_of
 
 
 def abstract(x: Any) -> ShapedArray:
     """The abstract value of an argument to trace with: of an array, a scalar, or anything with a shape and a dtype."""
-    if isinstance(x, ShapeDtypeStruct):
-        return shaped(x.shape, canonical(x.dtype), x.weak_type)
-    return aval_of(x)
+    found = None if x.__class__ is np.ndarray or is_value(x) else described(x)
+    return aval_of(x) if found is None else found
 
 
 def make_jaxpr(
@@ -29,7 +30,7 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """A function that gives the jaxpr of ``fun`` for its arguments without running it.
 
-    The arguments are arrays, scalars, ShapeDtypeStructs, or trees of them.
+    The arguments are arrays, scalars, ShapeDtypeStructs or what else has a shape and a dtype, or trees of them.
 
     >>> import xlascope as xs
     >>> xs.make_jaxpr(lambda x: x * 2.0)(1.0)

@@ -85,7 +85,7 @@ def _matched(x: Any, aval: ShapedArray, what: Callable[[], str], errors: Errors,
 
 def as_operand(x: Any, aval: ShapedArray) -> Any:
     """A value that a user gave, as an operand of that type: arrays as they are, others as NumPy's in its dtype."""
-    return x if hasattr(x, "aval") else np.asarray(x, aval.dtype)[()]
+    return x if hasattr(x, "aval") else np.array(x, aval.dtype)[()]
 
 
 def dtype_name(dtype: Any) -> str:

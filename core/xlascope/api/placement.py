@@ -9,10 +9,12 @@ import numpy as np
 from .. import tree
 from ..control.jit.caches import clear_all
 from ..runtime.guards import explicit_transfers
+from ..trace.gate import opened
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.backend import ArrayImpl, client
+from ..xla.backend import client
 from ..xla.dispatch import commit, put
+from ..xla.faces import is_ours
 
 
 def device_put(x: Any, device: Any = None) -> Any:
@@ -22,9 +24,9 @@ def device_put(x: Any, device: Any = None) -> Any:
     """
 
     def placed(leaf: Any) -> Any:
-        if isinstance(leaf, Tracer) or (device is None and isinstance(leaf, ArrayImpl)):
+        if isinstance(leaf, Tracer) or (device is None and is_ours(leaf)):
             return leaf
-        array = put(leaf, aval_of(leaf), device)
+        array = put(opened(leaf), aval_of(leaf), device)
         return array if device is None else commit(array, device)
 
     with explicit_transfers:

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr
-from ..transforms.batch import with_axis, without_axis
+from ..transforms.batch_trace import with_axis, without_axis
 from ..transforms.evaluate import evaluate, evaluate_jaxpr
+from .flat import given, taken
 
 #: The NumPy types whose values can be operands.
 array_types = frozenset(
@@ -27,14 +28,14 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     >>> import xlascope as xs
     >>> program = xs.make_jaxpr(lambda x: x * 2.0)(1.0)
     >>> eval_jaxpr(program.jaxpr, program.consts, 3.0)
-    [Array(6., dtype=float32)]
+    [Array(6., dtype=float32, weak_type=True)]
     """
-    return evaluate_jaxpr(jaxpr, consts, args)
+    return list(map(given, evaluate_jaxpr(jaxpr, consts, list(map(taken, args)))))
 
 
 def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> list[Any]:
     """Run a closed jaxpr on flat arguments, and return the flat results."""
-    return evaluate(closed_jaxpr, *args)
+    return list(map(given, evaluate(closed_jaxpr, *map(taken, args))))
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:

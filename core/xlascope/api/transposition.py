@@ -30,8 +30,9 @@ _ERRORS = Errors(tree=TypeError, shape=TypeError, dtype=TypeError)
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
     """The transpose of a linear function: from a cotangent like its result to a tuple of cotangents of its arguments.
 
-    ``primals`` say the shapes and dtypes of the arguments (arrays, scalars, ShapeDtypeStructs, trees of them); nothing
-    is computed with them. For functions that are linear this is what :func:`vjp` gives, without a forward pass.
+    ``primals`` say the shapes and dtypes of the arguments (arrays, scalars, what has a shape and a dtype, trees of
+    them); nothing is computed with them. For functions that are linear this is what :func:`vjp` gives, without a
+    forward pass.
     Arguments and results are all floating-point or complex, or all integers.
     Raises NotImplementedError naming the first equation that is not linear and its line; constants that are added to a
     linear function do no harm.
@@ -140,7 +141,7 @@ def _reason(equation: Equation, depends: Sequence[bool]) -> str | None:
         count = len(equation.outvars)
         known = iter(arguments[count:])
         operands = [
-            linear_input(x.aval) if one else x.val if x.__class__ is Literal else next(known)
+            linear_input(x.aval) if one else x.operand if x.__class__ is Literal else next(known)
             for x, one in zip(equation.invars, depends, strict=True)
         ]
         answers.extend(operation.transpose_rule(arguments[:count], operands))

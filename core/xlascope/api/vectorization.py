@@ -13,11 +13,14 @@ from ..control.programs.values import check_results
 from ..dtypes import float0
 from ..errors import see
 from ..ir.markers import NOT_MAPPED
-from ..operations.shapes import mapped_in_front, moveaxis
+from ..operations.shapes import mapped_in_front, moveaxis, squeeze
+from ..operations.slicing import slice_in_dim
+from ..trace.gate import PYTHON_SCALARS
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms import batch as batching
+from .flat import given, taken
 from .naming import name_of, named_after
 
 
@@ -60,6 +63,7 @@ def vmap(
                 + _here()
             )
         operands, structure = tree.flatten((args, kwargs))
+        operands = list(map(taken, operands))
         names = operand_names(fun, structure)
         per_argument = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
         axes = [
@@ -79,8 +83,14 @@ def vmap(
         axis = None if axis_name is None else (axis_name, size)
         results, found = batching.batch(flat, operands, axes, axis)
         wanted = _spread(fun, "out_axes", out_axes, kept[0].unflatten(range(len(results))))
+        alike = [i for i, (a, w) in enumerate(zip(found, wanted, strict=True)) if w is None and a is not NOT_MAPPED]
+        if alike and size and batching.are_alike(flat, operands, axes, axis, alike):
+            # a rule of a user's gives all its results for all examples: the same for each of them
+            results = [_first(y, a) if i in alike else y for i, (y, a) in enumerate(zip(results, found, strict=True))]
+            found = [NOT_MAPPED if i in alike else a for i, a in enumerate(found)]
         placed = [_placed(fun, y, a, w, size) for y, a, w in zip(results, found, wanted, strict=True)]
-        return kept[0].unflatten(placed)
+        # A number that is the same for every example stays one, as in JAX.
+        return kept[0].unflatten([y if y.__class__ in PYTHON_SCALARS else given(y) for y in placed])
 
     return mapped
 
@@ -163,12 +173,21 @@ def _batch_size(
     return int(next(iter(sizes.values())))
 
 
+def _first(y: Any, axis: int) -> Any:
+    """The first example of a result."""
+    if isinstance(y, np.ndarray):
+        return np.take(y, 0, axis)
+    return squeeze(slice_in_dim(y, 0, 1, axis), (axis,))
+
+
 def _placed(fun: Callable[..., Any], y: Any, axis: Any, wanted: int | None, size: int) -> Any:
     if wanted is None:
         if axis is not NOT_MAPPED:
             raise ValueError(
                 f"vmap of {name_of(fun)}: out_axes is None for a result that differs from example to example" + _here()
             )
+        return y
+    if axis == wanted:
         return y
     if aval_of(y).dtype == float0:  # no operation takes it: made anew, as every example has it
         front: Any = np.zeros((size, *aval_of(y).shape), float0)

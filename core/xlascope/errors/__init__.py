@@ -12,6 +12,7 @@
     │   └── NonConcreteBooleanIndexError: a traced mask as an index
     ├── JaxprTypeError (TypeError): a program is not well-formed
     └── (JaxRuntimeError: jaxlib's, the compiler or the running program failed)
+        ├── CompilationError: the compiler refused what an operation came to, which is a gap of ours
         ├── OutOfMemoryError: the device has no room
         └── DeletedArrayError (ValueError): an array was used after it had been given away
 
@@ -22,10 +23,12 @@ classes have pages too, named after the mistake, and their messages end with tha
 
 from __future__ import annotations
 
+from ..names import explain_missing as _explain_missing
 from ..runtime.errors import JaxRuntimeError
 from .explaining import explain, page_of, see
 
 __all__ = [
+    "CompilationError",
     "ConcretizationTypeError",
     "DeletedArrayError",
     "JAXIndexError",
@@ -96,6 +99,17 @@ class JaxprTypeError(XlascopeError, TypeError):
     """A program is not well-formed: it was built or rewritten wrongly."""
 
 
+class CompilationError(XlascopeError, JaxRuntimeError):
+    """XLA refused a program: an operation let through what it should have refused, or compiled in another way.
+
+    ``compiler_text`` holds the compiler's own words.
+    """
+
+    def __init__(self, message: str, compiler_text: str = "") -> None:
+        super().__init__(message)
+        self.compiler_text = compiler_text
+
+
 class OutOfMemoryError(XlascopeError, JaxRuntimeError):
     """A device has no room for what a program computes."""
 
@@ -105,3 +119,6 @@ class DeletedArrayError(XlascopeError, JaxRuntimeError, ValueError):
 
     It is a ValueError too, because jaxlib raises one where a call that it has seen before meets such an array.
     """
+
+
+_explain_missing(__name__)

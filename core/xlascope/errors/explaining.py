@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
+_PAGES = Path(__file__).with_name("pages")
 _POINTER = re.compile(r'errors\.explain\("([\w-]+)"\)')
 
 #: Errors that jaxlib's C++ raises before any Python of ours runs, by words of their messages.
@@ -33,8 +33,7 @@ def see(page: str) -> str:
 @functools.cache
 def pages() -> dict[str, str]:
     """The texts of all pages (Markdown) by their names."""
-    files = resources.files(__package__).joinpath("pages").iterdir()
-    found = {Path(file.name).stem: file for file in files if file.name.endswith(".md")}
+    found = {file.stem: file for file in _PAGES.glob("*.md")}
     return {name: found[name].read_text(encoding="utf-8") for name in sorted(found, key=str.lower)}
 
 

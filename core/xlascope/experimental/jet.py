@@ -8,5 +8,8 @@
 """
 
 from ..api.taylor import ZeroSeries, ZeroTerm, jet, zero_series, zero_term
+from ..names import explain_missing as _explain_missing
 
 __all__ = ["ZeroSeries", "ZeroTerm", "jet", "zero_series", "zero_term"]
+
+_explain_missing(__name__)

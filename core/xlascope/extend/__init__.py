@@ -1,5 +1,8 @@
 """For those who build on the library: its programs, operations of one's own, StableHLO."""
 
+from ..names import explain_missing as _explain_missing
 from . import core as core
 from . import mlir as mlir
 from . import operations as operations
+
+_explain_missing(__name__)

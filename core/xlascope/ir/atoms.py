@@ -36,6 +36,11 @@ class Literal:
         """The type of the value."""
         return self.aval.dtype
 
+    @property
+    def operand(self) -> Any:
+        """The value to compute with: a weak one is a Python number, so that results stay weak."""
+        return self.val.item() if self.aval.weak_type and hasattr(self.val, "item") else self.val
+
     def __repr__(self) -> str:
         return f"{self.val}:{self.aval.str_short()}"
 

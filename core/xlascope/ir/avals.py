@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..dtypes import short_name
+from ..dtypes import KINDS, short_name
+from ..recent import Recent
+from ..runtime import beside
 
-_interned: dict[tuple[tuple[int, ...], np.dtype[Any], bool], ShapedArray] = {}
+#: What to do with an array of this engine that jax does not take.
+WAY_TO_JAX = "give jax its values, jax.numpy.asarray(numpy.asarray(x))"
+
+#: What jax asks of an array's type, whatever it does with the array.
+_ASKED_BY_JAX = (
+    *("has_qdd", "is_high", "lo_ty", "mat", "memory_space", "sharding", "strip_weak_type", "to_cotangent_aval"),
+    *("to_tangent_aval", "update", "vma", "_add", "_getitem", "_mul", "_rmul", "_sub"),
+)
+
+_Key = tuple[tuple[int, ...], np.dtype[Any], bool]
+#: Those that somebody holds: as long as there is one, it is the only one.
+_living: WeakValueDictionary[_Key, ShapedArray] = WeakValueDictionary()
+#: Those used last, found by one look and held until others are used.
+_recent: Recent[_Key, ShapedArray] = Recent(8192)
+_interning = threading.RLock()
 
 
 class ShapedArray:
@@ -20,7 +38,7 @@ class ShapedArray:
     jaxlib's C++ reads the attributes ``shape``, ``dtype`` and ``weak_type``.
     """
 
-    __slots__ = ("dtype", "shape", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "shape", "weak_type")
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -52,6 +70,28 @@ class ShapedArray:
         return f"ShapedArray({self.dtype.name}[{','.join(map(str, self.shape))}]{weak})"
 
 
+def _refuse(name: str) -> property:
+    """Nothing of ours; for jax an answer that it does not take for "no"."""
+
+    def refuse(self: ShapedArray) -> None:
+        if beside.here():
+            raise TypeError(
+                f"jax was given an array of xlascope, {self.str_short()}. It computes with its own arrays and tracers "
+                f"only: {WAY_TO_JAX}"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    return property(refuse)
+
+
+for _name in _ASKED_BY_JAX:
+    setattr(ShapedArray, _name, _refuse(_name))
+
+
+#: Of equal dtypes the one that all types have, whoever made the first of them: NumPy copies its own here and there.
+_SINGLE = {dtype: dtype for dtype in KINDS}
+
+
 def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False) -> ShapedArray:
     """The one abstract value with this shape, dtype and weakness.
 
@@ -59,12 +99,20 @@ def shaped(shape: tuple[int, ...], dtype: np.dtype[Any], weak_type: bool = False
     True
     """
     key = (shape, dtype, weak_type)
-    aval = _interned.get(key)
-    if aval is None:
-        aval = object.__new__(ShapedArray)
-        aval.shape, aval.dtype, aval.weak_type = key
-        aval = _interned.setdefault(key, aval)
-    return aval
+    aval = _recent.get(key)
+    return _interned(key) if aval is None else aval
+
+
+def _interned(key: _Key) -> ShapedArray:
+    """The abstract value that somebody still holds, or a new one."""
+    with _interning:
+        aval = _living.get(key)
+        if aval is None:
+            aval = object.__new__(ShapedArray)
+            aval.shape, dtype, aval.weak_type = key
+            aval.dtype = _SINGLE.get(dtype, dtype)
+            aval = _living.setdefault(key, aval)
+        return _recent.keep(key, aval)
 
 
 def strengthened(aval: ShapedArray) -> ShapedArray:

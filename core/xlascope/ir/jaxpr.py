@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..recent import RecentlyUsed
 from .atoms import Atom, Literal, Origin, Var
 from .avals import ShapedArray
 from .effects import NO_EFFECTS, Effects
@@ -112,6 +113,8 @@ class Jaxpr:
 
 
 _serials = itertools.count()
+#: How much, twice, is kept of what was made from one program: a batched form for each size, say.
+_MOST_DERIVED = 128
 
 
 class ClosedJaxpr:
@@ -125,7 +128,7 @@ class ClosedJaxpr:
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> None:
         self.jaxpr = jaxpr
         self.consts = list(consts)
-        self.derived: dict[Any, Any] = {}
+        self.derived: RecentlyUsed[Any, Any] = RecentlyUsed(_MOST_DERIVED)
         #: How many programs had been made before this one.
         self.serial = next(_serials)
 

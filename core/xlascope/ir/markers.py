@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..recent import RecentlyUsed
 from .avals import ShapedArray
 
 
@@ -37,11 +38,11 @@ class LinearInput:
         return f"LinearInput({self.aval.str_short()})"
 
 
-_marks: dict[ShapedArray, LinearInput] = {}
+_marks: RecentlyUsed[ShapedArray, LinearInput] = RecentlyUsed(2048)
 
 
 def linear_input(aval: ShapedArray) -> LinearInput:
-    """The mark for an operand of that type: one object for each type, as there is one abstract value."""
+    """The mark for an operand of that type."""
     found = _marks.get(aval)
     if found is None:
         found = _marks[aval] = LinearInput(aval)

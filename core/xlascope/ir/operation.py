@@ -1,16 +1,22 @@
 """What an operation is: a frozen dataclass whose fields are its static parameters and whose methods are its rules.
 
 A rule takes *sequences* of operands and returns lists, whatever the number of operands and results. Operations
-compare by value, those that hold programs, callables or arrays by identity.
+compare by value (type and bits), those that hold programs, callables or arrays by identity.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, dataclass_transform
 
+import numpy as np
+
+from ..keys import key_of
+from ..recent import Recent, RecentlyUsed
 from .avals import ShapedArray
 from .effects import NO_EFFECTS, Effects
 
@@ -18,6 +24,8 @@ RULES = ("abstract_eval", "to_stablehlo", "jvp", "transpose_rule", "batch_rule")
 REQUIRED = ("abstract_eval", "to_stablehlo", "jvp", "batch_rule")
 
 _registry: dict[str, type[Operation]] = {}
+#: Of how many combinations of types, twice, an operation without parameters knows the results' types.
+_MOST_REMEMBERED = 1024
 
 
 class BindParams(dict[str, Any]):
@@ -53,7 +61,7 @@ class Primitive:
         #: The rules that were registered, by kind.
         self.rules: dict[str, Any] = {}
         #: What was made from it, to live as long.
-        self.derived: dict[Any, Any] = {}
+        self.derived: RecentlyUsed[Any, Any] = RecentlyUsed(512)
 
     def bind(self, *operands: Any, **params: Any) -> Any:
         """Apply the operation; returns its result, or a list when there are ``multiple_results``.
@@ -117,8 +125,52 @@ class Primitive:
         return self.name
 
 
+class OperationType(type):
+    """Makes operations: one object for equal parameters, which then knows its hash, its results' types and its plans.
+
+    So what is worked out for an operation once is found again by whoever makes the same operation.
+    """
+
+    made: Recent[tuple[Any, ...], Any] | None
+    pending: bool
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = cls.made
+        if made is None:
+            if cls.pending:
+                _set_up(cls)  # type: ignore[arg-type]
+                return cls(*args, **kwargs)
+            return super().__call__(*args, **kwargs)
+        if not kwargs:
+            try:
+                found = made.get(args) or made.again(args)
+            except TypeError:  # a parameter that has no hash: the class may still know what to do with it
+                return super().__call__(*args)
+            if found is not None:
+                return found
+        new = super().__call__(*args, **kwargs)
+        key = tuple([getattr(new, name) for name in _parameters_of(cls)])
+        if _holds_inexact(key):  # 1.0 for an axis is a mistake, and must not be found by who asks for 1
+            return new
+        object.__setattr__(new, "memo", Recent(_MOST_OF_ONE))
+        return made.keep(key, new)
+
+
+def _holds_inexact(value: Any) -> bool:
+    """Whether a number is in there that equals a whole one without being one: a float, NumPy's scalars."""
+    return (
+        any(map(_holds_inexact, value)) if isinstance(value, tuple) else isinstance(value, float | complex | np.generic)
+    )
+
+
+#: Operations of one class with different parameters that are kept to be found again.
+_MOST_MADE = 1024
+#: The types and the plans that one of them remembers.
+_MOST_OF_ONE = 64
+
+
 @dataclass_transform(frozen_default=True)
-class Operation:
+class Operation(metaclass=OperationType):
     """An operation and all its rules. Subclass with ``name="..."`` to define one; without a name to define a family."""
 
     name: ClassVar[str]
@@ -141,21 +193,37 @@ class Operation:
     #: Set by operations that hold programs: which results are needed -> the operation that gives these, which operands
     #: it takes, and which results it gives (a loop may need more of them for itself). Others are needed whole.
     dce_rule: ClassVar[Callable[..., tuple[Any, tuple[bool, ...], tuple[bool, ...]]] | None] = None
+    #: Whether rules depend on more than types: on named axes, on what a user registered.
+    surrounded: ClassVar[bool] = False
     #: How Taylor series pass through: (degree, the operands' series, the results' known coefficients) -> the results'
     #: coefficients of that degree, ``ZERO`` where there is none. A series is indexed by degree, [0] is the value.
     #: None: from ``jvp``, as the differential equation that it is.
     taylor_rule: ClassVar[Callable[..., list[Any]] | None] = None
     #: The same for operations that hold programs: (values, coefficients of degree 1, 2, … of each) -> the results'.
     taylor_program_rule: ClassVar[Callable[..., tuple[list[Any], list[list[Any]]]] | None] = None
-    #: The results' types by the operands' types, for operations without parameters; None for the others.
-    memo: ClassVar[dict[Any, list[ShapedArray]] | None] = None
+    #: Whether operations of the class have parameters.
+    parametrized: ClassVar[bool] = False
+    #: The results' types by the operands' types; None for operations whose results depend on more than that.
+    memo: ClassVar[Recent[Any, list[ShapedArray]] | None] = None
+    #: The operations made so far, by their parameters; None for a class whose equal operations may differ.
+    made: ClassVar[Recent[tuple[Any, ...], Any] | None] = None
+    #: Whether the class is made a dataclass when the first operation of it is made: that takes a while, and most
+    #: programs know few operations. Classes of others are dataclasses at once.
+    pending: ClassVar[bool] = False
+    #: Whether operations of the class are equal only to themselves.
+    by_identity: ClassVar[bool] = False
+    #: Whether rules depend on nothing but types, so that what they do can be worked out once (``trace/plans.py``).
+    plannable: ClassVar[bool] = False
+    #: Whether derivatives go by plans: without parameters a rule is a step or two, and sooner done than a plan found.
+    planned: ClassVar[bool] = False
 
     def __init_subclass__(cls, *, name: str | None = None, by_identity: bool = False) -> None:
         super().__init_subclass__()
         with_parameters = _has_fields(cls)  # without any there is nothing to generate, which takes a while to do
+        cls.parametrized = with_parameters
+        cls.pending, cls.by_identity, cls.made = True, by_identity, None
         if name is None:
-            if with_parameters:
-                dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+            _set_up_unless_later(cls)
             return
         missing = [rule for rule in REQUIRED if getattr(cls, rule) is getattr(Operation, rule)]
         if missing:
@@ -169,12 +237,31 @@ class Operation:
             raise TypeError(f"two operations are named {name}")
         cls.name = name
         cls.primitive = Primitive(name, cls)
-        if with_parameters:
-            dataclasses.dataclass(frozen=True, eq=not by_identity, repr=False)(cls)
-        cls.memo = None if with_parameters else {}
+        cls.memo = None if with_parameters else Recent(_MOST_REMEMBERED)
+        _set_up_unless_later(cls)
         if not with_parameters and cls.__init__ is object.__init__:
             cls.instance = cls()
         _registry[name] = cls
+
+    @functools.cached_property
+    def jvp_plans(self) -> Recent[Any, Any]:
+        """What ``jvp`` does, by the kinds of operands, as far as it was worked out (``trace/plans.py``)."""
+        return Recent(_MOST_OF_ONE)
+
+    @functools.cached_property
+    def pushforward_plans(self) -> Recent[Any, Any]:
+        """The same where what moves is recorded (``transforms/pushforwards.py``)."""
+        return Recent(_MOST_OF_ONE if self.parametrized else _MOST_REMEMBERED)
+
+    @functools.cached_property
+    def transpose_plans(self) -> Recent[Any, Any]:
+        """The same of ``transpose_rule``."""
+        return Recent(_MOST_OF_ONE)
+
+    @functools.cached_property
+    def batch_plans(self) -> Recent[Any, Any]:
+        """The same of ``batch_rule``."""
+        return Recent(_MOST_OF_ONE)
 
     @property
     def params(self) -> dict[str, Any]:
@@ -210,10 +297,8 @@ class Operation:
         memo = self.memo
         if memo is None:
             return self.abstract_eval(types)
-        found = memo.get(types)
-        if found is None:
-            found = memo[types] = self.abstract_eval(types)
-        return found
+        found = memo.get(types) or memo.again(types)
+        return memo.keep(types, self.abstract_eval(types)) if found is None else found
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         """Our count of floating-point operations for operands and results of those types."""
@@ -248,7 +333,61 @@ class Operation:
         return f"{self.name}[{inside}]" if inside else self.name
 
 
+_setting_up = threading.RLock()
+
+
+def _set_up_unless_later(cls: type[Operation]) -> None:
+    if not (cls.parametrized and _is_ours(cls)):
+        _set_up(cls)
+
+
+def _set_up(cls: type[Operation]) -> None:
+    """Make a class a dataclass, as far as it has parameters, after those that it derives from."""
+    with _setting_up:
+        for kind in reversed(cls.__mro__):
+            if issubclass(kind, Operation) and kind.__dict__.get("pending"):
+                _make_dataclass(kind)
+                kind.pending = False
+
+
+def _make_dataclass(cls: type[Operation]) -> None:
+    named = "name" in cls.__dict__
+    one_form = True
+    if cls.parametrized:
+        own_equality = "__eq__" in cls.__dict__
+        dataclasses.dataclass(frozen=True, eq=named and not cls.by_identity, repr=False)(cls)
+        one_form = not (cls.by_identity or own_equality or _may_be_confused(cls))
+        if named and not (cls.by_identity or own_equality) and not one_form:
+            cls.__eq__ = _equal_to_the_bit  # type: ignore[assignment]
+    if named:
+        cls.plannable = one_form and _is_ours(cls) and not cls.composite and not cls.surrounded
+        cls.planned = cls.parametrized and cls.plannable
+        cls.made = Recent(_MOST_MADE) if cls.planned else None
+
+
+def _may_be_confused(cls: type) -> bool:
+    """Whether two operations may differ whose parameters are equal for Python, such as 2 and 2.0.
+
+    The functions above our own operations give parameters one form; those that may be anything are annotated so.
+    """
+    return not _is_ours(cls) or any(field.type in ("Any", Any) for field in dataclasses.fields(cls))
+
+
+def _is_ours(cls: type) -> bool:
+    package: str = cls.__module__.partition(".")[0]
+    return package == __name__.partition(".")[0]
+
+
+def _equal_to_the_bit(self: Operation, other: object) -> Any:
+    if other.__class__ is not self.__class__:
+        return False
+    names = _parameters_of(self.__class__)
+    return all(key_of(getattr(self, name)) == key_of(getattr(other, name)) for name in names)
+
+
 def _parameters_of(kind: type) -> list[str]:
+    if kind.__dict__.get("pending"):
+        _set_up(kind)
     return [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else []
 
 

@@ -261,7 +261,7 @@ class _Layout:
         left = self.left(outputs)
         self.fill(left, indent + 2)
         self.line += f" = {operation.name}" if left else operation.name
-        parameters = printed_parameters(operation) if operation.memo is None else {}
+        parameters = printed_parameters(operation) if operation.parametrized else {}
         flat = self.flat_parameters(parameters, self.room)
         if flat is not None:
             self.line += flat
@@ -276,7 +276,7 @@ class _Layout:
     ) -> str | None:
         left = self.left(outputs)
         text = f"{' '.join(left)} = {operation.name}" if left else operation.name
-        inside = self.flat_parameters(printed_parameters(operation) if operation.memo is None else {}, room - len(text))
+        inside = self.flat_parameters(printed_parameters(operation) if operation.parametrized else {}, room - len(text))
         if inside is None:
             return None
         text += f"{inside} {' '.join(self.right(operation, inputs, outputs))}"

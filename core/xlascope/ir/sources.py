@@ -8,32 +8,29 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from ..recent import Recent, RecentlyUsed
 from ..records import SourceRange
 
 #: Files under this folder are the library: the user's line is the first frame outside it.
 LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-class _IsLibrary(dict[str, bool]):
+class _IsLibrary(Recent[str, bool]):
     def __missing__(self, filename: str) -> bool:
-        answer = self[filename] = filename.startswith(LIBRARY)
-        return answer
+        return self.keep(filename, filename.startswith(LIBRARY))
 
 
-#: Whether a file name belongs to the library, remembered per name.
-is_library = _IsLibrary()
+#: Whether a file name belongs to the library, remembered per name: each cell of a notebook has one.
+is_library = _IsLibrary(4096)
 
 
 #: Positions by the id of their code object, which is kept so that its id stays taken. Hashing a code object is slow.
-_known: dict[int, tuple[CodeType, list[Any]]] = {}
-_MOST_KNOWN = 10_000
+_known: RecentlyUsed[int, tuple[CodeType, list[Any]]] = RecentlyUsed(4096)
 
 
 def _positions(code: CodeType) -> list[Any]:
     found = _known.get(id(code))
     if found is None:
-        if len(_known) >= _MOST_KNOWN:
-            _known.clear()
         found = _known[id(code)] = (code, list(code.co_positions()))
     return found[1]
 

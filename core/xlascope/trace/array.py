@@ -1,19 +1,48 @@
-"""What an array is, for ``isinstance``: arrays on devices, and the tracers that stand for them."""
+"""What an array is, and what a tracer is, for ``isinstance``: also of tracers whose trace has ended."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..ir.jaxpr import Var
 from ..xla.backend import ArrayImpl
-from .tracer import Tracer
+from ..xla.faces import is_ours
+from . import tracer
+from .provenance import Ended
+
+
+def _is_tracer(x: Any) -> bool:
+    return isinstance(x, tracer.Tracer) or (isinstance(x, Var) and isinstance(x._trace, Ended))
+
+
+class _TracerMeta(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return _is_tracer(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, tracer.Tracer)
+
+
+class Tracer(metaclass=_TracerMeta):
+    """The type of values that stand for arrays while a function is traced, and afterwards; for ``isinstance``.
+
+    >>> import xlascope as xs
+    >>> found = []
+    >>> made = xs.make_jaxpr(lambda x: found.append(x) or x)(1.0)
+    >>> isinstance(found[0], xs.core.Tracer), isinstance(1.0, xs.core.Tracer)
+    (True, False)
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("xlascope.core.Tracer is for isinstance and annotations; jit, grad and vmap make tracers")
 
 
 class _ArrayMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, (ArrayImpl, Tracer))
+        return is_ours(instance) or _is_tracer(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is cls or issubclass(subclass, (ArrayImpl, Tracer))
+        return subclass is cls or issubclass(subclass, (ArrayImpl, tracer.Tracer))
 
 
 class Array(metaclass=_ArrayMeta):

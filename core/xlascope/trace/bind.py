@@ -7,8 +7,9 @@ from typing import Any
 from ..ir.avals import ShapedArray
 from ..ir.operation import Operation, Primitive
 from ..xla import arrays  # noqa: F401  (gives arrays their face)
-from ..xla.dispatch import run, run1, set_tracer_class, use_avals
+from ..xla.dispatch import run, run1, set_tracer_class, use_gate
 from . import methods  # noqa: F401  (gives arrays and tracers their methods)
+from .gate import opened
 from .state import STATE
 from .tracer import Tracer, leaked_error
 from .values import aval_of
@@ -21,7 +22,7 @@ def _concrete_aval(x: Any) -> ShapedArray:
     return aval_of(x)
 
 
-use_avals(_concrete_aval)
+use_gate(_concrete_aval, opened)
 set_tracer_class(Tracer)
 
 

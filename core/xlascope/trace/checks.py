@@ -13,7 +13,7 @@ from ..errors import UnexpectedTracerError
 from ..ir.checker import check_jaxpr
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Origin, Var
 from ..ir.operation import Operation
-from ..runtime import boot
+from ..runtime import blocks, boot
 from ..xla.logs import log_compilation
 from .provenance import ended_text
 from .source import user_line, where_text
@@ -28,6 +28,7 @@ def checked(stage: Callable[[], ClosedJaxpr], name: str, told: bool) -> ClosedJa
 
     Raises RuntimeError under ``no_tracing``, UnexpectedTracerError for a value that ``check_tracer_leaks`` finds.
     """
+    blocks.check()
     if boot.no_tracing.value:
         raise RuntimeError(
             f"{name or 'a function'} would have to be traced{where_text(user_line())}, and no_tracing is set"

@@ -8,17 +8,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ir.atoms import NO_LINE
+from ..ir.atoms import NO_LINE, Origin, origin_of
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from ..ir.operation import Operation
 from ..ir.sources import is_library
+from ..recent import Recent
 from ..runtime.boot import checked_traces, in_trace
 from ..xla.backend import ArrayImpl
 from .checks import checked
+from .gate import array_of, opened
 from .provenance import Ended, Traced
-from .source import with_line
+from .source import user_frame, with_line
 from .state import STATE
+from .steps import Step, Steps
 from .tracer import Tracer, leaked_error, reaches
 from .values import aval_of, scalar_literal
 
@@ -36,21 +39,17 @@ class JaxprTracer(Tracer, Var):
 
 
 _new: Callable[[type[JaxprTracer]], JaxprTracer] = object.__new__
-_literals: dict[tuple[Any, Any], Literal] = {}
-_MOST_LITERALS = 10_000
+_literals: Recent[tuple[Any, Any], Literal] = Recent(4096)
 
 
 def _literal(x: np.generic) -> Literal:
     """The literal for a NumPy scalar; equal scalars share one."""
-    if not x:  # 0.0 and -0.0 are equal keys and different values
-        return scalar_literal(x, aval_of(x))
-    key = (x, x.dtype)
+    aval = aval_of(x)  # 64-bit scalars are narrower without enable_x64
+    key = (x.tobytes(), aval)
     found = _literals.get(key)
     if found is None:
-        if len(_literals) >= _MOST_LITERALS:
-            _literals.clear()
-        found = _literals[key] = scalar_literal(x, aval_of(x))
-    return found
+        found = _literals.again(key)
+    return _literals.keep(key, scalar_literal(x, aval)) if found is None else found
 
 
 class JaxprTrace:
@@ -58,7 +57,7 @@ class JaxprTrace:
 
     #: Whether operations end as equations, however many traces are between.
     staging: ClassVar[bool] = True
-    __slots__ = ("alive", "consts", "constvars", "equations", "lifted", "parent", "traced")
+    __slots__ = ("alive", "consts", "constvars", "copies", "equations", "lifted", "parent", "traced")
 
     def __init__(self, parent: Any) -> None:
         self.parent = parent
@@ -66,13 +65,22 @@ class JaxprTrace:
         self.constvars: list[JaxprTracer] = []
         self.consts: list[Any] = []
         self.lifted: dict[int, JaxprTracer] = {}
+        #: The NumPy arrays among the constants, and the arrays that hold their values.
+        self.copies: dict[int, tuple[Any, Any]] = {}
         self.alive = True
         self.traced: Traced | None = None
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """Record an operation and return its results. Written for speed: this is where tracing spends its time."""
         inputs: Sequence[Any]
-        if len(operands) == 2:
+        types: tuple[ShapedArray, ...]
+        count = len(operands)
+        if count == 1:
+            (x,) = operands
+            if (x.__class__ is not JaxprTracer or x._trace is not self) and x.__class__ is not Literal:
+                x = self.lift(x)
+            inputs, types = (x,), (x.aval,)
+        elif count == 2:
             x, y = operands
             if (x.__class__ is not JaxprTracer or x._trace is not self) and x.__class__ is not Literal:
                 x = self.lift(x)
@@ -85,9 +93,8 @@ class JaxprTrace:
         memo = operation.memo
         if memo is None and operation.stage_rule is not None:
             return operation.stage_rule(self, operands)
-        avals = (memo and memo.get(types)) or operation.result_types(types)
         outputs = []
-        for aval in avals:
+        for aval in (memo and memo.get(types)) or operation.result_types(types):
             out = _new(JaxprTracer)
             out.aval = aval
             out._trace = self
@@ -108,6 +115,50 @@ class JaxprTrace:
             self.equations.append((operation, inputs, outputs, origin.code, origin.lasti, origin))
         return outputs
 
+    def bind_typed(
+        self, operation: Operation, operands: Sequence[Any], avals: Sequence[ShapedArray], origin: Origin
+    ) -> list[Any]:
+        """Like :meth:`bind` for an operation whose results' types and origin are known."""
+        inputs = [x if x.__class__ is JaxprTracer and x._trace is self else self.lift(x) for x in operands]
+        outputs = []
+        for aval in avals:
+            out = _new(JaxprTracer)
+            out.aval = aval
+            out._trace = self
+            outputs.append(out)
+        self.equations.append((operation, inputs, outputs, origin.code, origin.lasti, origin))
+        return outputs
+
+    def take(self, steps: Steps, values: list[Any], used: Sequence[int]) -> None:
+        """Record operations whose results' types are known, and add the results to the values that they count."""
+        origin = STATE.origin
+        if origin is None:
+            code, lasti = user_frame(2)
+        else:
+            if origin.lasti == NO_LINE:
+                origin = with_line(origin, 3)
+            code, lasti = origin.code, origin.lasti
+        self.take_from(steps, values, used, code, lasti, origin)
+
+    def take_from(
+        self, steps: Steps, values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
+    ) -> None:
+        """The same for who knows the user's line, and the origin if there is one."""
+        for i in used:
+            x = values[i]
+            if x.__class__ is not JaxprTracer or x._trace is not self:
+                values[i] = self.lift(x)
+        equations = self.equations
+        for operation, operands_in, avals in steps:
+            outputs = []
+            for aval in avals:
+                out = _new(JaxprTracer)
+                out.aval = aval
+                out._trace = self
+                outputs.append(out)
+            equations.append((operation, operands_in(values), outputs, code, lasti, origin))
+            values += outputs
+
     def lift(self, x: Any) -> Any:
         """The operand that stands for ``x``: a literal for a scalar, a constant variable for an array or an outer
         tracer.
@@ -120,9 +171,21 @@ class JaxprTrace:
             if not x._trace.alive or not reaches(x._trace, self):
                 raise leaked_error(x)
             return self._constant(x)
-        if isinstance(x, ArrayImpl) or (isinstance(x, np.ndarray) and x.ndim):
+        if isinstance(x, ArrayImpl):
             return self._constant(x)
-        return scalar_literal(x, aval_of(x))
+        if isinstance(x, np.ndarray) and x.ndim:
+            return self._constant(self._as_it_is(x))
+        value = opened(x)
+        return scalar_literal(x, aval_of(x)) if value is x else self.lift(value)
+
+    def _as_it_is(self, x: np.ndarray[Any, Any]) -> Any:
+        """A NumPy array as an array with the values that it has now: it may be written to before it is used again."""
+        known = self.copies.get(id(x))
+        if known is not None and known[1].dtype == aval_of(x).dtype and np.asarray(known[1]).tobytes() == x.tobytes():
+            return known[1]
+        copied = array_of(x)
+        self.copies[id(x)] = x, copied
+        return copied
 
     def _constant(self, x: Any) -> JaxprTracer:
         found = self.lifted.get(id(x))
@@ -137,11 +200,31 @@ class JaxprTrace:
         self.alive = False
         ended = Ended(self.traced.name if self.traced is not None else "", program)
         close(self.constvars, ended)
-        for _, _, outputs, _, _, _ in self.equations:
-            close(outputs, ended)
+        for equation in self.equations:
+            for variable in equation[2]:
+                variable.__class__ = Var
+                variable._trace = ended
         if self.traced is not None:
             close(self.traced.invars, ended)
             self.traced = None
+
+
+def bind_each(trace: Any, steps: Sequence[Step], values: list[Any], used: Sequence[int]) -> None:
+    """The ``take`` of traces that treat each operation by a rule: one after the other."""
+    for operation, operands_in, _ in steps:
+        values += trace.bind(operation, operands_in(values))
+
+
+def bind_each_from(
+    trace: Any, steps: Sequence[Step], values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
+) -> None:
+    """Their ``take_from``: the rules find the user's line in the state."""
+    previous = STATE.origin
+    STATE.origin = origin_of("forward", None, code, lasti) if origin is None else origin
+    try:
+        bind_each(trace, steps, values, used)
+    finally:
+        STATE.origin = previous
 
 
 def close(variables: Sequence[Any], ended: Ended) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import starting
 from ..ir.jaxpr import Var
-from ..xla.backend import ArrayImpl
+from ..xla.faces import give
 from .tracer import Tracer, leaked_error
 
 OPERATORS = [
@@ -86,7 +86,18 @@ METHODS = [
     "var",
 ]
 #: What a variable that was a tracer must not answer either: without them it would count as true.
-CONVERSIONS = ["__array__", "__bool__", "__complex__", "__float__", "__index__", "__int__", "__len__", "item", "tolist"]
+CONVERSIONS = [
+    "__array__",
+    "__bool__",
+    "__complex__",
+    "__float__",
+    "__index__",
+    "__int__",
+    "__len__",
+    "item",
+    "tobytes",
+    "tolist",
+]
 PROPERTIES = ["T", "at", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
@@ -113,7 +124,7 @@ def _first_use(name: str, called: bool = True) -> Callable[..., Any]:
 
 def _set(name: str, method: Any) -> None:
     setattr(Tracer, name, method)
-    setattr(ArrayImpl, name, method)
+    give(name, method)
 
 
 def install(table: Mapping[str, Any]) -> None:

@@ -30,6 +30,7 @@ _NUMBER_HELP = (
     "Keep it an array (x.astype(int) instead of int(x)), compute it outside the traced function, or make the argument "
     "static (jit(f, static_argnums=...))."
 )
+_BYTES_HELP = "Return the array, and take its bytes outside the traced function."
 _ARRAY_HELP = "Use xlascope.numpy in place of numpy for what depends on traced values."
 
 
@@ -105,6 +106,10 @@ class Tracer:
         """The elements as nested lists; raises ConcretizationTypeError while they are not known."""
         return self._value(ConcretizationTypeError, "the numbers in", _NUMBER_HELP).tolist()
 
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements as bytes; raises ConcretizationTypeError while they are not known."""
+        return self._value(ConcretizationTypeError, "the bytes of", _BYTES_HELP).tobytes(order)  # type: ignore[no-any-return]
+
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         if not self._trace.alive:
             raise leaked_error(self)
@@ -124,6 +129,13 @@ class Tracer:
 
     def block_until_ready(self) -> Tracer:
         """Nothing to wait for: the tracer itself."""
+        return self
+
+    def __copy__(self) -> Tracer:
+        """The tracer itself: a value that cannot be changed is its own copy."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
         return self
 
     def __repr__(self) -> str:

@@ -1,172 +1,23 @@
-"""Vectorization: values with a mapped axis, each operation by its ``batch_rule``.
-
-A mapped axis may have a name. Collectives that cross it are carried out by the trace that maps over it, whether or not
-their operands are mapped; so are the programs held by other operations (a jitted call, a loop) that contain such
-collectives. The rules of those operations learn of the name through ``STATE.batch``, while they run.
-"""
+"""Functions of one example, and programs of them, for all examples at once."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from ..ir.avals import ShapedArray, shaped
+from ..errors import TracerError
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED
-from ..ir.operation import Operation
-from ..operations.collectives import Collective, axis_names_of
 from ..operations.shapes import mapped_in_front
 from ..runtime.boot import checked_traces
 from ..trace.checks import raise_leaked_tracers
+from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
-from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.dispatch import run
+from .batch_trace import BatchTrace, BatchTracer, NamedBatchTrace, axis_of_rule, with_axis, without_axis
+from .dce import dependence
 from .evaluate import evaluate
 from .staging import stage_held
-
-
-class BatchTracer(Tracer):
-    """One example of a batch: ``value`` holds them all, along ``axis``."""
-
-    __slots__ = ("_trace", "aval", "axis", "value")
-
-    def __init__(self, trace: BatchTrace, value: Any, axis: int) -> None:
-        self._trace = trace
-        self.value = value
-        self.axis = axis
-        whole = aval_of(value)
-        self.aval = without_axis(whole, axis)
-
-    def inner(self) -> Any:
-        return self.value
-
-
-class BatchTrace:
-    """Applies each operation to all examples at once."""
-
-    __slots__ = ("alive", "parent", "staging")
-
-    def __init__(self, parent: Any) -> None:
-        self.parent = parent
-        self.staging: bool = parent is not None and parent.staging
-        self.alive = True
-
-    def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """The results of an operation, mapped where an operand is."""
-        if operation.stage_rule is not None:  # what its function closes over may be mapped as well
-            return operation.stage_rule(self, operands)
-        values: list[Any] = []
-        axes: list[Any] = []
-        mapped = False
-        for x in operands:
-            if x.__class__ is BatchTracer and x._trace is self:
-                values.append(x.value)
-                axes.append(x.axis)
-                mapped = True
-            else:
-                values.append(x)
-                axes.append(NOT_MAPPED)
-        if not mapped:
-            return run(operation, values) if self.parent is None else self.parent.bind(operation, values)
-        previous = STATE.trace
-        STATE.trace = self.parent
-        try:
-            results, out_axes = operation.batch_rule(values, axes)
-        finally:
-            STATE.trace = previous
-        return [y if a is NOT_MAPPED else BatchTracer(self, y, a) for y, a in zip(results, out_axes, strict=True)]
-
-
-class NamedBatchTrace(BatchTrace):
-    """Applies each operation to all examples along an axis with a name, and carries out what crosses it."""
-
-    __slots__ = ("name", "size")
-
-    def __init__(self, parent: Any, name: Hashable, size: int) -> None:
-        super().__init__(parent)
-        self.name = name
-        self.size = size
-
-    def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """The results of an operation, mapped where an operand is or where the operation crosses the axis."""
-        if isinstance(operation, Collective) and self.name in operation.axes:
-            return self._crossed(operation, operands)
-        if not operation.composite:
-            return super().bind(operation, operands)
-        previous = STATE.batch
-        STATE.batch = self
-        try:
-            if any(self.name in axis_names_of(body) for body in operation.bodies()):
-                return self._applied(operation.batch_rule, *self._apart(operands))
-            return super().bind(operation, operands)
-        finally:
-            STATE.batch = previous
-
-    def _crossed(self, operation: Collective, operands: Sequence[Any]) -> list[Any]:
-        operation.abstract_eval([aval_of(x) for x in operands])  # says what does not fit
-        previous = STATE.trace
-        try:
-            STATE.trace = self
-            simpler = operation.simpler(operands)
-        finally:
-            STATE.trace = previous
-        if simpler is not None:
-            return simpler
-        rule = functools.partial(operation.carry_out, name=self.name, size=self.size)
-        return self._applied(rule, *self._apart(operands))
-
-    def _apart(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        mine = [x.__class__ is BatchTracer and x._trace is self for x in operands]
-        return (
-            [x.value if own else x for x, own in zip(operands, mine, strict=True)],
-            [x.axis if own else NOT_MAPPED for x, own in zip(operands, mine, strict=True)],
-        )
-
-    def _applied(self, rule: Callable[..., Any], values: list[Any], axes: list[Any]) -> list[Any]:
-        previous = STATE.trace
-        STATE.trace = self.parent
-        try:
-            results, out_axes = rule(values, axes)
-        finally:
-            STATE.trace = previous
-        return [y if a is NOT_MAPPED else BatchTracer(self, y, a) for y, a in zip(results, out_axes, strict=True)]
-
-
-def axis_of_rule() -> tuple[Hashable, int] | None:
-    """The name and size of the axis that the running ``batch_rule`` of a composite operation maps over; None when the
-    axis has no name.
-
-    Rules that batch a function later have to keep it, and hand it to :func:`batch` then.
-    """
-    trace: NamedBatchTrace | None = STATE.batch
-    # A rule binds to the trace outside of its own, which may batch as well: it is not the one that STATE.batch names.
-    return (trace.name, trace.size) if trace is not None and trace.parent is STATE.trace else None
-
-
-def batch_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
-    """The number of examples, for a ``batch_rule``: the size of the mapped axes.
-
-    No operand need be mapped when a program that the operation holds crosses the named axis.
-    """
-    for x, axis in zip(operands, axes, strict=True):
-        if axis is not NOT_MAPPED:
-            return int(aval_of(x).shape[axis])
-    named = axis_of_rule()
-    if named is None:
-        raise AssertionError("a batch_rule runs without a mapped operand and without a named axis")
-    return named[1]
-
-
-def without_axis(aval: ShapedArray, axis: int) -> ShapedArray:
-    """The type of one example of a batch."""
-    return shaped(aval.shape[:axis] + aval.shape[axis + 1 :], aval.dtype, aval.weak_type)
-
-
-def with_axis(aval: ShapedArray, axis: int, size: int) -> ShapedArray:
-    """The type of a batch of ``size`` examples."""
-    return shaped((*aval.shape[:axis], size, *aval.shape[axis:]), aval.dtype, aval.weak_type)
 
 
 def batch(
@@ -199,6 +50,34 @@ def batch(
         del tracers, results
         raise_leaked_tracers(trace)
     return found
+
+
+def are_alike(
+    function: Callable[..., Sequence[Any]],
+    operands: Sequence[Any],
+    axes: Sequence[Any],
+    axis: tuple[Hashable, int] | None,
+    which: Sequence[int],
+) -> bool:
+    """Whether those results of a flat function do not depend on the mapped operands: found out by staging it."""
+    mapped = [a is not NOT_MAPPED for a in axes]
+
+    def of_one_example(*examples: Any) -> Sequence[Any]:
+        given = iter(examples)
+        return function(*(next(given) if m else x for x, m in zip(operands, mapped, strict=True)))
+
+    types = [without_axis(aval_of(x), a) for x, a, m in zip(operands, axes, mapped, strict=True) if m]
+    previous = STATE.axes
+    try:
+        if axis is not None:
+            STATE.axes = (*(outer for outer in previous if outer[0] != axis[0]), axis)
+        program = stage(of_one_example, types)
+    except TracerError:  # it looks at what it computes, which the operations that it is made of do not show
+        return False
+    finally:
+        STATE.axes = previous
+    depending = dependence(program, [True] * len(types))
+    return not any(depending[i] for i in which)
 
 
 def batch_program(

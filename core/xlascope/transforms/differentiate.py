@@ -1,9 +1,4 @@
-"""Forward differentiation: values with tangents beside them.
-
-One interpreter serves both uses. With no recorder a tangent is computed beside its value (jvp). With a recorder the
-rules run under it: what touches a tangent is recorded as a linear program, the rest runs in the trace outside
-(linearize). A tangent is linear by where it lives, so no rule has to say which of its steps are.
-"""
+"""Forward differentiation of functions and of programs: jvp, and linearize, which records what happens to tangents."""
 
 from __future__ import annotations
 
@@ -11,190 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dtypes import is_differentiable
-from ..ir.atoms import NO_LINE, origin_of
-from ..ir.avals import ShapedArray, shaped, strengthened
+from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
-from ..ir.operation import Operation
-from ..operations.shapes import BroadcastInDim, zeros_of
-from ..trace.source import user_frame, with_line
+from ..operations.shapes import zeros_of
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.dispatch import run
-from .dce import results_depending
 from .evaluate import evaluate
+from .jvp_trace import JVPTrace, JVPTracer
+from .recording import LinearTrace, LinearTracer
 from .staging import stage_held
-
-
-class JVPTracer(Tracer):
-    """A value and its tangent."""
-
-    __slots__ = ("_trace", "aval", "primal", "tangent")
-
-    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
-        self._trace = trace
-        self.primal = primal
-        self.tangent = tangent
-        try:
-            self.aval = primal.aval
-        except AttributeError:
-            self.aval = aval_of(primal)
-
-    def concrete(self) -> Any:
-        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
-
-    def inner(self) -> Any:
-        return self.primal
-
-
-class LinearTracer(Tracer):
-    """A tangent: a variable of the linear program being recorded."""
-
-    __slots__ = ("_trace", "aval")
-
-    def __init__(self, aval: ShapedArray, trace: LinearTrace) -> None:
-        self.aval = aval
-        self._trace = trace
-
-
-_new: Callable[[type[LinearTracer]], LinearTracer] = object.__new__
-
-
-class LinearTrace:
-    """Records operations on tangents, and hands the others to the trace outside."""
-
-    __slots__ = ("alive", "equations", "forwards", "parent", "staging")
-
-    def __init__(self, parent: Any) -> None:
-        self.parent = parent
-        self.staging: bool = parent is not None and parent.staging
-        self.equations: list[RawEquation] = []
-        #: For each stretch of equations, the index of its first and the forward value that it belongs to.
-        self.forwards: list[tuple[int, Any]] = []
-        self.alive = True
-
-    def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Record an operation if an operand is a tangent of this trace, else run it outside."""
-        for x in operands:
-            if x.__class__ is LinearTracer and x._trace is self:
-                break
-        else:
-            return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
-        recorded: list[Any]
-        if operation.composite:
-            recorded = self._bind_composite(operation, operands)
-        else:
-            types = tuple([x.aval if x.__class__ is LinearTracer else aval_of(x) for x in operands])
-            memo = operation.memo
-            recorded = self.record(operation, operands, (memo and memo.get(types)) or operation.result_types(types))
-        return recorded
-
-    def record(self, operation: Operation, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
-        """Record an operation with results of those types, all of which count as tangents."""
-        outputs = []
-        for aval in avals:
-            out = _new(LinearTracer)
-            out.aval = aval
-            out._trace = self
-            outputs.append(out)
-        origin = STATE.origin or Origin("forward", None, *user_frame(3))
-        if origin.lasti == NO_LINE:
-            origin = with_line(origin, 3)
-        self.equations.append((operation, operands, outputs, origin.code, origin.lasti, origin))  # type: ignore[arg-type]
-        return outputs
-
-    def _bind_composite(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """Record an operation that holds a program; results that no tangent reaches are computed outside."""
-        if operation.expand is not None:
-            previous = STATE.trace
-            STATE.trace = self
-            try:
-                expanded: list[Any] = operation.expand(*operands)
-                return expanded
-            finally:
-                STATE.trace = previous
-        marks = [x.__class__ is LinearTracer and x._trace is self for x in operands]
-        avals = operation.abstract_eval([aval_of(x) for x in operands])
-        reached = results_depending(operation, marks, len(avals))
-        recorded = self.record(operation, operands, avals)
-        if all(reached):
-            return recorded
-        assert operation.dce_rule is not None
-        known, kept, given = operation.dce_rule(tuple(not r for r in reached))
-        inputs = [x for x, keep in zip(operands, kept, strict=True) if keep]
-        values = iter(run(known, inputs) if self.parent is None else self.parent.bind(known, inputs))
-        found = [next(values) if g else None for g in given]
-        return [y if r else value for y, r, value in zip(recorded, reached, found, strict=True)]
-
-    def zeros(self, aval: ShapedArray) -> LinearTracer:
-        """A tangent of zeros that the recorded program makes itself."""
-        zero = Literal(aval.dtype.type(0), shaped((), aval.dtype))
-        made: LinearTracer = self.record(BroadcastInDim(aval.shape, ()), [zero], [aval])[0]
-        return made
-
-    def forward_of(self) -> list[Any]:
-        """For each equation, the forward value that it belongs to."""
-        found: list[Any] = [None] * len(self.equations)
-        end = len(self.equations)
-        for start, forward in reversed(self.forwards):
-            found[start:end] = [forward] * (end - start)
-            end = start
-        return found
-
-
-class JVPTrace:
-    """Differentiates each operation by its ``jvp`` rule; see the module's text for ``recorder``."""
-
-    __slots__ = ("alive", "inner", "parent", "recorder", "staging")
-
-    def __init__(self, parent: Any, recorder: LinearTrace | None = None) -> None:
-        self.parent = parent
-        self.staging: bool = parent is not None and parent.staging
-        self.recorder = recorder
-        self.inner = parent if recorder is None else recorder
-        self.alive = True
-
-    def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
-        """The results of an operation, with tangents where an operand has one."""
-        primals, tangents, moving = [], [], False
-        for x in operands:
-            if x.__class__ is JVPTracer and x._trace is self:
-                primals.append(x.primal)
-                tangents.append(x.tangent)
-                moving = moving or x.tangent is not ZERO
-            else:
-                primals.append(x)
-                tangents.append(ZERO)
-        if not moving:
-            return run(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
-        recorder = self.recorder
-        previous, origin = STATE.trace, STATE.origin
-        try:
-            STATE.trace = self.inner
-            if origin is None:  # all steps of the rule stand on one line of the user's: look for it once
-                STATE.origin = origin_of("forward", None, *user_frame(2))
-            elif origin.lasti == NO_LINE:
-                STATE.origin = with_line(origin, 2)
-            if recorder is None:
-                results, moved = operation.jvp(primals, tangents)
-            else:
-                start = len(recorder.equations)
-                results, moved = (operation.linearize_rule or operation.jvp)(primals, tangents)
-                if len(recorder.equations) > start:
-                    recorder.forwards.append((start, _innermost(results[0])))
-        finally:
-            STATE.trace, STATE.origin = previous, origin
-        if len(results) == 1:
-            return results if moved[0] is ZERO else [JVPTracer(self, results[0], moved[0])]
-        return [y if t is ZERO else JVPTracer(self, y, t) for y, t in zip(results, moved, strict=True)]
-
-
-def _innermost(value: Any) -> Any:
-    """The value at the bottom of nested differentiation."""
-    while value.__class__ is JVPTracer:
-        value = value.primal
-    return value
 
 
 def jvp(
@@ -265,8 +87,7 @@ class LinearProgram:
 
         inputs = [new(x) for x in self.inputs if x is not ZERO]
         raw: list[RawEquation] = []
-        for equation, forward in zip(self.recorder.equations, self.recorder.forward_of(), strict=True):
-            operation, operands, results, code, lasti, origin = equation
+        for (operation, operands, results, code, lasti, origin), forward in self.recorder.equations():
             if origin is None:
                 origin = Origin("tangent", forward, code, lasti)
             elif origin.role == "forward":

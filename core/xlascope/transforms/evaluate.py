@@ -27,9 +27,9 @@ def evaluate_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any])
     try:
         for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
             STATE.origin = origin or outside or Origin("forward", None, code, lasti, scope)
-            results = bind(operation, *[x.val if x.__class__ is Literal else values[id(x)] for x in inputs])
+            results = bind(operation, *[x.operand if x.__class__ is Literal else values[id(x)] for x in inputs])
             for variable, result in zip(outputs, results, strict=True):
                 values[id(variable)] = result
     finally:
         STATE.origin = previous
-    return [x.val if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]
+    return [x.operand if x.__class__ is Literal else values[id(x)] for x in jaxpr.outvars]

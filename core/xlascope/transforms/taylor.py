@@ -27,6 +27,7 @@ from ..ir.operation import Operation
 from ..operations.arithmetic import div, mul
 from ..operations.conversion import ConvertElementType
 from ..operations.shapes import zeros_of
+from ..trace.jaxpr_trace import bind_each, bind_each_from
 from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
@@ -66,6 +67,9 @@ class TaylorTrace:
         self.staging: bool = parent is not None and parent.staging
         self.order = order
         self.alive = True
+
+    take = bind_each
+    take_from = bind_each_from
 
     def bind(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """The results of an operation, with series where an operand has one."""
@@ -139,6 +143,9 @@ class _Steps:
         self.done: dict[Any, tuple[Sequence[Any], list[Any]]] = {}
         #: The derivative of each tracer that was differentiated.
         self.rates: dict[int, TaylorTracer] = {}
+
+    take = bind_each
+    take_from = bind_each_from
 
     def owns(self, x: Any) -> bool:
         """Whether a value is a tracer of this trace."""

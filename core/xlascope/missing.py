@@ -1,0 +1,109 @@
+"""What to say of a name that is not there: whether jax has it, why it is left out, what to use, or what was meant.
+
+Imported by ``names.py`` when a name was not found: names that are found cost nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import opcode
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import NamedTuple
+
+_NAMES = Path(__file__).with_name("names_of_jax.txt")
+_IMPORT_FROM = opcode.opmap["IMPORT_FROM"]
+_MOST_NEAR = 3
+
+
+class LeftOut(NamedTuple):
+    """Why a name of jax will not come, and what to use."""
+
+    why: str
+    instead: str
+
+
+_KERNELS = LeftOut(
+    "kernels written by hand are not what xlascope is for: it shows what XLA makes of whole programs",
+    "write it with xlascope.numpy and look at its fusions with xlascope.inspect, or call the kernel in jax",
+)
+_NEVER_MORE = "jax keeps it for old programs only"
+
+#: What is left out for good, by the name or the module in jax.
+LEFT_OUT = {
+    "pallas": _KERNELS,
+    "experimental.pallas": _KERNELS,
+    "experimental.mosaic": _KERNELS,
+    "example_libraries": LeftOut(_NEVER_MORE, "use optax for optimizers, and flax or equinox for layers, in jax"),
+    "experimental.jax2tf": LeftOut("it is about TensorFlow", "use jax for it"),
+    "numpy.fromfile": LeftOut("it reads files", "use numpy.fromfile, then xlascope.numpy.asarray"),
+    "numpy.load": LeftOut("it reads files", "use numpy.load, then xlascope.numpy.asarray"),
+    "numpy.save": LeftOut("it writes files", "use numpy.save: it takes arrays of xlascope"),
+    "numpy.savez": LeftOut("it writes files", "use numpy.savez: it takes arrays of xlascope"),
+    "numpy.fromiter": LeftOut("it needs Python for each element", "use numpy.fromiter, then xlascope.numpy.asarray"),
+    "numpy.fromstring": LeftOut("it reads text", "use numpy.fromstring, then xlascope.numpy.asarray"),
+    "numpy.frombuffer": LeftOut("it reads bytes", "use numpy.frombuffer, then xlascope.numpy.asarray"),
+    "numpy.put": LeftOut("arrays cannot be changed in place", "use x.at[index].set(y)"),
+    "numpy.place": LeftOut("arrays cannot be changed in place", "use xlascope.numpy.where"),
+    "host_id": LeftOut(_NEVER_MORE, "use xlascope.process_index"),
+    "host_ids": LeftOut(_NEVER_MORE, "use range(xlascope.process_count())"),
+    "host_count": LeftOut(_NEVER_MORE, "use xlascope.process_count"),
+}
+
+
+@functools.cache
+def names_of_jax() -> frozenset[str]:
+    """The public names of jax, as ``numpy.add``."""
+    text = _NAMES.read_text(encoding="utf-8").partition("\n")[2].replace("\n  ", " ")
+    lines = (line.split(": ", 1) for line in text.splitlines())
+    return frozenset(f"{module}.{name}".lstrip(".") for module, names in lines for name in names.split())
+
+
+def explanation(module: str, name: str, known: Iterable[str]) -> str:
+    """What to add to "there is no such name"; "" where nothing is known. ``known`` are the names that are there.
+
+    >>> explanation("xlascope.numpy", "arrange", ["arange", "array"])
+    "; did you mean 'arange' or 'array'?"
+    >>> explanation("xlascope.numpy", "load", [])
+    ": jax's numpy.load is left out for good, because it reads files; use numpy.load, then xlascope.numpy.asarray"
+    """
+    in_jax = f"{module}.{name}".partition(".")[2]
+    left_out = _left_out(in_jax)
+    if left_out is not None:
+        return f": jax's {in_jax} is left out for good, because {left_out.why}; {left_out.instead}"
+    if in_jax in names_of_jax():
+        return (
+            f": jax's {in_jax} is not in xlascope yet. Until then use jax beside it (docs/beside_jax.md): give jax "
+            "numpy.asarray(x), and give xlascope its arrays as they are"
+        )
+    public = sorted({each for each in known if not each.startswith("_")})
+    near = difflib.get_close_matches(name, public, _MOST_NEAR)
+    return f"; did you mean {_any_of(near)}?" if near else ""
+
+
+def _left_out(name: str) -> LeftOut | None:
+    """What is known of a name, or of the module that it is in."""
+    while name:
+        if name in LEFT_OUT:
+            return LEFT_OUT[name]
+        name = name.rpartition(".")[0]
+    return None
+
+
+def _any_of(names: Sequence[str]) -> str:
+    quoted = [repr(name) for name in names]
+    return " or ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def error_of(module: str, name: str, known: Iterable[str], asking: FrameType) -> Exception:
+    """The error for a name that a module's ``__getattr__`` does not find; ``asking`` is the frame of who asked.
+
+    AttributeError; ImportError in ``from module import name``, where Python would replace the message by its own.
+    """
+    what = explanation(module, name, known)
+    if asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
+        return ImportError(f"cannot import name {name!r} from {module!r}{what}", name=module)
+    # Without an object Python adds no guesses of its own.
+    return AttributeError(f"module {module!r} has no attribute {name!r}{what}", name=name, obj=None)

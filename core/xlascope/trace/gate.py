@@ -1,0 +1,185 @@
+"""The gate: what may enter as an operand, whatever it was handed in as, and what it is here.
+
+=========================================  =========================================================================
+array, tracer                              itself; every path that is quick asks for ``x.aval`` and never comes here
+Python number                              a weak scalar; OverflowError for an integer too wide for its type
+NumPy array or scalar, of any byte order,  the values that it has now, copied; no result shares memory with it.
+strides, subclass; NumPy types of          ValueError for a masked array, TypeError for elements of other types
+``ml_dtypes``
+object with ``__jax_array__``              the array that it returns
+anything else                              TypeError, which says what to do (lists are refused; ``array`` takes them)
+=========================================  =========================================================================
+
+A function whose result may be its operand gives back ``unchanged(x)``; operations, traced or run at once, make new
+arrays by themselves.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..dtypes import canonical, float0, not_supported
+from ..errors import see
+from ..ir.avals import ShapedArray, shaped
+from ..ir.jaxpr import Var
+from ..runtime import beside
+from ..xla.backend import ArrayImpl
+from ..xla.dispatch import put
+from ..xla.faces import is_foreign
+from .source import here, user_line, where_text
+from .state import STATE
+from .tracer import Tracer, leaked_error
+
+PYTHON_SCALARS = (bool, int, float, complex)
+
+_NUMPY_KINDS: tuple[Any, ...] = (
+    *(np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+    *(np.float16, np.float32, np.float64, np.complex64, np.complex128, float0),
+)
+_MORE_KINDS = [kind for kind in vars(ml_dtypes).values() if isinstance(kind, type) and issubclass(kind, np.generic)]
+#: The types of elements that arrays can have.
+_ELEMENTS: frozenset[Any] = frozenset(map(np.dtype, (*_NUMPY_KINDS, *_MORE_KINDS)))
+
+
+def numpy_type(x: Any) -> ShapedArray:
+    """The type of a NumPy array or scalar; raises TypeError for elements that no array can have, ValueError for a
+    masked array.
+    """
+    masked = sys.modules.get("numpy.ma")
+    if masked is not None and isinstance(x, masked.MaskedArray):
+        raise ValueError(
+            f"a masked array of shape {x.shape} was given{here()}: arrays have no mask, and its masked elements would "
+            "count. Give x.filled(value), or x.data and the mask as two arrays (numpy.where chooses between them)."
+            + see("not-an-array")
+        )
+    dtype = x.dtype
+    if dtype not in _ELEMENTS:
+        dtype = dtype.newbyteorder("=")
+        if dtype not in _ELEMENTS:
+            raise not_an_array(x) if dtype.kind in "OUSMm" else not_supported(dtype)
+    return shaped(x.shape, canonical(dtype))
+
+
+def type_of_other(x: Any) -> ShapedArray:
+    """The type of an operand that is neither an array nor a tracer; raises TypeError for what is none."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return numpy_type(x)
+    for scalar in PYTHON_SCALARS:
+        if isinstance(x, scalar):
+            return shaped((), canonical(scalar), scalar is not bool)
+    if getattr(x, "__jax_array__", None) is not None:  # jax says with None that there is no way
+        return _type_of_represented(opened(x))
+    raise not_an_array(x)
+
+
+def _type_of_represented(x: Any) -> ShapedArray:
+    aval: ShapedArray | None = getattr(x, "aval", None)
+    return type_of_other(x) if aval is None else aval
+
+
+def opened(x: Any) -> Any:
+    """An operand as traces and devices take it: for an object with ``__jax_array__`` the array that it stands for."""
+    if isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS)):
+        return x
+    represent = getattr(x, "__jax_array__", None)
+    if represent is None:
+        return x
+    found = represent()
+    if not is_value(found):
+        raise not_an_array(found, f"what __jax_array__ of a {type(x).__name__} returned,")
+    return found
+
+
+def array_of(x: Any) -> Any:
+    """What was handed in, as an array or a tracer: these as they are, anything else as a new array with its values.
+
+    Raises TypeError or ValueError for what is no value, OverflowError for an integer that is too wide.
+
+    >>> import numpy as np
+    >>> given = np.zeros(2, ">f4")
+    >>> array = array_of(given)
+    >>> given[:] = 1
+    >>> array
+    Array([0., 0.], dtype=float32)
+    """
+    if hasattr(x, "aval"):
+        if x.__class__ is Var:
+            raise leaked_error(x)
+        return _own(x)
+    value = opened(x)
+    return value if hasattr(value, "aval") else put(value, type_of_other(value))
+
+
+def foreign_type(x: Any) -> ShapedArray:
+    """The type here of an array that jax made; raises TypeError for what else has a type of jax's."""
+    if not is_foreign(x):
+        raise not_an_array(x)
+    return shaped(x.shape, canonical(x.dtype), x.weak_type)
+
+
+def _own(x: Any) -> Any:
+    """An array or a tracer; of an array of jax's a copy."""
+    return put(x, foreign_type(x)) if is_foreign(x) else x
+
+
+def unchanged(x: Any) -> Any:
+    """The result of an operation that has nothing to do, for the operand that it was given: never NumPy's memory.
+
+    While something is traced, a scalar stays one, to become a literal.
+    """
+    if hasattr(x, "aval"):
+        return _own(x)
+    if STATE.trace is not None and isinstance(x, (np.generic, *PYTHON_SCALARS)):
+        return x
+    return array_of(x)
+
+
+def result_of(x: Any) -> Any:
+    """A result that is what was handed in, or a number of Python's, as users get it: an array or a tracer.
+
+    >>> result_of(np.float32(2))
+    Array(2., dtype=float32)
+    """
+    return x if getattr(x, "dtype", None) == float0 else array_of(x)
+
+
+def described(x: Any) -> ShapedArray | None:
+    """The type that an object with ``shape`` and ``dtype`` describes, for those who compute nothing; else None."""
+    shape, dtype = getattr(x, "shape", None), getattr(x, "dtype", None)
+    if shape is None or dtype is None:
+        return None
+    try:
+        sizes, kind = tuple(size.__index__() for size in shape), np.dtype(dtype)
+    except (TypeError, AttributeError):
+        return None
+    return shaped(sizes, canonical(kind), bool(getattr(x, "weak_type", False))) if kind in _ELEMENTS else None
+
+
+def is_value(x: Any) -> bool:
+    """Whether something can be an operand as it is."""
+    return isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS))
+
+
+def not_an_array(x: Any, what: str = "a value") -> TypeError:
+    """The error for something that cannot be an operand; for what was a tracer once, that it has ended."""
+    if x.__class__ is Var:
+        return leaked_error(x)
+    kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
+    text = repr(x)
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    fix = (
+        "Convert lists with xlascope.numpy.array(...)."
+        if isinstance(x, (list, tuple))
+        else (
+            "Arrays, NumPy arrays and Python numbers are. Pass other values as static arguments "
+            "(jit(f, static_argnums=...)) or close over them."
+        )
+    )
+    if beside.here() and (found := beside.of_jax(x)):
+        fix = found
+    where, more = where_text(user_line()), see("not-an-array")
+    return TypeError(f"{what} of type {kind} is not a valid array{where}: {shown}. {fix}{more}")
