@@ -3,4 +3,16 @@
 Each room imports only those below it: debugging, checkpoint, rules, flow, jit, programs.
 """
 
-from .debugging import faults  # noqa: F401  (tells dispatch who looks for the cause of NaNs)
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.jaxpr import Jaxpr
+from ..xla.dispatch import use_check
+from . import debugging
+
+
+def _check_results(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], results: Sequence[Any]) -> None:
+    debugging.faults.check_results(jaxpr, consts, operands, results)
+
+
+use_check(_check_results)  # who looks for the cause of NaNs is loaded when somebody asks for it

@@ -1,4 +1,4 @@
-"""jaxlib's process-wide state: logging, configuration states, the pytree registry.
+"""jaxlib's process-wide state: logging, configuration states, the pytree registry. Beside jax: ``beside.py``.
 
 Importing this module is "the engine's first use". The order is the contract: ``jaxlib.weakref_lru_cache`` has to be
 imported before jaxlib's typed arrays are touched, and the configuration states have to exist before any array or jit.
@@ -6,11 +6,15 @@ imported before jaxlib's typed arrays are touched, and the configuration states 
 
 from __future__ import annotations
 
+import itertools
 import os
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxlib import _jax, utils, weakref_lru_cache  # noqa: F401  (the import order is the point)
+
+from . import beside
 
 __all__ = [
     "DTYPE_PROMOTIONS",
@@ -18,12 +22,14 @@ __all__ = [
     "MATMUL_PRECISIONS",
     "RANK_PROMOTIONS",
     "TRACEBACK_FILTERINGS",
+    "UNSET",
     "Configuration",
     "DictKey",
     "FlattenedIndexKey",
     "GetAttrKey",
     "PyTreeDef",
     "SequenceKey",
+    "calls_are_checked",
     "check_tracer_leaks",
     "checked_calls",
     "checked_traces",
@@ -41,15 +47,21 @@ __all__ = [
     "log_compiles",
     "no_execution",
     "no_tracing",
-    "note_changes",
+    "note_blocks",
     "num_cpu_devices",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "platforms",
     "post_hook",
+    "process_changes",
+    "said_by_blocks",
+    "same_width",
+    "set_for_process",
+    "settings_of_traces",
     "threefry_partitionable",
     "trace_settings",
     "traceback_filtering",
+    "watch_calls",
 ]
 
 utils.absl_set_min_log_level(1)
@@ -67,7 +79,8 @@ RANK_PROMOTIONS = ("allow", "warn", "raise")
 DTYPE_PROMOTIONS = ("standard", "strict")
 TRACEBACK_FILTERINGS = ("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames")
 
-_UNSET = _jax.config.unset
+#: The value of its own that a thread has of a state when it has none.
+UNSET = _jax.config.unset
 _TRUE, _FALSE = ("1", "true", "yes", "on", "y", "t"), ("0", "false", "no", "off", "n", "f", "")
 
 
@@ -103,7 +116,12 @@ def _parsed(variable: str, text: str, default: Any, allowed: Sequence[Any] | Non
 def _state(name: str, default: Any, *, in_key: bool = False, allowed: Sequence[Any] | None = None) -> Any:
     """A setting, with what the environment says of it."""
     value = from_environment(name, default, allowed)
-    return Configuration(name, value, include_in_jit_key=in_key, include_in_trace_context=in_key)
+    return _configuration(name, value, in_key)
+
+
+def _configuration(name: str, value: Any, in_key: bool) -> Any:
+    """A state of jaxlib's. None is in its "trace context", by which jax tells traces apart: that is about jax alone."""
+    return Configuration(name, value, include_in_jit_key=in_key, include_in_trace_context=False)
 
 
 enable_x64 = _state("enable_x64", False, in_key=True)
@@ -127,27 +145,44 @@ debug_infs = _state("debug_infs", False)
 no_execution = _state("no_execution", False)
 
 
-class _Summary:
-    """One state that stands for several, so that what depends on them all looks at one."""
+class _InBlock:
+    """Stands for a summary on a thread whose blocks say something of it: :meth:`_Summary.read` asks the states."""
 
-    def __init__(
-        self, name: str, states: Sequence[Any], combine: Callable[[tuple[Any, ...]], Any], in_key: bool
-    ) -> None:
+    def __repr__(self) -> str:
+        return "IN_BLOCK"
+
+
+_IN_BLOCK = _InBlock()
+
+
+class _Summary:
+    """One state that stands for several, so that who depends on them all looks at one.
+
+    It is false while the states are as they are at first; where it is true, :meth:`read` says what they are. What a
+    block says and what the process says are not put together before that: either may change while the other stays.
+    """
+
+    def __init__(self, name: str, states: Sequence[Any], combine: Callable[[tuple[Any, ...]], Any]) -> None:
         self.states = states
         self.combine = combine
         start = combine(tuple(state.value for state in states))
-        self.state = Configuration(name, start, include_in_jit_key=in_key, include_in_trace_context=in_key)
+        self.state = _configuration(name, start, in_key=False)
 
-    def update(self) -> None:
-        """Let the summary follow the states, for the process and for this thread."""
+    def read(self) -> Any:
+        """What the states of this thread say together."""
+        found = self.state.value
+        return self.combine(tuple(state.value for state in self.states)) if found is _IN_BLOCK else found
+
+    def note_process(self) -> None:
         self.state.set_global(self.combine(tuple(state.get_global() for state in self.states)))
-        if all(state.get_local() is _UNSET for state in self.states):
-            self.state.set_local(_UNSET)
-        else:  # of all of them, because jaxlib looks at the process's value only where a thread has none of its own
-            self.state.set_local(self.combine(tuple(state.value for state in self.states)))
+
+    def note_blocks(self, watched: bool) -> None:
+        said = watched or any(state.get_local() is not UNSET for state in self.states)
+        self.state.set_local(_IN_BLOCK if said else UNSET)
 
 
 _of_traces = (threefry_partitionable, default_matmul_precision, numpy_rank_promotion, numpy_dtype_promotion)
+_of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution)
 _at_first = tuple(state.value for state in _of_traces)
 
 
@@ -156,44 +191,107 @@ def _named_changes(values: tuple[Any, ...]) -> tuple[str, ...]:
     return tuple(f"{state.name}={value}" for state, value, first in named if value != first)
 
 
-_summaries = [
-    # What calls depend on. jaxlib's call cache spends 15 ns a call on each state in its key.
-    _Summary(
-        "changes",
-        (*_of_traces, default_device, debug_nans, debug_infs, no_execution),
-        tuple,
-        in_key=True,
-    ),
-    _Summary("trace_settings", _of_traces, _named_changes, in_key=False),
-    _Summary("checked_calls", (debug_nans, debug_infs, no_execution), any, in_key=False),
-    _Summary("checked_traces", (no_tracing, check_tracer_leaks, enable_checks, log_compiles), any, in_key=False),
-]
+#: What calls depend on, in two states, since jaxlib's call cache spends 15 ns a call on each state in its key: how
+#: often a setting of the process changed, a number that never comes back (a call that began before a change and ended
+#: after it is found by nobody), and what the blocks of this thread say.
+process_changes = _configuration("process_changes", 0, in_key=True)
+said_by_blocks = _configuration("said_by_blocks", (), in_key=True)
+
+_trace_settings = _Summary("trace_settings", _of_traces, _named_changes)
+_checked_calls = _Summary("checked_calls", (debug_nans, debug_infs, no_execution), any)
+_checked_traces = _Summary("checked_traces", (no_tracing, check_tracer_leaks, enable_checks, log_compiles), any)
+#: Whether traces depend on a setting that is not as it is at first; :func:`settings_of_traces` says which.
+trace_settings = _trace_settings.state
+#: Whether anything may look at the results of calls; :func:`calls_are_checked` says whether something does.
+checked_calls = _checked_calls.state
+#: Whether anything may look at traces.
+checked_traces = _checked_traces.state
+
 #: What traces depend on, as ``name=value`` for each setting that is not as it is at first.
-trace_settings = _summaries[1].state
+settings_of_traces = _trace_settings.read
 #: Whether anything looks at the results of calls, which then never stay in jaxlib's C++.
-checked_calls = _summaries[2].state
-#: Whether anything looks at traces.
-checked_traces = _summaries[3].state
+calls_are_checked = _checked_calls.read
+
+_of_repeated_calls = frozenset({*_of_calls, enable_x64, disable_jit})
+_changing = threading.RLock()
+_numbers = itertools.count(1)
 
 
-def note_changes() -> None:
-    """Let the summaries follow the settings: to be called after one of them was set."""
-    for summary in _summaries:
-        summary.update()
+def set_for_process(state: Any, value: Any) -> None:
+    """Set a state for the whole process, and let everything follow that depends on it."""
+    with _changing:
+        changes = state in _of_repeated_calls and state.get_global() != value
+        if changes:  # nobody finds again what is kept from here on: it may be half old, half new
+            process_changes.set_global(next(_numbers))
+        try:
+            state.set_global(value)
+        finally:
+            for summary in (_trace_settings, _checked_calls, _checked_traces):
+                summary.note_process()
+            if changes:
+                process_changes.set_global(next(_numbers))
+
+
+def note_blocks(watched: bool) -> None:
+    """Let everything follow what this thread's blocks say. ``watched``: who runs and who traces asks them each time."""
+    said = tuple([state.get_local() for state in _of_calls])
+    said_by_blocks.set_local(UNSET if all(value is UNSET for value in said) else said)
+    _trace_settings.note_blocks(False)
+    _checked_calls.note_blocks(watched)
+    _checked_traces.note_blocks(watched)
 
 
 #: True while a jaxpr is being traced: a jitted call then has a cache entry of its own that always comes back to Python,
 #: otherwise jaxlib would run a call with only concrete arguments instead of staging it.
-in_trace = Configuration("in_trace", False, include_in_jit_key=True, include_in_trace_context=False)
+in_trace = _configuration("in_trace", False, in_key=True)
 
 #: Called as ``(function, args, kwargs, out)`` after every jitted call, the C++ ones included, when it is not None.
-post_hook = Configuration("post_hook", None, include_in_jit_key=False, include_in_trace_context=False)
+post_hook = _configuration("post_hook", None, in_key=False)
+_with_theirs = _configuration("post_hooks", None, in_key=False)
 
-_jax.jax_jit.set_enable_x64_state(enable_x64)
-_jax.jax_jit.set_disable_jit_state(disable_jit)
-_jax.jax_jit.set_post_hook_state(post_hook)
+with beside.still_imports():  # jax, where it is, has set these; and where it comes it will
+    if not beside.here():
+        _jax.jax_jit.set_enable_x64_state(enable_x64)
+        _jax.jax_jit.set_disable_jit_state(disable_jit)
+        _jax.jax_jit.set_post_hook_state(post_hook)
 
-default_registry = _jax.pytree.default_registry()
+
+def same_width() -> bool:
+    """Whether jaxlib's C++, where it converts an operand, makes of it what our own settings say."""
+    return beside.same_switch("enable_x64", enable_x64.value)
+
+
+def watch_calls(hook: Callable[[Any, Any, Any, Any], None] | None) -> None:
+    """Have ``hook`` called as :data:`post_hook`, in the whole process; None: nothing any more."""
+    post_hook.set_global(hook)
+    _share_post_hook()
+
+
+def _share_post_hook() -> None:
+    """Beside jax: take the post hook where we want one, with jax's behind it, and give it back where we do not."""
+    theirs = beside.post_hook_of_jax()
+    if theirs is None:
+        return
+    hook = post_hook.get_global()
+    if hook is None:
+        _jax.jax_jit.set_post_hook_state(theirs)
+        return
+
+    def both(function: Any, args: Any, kwargs: Any, out: Any) -> None:
+        hook(function, args, kwargs, out)
+        other = theirs.value
+        if other is not None:
+            other(function, args, kwargs, out)
+
+    _with_theirs.set_global(both)
+    _jax.jax_jit.set_post_hook_state(_with_theirs)
+
+
+beside.on_import("jax._src.api", _share_post_hook)
+
+
+#: A registry of our own: what users register with jax is jax's, and jax has other nodes for some of our types.
+default_registry = _jax.pytree.PyTreeRegistry()
 #: By these names a pickled structure finds the registry again.
 default_registry.__module__, default_registry.__name__ = __name__, "default_registry"
 PyTreeDef = _jax.pytree.PyTreeDef

@@ -1,4 +1,7 @@
-"""jaxlib's guards (of transfers, of garbage collection) with the face of its other configuration states."""
+"""jaxlib's guards (of transfers, of garbage collection) with the face of its other configuration states.
+
+jaxlib asks one state, whoever transfers: beside jax a guard of either engine holds for both.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 from jaxlib import _jax
 
-from . import boot
+from . import beside, boot
 
 _lib = _jax.guard_lib
 
@@ -22,24 +25,35 @@ class Guard:
         self.name = name
         self._field = field
         self._kinds = kinds
-        self.set_global(boot.from_environment(name, default, allowed))
+        self._wanted = boot.from_environment(name, default, allowed)
+        self.keep()
 
     @property
     def value(self) -> str | None:
         """The level that counts on this thread; None where none was set."""
-        return self.get_local() or _name_of(getattr(_lib.global_state(), self._field))
+        return self.get_local() or self.get_global()
+
+    def get_global(self) -> str | None:
+        """The level of the process; None where none was set."""
+        return _name_of(getattr(_lib.global_state(), self._field))
 
     def set_global(self, value: str | None) -> None:
         """Guard the whole process at that level."""
+        self._wanted = value
         setattr(_lib.global_state(), self._field, self._level(value))
+
+    def keep(self) -> None:
+        """Set again what was wanted of us; a level that jax set stays where nothing was."""
+        if self._wanted is not None:
+            self.set_global(self._wanted)
 
     def get_local(self) -> str | None:
         """The level of this thread; None where it has none of its own."""
         return _name_of(getattr(_lib.thread_local_state(), self._field))
 
     def set_local(self, value: str | None) -> None:
-        """Guard this thread at that level; None: like the process."""
-        setattr(_lib.thread_local_state(), self._field, self._level(value))
+        """Guard this thread at that level; None or unset: like the process."""
+        setattr(_lib.thread_local_state(), self._field, self._level(None if value is boot.UNSET else value))
 
     def _level(self, value: str | None) -> Any:
         return None if value is None else getattr(self._kinds, value.upper())
@@ -64,6 +78,16 @@ array_garbage_collection = Guard(
     COLLECTION_LEVELS,
     None,
 )
+
+_guards = (host_to_device, device_to_host, device_to_device, array_garbage_collection)
+
+
+def _keep_levels() -> None:
+    for guard in _guards:
+        guard.keep()
+
+
+beside.on_import("jax._src.config", _keep_levels)  # which sets levels of its own
 
 
 class ExplicitTransfers:

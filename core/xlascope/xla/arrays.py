@@ -1,19 +1,21 @@
-"""What an array tells of itself: jaxlib's array class is given its Python face here. Arithmetic comes from
+"""What an array tells of itself: the face that jaxlib's array class is given. Arithmetic comes from
 numpy/methods.py.
 """
 
 from __future__ import annotations
 
-import sys
-import threading
 from typing import Any
 
 import numpy as np
 
+from ..dtypes import canonical, kind_of
 from ..errors import see
+from ..ir.avals import shaped
 from ..ir.sources import user_line, where_text
 from ..runtime.errors import JaxRuntimeError
-from .backend import ArrayImpl
+from .bits import bits_of
+from .dispatch import put
+from .faces import give
 from .failures import deleted_error, is_out_of_memory, late_memory_error
 
 
@@ -27,11 +29,6 @@ def _value(self: Any) -> np.ndarray[Any, Any]:
     return held
 
 
-#: How many threads are copying: the last one lets jax be found again.
-_copying = 0
-_copying_lock = threading.Lock()
-
-
 def _on_host(self: Any) -> np.ndarray[Any, Any]:
     if self.is_deleted():
         raise deleted_error(self)
@@ -39,22 +36,12 @@ def _on_host(self: Any) -> np.ndarray[Any, Any]:
         self.block_until_ready()
     except JaxRuntimeError as error:  # what computes the array has failed; jaxlib's copy would end the process then
         raise (late_memory_error(error, self) if is_out_of_memory(error) else error) from None
-    # jaxlib looks for jax at every copy. Where jax is installed the first copy would import it, and it would take over
-    # jaxlib's process-wide states (64-bit types among them); where it is not, the search costs 50 µs each time.
-    global _copying
-    modules = sys.modules
-    if modules.get("jax") is not None:
-        return self._single_device_array_to_np_array_did_copy()[0]
-    with _copying_lock:
-        _copying += 1
-        modules["jax"] = None  # type: ignore[assignment]  # "import jax" fails, at once
+    # jaxlib's own copy looks for jax each time, and imports it where it is installed; the buffer protocol does not.
     try:
-        return self._single_device_array_to_np_array_did_copy()[0]
-    finally:
-        with _copying_lock:
-            _copying -= 1
-            if not _copying and modules.get("jax") is None:
-                modules.pop("jax", None)
+        held = memoryview(self)
+    except BufferError:  # it has no name for the type of the elements
+        held = memoryview(bits_of(self))
+    return np.asarray(held).view(self.aval.dtype)
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -82,7 +69,7 @@ def _truth(self: Any) -> bool:
 
 
 def _index(self: Any) -> int:
-    if self.aval.shape or self.aval.dtype.kind not in "iu":
+    if self.aval.shape or kind_of(self.aval.dtype) not in "iu":
         raise TypeError(f"only integer arrays without axes can be an index, this is {self.aval.str_short()}")
     return int(_value(self))
 
@@ -96,6 +83,13 @@ def _representation(self: Any) -> str:
     return f"Array({body}{end}"
 
 
+def _contains(self: Any, value: Any) -> bool:
+    found = self == value
+    if found.__class__ is bool:  # nothing that can be compared with numbers
+        raise TypeError(f"`in` looks for a number or an array, got {value!r} of type {type(value).__name__}")
+    return bool(found.any())
+
+
 def _setitem(self: Any, index: Any, value: Any) -> None:
     raise TypeError(
         "arrays cannot be changed in place: instead of x[index] = y write x = x.at[index].set(y) "
@@ -107,8 +101,13 @@ def _reduce(self: Any) -> Any:
     return _rebuild, (np.asarray(self), self.aval.weak_type)
 
 
-def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> np.ndarray[Any, Any]:
-    return value
+def _rebuild(value: np.ndarray[Any, Any], weak_type: bool) -> Any:
+    """The array that was pickled, on the default device; with 64-bit types off, its narrower type."""
+    return put(value, shaped(value.shape, canonical(value.dtype), weak_type))
+
+
+def _copied(self: Any) -> Any:
+    return put(np.asarray(self), self.aval, self.device if self._committed else None)
 
 
 _FACE = {
@@ -136,6 +135,9 @@ _FACE = {
     ),
     "__setitem__": _setitem,
     "__reduce__": _reduce,
+    "__copy__": _copied,
+    "__deepcopy__": lambda self, memo: _copied(self),
+    "__contains__": _contains,
     "__hash__": None,
     "item": lambda self, *args: _value(self).item(*args),
     "tolist": lambda self: _value(self).tolist(),
@@ -143,4 +145,4 @@ _FACE = {
     "copy_to_host_async": lambda self: None,
 }
 for _name, _member in _FACE.items():
-    setattr(ArrayImpl, _name, _member)
+    give(_name, _member)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,25 +13,73 @@ from jaxlib.mlir import ir
 
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal
+from ..recent import Recent
+from .narrow_types import CARRIERS, of_packed, packed_element
 from .stablehlo import new_context
 
 _create = ir.Operation.create
-_context_lock = threading.Lock()
-_context: Any = None
+_MOST_MODULES = 2000
+
+
+class _Home:
+    """An MLIR context, and what was parsed in it."""
+
+    def __init__(self) -> None:
+        self.context = new_context()
+        self.types: Recent[ShapedArray, Any] = Recent(2048)
+        self.attributes: Recent[str, Any] = Recent(2048)
+        self.integers: Recent[tuple[int, ...], Any] = Recent(2048)
+        self.scalars: Recent[tuple[bytes, ShapedArray], Any] = Recent(2048)
+        self.modules = 0
+
+
+class _Here(threading.local):
+    #: Where this thread is lowering.
+    home: _Home | None = None
+
+
+_HERE = _Here()
+_home_lock = threading.Lock()
+_home: _Home | None = None
 
 
 def context() -> Any:
-    """The MLIR context of this process, with the dialects loaded.
+    """The MLIR context of all threads, with the dialects loaded; while one lowers, the one it began in.
 
     Only lowering works in it. XLA's passes load dialects of their own into a module's context, which crashes when
     another thread is lowering in it: XLA gets :func:`bytecode`, or a module in a context :func:`of_its_own`.
     """
-    global _context
-    if _context is None:
-        with _context_lock:
-            if _context is None:
-                _context = new_context()
-    return _context
+    return (_HERE.home or _current_home()).context
+
+
+@contextmanager
+def lowering_context() -> Iterator[None]:
+    """Write one module. A context never forgets a type, a name or a constant, so after many modules there is a new one,
+    and the old one goes when nothing that was written in it is held any more.
+    """
+    global _home
+    outside = _HERE.home
+    home = outside or _current_home()
+    home.modules += 1
+    if home.modules > _MOST_MODULES and home is _home:
+        _home = None  # for the next one
+    try:
+        _HERE.home = home
+        with home.context:
+            yield
+    finally:
+        _HERE.home = outside
+
+
+def _current_home() -> _Home:
+    global _home
+    found = _home
+    if found is None:
+        with _home_lock:
+            found = _home
+            if found is None:
+                found = _home = _Home()
+    return found
 
 
 def bytecode(module: Any) -> bytes:
@@ -38,6 +87,13 @@ def bytecode(module: Any) -> bytes:
     out = io.BytesIO()
     getattr(module, "operation", module).write_bytecode(out)
     return out.getvalue()
+
+
+def nameless_bytecode(module: Any) -> bytes:
+    """A module's bytecode but for its name, which is another one each time that a program is lowered."""
+    copy = module.operation.clone()
+    copy.attributes["sym_name"] = ir.StringAttr.get("", copy.context)
+    return bytecode(copy)
 
 
 def of_its_own(module: Any) -> Any:
@@ -50,34 +106,52 @@ _ELEMENT = {
     "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
     "bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64",
     "complex64": "complex<f32>", "complex128": "complex<f64>",
-    "float8_e4m3fn": "f8E4M3FN", "float8_e5m2": "f8E5M2", "int4": "i4", "uint4": "ui4",
+    "float8_e3m4": "f8E3M4", "float8_e4m3": "f8E4M3", "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fn": "f8E4M3FN", "float8_e4m3fnuz": "f8E4M3FNUZ", "float8_e5m2": "f8E5M2",
+    "float8_e5m2fnuz": "f8E5M2FNUZ", "float8_e8m0fnu": "f8E8M0FNU",
 }  # fmt: skip
-_types: dict[ShapedArray, Any] = {}  # grows with the number of types in use, like the interned types themselves
-_attributes: dict[str, Any] = {}
 
 
 def tensor_type(aval: ShapedArray) -> Any:
-    """The MLIR type of an abstract value."""
-    found = _types.get(aval)
+    """The MLIR type of an abstract value within a program: that of the carrier for types narrower than a byte."""
+    home = _HERE.home or _current_home()
+    found = home.types.get(aval) or home.types.again(aval)
     if found is None:
-        sizes = "".join(f"{size}x" for size in aval.shape)
-        with context():
-            found = ir.Type.parse(f"tensor<{sizes}{_ELEMENT[aval.dtype.name]}>")
-        _types[aval] = found
+        found = home.types.keep(aval, _parsed(aval, _ELEMENT[CARRIERS.get(aval.dtype, aval.dtype).name]))
     return found
+
+
+def packed_type(aval: ShapedArray) -> Any:
+    """The MLIR type of an operand or a result of a whole program."""
+    return _parsed(aval, packed_element(aval.dtype)) if aval.dtype in CARRIERS else tensor_type(aval)
+
+
+def _parsed(aval: ShapedArray, element: str) -> Any:
+    sizes = "".join(f"{size}x" for size in aval.shape)
+    with context():
+        return ir.Type.parse(f"tensor<{sizes}{element}>")
 
 
 def attribute(text: str) -> Any:
     """A parsed MLIR attribute, such as ``attribute("dense<0> : tensor<1xi64>")``."""
-    found = _attributes.get(text)
+    home = _HERE.home or _current_home()
+    found = home.attributes.get(text)
     if found is None:
-        with context():
-            found = _attributes[text] = ir.Attribute.parse(text)
+        found = home.attributes.again(text)
+    if found is None:
+        with home.context:
+            found = home.attributes.keep(text, ir.Attribute.parse(text))
     return found
 
 
 def integers(values: Sequence[int]) -> Any:
     """The attribute ``array<i64: …>``."""
+    known = (_HERE.home or _current_home()).integers
+    key = tuple(values)
+    return known.get(key) or known.again(key) or known.keep(key, _integers(key))
+
+
+def _integers(values: tuple[int, ...]) -> Any:
     return attribute(f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>")
 
 
@@ -117,6 +191,7 @@ class Builder:
         self.insertion: Any = ir.InsertionPoint.current
         #: The value on which the next ordered effect depends, so that it happens after the last one; None before any.
         self.token: Any = None
+        self._types = (_HERE.home or _current_home()).types
         self._literals: dict[Any, Any] = {}
         self._spread: dict[Any, Any] = {}
 
@@ -143,7 +218,7 @@ class Builder:
         outputs = self.outputs
         if len(outputs) == 1:
             aval = outputs[0].aval
-            type_ = _types.get(aval) or tensor_type(aval)
+            type_ = self._types.get(aval) or tensor_type(aval)
             return [_create(name, [type_], operands, attributes, None, 0, self.location, self.insertion).result]
         types = [tensor_type(v.aval) for v in outputs]
         return list(_create(name, types, operands, attributes, None, 0, self.location, self.insertion).results)
@@ -181,6 +256,22 @@ class Builder:
             ip=self.insertion,
         ).result
 
+    def pack(self, value: Any, aval: ShapedArray) -> Any:
+        """A value of the program as its results have it: out of the carrier, where the type has one."""
+        return self._converted(value, packed_type(aval)) if aval.dtype in CARRIERS else value
+
+    def unpack(self, value: Any, aval: ShapedArray) -> Any:
+        """An operand of the program as its operations take it: in the carrier, where the type has one."""
+        return self._converted(value, tensor_type(aval)) if aval.dtype in CARRIERS else value
+
+    def bitcast(self, value: Any, aval: ShapedArray, out: ShapedArray) -> Any:
+        """The bits of a value of one type as the other type has them, out of any carrier and into any."""
+        packed = self._converted(self.pack(value, aval), packed_type(out), "stablehlo.bitcast_convert")
+        return self.unpack(packed, out)
+
+    def _converted(self, value: Any, type_: Any, name: str = "stablehlo.convert") -> Any:
+        return _create(name, results=[type_], operands=[value], loc=self.location, ip=self.insertion).result
+
     def literal(self, x: Any) -> Any:
         """The constant for a literal, written once a function."""
         found = self._literals.get(x)
@@ -191,19 +282,26 @@ class Builder:
     def constant(self, value: Any, aval: ShapedArray) -> Any:
         """A constant filled with a scalar, or holding an array of the type's shape."""
         array = np.asarray(value, aval.dtype)
+        if array.ndim:
+            dense = self._dense(array, aval)
+        else:
+            known, key = (_HERE.home or _current_home()).scalars, (array.tobytes(), aval)
+            dense = known.get(key) or known.again(key) or known.keep(key, self._dense(array, aval))
         return _create(
             "stablehlo.constant",
             results=[tensor_type(aval)],
-            attributes={"value": self._dense(array, aval)},
+            attributes={"value": dense},
             loc=self.location,
             ip=self.insertion,
         ).result
 
     def _dense(self, array: np.ndarray[Any, Any], aval: ShapedArray) -> Any:
         element = tensor_type(shaped((), aval.dtype)).element_type
+        if aval.dtype in CARRIERS:
+            array = array.astype(CARRIERS[aval.dtype])
         if array.dtype == np.bool_:  # MLIR keeps truth values as bytes, and XLA counts on true being 1
             array = array.astype(np.uint8)
-        elif array.dtype.kind == "V":
+        elif array.dtype.isbuiltin == 2:  # one of ml_dtypes
             array = array.view(np.uint16 if array.dtype.itemsize == 2 else np.uint8)
         return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=element, shape=list(aval.shape))
 
@@ -260,6 +358,7 @@ class Builder:
         may be left out where nobody needs its results.
         """
         given, results = self.in_avals, self.out_avals
+        function = of_packed(function, given, results)
         if ordered:
             operands, given, results = [*operands, self.current_token()], [*given, TOKEN], [*results, TOKEN]
             function = _passing_token(function)

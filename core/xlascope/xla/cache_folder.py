@@ -2,7 +2,8 @@
 
 An entry is one file: a mark, a checksum of the rest, facts about it as JSON, and its bytes. Nothing is locked: a file
 appears whole by being renamed and never changes afterwards, and whoever finds one missing does without it. The file's
-time of modification is when the entry was used last. Whatever goes wrong is one warning per process and kind, never
+time of modification is when the entry was used last. Entries are native code: nothing is loaded from a folder or a file
+that anybody else owns or may write (``own_files.py``). Whatever goes wrong is one warning per process and kind, never
 an error: a cache may only save time.
 """
 
@@ -11,12 +12,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
 import struct
-import tempfile
 import time
 import warnings
 from typing import Any, NamedTuple
+
+from .own_files import ForeignFileError, OwnFolder, own_folder
 
 #: The format of entries, the first bytes of each.
 _MARK = b"xlascope entry 1\n"
@@ -86,22 +87,18 @@ class Folder:
 
     def read(self, key: str) -> Entry | None:
         """The entry of a key, which counts as used now; None without one. A damaged one is removed."""
-        path = self._file(key)
         try:
-            with open(path, "rb") as file:
-                content = file.read()
-            entry = unpack(key, content)
+            with own_folder(self.path, make=False) as folder:
+                return unpack(key, folder.read(key + _SUFFIX))
         except FileNotFoundError:
-            return None
+            pass
+        except ForeignFileError as error:
+            self._warn_of_others(error)
         except OSError as error:
             self._warn("unusable", f"cannot be read ({error}); programs are compiled")
-            return None
         except DamagedEntryError as error:
             self.discard(key, str(error))
-            return None
-        with contextlib.suppress(OSError):  # removed since, or not ours to touch: it is good for this once
-            os.utime(path)
-        return entry
+        return None
 
     def write(self, key: str, entry: Entry, bound: int) -> bool:
         """Keep an entry; says whether it is kept. Those used least recently go when all are more than ``bound`` bytes.
@@ -112,11 +109,14 @@ class Folder:
         if 0 <= bound < len(content):
             return False
         try:
-            os.makedirs(self.path, mode=0o700, exist_ok=True)
-            self._place(self._file(key), content)
-            self._spare -= len(content)
-            if self._spare < 0 <= bound:
-                self._spare = min(bound - self.shrink(bound), bound // 100)
+            with own_folder(self.path, make=True) as folder:
+                folder.write(key + _SUFFIX, content, _PART)
+                self._spare -= len(content)
+                if self._spare < 0 <= bound:
+                    self._spare = min(bound - _shrunk(folder, bound), bound // 100)
+        except ForeignFileError as error:
+            self._warn_of_others(error)
+            return False
         except OSError as error:
             self._warn("unusable", f"cannot be written ({error}); what is compiled is not kept")
             return False
@@ -125,55 +125,19 @@ class Folder:
     def discard(self, key: str, reason: str) -> None:
         """Remove an entry that is no good, and say so."""
         self._warn("damage", f"holds a damaged entry: {reason}; it is removed, and the program compiled")
-        with contextlib.suppress(OSError):
-            os.unlink(self._file(key))
+        with contextlib.suppress(OSError, ForeignFileError), own_folder(self.path, make=False) as folder:
+            folder.remove(key + _SUFFIX)
 
     def shrink(self, bound: int) -> int:
         """Remove what was not used for longest if all are more than ``bound`` bytes; returns how many are left.
 
         A tenth of the bound is then free, so that a full folder is not sorted at each write.
         """
-        files = sorted(self._files())
-        total = sum(size for _, size, _ in files)
-        if total <= bound:
-            return total
-        for _, size, path in files:
-            if total <= bound - bound // 10:
-                break
-            with contextlib.suppress(FileNotFoundError):  # another process was faster
-                os.unlink(path)
-            total -= size
-        return total
+        with own_folder(self.path, make=False) as folder:
+            return _shrunk(folder, bound)
 
-    def _files(self) -> list[tuple[float, int, str]]:
-        """When used, how large, where: the entries, and unfinished ones; those that nobody finishes are removed."""
-        found = []
-        for each in os.scandir(self.path):
-            if not each.name.endswith((_SUFFIX, _PART)):
-                continue
-            with contextlib.suppress(FileNotFoundError):
-                facts = each.stat()
-                if each.name.endswith(_PART):
-                    if time.time() - facts.st_mtime > _ABANDONED:
-                        os.unlink(each.path)
-                    continue
-                found.append((facts.st_mtime, facts.st_size, each.path))
-        return found
-
-    def _place(self, path: str, content: bytes) -> None:
-        """Make a file appear with its whole content."""
-        handle, part = tempfile.mkstemp(_PART, ".", self.path)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.replace(part, path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(part)
-            raise
-
-    def _file(self, key: str) -> str:
-        return os.path.join(self.path, key + _SUFFIX)
+    def _warn_of_others(self, error: ForeignFileError) -> None:
+        self._warn("foreign", f"is not used, because it holds native code: {error}. Programs are compiled")
 
     def _warn(self, kind: str, text: str) -> None:
         if (kind, self.path) not in _warned:
@@ -181,3 +145,29 @@ class Folder:
             warnings.warn(
                 f"the compilation cache in {self.path} {text} (said once; later ones are not reported)", stacklevel=2
             )
+
+
+def _shrunk(folder: OwnFolder, bound: int) -> int:
+    files = sorted(_entries(folder))
+    total = sum(size for _, size, _ in files)
+    if total <= bound:
+        return total
+    for _, size, name in files:
+        if total <= bound - bound // 10:
+            break
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
+            folder.remove(name)
+        total -= size
+    return total
+
+
+def _entries(folder: OwnFolder) -> list[tuple[float, int, str]]:
+    """When used, how large, its name: the entries. Unfinished ones that nobody finishes are removed."""
+    found = []
+    for name, facts in folder.files():
+        if name.endswith(_SUFFIX):
+            found.append((facts.st_mtime, facts.st_size, name))
+        elif name.endswith(_PART) and time.time() - facts.st_mtime > _ABANDONED:
+            with contextlib.suppress(FileNotFoundError):
+                folder.remove(name)
+    return found

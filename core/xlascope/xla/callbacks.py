@@ -17,6 +17,8 @@ from typing import Any
 from jaxlib import _jax
 
 _MARK = re.compile(r"xlascope callback failure (\d+)")
+#: An interrupt that waited until the callback began came out of :func:`guarded` itself, before it could keep it.
+_INTERRUPTED = re.compile(r"^KeyboardInterrupt\b", re.MULTILINE)
 _MOST_FAILURES = 100
 _numbers = itertools.count()
 _lock = threading.Lock()
@@ -68,6 +70,6 @@ def _raised(error: Exception) -> BaseException | None:
     """The exception of a callback that an error of XLA's tells about."""
     found = _MARK.search(str(error))
     if found is None:
-        return None
+        return KeyboardInterrupt() if _INTERRUPTED.search(str(error)) else None
     with _lock:
         return _failures.pop(int(found.group(1)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import time
@@ -10,15 +11,18 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxlib import _jax, xla_client
+from jaxlib.mlir import ir
 
 from .. import records
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
-from ..records.watch import watchers
+from ..records.watchers import watchers
 from .backend import client, device_name
-from .builder import of_its_own
+from .builder import bytecode, nameless_bytecode, of_its_own
 from .callbacks import guarded
 from .compiled_module import read_compiled
+from .compiling import Source, compile_source
+from .failures import compilation_error, is_out_of_memory, memory_error, require_room
 from .logs import log_compilation
 from .lowering import Lowered, lower
 from .memory_use import memory_use
@@ -90,12 +94,16 @@ class Compilation:
 
 
 class LoweredProgram(NamedTuple):
-    """A program as StableHLO, ready to be compiled: the module, its name, and the program's number and name."""
+    """A program as StableHLO, ready to be compiled: the module, its name, and the program, its number and name;
+    ``donated`` says which operands it may overwrite.
+    """
 
     lowered: Lowered
     module: str
     number: int
     name: str
+    program: ClosedJaxpr
+    donated: Sequence[bool]
 
     def text(self, dialect: str, *, debug_info: bool) -> str:
         """The module as text, in the dialect ``stablehlo`` or ``hlo``."""
@@ -128,9 +136,19 @@ def compile_program(
     number: int | None = None,
     overrides: Sequence[tuple[str, str]] = (),
 ) -> Compilation:
-    """Lower and compile a program for one device. Raises jaxlib's error when XLA refuses it."""
+    """Lower and compile a program for one device; raises what those two raise."""
+    require_room(program, donated, device)
     lowered = lower_program(program, device.platform, donated=donated, keep_unused=keep_unused, number=number)
     return compile_lowered(lowered, device, overrides)
+
+
+def _explained(error: Exception, program: ClosedJaxpr, device: Any, overridden: bool) -> Exception:
+    """What XLA says of a program, in the user's words."""
+    if is_out_of_memory(error):
+        return memory_error(error, program.jaxpr, None, device)
+    if overridden and "compile option" in str(error):  # those are the user's words
+        return error
+    return compilation_error(error, program, device.platform)
 
 
 def lower_program(
@@ -141,7 +159,7 @@ def lower_program(
     keep_unused: bool = False,
     number: int | None = None,
 ) -> LoweredProgram:
-    """The StableHLO of a program for a platform."""
+    """The StableHLO of a program for a platform; raises CompilationError when there is none."""
     name = program.name or "main"
     if number is None:
         number = records.next_program()
@@ -150,42 +168,65 @@ def lower_program(
     module = module_name(name)
     began = _begin(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
-    lowered = lower(program, module, donated=donated, keep_unused=keep_unused, platform=platform)
+    try:
+        lowered = lower(program, module, donated=donated, keep_unused=keep_unused, platform=platform)
+    except ir.MLIRError as error:
+        raise compilation_error(error, program, platform) from None
     seconds = time.perf_counter() - began[1]
     log_compilation("Finished jaxpr to MLIR module conversion jit(%s) in %.9f sec", name, seconds)
     if watchers:
         records.publish(records.Lowered(number, name, began[0], seconds, lowered.operations))
-    return LoweredProgram(lowered, module, number, name)
+    return LoweredProgram(lowered, module, number, name, program, donated)
 
 
 def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Compilation:
-    """Compile StableHLO for one device. Raises jaxlib's error when XLA refuses it."""
-    lowered, module, number, name = program
-    began = _begin(number, name, "compile")
+    """Compile StableHLO for one device.
+
+    Raises CompilationError when XLA refuses it, OutOfMemoryError when its results, or what XLA computes ahead, have no
+    room there, and XLA's own error for an override that it does not know.
+    """
+    require_room(program.program, program.donated, device)
+    number, name, kept = program.number, program.name, program.lowered.kept
+    began, clock = _begin(number, name, "compile")
     try:
-        executable, module, cache = _loaded(lowered, module, device, compile_options(device, overrides))
-    except Exception as error:
-        if watchers:
-            failure = records.Failure(number, name, "compile", began[0], type(error).__name__, str(error))
-            records.publish(failure)
-        raise
-    seconds = time.perf_counter() - began[1]
+        executable, module, cache, made = _loaded_or_told(program, device, overrides, began)
+    except (ir.MLIRError, _jax.JaxRuntimeError) as error:
+        raise _explained(error, program.program, device, bool(overrides)) from None
+    seconds = time.perf_counter() - clock
+    if made is not None and made.taken_up:  # a call that was interrupted began it
+        began, seconds = made.began, made.seconds
     log_compilation("Finished XLA compilation of jit(%s) in %.9f sec", name, seconds)
     if watchers:
-        kept = lowered.kept
-        records.publish(describe_executable(executable, device, number, name, began[0], seconds, cache, kept))
-    calls_python = bool(lowered.callbacks)
-    return Compilation(executable, lowered.kept, device, module, number, began[0], seconds, cache, calls_python)
+        records.publish(describe_executable(executable, device, number, name, began, seconds, cache, kept))
+    calls_python = bool(program.lowered.callbacks)
+    return Compilation(executable, kept, device, module, number, began, seconds, cache, calls_python)
 
 
-def _loaded(lowered: Lowered, module: str, device: Any, options: Any) -> Loaded:
+def _loaded_or_told(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]], began: float) -> Loaded:
+    """The executable of a module; a failure becomes a record."""
+    try:
+        return _loaded(program, device, compile_options(device, overrides))
+    except Exception as error:
+        if watchers:
+            failure = records.Failure(program.number, program.name, "compile", began, type(error).__name__, str(error))
+            records.publish(failure)
+        raise
+
+
+def _loaded(program: LoweredProgram, device: Any, options: Any) -> Loaded:
     """The executable of a module: from disk if it is there, unless it calls Python functions of this process."""
+    lowered = program.lowered
+    content = functools.partial(of_its_own if lowered.callbacks else bytecode, lowered.module)
+    own = program.number if lowered.callbacks else None  # the functions called are those of one trace
+
+    def identity() -> tuple[Any, ...]:
+        return nameless_bytecode(lowered.module), options.SerializeAsString(), device, own
+
+    source = Source(content, program.module, identity, program.number, program.name)
     if not lowered.callbacks:
-        return load_or_compile(lowered.module, module, device, options)
-    callbacks = [guarded(function) for function in lowered.callbacks]
-    devices = _jax.DeviceList((device,))
-    own = of_its_own(lowered.module)
-    return Loaded(client(device.platform).compile_and_load(own, devices, options, callbacks), module, "miss")
+        return load_or_compile(source, lowered.module, device, options)
+    made = compile_source(source, device, options, [guarded(function) for function in lowered.callbacks])
+    return Loaded(made.executable, made.module, "miss", made)
 
 
 def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:

@@ -5,12 +5,7 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from ..readers.format_error import KNOWN, FormatError
-from ..readers.hlo.kernels import kernels_of
-from ..readers.hlo.provenance import provenance
-from ..readers.hlo.text import Module, read_module
-from ..readers.memory.buffer_assignment import read_buffers
-from ..records import Buffer, Kernel
+from .. import readers, records
 
 _log = logging.getLogger(__name__)
 
@@ -23,8 +18,8 @@ _NAMELESS = _HOLD | _MOVE
 class CompiledModule(NamedTuple):
     """The kernels and buffers of a module; ``notes`` say what could not be read, and why."""
 
-    kernels: tuple[Kernel, ...] = ()
-    buffers: tuple[Buffer, ...] = ()
+    kernels: tuple[records.Kernel, ...] = ()
+    buffers: tuple[records.Buffer, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -35,16 +30,17 @@ def read_compiled(text: str, module_proto: bytes, assignment: bytes) -> Compiled
     ('no kernels can be shown: the HLO text: expected an ENTRY computation, found none: ...',)
     """
     try:
-        module = read_module(text)
-        known = provenance(module)
-        kernels = kernels_of(module, known)
+        module = readers.hlo.read_module(text)
+        known = readers.hlo.provenance_of(module)
+        data = readers.hlo.data_of(module, known)
+        kernels = readers.hlo.kernels_of(module, known, data)
     except Exception as error:
         return CompiledModule(notes=(f"no kernels can be shown: {_why(error)}",))
     notes = unnamed(module)
     if not assignment:
         return CompiledModule(kernels, (), notes)
     try:
-        return CompiledModule(kernels, read_buffers(assignment, module_proto, module, known), notes)
+        return CompiledModule(kernels, readers.memory.read_buffers(assignment, module_proto, module, data), notes)
     except Exception as error:
         return CompiledModule(kernels, (), (*notes, f"the plan of memory cannot be shown: {_why(error)}"))
 
@@ -54,18 +50,18 @@ def _why(error: Exception) -> str:
 
     One that fails in another way has a fault, which must not reach the program that is watched.
     """
-    if isinstance(error, FormatError):
+    if isinstance(error, readers.FormatError):
         return str(error)
     _log.warning("a reader of compiled programs failed", exc_info=error)
     return f"a reader of xlascope failed ({type(error).__name__}: {error}); please report it"
 
 
-def unnamed(module: Module) -> tuple[str, ...]:
+def unnamed(module: readers.hlo.Module) -> tuple[str, ...]:
     """A note where something is computed, and no instruction of the module says for which equation."""
     every = [each for inside in module.computations.values() for each in inside.instructions.values()]
     if any(each.op_name for each in every) or all(each.opcode in _NAMELESS for each in every):
         return ()
     return (
         'no kernel can be traced to equations: expected op_name="…" in the HLO text\'s metadata, found none '
-        f"(this reader knows the form of {KNOWN})",
+        f"(this reader knows the form of {readers.KNOWN})",
     )

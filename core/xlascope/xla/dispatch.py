@@ -5,9 +5,8 @@ Calls that repeat stay in jaxlib's C++: what is written here is what happens at 
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +15,27 @@ from jaxlib import _jax, xla_client
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.operation import Operation
-from ..runtime.boot import checked_calls, default_registry, disable_jit, enable_x64, no_execution
+from ..ir.sources import user_line, where_text
+from ..recent import Recent, RecentlyUsed
+from ..runtime import beside, blocks
+from ..runtime.boot import (
+    calls_are_checked,
+    checked_calls,
+    default_registry,
+    disable_jit,
+    enable_x64,
+    no_execution,
+    same_width,
+)
 from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl, default_device
 from .callbacks import run_and_wait
 from .compile import Compilation, compile_program
+from .compiling import forget_left
+from .faces import is_foreign, is_ours
 from .failures import is_out_of_memory, memory_error, note_donations, require_live
 from .shardings import sharding_of
 
-_ZERO_COPY = xla_client.HostBufferSemantics.ZERO_COPY
 _COPY = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
 
@@ -42,15 +53,19 @@ class FastpathData(NamedTuple):
     const_args: Sequence[Any]
 
 
-def put(x: Any, aval: ShapedArray, device: Any = None, *, copy: bool = True) -> Any:
-    """An array of type ``aval`` with the value of ``x``; with ``copy=False`` it may share NumPy's memory."""
+def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
+    """An array of type ``aval`` with the value that ``x`` has now: NumPy's memory is copied. An array of jax lives on
+    the devices of another client, and comes by way of the host.
+
+    Raises OverflowError for a Python integer that is too wide for the type.
+    """
     target = device or default_device()
-    if isinstance(x, ArrayImpl):
+    if is_ours(x):
         if x._sharding == sharding_of(target):
             return x
         if x.dtype == aval.dtype:  # from device to device, and guarded as that
             return _jax.batched_device_put(aval, sharding_of(target), [x], [target], committed=device is not None)
-    value = np.asarray(x)
+    value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
     if value.dtype != aval.dtype:
         value = value.astype(aval.dtype)
     return _jax.batched_device_put(
@@ -59,9 +74,20 @@ def put(x: Any, aval: ShapedArray, device: Any = None, *, copy: bool = True) -> 
         [value],
         [target],
         committed=device is not None,
-        host_buffer_semantics=_COPY if copy else _ZERO_COPY,
+        host_buffer_semantics=_COPY,
         enable_x64=True,  # the value has its dtype already; left to itself jaxlib may narrow it
     )
+
+
+def integer_array(x: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A Python integer as an array without axes; raises OverflowError for one that is too wide for the dtype."""
+    try:
+        return np.array(x, dtype)
+    except OverflowError:
+        raise OverflowError(
+            f"the integer {x} does not fit {dtype.name}{where_text(user_line())}: write it as a float, or set "
+            "enable_x64 for 64-bit types"
+        ) from None
 
 
 def commit(x: Any, device: Any) -> Any:
@@ -72,10 +98,21 @@ def commit(x: Any, device: Any) -> Any:
 
 
 def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
-    """What jaxlib calls for an argument that is not where the program wants it."""
-    device = sharding._device
-    aval = getattr(x, "aval", None) or shaped(np.shape(x), np.asarray(x).dtype)
-    return put(x, aval, device)
+    """What jaxlib calls for an argument that is not where the program wants it, and for every NumPy array: in a call
+    that it repeats it would share the array's memory, whatever is written there while the program runs, and see neither
+    byte order nor mask.
+    """
+    if layout is not _NUMPY:
+        aval = getattr(x, "aval", None) or shaped(np.shape(x), np.asarray(x).dtype)
+        return put(x, aval, sharding._device)
+    aval = _operand_aval(x)
+    value = x if x.dtype == aval.dtype else x.astype(aval.dtype)
+    return _jax.batched_device_put(aval, sharding, [value], [sharding._device], False, False, _COPY, True)
+
+
+#: Stands where a layout is asked for: jaxlib hands such operands to :func:`shard_arg_fallback`. An entry of its cache
+#: is for arrays or for what is none, so no array of ours comes that way.
+_NUMPY = "a NumPy array"
 
 
 class Executable:
@@ -111,6 +148,7 @@ class Executable:
 
     def _checked(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         """Run as the debugging settings ask for."""
+        blocks.check()
         if no_execution.value:
             raise RuntimeError(f"{self.jaxpr.name} would have to run, and no_execution is set")
         results = self._guarded(operands, avals)
@@ -140,25 +178,39 @@ class Executable:
         results = self.compilation.executable.execute_sharded(arguments)
         return list(results.consume_with_handlers(self.handlers))
 
-    def fastpath(self, out_tree: Any) -> FastpathData | None:
-        """The data with which jaxlib repeats the call on its own; None for a program that calls Python, and where
-        somebody looks at the results.
+    def fastpath(self, out_tree: Any, operands: Sequence[Any]) -> FastpathData | None:
+        """The data with which jaxlib repeats the call on its own, for operands of the same kinds; None for a program
+        that calls Python, where somebody looks at the results, and for operands that jaxlib would convert as jax says.
         """
-        if self.compilation.calls_python or checked_calls.value:
+        if self.compilation.calls_python or not _taken_by_jaxlib(operands):
             return None
-        kept = sum(self.compilation.kept)
+        if checked_calls.value and calls_are_checked():
+            return None
+        kept = self.compilation.kept
+        layouts = [_NUMPY if isinstance(x, np.ndarray) else None for x in (*self.consts, *operands)]
+        layouts = [layout for layout, keep in zip(layouts, kept, strict=True) if keep]
         outputs = len(self.out_avals)
         return FastpathData(
             self.compilation.executable,
             out_tree,
-            [self.sharding] * kept,
+            [self.sharding] * len(layouts),
             [self.sharding] * outputs,
             self.out_avals,
             [self.committed] * outputs,
-            list(self.compilation.kept),
-            [None] * kept,
+            list(kept),
+            layouts,
             self.consts,
         )
+
+
+def _taken_by_jaxlib(operands: Sequence[Any]) -> bool:
+    """Whether jaxlib's C++ makes of operands what we do: it converts numbers by jax's settings where jax is, and does
+    not know the way from one client's devices to another's.
+    """
+    if not beside.here():
+        return True
+    same = same_width()
+    return all(not is_foreign(x) if isinstance(x, ArrayImpl) else same for x in operands)
 
 
 class Place(NamedTuple):
@@ -178,7 +230,7 @@ def executable_of(
     overrides: tuple[tuple[str, str], ...] = (),
 ) -> Executable:
     """The executable of a program for a device, compiled at the first call and kept with the program."""
-    if checked_calls.value:
+    if checked_calls.value and calls_are_checked():
         donated = ()  # who looks for the cause of a NaN runs the program again
     kept_for = (donated, keep_unused, overrides)
     key = ("executable", place, kept_for)
@@ -206,7 +258,7 @@ def place_of(operands: Sequence[Any]) -> Place:
     """Where operands are committed to, or the default device; raises ValueError when they disagree."""
     found = None
     for x in operands:
-        if isinstance(x, ArrayImpl) and x._committed:
+        if isinstance(x, ArrayImpl) and x._committed and is_ours(x):
             device = x._sharding._device
             if found is not None and device != found:
                 raise ValueError(
@@ -218,19 +270,20 @@ def place_of(operands: Sequence[Any]) -> Place:
 
 # Single operations --------------------------------------------------------------------------------------------------
 
-_eager: dict[Operation, Any] = {}
 #: An operation with other parameters is another one: a loop over slices makes many.
-_MOST_EAGER = 2048
+_eager: Recent[Operation, Any] = Recent(1024)
+_MOST_RETURNING = 64
 _keys = itertools.count()
 _operand_aval: Callable[[Any], ShapedArray]
+_opened: Callable[[Any], Any]
 _check_results: Callable[[Jaxpr, Sequence[Any], Sequence[Any], Sequence[Any]], None]
 _leaf = default_registry.flatten(0)[1]
 
 
-def use_avals(aval_of: Callable[[Any], ShapedArray]) -> None:
-    """Tell dispatch how the layer above types an operand (and refuses what is none)."""
-    global _operand_aval
-    _operand_aval = aval_of
+def use_gate(aval_of: Callable[[Any], ShapedArray], opened: Callable[[Any], Any]) -> None:
+    """Tell dispatch how the layer above types an operand (and refuses what is none), and what operands stand for."""
+    global _operand_aval, _opened
+    _operand_aval, _opened = aval_of, opened
 
 
 def use_check(check: Callable[[Jaxpr, Sequence[Any], Sequence[Any], Sequence[Any]], None]) -> None:
@@ -262,37 +315,31 @@ def _function_of(operation: Operation) -> Any:
         return operation.expand
     if operation.host_rule is not None:
         return operation.host_rule
-    cache: Any = _eager if operation.holder is None else operation.holder.derived
-    found = cache.get(operation)
-    if found is None:
-        if cache is _eager and len(_eager) >= _MOST_EAGER:
-            forget_oldest(_eager)
-        found = cache[operation] = _compile_on_demand(operation)
-    return found
-
-
-def forget_oldest(cache: MutableMapping[Any, Any]) -> None:
-    """Make room for one more; nothing when another thread is doing it."""
-    with contextlib.suppress(KeyError, RuntimeError, StopIteration):
-        del cache[next(iter(cache))]
+    if operation.made is not None and operation.memo is None:  # a parameter is a float by mistake
+        return _compile_on_demand(operation)
+    cache: Recent[Any, Any] = _eager if operation.holder is None else operation.holder.derived
+    found = cache.get(operation) or cache.again(operation)
+    return cache.keep(operation, _compile_on_demand(operation)) if found is None else found
 
 
 def _compile_on_demand(operation: Operation) -> Any:
+    #: Of the calls that have to come back.
+    programs: RecentlyUsed[tuple[ShapedArray, ...], ClosedJaxpr] = RecentlyUsed(_MOST_RETURNING // 2)
+
     def cache_miss(*operands: Any) -> tuple[Any, FastpathData | None, bool]:
-        avals = [_operand_aval(x) for x in operands]
-        program = _program_of(operation, avals)
-        executable = executable_of(program, place_of(operands))
-        results = executable(operands, avals)
+        arguments = [_opened(x) for x in operands]
+        avals = tuple([_operand_aval(x) for x in arguments])
+        program = programs.get(avals) or _program_of(operation, avals)
+        executable = executable_of(program, place_of(arguments))
+        results = executable(arguments, avals)
         tree = _leaf if len(results) == 1 else default_registry.flatten(results)[1]
-        return (results[0] if len(results) == 1 else results), executable.fastpath(tree), False
+        fast = executable.fastpath(tree, arguments)
+        if fast is None or disable_jit.value:
+            programs[avals] = program
+        return (results[0] if len(results) == 1 else results), fast, False
 
     def without_jit(*operands: Any) -> Any:
-        previous = disable_jit.get_local()
-        try:
-            disable_jit.set_local(False)
-            return compiled(*operands)
-        finally:
-            disable_jit.set_local(previous)
+        return cache_miss(*operands)[0]
 
     # jaxlib holds the key where the garbage collector does not look: it must not lead back to the program.
     key = (operation,) if operation.holder is None else (operation.name, next(_keys))
@@ -322,7 +369,13 @@ def make_pjit(
 
 
 PjitFunction = _jax.PjitFunction
-set_tracer_class = _jax.set_tracer_class
+
+
+def set_tracer_class(tracer: type) -> None:
+    """Tell jaxlib which operands always need Python. It knows one class: jax's where jax is; others need it as well."""
+    with beside.still_imports():
+        if not beside.here():
+            _jax.set_tracer_class(tracer)
 
 
 def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
@@ -338,6 +391,7 @@ def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJax
 def clear() -> None:
     """Forget the compiled single operations, and all calls that jaxlib repeats on its own."""
     _eager.clear()
+    forget_left()
     _jax.PjitFunctionCache.clear_all()
 
 
@@ -354,5 +408,5 @@ __all__ = [
     "run1",
     "shard_arg_fallback",
     "sharding_of",
-    "use_avals",
+    "use_gate",
 ]

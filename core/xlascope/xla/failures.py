@@ -10,11 +10,13 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..errors import DeletedArrayError, OutOfMemoryError
+from ..errors import CompilationError, DeletedArrayError, OutOfMemoryError
 from ..ir.avals import ShapedArray
-from ..ir.jaxpr import Jaxpr
+from ..ir.jaxpr import ClosedJaxpr, Jaxpr
 from ..ir.sources import user_line, where_text
+from ..recent import RecentlyUsed
 from .backend import ArrayImpl
+from .room import bytes_of, lacks_room
 
 _ASKED_FOR = re.compile(r"(?:allocating|allocate) (\d+) bytes")
 _SMALLER = (
@@ -22,7 +24,8 @@ _SMALLER = (
     "any more, or recompute what a gradient keeps (checkpoint)."
 )
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-_MOST_DONORS = 1000
+#: The name of an operation in what MLIR says.
+_REFUSED = re.compile(r'"(?:[^"]*/)?e\d+/(\w+)"|\'(?:stable|c)hlo\.(\w+)\'')
 
 
 class Donor(NamedTuple):
@@ -34,7 +37,7 @@ class Donor(NamedTuple):
 
 
 #: The last donor of arrays of each type. Calls that repeat do not come by here, so single arrays cannot be remembered.
-_donors: dict[ShapedArray, Donor] = {}
+_donors: RecentlyUsed[ShapedArray, Donor] = RecentlyUsed(512)
 
 
 def note_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> None:
@@ -42,8 +45,6 @@ def note_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> None:
     where = where_text(user_line())
     for index, (variable, given) in enumerate(zip(jaxpr.invars, donated, strict=True)):
         if given:
-            if len(_donors) >= _MOST_DONORS:
-                _donors.clear()
             _donors[variable.aval] = Donor(_function(jaxpr), argument_name(jaxpr, index), where)
 
 
@@ -75,11 +76,48 @@ def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:
     )
 
 
+def compilation_error(error: Exception, program: ClosedJaxpr, platform: str) -> CompilationError:
+    """The error for a program that the compiler refuses: which operation on which types, and what to do."""
+    named = _REFUSED.search(str(error))
+    name = (
+        named[1] or named[2]
+        if named is not None
+        else program.jaxpr.raw[0][0].name
+        if len(program.jaxpr.raw) == 1
+        else ""
+    )
+    types = ", ".join(aval.str_short() for aval in program.in_avals)
+    what = f"{name} in {_function(program.jaxpr)}" if name != program.name else name
+    return CompilationError(
+        f"{what if name else _function(program.jaxpr)} of {types or 'no operands'} could not be compiled for "
+        f"{platform}{where_text(user_line())}. It should have been refused with a reason, or compiled: this is a gap "
+        "of ours, please report it. Other dtypes may work (astype); the attribute compiler_text of this error holds "
+        "what the compiler said.",
+        str(error),
+    )
+
+
 def memory_error(error: Exception, jaxpr: Jaxpr, executable: Any, device: Any) -> OutOfMemoryError:
     """The error for a program that does not fit on its device."""
     return OutOfMemoryError(
         f"{_function(jaxpr)} needs more memory than {device.platform}:{device.id} has left{where_text(user_line())}: "
         f"{_amount(error)}.{_needs(executable)}{_largest(jaxpr)} {_SMALLER}"
+    )
+
+
+def require_room(program: ClosedJaxpr, donated: Sequence[bool], device: Any) -> None:
+    """Raise OutOfMemoryError for a program that need not even be compiled: its results have no room on its device."""
+    given = [aval for aval, away in zip(program.in_avals, donated, strict=False) if away]
+    if lacks_room(program.out_avals, given, device):
+        raise _no_room_error(program, device)
+
+
+def _no_room_error(program: ClosedJaxpr, device: Any) -> OutOfMemoryError:
+    arguments, results = (size_text(bytes_of(avals)) for avals in (program.in_avals, program.out_avals))
+    return OutOfMemoryError(
+        f"{_function(program.jaxpr)} needs more memory than {device.platform}:{device.id} has left"
+        f"{where_text(user_line())}: its arguments take {arguments}, its results {results}."
+        f"{_largest(program.jaxpr)} {_SMALLER}"
     )
 
 
@@ -139,11 +177,7 @@ def _needs(executable: Any) -> str:
 
 def _largest(jaxpr: Jaxpr) -> str:
     avals = {v.aval for v in (*jaxpr.invars, *jaxpr.outvars)} | {y.aval for raw in jaxpr.raw for y in raw[2]}
-    largest = max(avals, key=_bytes, default=None)
+    largest = max(avals, key=lambda aval: bytes_of([aval]), default=None)
     if largest is None:
         return ""
-    return f" The largest array in it is {largest.str_short()}, {size_text(_bytes(largest))}."
-
-
-def _bytes(aval: ShapedArray) -> int:
-    return aval.size * aval.dtype.itemsize
+    return f" The largest array in it is {largest.str_short()}, {size_text(bytes_of([largest]))}."

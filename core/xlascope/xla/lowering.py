@@ -16,7 +16,8 @@ from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.sources import locate
 from ..records.op_names import body_prefix, scoped
-from .builder import TOKEN, Builder, attribute, context, tensor_type
+from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
+from .narrow_types import CARRIERS, brought_back
 
 
 class Lowered(NamedTuple):
@@ -44,7 +45,7 @@ def lower(
     jaxpr = program.jaxpr
     variables = [*jaxpr.constvars, *jaxpr.invars]
     kept = tuple(keep_unused or use for use in _used(jaxpr))
-    with context(), ir.Location.unknown():
+    with lowering_context(), ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(module_name)
         lowering = _ModuleLowering(module, platform)
@@ -78,6 +79,7 @@ class _ModuleLowering:
         self.platform = platform
         self.symbols: set[str] = {"main"}
         self.bodies: dict[tuple[int, int], str] = {}
+        self.held: list[ClosedJaxpr] = []  # while their ids are keys
         self.lines: dict[tuple[int, int], Any] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.operations = 0
@@ -87,8 +89,9 @@ class _ModuleLowering:
 
         One with ordered effects, but the program itself, takes the token as its last parameter, and returns it as well.
         """
-        types = [tensor_type(v.aval) for v in parameters]
-        results = [tensor_type(v.aval) for v in jaxpr.outvars]
+        type_of = packed_type if public else tensor_type
+        types = [type_of(v.aval) for v in parameters]
+        results = [type_of(v.aval) for v in jaxpr.outvars]
         ordered = not public and is_ordered(jaxpr.effects)
         if ordered:
             types.append(tensor_type(TOKEN))
@@ -105,11 +108,15 @@ class _ModuleLowering:
         )
         block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
         with ir.InsertionPoint(block):
-            environment = dict(zip(parameters, block.arguments, strict=not ordered))
             builder = _FunctionBuilder(self, prefix)
+            environment = dict(zip(parameters, block.arguments, strict=not ordered))
+            if public:
+                environment = {v: builder.unpack(value, v.aval) for v, value in environment.items()}
             if ordered:
                 builder.token = block.arguments[len(parameters)]
             outputs = self.equations(builder, jaxpr, environment)
+            if public:
+                outputs = [builder.pack(y, v.aval) for v, y in zip(jaxpr.outvars, outputs, strict=True)]
             if ordered:
                 outputs.append(builder.token)
             ir.Operation.create("func.return", operands=outputs)
@@ -129,10 +136,10 @@ class _ModuleLowering:
             builder.outputs = outputs
             operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
             values = operation.to_stablehlo(builder, operands)
-            if len(outputs) == 1:
+            if len(outputs) == 1 and outputs[0].aval.dtype not in CARRIERS:
                 environment[outputs[0]] = values[0]
             else:
-                environment.update(zip(outputs, values, strict=True))
+                environment.update(zip(outputs, map(builder.in_type, values, outputs), strict=True))
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
@@ -144,6 +151,7 @@ class _ModuleLowering:
         symbol = self.bodies.get((id(body), index))
         if symbol is None:
             symbol = self.bodies[id(body), index] = self._fresh(body.name or "body")
+            self.held.append(body)
             self.function(symbol, body.jaxpr.invars, body.jaxpr, body_prefix(index), public=False)
         results = [tensor_type(aval) for aval in body.out_avals]
         results += [tensor_type(TOKEN)] * (len(operands) - len(body.in_avals))
@@ -200,6 +208,10 @@ class _FunctionBuilder(Builder):
         if ordered:
             self.token = results.pop()
         return results
+
+    def in_type(self, value: Any, v: Any) -> Any:
+        """The value of a result, as its type would have it where it was computed in a wider one."""
+        return brought_back(self, value, v.aval) if v.aval.dtype in CARRIERS else value
 
     def add_callback(self, function: Callable[..., Any]) -> int:
         self.lowering.callbacks.append(function)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from ..records import Buffer, MemoryUse
+from .. import records
 
 _UNKNOWN = -1
 
 
-def memory_use(numbers: MemoryUse, buffers: Sequence[Buffer], kept: Sequence[bool] | None) -> MemoryUse:
+def memory_use(
+    numbers: records.MemoryUse, buffers: Sequence[records.Buffer], kept: Sequence[bool] | None
+) -> records.MemoryUse:
     """The compiler's statistics with its buffers.
 
     XLA counts the arguments that it takes, the record those of the program, of which ``kept`` says which are taken
@@ -20,7 +22,7 @@ def memory_use(numbers: MemoryUse, buffers: Sequence[Buffer], kept: Sequence[boo
     return dataclasses.replace(numbers, buffers=tuple(_numbered(each, taken) for each in buffers))
 
 
-def _numbered(buffer: Buffer, taken: Sequence[int] | None) -> Buffer:
+def _numbered(buffer: records.Buffer, taken: Sequence[int] | None) -> records.Buffer:
     if buffer.argument < 0 or (taken is not None and buffer.argument >= len(taken)):
         return buffer
     return dataclasses.replace(buffer, argument=_UNKNOWN if taken is None else taken[buffer.argument])

@@ -21,7 +21,6 @@ import json
 import os
 import platform
 import sys
-import time
 import warnings
 from typing import Any, Literal, NamedTuple
 
@@ -32,6 +31,8 @@ from ..runtime import cache_settings as settings
 from .backend import client
 from .builder import bytecode
 from .cache_folder import Entry, Folder
+from .compiling import Made, Source, compile_source
+from .uninterrupted import uninterrupted
 
 #: Digits of a module's number, so that all names of a function's modules are equally long.
 _DIGITS = 8
@@ -42,30 +43,38 @@ _TALKING = frozenset({"stablehlo.send", "stablehlo.recv", "stablehlo.infeed", "s
 
 
 class Loaded(NamedTuple):
-    """An executable, the name of its module, and where it comes from."""
+    """An executable, the name of its module, and where it comes from; ``made`` says more of one that was compiled."""
 
     executable: Any
     module: str
     cache: Literal["hit", "miss"]
+    made: Made | None = None
 
 
-def load_or_compile(module: Any, name: str, device: Any, options: Any) -> Loaded:
-    """The executable of a StableHLO module for a device, from disk when it is there; ``name`` is the module's.
+def load_or_compile(source: Source, module: Any, device: Any, options: Any) -> Loaded:
+    """The executable of a StableHLO module for a device, from disk when it is there.
 
-    Raises jaxlib's error when XLA refuses the module.
+    Raises jaxlib's error when XLA refuses the module. An interrupt harms nothing.
     """
     folder = current_folder()
     portable = None if folder is None else without_lines(module)
     if folder is None or portable is None:
-        devices = _jax.DeviceList((device,))
-        return Loaded(client(device.platform).compile_and_load(bytecode(module), devices, options), name, "miss")
-    base, _, number = name.rpartition(".")
+        return _made(compile_source(source, device, options))
+    base, _, number = source.module.rpartition(".")
     named = _Naming(base, int(number))
     key = key_of(_bytes_of(portable, base), device, options)
     loaded = _load(folder, key, named, device, options)
     if loaded is not None:
         return Loaded(loaded, named.unique, "hit")
-    return Loaded(_compile(folder, key, named, portable, device, options), named.unique, "miss")
+    content = functools.partial(_bytes_of, portable, named.unique)
+    portable_source = source._replace(content=content, module=named.unique, identity=lambda: ("kept", key))
+    made = compile_source(portable_source, device, options)
+    _keep(folder, key, made, device)
+    return _made(made)
+
+
+def _made(made: Made) -> Loaded:
+    return Loaded(made.executable, made.module, "miss", made)
 
 
 def current_folder() -> Folder | None:
@@ -190,31 +199,28 @@ def _load(folder: Folder, key: str, named: _Naming, device: Any, options: Any) -
     entry = folder.read(key)
     if entry is None:
         return None
+    content, devices = named.to_load(entry.data), _jax.DeviceList((device,))
+    load = client(device.platform).deserialize_executable
     try:
-        return client(device.platform).deserialize_executable(
-            named.to_load(entry.data), _jax.DeviceList((device,)), options
-        )
+        return uninterrupted(lambda: load(content, devices, options))
     except (_jax.JaxRuntimeError, ValueError) as error:
         folder.discard(key, f"jaxlib cannot load it ({error})")
         return None
 
 
-def _compile(folder: Folder, key: str, named: _Naming, module: Any, device: Any, options: Any) -> Any:
-    backend = client(device.platform)
-    content = _bytes_of(module, named.unique)
-    began = time.perf_counter()
-    executable = backend.compile_and_load(content, _jax.DeviceList((device,)), options)
-    seconds = time.perf_counter() - began
-    if seconds >= settings.persistent_cache_min_compile_time_secs.value:
-        try:
-            data = named.to_keep(backend.serialize_executable(executable))
-        except _jax.JaxRuntimeError as error:
-            _warn_of_platform(device.platform, str(error))
-            return executable
-        if data is not None and len(data) >= settings.persistent_cache_min_entry_size_bytes.value:
-            facts = {"module": named.unique, "seconds": seconds, "device": device.device_kind}
-            folder.write(key, Entry(facts, data), settings.compilation_cache_max_size.value)
-    return executable
+def _keep(folder: Folder, key: str, made: Made, device: Any) -> None:
+    """Write what was compiled into the folder, if the settings want it there and the platform can."""
+    if made.seconds < settings.persistent_cache_min_compile_time_secs.value:
+        return
+    base, _, number = made.module.rpartition(".")
+    try:
+        data = _Naming(base, int(number)).to_keep(client(device.platform).serialize_executable(made.executable))
+    except _jax.JaxRuntimeError as error:
+        _warn_of_platform(device.platform, str(error))
+        return
+    if data is not None and len(data) >= settings.persistent_cache_min_entry_size_bytes.value:
+        facts = {"module": made.module, "seconds": made.seconds, "device": device.device_kind}
+        folder.write(key, Entry(facts, data), settings.compilation_cache_max_size.value)
 
 
 @functools.cache

@@ -11,8 +11,8 @@ from jaxlib import _profiler
 
 from ..readers.profiles import ModuleProfile
 
-#: Windows are never shorter or longer than this (seconds).
-SHORTEST, LONGEST = 0.001, 0.25
+#: Windows are never shorter or longer than this (seconds), but for one that is to hold a whole call.
+SHORTEST, LONGEST, LONGEST_ONCE = 0.001, 0.25, 5.0
 #: Watching may take this share of the time, and looks at most once in so many seconds.
 _SHARE, _PERIOD = 0.003, 1.0
 #: A window should see this many calls of the slowest program, unless that means more kernel runs than `_KERNEL_RUNS`:
@@ -42,6 +42,7 @@ class Window:
     """
 
     data: bytes = b""
+    _session: _profiler.ProfilerSession | None = None
 
     def __enter__(self) -> Window:
         if not one_at_a_time.acquire(blocking=False):
@@ -56,14 +57,24 @@ class Window:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
+        session = self._session
+        assert session is not None
         try:
-            self.data = self._session.stop()
+            self.data = session.stop()
         except RuntimeError as failure:
             if error is None:
                 raise _explained(failure) from failure
         finally:
-            del self._session
-            one_at_a_time.release()
+            del session
+            self._close()
+
+    def __del__(self) -> None:
+        if self._session is not None:  # an interrupt came between the block and its end
+            self._close()
+
+    def _close(self) -> None:
+        self._session = None
+        one_at_a_time.release()
 
 
 def window(seconds: float) -> bytes:
@@ -82,7 +93,7 @@ def next_window(seconds: float, seen: Iterable[ModuleProfile]) -> float:
     0.004
     """
     seen = tuple(seen)
-    runs = sum(kernel.calls for module in seen for device in module.devices for kernel in device.kernels)
+    runs = sum(module.runs for module in seen)
     if not runs:
         return min(2 * seconds, LONGEST)
     wanted = _CALLS * max(module.step for module in seen)

@@ -6,6 +6,8 @@ from typing import Any
 
 from jaxlib import _jax, xla_client
 
+from ..runtime import beside
+
 SingleDeviceSharding = _jax.SingleDeviceSharding
 
 _whole = xla_client.HloSharding.replicate()
@@ -16,15 +18,20 @@ def _equal(self: Any, other: object) -> bool:
     return isinstance(other, SingleDeviceSharding) and self._device == other._device
 
 
-SingleDeviceSharding._to_xla_hlo_sharding = lambda self, ndim: _whole
-SingleDeviceSharding.memory_kind = property(lambda self: self._memory_kind)
-SingleDeviceSharding.device_set = property(lambda self: {self._device})
-SingleDeviceSharding.num_devices = property(lambda self: 1)
-SingleDeviceSharding.is_fully_replicated = property(lambda self: True)
-SingleDeviceSharding.is_fully_addressable = property(lambda self: True)
-SingleDeviceSharding.__eq__ = _equal
-SingleDeviceSharding.__hash__ = lambda self: hash(self._device)
-SingleDeviceSharding.__repr__ = lambda self: f"SingleDeviceSharding(device={self._device!r})"
+_FACE = {
+    "_to_xla_hlo_sharding": lambda self, ndim: _whole,
+    "memory_kind": property(lambda self: self._memory_kind),
+    "device_set": property(lambda self: {self._device}),
+    "num_devices": property(lambda self: 1),
+    "is_fully_replicated": property(lambda self: True),
+    "is_fully_addressable": property(lambda self: True),
+    "__eq__": _equal,
+    "__hash__": lambda self: hash(self._device),
+    "__repr__": lambda self: f"SingleDeviceSharding(device={self._device!r})",
+}
+for _name, _member in _FACE.items():
+    if not beside.here():  # jax's face says the same, and more
+        setattr(SingleDeviceSharding, _name, _member)
 
 
 def sharding_of(device: Any) -> Any:

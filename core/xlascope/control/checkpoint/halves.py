@@ -146,7 +146,7 @@ def _evaluate_inline(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]
     try:
         for operation, inputs, outputs, code, lasti, origin in program.jaxpr.raw:
             STATE.origin = origin or previous or Origin("forward", None, code, lasti)
-            given = [x.val if x.__class__ is Literal else values[id(x)] for x in inputs]
+            given = [x.operand if x.__class__ is Literal else values[id(x)] for x in inputs]
             if isinstance(operation, Call):
                 results = _evaluate_inline(operation.jaxpr, given)
             else:
@@ -154,4 +154,4 @@ def _evaluate_inline(program: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]
             values.update((id(v), y) for v, y in zip(outputs, results, strict=True))
     finally:
         STATE.origin = previous
-    return [x.val if x.__class__ is Literal else values[id(x)] for x in program.jaxpr.outvars]
+    return [x.operand if x.__class__ is Literal else values[id(x)] for x in program.jaxpr.outvars]

@@ -23,7 +23,6 @@ from ...trace.bind import bind
 from ...trace.source import user_frame, where_text
 from ...trace.state import STATE
 from ...trace.values import aval_of
-from ...xla.dispatch import use_check
 from ..programs.call import call
 from .steps import steps_of
 
@@ -54,9 +53,6 @@ def check_results(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], 
         with _undisturbed():
             fault = _find(jaxpr, consts, operands, test, (jaxpr.name,))
         raise FloatingPointError(_message(kind, fault, here, jaxpr) + see("nan-found"))
-
-
-use_check(check_results)
 
 
 def _has_nan(x: Any) -> bool:

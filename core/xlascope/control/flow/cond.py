@@ -15,7 +15,8 @@ from ...operations.requirements import is_linear
 from ...operations.shapes import mapped_in_front
 from ...trace.bind import bind
 from ...trace.source import here
-from ...transforms.batch import batch_program, batch_size
+from ...transforms.batch import batch_program
+from ...transforms.batch_trace import batch_size
 from ...transforms.dce import dce_program, dependence, restricted_program
 from ...transforms.differentiate import jvp_program, linearize_program
 from ...transforms.evaluate import evaluate

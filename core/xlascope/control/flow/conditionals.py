@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ... import tree
+from ...dtypes import kind_of
 from ...errors import see
 from ...operations.conversion import convert_element_type
 from ...operations.extremes import clamp
 from ...runtime.boot import disable_jit
 from ...trace.bind import bind
+from ...trace.gate import unchanged
 from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
@@ -63,7 +65,7 @@ def _truth(pred: Any) -> Any:
     dtype = aval_of(pred).dtype
     if dtype == np.bool_:
         return pred
-    if dtype.kind == "c":
+    if kind_of(dtype) == "c":
         raise TypeError(f"cond takes a predicate of boolean or numeric type, got {dtype.name}{here()}")
     return pred != 0
 
@@ -107,10 +109,10 @@ def switch(
         raise ValueError(f"switch needs at least one branch{here()}")
     operands = _operands("switch", operands, operand)
     _check_scalar("switch", "index", index)
-    if aval_of(index).dtype.kind not in "iu":
+    if kind_of(aval_of(index).dtype) not in "iu":
         raise TypeError(f"switch takes an index of integer type, got {aval_of(index).dtype.name}{here()}")
     if len(branches) == 1:
-        return branches[0](*operands)
+        return tree.map(unchanged, branches[0](*tree.map(unchanged, operands)))
     known = concrete(index) if disable_jit.value else None
     if known is not None:
         return branches[min(max(int(known), 0), len(branches) - 1)](*operands)

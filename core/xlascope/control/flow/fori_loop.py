@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...dtypes import is_integer, kind_of
 from ...operations.arithmetic import add
 from ...operations.comparisons import lt
 from ...runtime.boot import disable_jit
@@ -24,7 +25,7 @@ def fori_loop(
 
     With bounds that are known while tracing it is a scan, i counts as a Python integer (its type is weak), and it can
     be differentiated in reverse mode; else it is a while_loop, and i has the type of the bounds. Raises TypeError where
-    the bounds are no integer scalars of one type or the body does not return what it got, ValueError for ``unroll``
+    the bounds are no whole numbers of one type or the body does not return what it got, ValueError for ``unroll``
     where the bounds are not known.
 
     >>> import xlascope as xs
@@ -35,12 +36,12 @@ def fori_loop(
         raise TypeError(f"fori_loop takes a function of (i, value), got {body_fun!r}{here()}")
     for name, bound in (("lower", lower), ("upper", upper)):
         aval = operand_aval(f"the {name} bound of fori_loop", bound)
-        if aval.shape or aval.dtype.kind not in "iu":
-            raise TypeError(f"fori_loop takes integer scalars as bounds; {name} is {aval.str_short()}{here()}")
+        if aval.shape or kind_of(aval.dtype) == "c":
+            raise TypeError(f"fori_loop takes whole numbers as bounds; {name} is {aval.str_short()}{here()}")
     lower, upper = _of_one_type(lower, upper)
     first, last = concrete(lower), concrete(upper)
     if first is not None and last is not None:
-        start, end = int(first), int(last)
+        start, end = _whole("lower", first), _whole("upper", last)
         if disable_jit.value:
             return _for_in_python(start, end, body_fun, init_val)
         steps = max(end - start, 0)
@@ -91,11 +92,18 @@ def _plus_one(i: Any) -> Any:
     return add(i, 1)
 
 
+def _whole(name: str, bound: Any) -> int:
+    found = int(bound)
+    if not is_integer(aval_of(bound).dtype) and found != float(bound):
+        raise TypeError(f"fori_loop takes whole numbers as bounds; {name} is {bound}{here()}")
+    return found
+
+
 def _of_one_type(lower: Any, upper: Any) -> tuple[Any, Any]:
     a, b = aval_of(lower), aval_of(upper)
-    if a is b:
+    if a.dtype == b.dtype:
         return lower, upper
-    if not a.weak_type and not b.weak_type:
+    if not (is_integer(a.dtype) and is_integer(b.dtype) and (a.weak_type or b.weak_type)):
         raise TypeError(
             f"fori_loop takes bounds of one type, got {a.dtype.name} and {b.dtype.name}{here()}; convert one with "
             "astype, or use a Python number"

@@ -12,7 +12,8 @@ from ...ir.operation import Operation
 from ...operations.requirements import is_linear, type_of
 from ...operations.shapes import mapped_in_front, moveaxis, zeros_of
 from ...trace.bind import bind
-from ...transforms.batch import batch_program, batch_size
+from ...transforms.batch import batch_program
+from ...transforms.batch_trace import batch_size
 from ...transforms.dce import dce_program, dependence, fixed_point, restricted_program
 from ...transforms.differentiate import instantiated, jvp_program, linearize_program
 from ...transforms.evaluate import evaluate

@@ -18,7 +18,8 @@ from ...trace.jaxpr_trace import stage
 from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.values import aval_of
-from ...transforms.batch import batch_program, batch_size
+from ...transforms.batch import batch_program
+from ...transforms.batch_trace import batch_size
 from ...transforms.dce import dce_program, dependence, fixed_point, restricted_program
 from ...transforms.differentiate import instantiated, jvp_program
 from ...transforms.evaluate import evaluate
@@ -98,7 +99,13 @@ class While(Operation, name="while"):
         cond_consts, body_consts, carry = self.split(tuple(operands))
         carry = fixed_point(lambda marks: dependence(self.body_jaxpr, (*body_consts, *marks)), tuple(carry))
         deciding = dependence(self.cond_jaxpr, (*cond_consts, *carry))[0]
-        return [True] * len(carry) if deciding else list(carry)
+        return self._decided(carry) if deciding else list(carry)
+
+    def _decided(self, marks: Sequence[bool]) -> list[bool]:
+        """Which parts of the carry depend on how often the body runs: all that it changes, and the marked ones."""
+        jaxpr = self.body_jaxpr.jaxpr
+        start = jaxpr.invars[self.body_nconsts :]
+        return [m or y is not x for m, x, y in zip(marks, start, jaxpr.outvars, strict=True)]
 
     def dce_rule(self, used: Marks) -> tuple[Operation, Marks, Marks]:
         """The loop of what the used results and the condition need."""
@@ -188,13 +195,13 @@ class While(Operation, name="while"):
         return bind(loop, *cond_consts, *cond_consts, *consts, *carry), out_axes
 
     def _mapped(self, cond_axes: Sequence[Any], const_axes: Sequence[Any], start: Marks, size: int) -> Marks:
-        """Which parts of the carry differ from example to example: all, where the condition does."""
+        """Which parts of the carry differ from example to example: all that change, where the condition does."""
 
         def step(marks: Marks) -> Sequence[bool]:
             inner = axes_in_front(marks)
             (deciding,) = batch_program(self.cond_jaxpr, (*cond_axes, *inner), size)[1]
             if deciding is not NOT_MAPPED:
-                return [True] * len(marks)
+                return self._decided(marks)
             return mapped(batch_program(self.body_jaxpr, (*const_axes, *inner), size)[1])
 
         return fixed_point(step, start)
@@ -235,7 +242,7 @@ def _where_going_on(body: ClosedJaxpr, condition: ClosedJaxpr, cond_consts: int,
             carry = operands[cond_consts + consts :]
             (going,) = evaluate(condition, *operands[:cond_consts], *carry)
             results = evaluate(body, *operands[cond_consts:])
-            return [selected(going, old, new) for new, old in zip(results, carry, strict=True)]
+            return [y if y is x else selected(going, x, y) for y, x in zip(results, carry, strict=True)]
 
         found = keeper.derived[key] = stage(step, [*decisive, *body.in_avals], body.name)
     return found

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ... import tree
 from ...errors import see
 from ...ir.avals import ShapedArray
+from ...keys import Exact, parts
 from ...trace.source import here
+from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
 from ..programs.names import name_of, operand_names, parameter_names
 
@@ -25,6 +27,8 @@ class Options(NamedTuple):
     inline: bool = False
     device: Any = None
     compiler_options: tuple[tuple[str, str], ...] = ()
+    #: Whether static values come from functions of ours, which write equal ones in one way: ``==`` tells them apart.
+    normalized: bool = False
 
 
 class Arguments(NamedTuple):
@@ -32,22 +36,19 @@ class Arguments(NamedTuple):
 
     operands: list[Any]
     structure: Any
-    positional: tuple[tuple[int, Any], ...]
-    named: tuple[tuple[str, Any], ...]
+    positional: tuple[tuple[int, Exact], ...]
+    named: tuple[tuple[str, Exact], ...]
 
 
 def split(function: Callable[..., Any], options: Options, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
-    """Flatten a call's arguments, the static ones apart; raises ValueError for a static one without a hash."""
+    """Flatten a call's arguments, the static ones apart; raises ValueError for a static one that cannot be one."""
     if not options.static_argnums and not options.static_argnames:
         operands, structure = tree.flatten((tuple(args), kwargs))
         return Arguments(operands, structure, (), ())
     static = static_numbers(options, len(args))
     names = set(options.static_argnames)
-    positional = tuple((i, args[i]) for i in static)
-    named = tuple((k, kwargs[k]) for k in sorted(names & kwargs.keys()))
-    parameters = parameter_names(function, len(args))
-    for name, value in (*((parameters[i], value) for i, value in positional), *named):
-        _require_hash(function, name, value)
+    positional = tuple([(i, _exact(function, i, args[i])) for i in static])
+    named = tuple([(k, _exact(function, k, kwargs[k])) for k in sorted(names & kwargs.keys())])
     dynamic = tuple(None if i in static else x for i, x in enumerate(args))
     rest = {k: v for k, v in kwargs.items() if k not in names}
     operands, structure = tree.flatten((dynamic, rest))
@@ -58,9 +59,9 @@ def join(arguments: Arguments, operands: Sequence[Any]) -> tuple[list[Any], dict
     """The arguments of a call again, with other operands."""
     dynamic, rest = arguments.structure.unflatten(operands)
     args = list(dynamic)
-    for i, value in arguments.positional:
-        args[i] = value
-    return args, {**rest, **dict(arguments.named)}
+    for i, static in arguments.positional:
+        args[i] = static.value
+    return args, {**rest, **{name: static.value for name, static in arguments.named}}
 
 
 def static_numbers(options: Options, count: int) -> list[int]:
@@ -68,20 +69,35 @@ def static_numbers(options: Options, count: int) -> list[int]:
     return sorted({i % count for i in options.static_argnums if -count <= i < count})
 
 
-def _require_hash(function: Callable[..., Any], name: str, value: Any) -> None:
-    if isinstance(value, Hashable):
-        try:
-            hash(value)
-        except TypeError:
-            pass
-        else:
-            return
+def _exact(function: Callable[..., Any], which: int | str, value: Any) -> Exact:
+    """A static value as part of a key; raises ValueError for one that has no hash, or is not known yet."""
+    try:
+        found = Exact(value)
+    except TypeError:
+        kind = f"a {type(value).__name__}, which has no hash"
+        fix = (
+            "static arguments are remembered by value. Pass a tuple instead of a list, a frozen dataclass instead of "
+            "a dict, or make the argument an ordinary one (arrays are never static)."
+        )
+    else:
+        if not _holds_tracer(value):
+            return found
+        kind = f"a traced value, {value!r}, which has no number yet"
+        fix = (
+            "static arguments are known when a function is traced, and values of an enclosing jit, grad or vmap are "
+            "not. Make it an ordinary argument (leave it out of static_argnums), or static in the enclosing jit, too."
+        )
+    name = which if isinstance(which, str) else parameter_names(function, which + 1)[which]
     raise ValueError(
-        f"the static argument {name} of {name_of(function)} is a {type(value).__name__}, which has no hash"
-        f"{here()}: static arguments are remembered by value. Pass a tuple instead of a list, a "
-        "frozen dataclass instead of a dict, or make the argument an ordinary one (arrays are never static)."
-        + see("static-arguments")
+        f"the static argument {name} of {name_of(function)} is {kind}{here()}: {fix}" + see("static-arguments")
     )
+
+
+def _holds_tracer(value: Any) -> bool:
+    if isinstance(value, Tracer):
+        return True
+    inside = parts(value)
+    return inside is not None and any(map(_holds_tracer, inside))
 
 
 def avals_of(function: Callable[..., Any], arguments: Arguments) -> tuple[ShapedArray, ...]:

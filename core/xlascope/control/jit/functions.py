@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.boot import disable_jit
 from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
-from ...xla.dispatch import PjitFunction, make_pjit
+from ...xla.dispatch import make_pjit
 from .arguments import Options, complete_options
 from .jitted import Jitted
 from .stages import Lowered, Traced
@@ -21,52 +23,53 @@ def jit_function(function: Callable[..., Any], options: Options) -> Any:
         raise TypeError(f"jit takes a function, got {function!r} of type {type(function).__name__}{here()}")
     options = complete_options(function, options)
     jitted = Jitted(function, options)
-    made = make_pjit(
-        jitted.name, function, api_boundary(jitted.cache_miss), options.static_argnums, options.static_argnames, options
-    )
+    cache_miss = api_boundary(jitted.cache_miss if jitted.apart is None else jitted.cache_miss_apart)
+    direct = _Direct(function, cache_miss)
+    made = make_pjit(jitted.name, direct, cache_miss, options.static_argnums, options.static_argnames, options)
     functools.update_wrapper(made, function)
     made._jitted = jitted
+    methods = _Methods(jitted, weakref.proxy(made))
+    made.trace, made.lower = methods.trace, methods.lower
+    made.eval_shape, made.clear_cache = methods.eval_shape, methods.clear_cache
     return made
 
 
-# Methods of jitted functions: jaxlib's class has none of its own ------------------------------------------------------
+class _Direct:
+    """What jaxlib calls where it is told not to compile. Beside jax it is jax's setting that it looks at."""
+
+    def __init__(self, function: Callable[..., Any], cache_miss: Callable[..., Any]) -> None:
+        self._function, self._cache_miss = function, cache_miss
+        self.__wrapped__ = function  # jaxlib takes the signature from here
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._function(*args, **kwargs) if disable_jit.value else self._cache_miss(*args, **kwargs)[0]
+
+    def __repr__(self) -> str:
+        return repr(self._function)
 
 
-@api_boundary
-def _trace(self: Any, *args: Any, **kwargs: Any) -> Traced:
-    """The call traced to a jaxpr but not compiled; arguments may be ShapeDtypeStructs."""
-    return jitted_side(self).stage_traced(args, kwargs)
+class _Methods:
+    """Methods of one jitted function. They are no methods of jaxlib's class because jax gives it methods of its own."""
 
+    def __init__(self, jitted: Jitted, function: Any) -> None:
+        self._jitted, self._function = jitted, function
 
-@api_boundary
-def _lower(self: Any, *args: Any, **kwargs: Any) -> Lowered:
-    """The call as StableHLO, not compiled; arguments may be ShapeDtypeStructs."""
-    return jitted_side(self).stage_traced(args, kwargs).lower()
+    @api_boundary
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The call traced to a jaxpr but not compiled; arguments may be ShapeDtypeStructs."""
+        return self._jitted.stage_traced(args, kwargs)
 
+    @api_boundary
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The call as StableHLO, not compiled; arguments may be ShapeDtypeStructs."""
+        return self._jitted.stage_traced(args, kwargs).lower()
 
-@api_boundary
-def _eval_shape(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """A tree like the result with shapes and dtypes in place of arrays."""
-    return jitted_side(self).stage_traced(args, kwargs).out_info
+    @api_boundary
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """A tree like the result with shapes and dtypes in place of arrays."""
+        return self._jitted.stage_traced(args, kwargs).out_info
 
-
-def _clear_cache(self: Any) -> None:
-    """Forget the function's traces and compiled programs."""
-    jitted_side(self).clear()
-    self._clear_cache()
-
-
-def jitted_side(function: Any) -> Jitted:
-    """The Python side of a jitted function; raises AttributeError for a single operation's."""
-    side: Jitted = function._jitted
-    return side
-
-
-for _name, _method in (
-    ("trace", _trace),
-    ("lower", _lower),
-    ("eval_shape", _eval_shape),
-    ("clear_cache", _clear_cache),
-):
-    _method.__name__ = _name
-    setattr(PjitFunction, _name, _method)
+    def clear_cache(self) -> None:
+        """Forget the function's traces and compiled programs."""
+        self._jitted.clear()
+        self._function._clear_cache()

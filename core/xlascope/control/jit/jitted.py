@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import records
-from ...dtypes import canonical
-from ...ir.avals import ShapedArray, ShapeDtypeStruct, shaped
+from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
-from ...records.watch import watchers
+from ...records.watchers import watchers
+from ...runtime.boot import disable_jit, process_changes
+from ...trace.gate import described, is_value, opened
 from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.tracer import Tracer, leaked_error
@@ -21,13 +22,14 @@ from ..programs.bodies import settings_of_trace
 from ..programs.call import call
 from ..programs.names import name_of, names_of_leaves, number_of_arguments, operand_names, parameter_names
 from ..programs.values import check_results, flatten_results
+from .apart import KeptApart
 from .arguments import Arguments, Options, avals_of, donated, join, split
 from .misses import kinds_of, miss_reason
 from .retrace import note_function, reason_of
 from .signatures import Signature
 from .stages import Traced
-from .telling import somebody_listens, tell_failed, tell_missed, tell_traced
-from .traces import TracedCall, keep, note_keeper, traces_of
+from .telling import dispatched, somebody_listens, tell_dispatched, tell_failed, tell_missed, tell_traced
+from .traces import TracedCall, note_keeper, traces_of
 
 _MOST_KINDS = 32
 
@@ -40,12 +42,16 @@ class Jitted:
         self.options = options
         self.name = name_of(function)
         self.traces = traces_of(function, options)
+        statics = (options.static_argnums or options.static_argnames) and not options.normalized
+        self.apart = KeptApart(self) if statics else None
         if not self.traces:
             note_function(function)
         note_keeper(self)
 
     def cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Run a call for jaxlib; returns the result, and how to repeat it without Python when that can be."""
+        if disable_jit.value:  # beside jax it is jax's setting that jaxlib looks at
+            return self.function(*args, **kwargs), None, False
         arguments = self.split(args, kwargs)
         avals = self.avals(arguments)
         traced, new = self._trace_of(arguments, avals)
@@ -55,6 +61,7 @@ class Jitted:
                 evaluate(program, *arguments.operands) if self.options.inline else call(program, arguments.operands)
             )
             return traced.out_structure.unflatten(results), None, False
+        arguments = arguments._replace(operands=[opened(x) for x in arguments.operands])
         for x in arguments.operands:
             if isinstance(x, Tracer):  # no trace is current, so its own has ended
                 raise leaked_error(x)
@@ -64,8 +71,18 @@ class Jitted:
         if watchers:
             records.publish(records.Started(traced.number, self.name, "run", time.time()))
         results = executable(operands, avals)
-        fast = executable.fastpath(traced.out_structure) if repeatable else None
+        if dispatched:
+            tell_dispatched(traced.number, results)
+        fast = executable.fastpath(traced.out_structure, operands) if repeatable else None
         return traced.out_structure.unflatten(results), fast, False
+
+    def cache_miss_apart(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
+        """Like :meth:`cache_miss`, for a function with static arguments: jaxlib might confuse their values."""
+        if STATE.trace is None and self.apart is not None:
+            statics = self.apart.confusable(args, kwargs)
+            if statics is not None:
+                return self.apart.call(statics, args, kwargs), None, False
+        return self.cache_miss(*args, **kwargs)
 
     def executable(
         self, traced: TracedCall, arguments: Arguments, avals: Sequence[ShapedArray]
@@ -107,9 +124,11 @@ class Jitted:
         found = self.traces.get(signature)
         if found is not None:
             return found, False
+        changes = process_changes.value
         found = self._trace(arguments, signature)
-        if not any(isinstance(c, Tracer) for c in found.program.consts):
-            keep(self.traces, signature, found)
+        unchanged = process_changes.value == changes  # else it was traced under two settings
+        if unchanged and not any(isinstance(c, Tracer) for c in found.program.consts):
+            self.traces[signature] = found
         return found, True
 
     def _trace(self, arguments: Arguments, signature: Signature) -> TracedCall:
@@ -124,7 +143,7 @@ class Jitted:
             raise
         seconds = time.perf_counter() - clock
         names = functools.partial(self.argument_names, arguments)
-        reason = reason_of(self.function, self.traces, signature, names, self.parameter_names)
+        reason = reason_of(self.function, self.traces.all(), signature, names, self.parameter_names)
         tell_traced(self.name, program, number, began, seconds, reason)
         return TracedCall(program, structure, number, began, seconds, reason, [])
 
@@ -173,7 +192,7 @@ class Jitted:
     def stage_traced(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Traced:
         """The call traced, as a stage to go on from."""
         arguments = self.split(args, kwargs)
-        known = [_TypeOnly(x) if isinstance(x, ShapeDtypeStruct) else x for x in arguments.operands]
+        known = [_known(x) for x in arguments.operands]
         types = self.avals(arguments._replace(operands=known))
         traced = self.trace(arguments, types)
         place = self.place(arguments)
@@ -183,10 +202,18 @@ class Jitted:
     def clear(self) -> None:
         """Forget the traces, and with them what was compiled."""
         self.traces.clear()
+        if self.apart is not None:
+            self.apart.clear()
 
 
 class _TypeOnly:
     """An operand of which nothing is known but its type."""
 
-    def __init__(self, struct: ShapeDtypeStruct) -> None:
-        self.aval = shaped(struct.shape, canonical(struct.dtype), struct.weak_type)
+    def __init__(self, aval: ShapedArray) -> None:
+        self.aval = aval
+
+
+def _known(x: Any) -> Any:
+    """What is known of an operand that nothing is computed with: its value, or its type alone."""
+    aval = None if is_value(x) else described(x)
+    return x if aval is None else _TypeOnly(aval)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...xla.backend import ArrayImpl
+from ...xla.faces import is_foreign
 from .signatures import Reason
 
 #: What jaxlib's cache tells operands apart by, beside their types.
 Kind = tuple[str, ...]
+_OF_JAX = "an array of jax"
 
 
 def kinds_of(operands: Sequence[Any]) -> Kind:
@@ -20,6 +22,8 @@ def kinds_of(operands: Sequence[Any]) -> Kind:
 
 
 def _kind(x: Any) -> str:
+    if is_foreign(x):
+        return _OF_JAX
     if isinstance(x, ArrayImpl):
         return f"an array committed to {x._sharding._device}" if x._committed else "an array"
     if isinstance(x, np.ndarray):
@@ -31,6 +35,11 @@ def miss_reason(earlier: Sequence[Kind], new: Kind, names: Callable[[], Sequence
     """Why jaxlib's cache did not know a call whose trace was there."""
     if not repeatable:
         return Reason("calls of this function always pass through Python: a device was chosen, or it calls Python")
+    if _OF_JAX in new:
+        return Reason(
+            "arrays of jax are taken by value, and always pass through Python",
+            "Make arrays of xlascope of them once: xlascope.numpy.asarray(x).",
+        )
     nearest = min(earlier, key=lambda old: sum(a != b for a, b in zip(old, new, strict=True)))
     changes = [f"{n}: {a} → {b}" for n, a, b in zip(names(), nearest, new, strict=True) if a != b]
     if not changes:

@@ -8,23 +8,21 @@ from typing import Any
 
 from ...ir.avals import ShapedArray
 from ...ir.sources import title_of
+from ...recent import RecentlyUsed
 from .signatures import Reason, Signature, shortened, structure_difference
 
 FIRST = Reason("first call")
-_MOST_CODES = 10_000
 #: The code of functions that have been traced, and how many function objects had it. The file is told apart as well:
 #: two cells with the same text are not one loop, and equal code objects may come from two files.
-_codes: dict[tuple[str, types.CodeType], int] = {}
+_codes: RecentlyUsed[tuple[str, types.CodeType], int] = RecentlyUsed(4096)
 
 
 def note_function(function: Callable[..., Any]) -> None:
     """Remember that a function object is traced for the first time."""
     code = _code_of(function)
     if code is not None:
-        if len(_codes) >= _MOST_CODES:
-            _codes.clear()
         key = (code.co_filename, code)
-        _codes[key] = _codes.get(key, 0) + 1
+        _codes[key] = (_codes.get(key) or 0) + 1
 
 
 def _code_of(function: Any) -> types.CodeType | None:
@@ -106,12 +104,12 @@ _NOT_GIVEN = _NotGiven()
 
 def _static_values(signature: Signature, parameter_names: Callable[[int], Sequence[str]]) -> dict[str, Any]:
     names = parameter_names(max((i for i, _ in signature.positional), default=-1) + 1)
-    return {**{names[i]: value for i, value in signature.positional}, **dict(signature.named)}
+    return {**{names[i]: static for i, static in signature.positional}, **dict(signature.named)}
 
 
 def _first(function: Callable[..., Any]) -> Reason:
     code = _code_of(function)
-    made = _codes.get((code.co_filename, code), 0) if code is not None else 0
+    made = (_codes.get((code.co_filename, code)) or 0) if code is not None else 0
     if code is None or made < 2:
         return FIRST
     place = f"{title_of(code.co_filename) or code.co_filename}:{code.co_firstlineno}"
@@ -160,6 +158,7 @@ def _shown(value: Any) -> str:
 
 
 def _fix_for_static(old: Any, new: Any) -> str:
+    old, new = getattr(old, "value", old), getattr(new, "value", new)
     if type(old) is type(new) and type(new).__eq__ is _IDENTITY and not isinstance(new, type):
         if callable(new):
             return "Pass the same function object each time: define it once instead of writing a lambda in the call."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...ir.avals import ShapedArray
+from ...keys import Exact
 
 
 class Signature(NamedTuple):
@@ -13,8 +14,8 @@ class Signature(NamedTuple):
 
     structure: Any
     avals: tuple[ShapedArray, ...]
-    positional: tuple[tuple[int, Any], ...]
-    named: tuple[tuple[str, Any], ...]
+    positional: tuple[tuple[int, Exact], ...]
+    named: tuple[tuple[str, Exact], ...]
     settings: Any
 
 

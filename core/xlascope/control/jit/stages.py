@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,10 +13,12 @@ from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
-from ...xla.dispatch import Executable, Place
+from ...xla.dispatch import Executable, FastpathData, Place, make_pjit
 from ..programs.names import operand_names
 from .arguments import Arguments, Options, avals_of, donated, static_numbers
 from .signatures import Signature, structure_difference
+
+_keys = itertools.count()
 
 
 class ArgInfo(NamedTuple):
@@ -160,7 +163,7 @@ class Lowered(Stage):
     def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
         """Compile the module; ``compiler_options`` are XLA's flags by name, for this program alone.
 
-        Raises XLA's error for an option that it does not know.
+        Raises CompilationError when XLA refuses the program, its own error for an option that it does not know.
         """
         overrides = overrides_of({**dict(self._options.compiler_options), **(compiler_options or {})})
         place = self._traced._place
@@ -175,15 +178,33 @@ class Compiled(Stage):
     def __init__(self, lowered: Lowered, executable: Executable) -> None:
         super().__init__(lowered._function, lowered._options, lowered._arguments, lowered._program, lowered.out_tree)
         self._executable = executable
+        self._in_tree = self.in_tree
+        # jaxlib repeats a call that was made once, like that of a jitted function.
+        key = (self._program.name, next(_keys))
+        self.call = make_pjit(self._program.name, self._without_jit, self._cache_miss, (), (), key)
 
-    @api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types it was compiled for, the static ones left out; raises TypeError for others."""
+        return self.call(*args, **kwargs)
+
+    def _without_jit(self, *args: Any, **kwargs: Any) -> Any:
+        """What jaxlib calls while ``disable_jit`` is set: there is nothing here to run operation by operation."""
+        return self._cache_miss(*args, **kwargs)[0]
+
+    @api_boundary
+    def _cache_miss(self, *args: Any, **kwargs: Any) -> tuple[Any, FastpathData | None, bool]:
+        """The call, and how to repeat it; raises TypeError for arguments that it was not compiled for."""
         operands, structure = tree.flatten((args, kwargs))
-        if structure != self.in_tree:
+        avals = self._checked(operands, structure)
+        results = self.out_tree.unflatten(self._executable(operands, avals))
+        return results, self._executable.fastpath(self.out_tree, operands), False
+
+    def _checked(self, operands: list[Any], structure: Any) -> tuple[ShapedArray, ...]:
+        """The types of the operands, which have to be those it was compiled for."""
+        if structure != self._in_tree:
             raise TypeError(
                 f"{self.fun_name} was compiled for arguments of another structure{here()}: "
-                f"{_difference(self.in_tree, structure)} (static arguments are left out in this call)"
+                f"{_difference(self._in_tree, structure)} (static arguments are left out in this call)"
             )
         avals = avals_of(self._function, Arguments(operands, structure, (), ()))
         wrong = [
@@ -200,9 +221,7 @@ class Compiled(Stage):
                 f"{self.fun_name} is compiled for certain arguments and cannot be transformed (jit, grad, vmap) any "
                 f"more{here()}: transform the function, then compile it"
             )
-        return self.out_tree.unflatten(self._executable(operands, avals))
-
-    call = __call__
+        return avals
 
     def as_text(self) -> str:
         """The optimized HLO."""

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
+from typing import Any
 
 from ... import records
 from ...ir.describe import traced_record
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.sources import is_library, locate
-from ...records.watch import watchers
+from ...records.watchers import watchers
 from ...runtime import boot
 from ...trace.source import user_frame, where_text
 from .signatures import Reason
 
 _log = logging.getLogger("xlascope.jit")
+
+#: Who wants the results of a call that came through Python, with its program's number, once it is on its way. What is
+#: called here may wait for them elsewhere, and has to let go of them then.
+dispatched: list[Callable[[int, Any], None]] = []
+
+
+def tell_dispatched(number: int, out: Any) -> None:
+    """Say that a call is on its way; what fails there does not reach it."""
+    for listener in tuple(dispatched):
+        try:
+            listener(number, out)
+        except Exception:
+            _log.exception("telling of a call failed")
 
 
 def somebody_listens() -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from ...ir.jaxpr import ClosedJaxpr
-from ...xla.dispatch import forget_oldest
+from ...recent import RecentlyUsed, kept_with
 from .arguments import Options
 from .misses import Kind
 from .signatures import Reason, Signature
@@ -27,8 +27,8 @@ class TracedCall(NamedTuple):
     kinds: list[Kind]
 
 
-#: The traces of one function with certain options.
-Traces = dict[Signature, TracedCall]
+#: The traces of one function with certain options: those used last.
+Traces = RecentlyUsed[Signature, TracedCall]
 
 
 class KeepsTraces(Protocol):
@@ -40,10 +40,11 @@ class KeepsTraces(Protocol):
 
 
 #: The traces of each function, for as long as the function lives. A trace that leads back to its function (through the
-#: jvp rule of a function that was jitted itself, say) would keep it for ever, so the oldest ones go.
+#: jvp rule of a function that was jitted itself, say) would keep it for ever, so those jitted longest ago go; whoever
+#: has jitted them keeps their traces.
 _MOST_FUNCTIONS = 1024
-#: Of one function, such as those for each length that data can have.
-_MOST_TRACES = 2048
+#: Of one function, such as those for each length that data can have; twice as many at most.
+_MOST_TRACES = 1024
 _traces: weakref.WeakKeyDictionary[Callable[..., Any], dict[Options, Traces]] = weakref.WeakKeyDictionary()
 
 
@@ -54,28 +55,17 @@ _everyone: weakref.WeakSet[KeepsTraces] = weakref.WeakSet()
 def traces_of(function: Callable[..., Any], options: Options) -> Traces:
     """The traces that there are of a function, to which new ones are added."""
     if isinstance(function, types.MethodType):  # a new object each time that it is asked for: nobody finds it again
-        return {}
+        return RecentlyUsed(_MOST_TRACES)
     try:
-        known = _traces.get(function)
-        if known is None:
-            if len(_traces) >= _MOST_FUNCTIONS:
-                forget_oldest(_traces)  # whoever has jitted it keeps its traces
-            known = _traces.setdefault(function, {})
-        return known.setdefault(options, {})
+        known: dict[Options, Traces] = kept_with(_traces, function, dict, _MOST_FUNCTIONS)
+        return known.setdefault(options, RecentlyUsed(_MOST_TRACES))
     except TypeError:  # a callable that cannot be weakly referenced or hashed keeps its traces to itself
-        return {}
+        return RecentlyUsed(_MOST_TRACES)
 
 
 def note_keeper(keeper: KeepsTraces) -> None:
     """Remember who keeps traces, as long as they live."""
     _everyone.add(keeper)
-
-
-def keep(traces: Traces, signature: Signature, traced: TracedCall) -> None:
-    """Add a trace; where there are very many, the oldest one goes."""
-    if len(traces) >= _MOST_TRACES:
-        forget_oldest(traces)
-    traces[signature] = traced
 
 
 def clear_traces() -> None:
@@ -96,5 +86,5 @@ def kept_calls() -> Iterator[tuple[Callable[..., Any], Options, Signature, Trace
     by_function = ((f, o, t) for f, by_options in list(_traces.items()) for o, t in list(by_options.items()))
     by_keeper = ((each.function, each.options, each.traces) for each in list(_everyone))
     for function, options, traces in itertools.chain(by_function, by_keeper):
-        for signature, traced in list(traces.items()):
+        for signature, traced in traces.all().items():
             yield function, options, signature, traced

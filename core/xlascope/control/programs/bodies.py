@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from ... import tree
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
+from ...recent import RecentlyUsed, kept_with
 from ...runtime import boot
 from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
@@ -36,7 +37,8 @@ class Body(NamedTuple):
         return without_constants(self.program)
 
 
-_kept: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Body]] = weakref.WeakKeyDictionary()
+_kept: weakref.WeakKeyDictionary[Callable[..., Any], RecentlyUsed[Any, Body]] = weakref.WeakKeyDictionary()
+_MOST_FUNCTIONS, _MOST_BODIES = 1024, 256
 
 
 def body_of(function: Callable[..., Any], structure: Any, avals: Sequence[ShapedArray]) -> Body:
@@ -49,8 +51,10 @@ def body_of(function: Callable[..., Any], structure: Any, avals: Sequence[Shaped
     kept = _kept_with(getattr(function, "user_function", function))
     found = kept.get(key)
     if found is None:
+        changes = boot.process_changes.value
         found = staged(function, structure, avals)
-        if not any(isinstance(c, Tracer) for c in found.consts):
+        unchanged = boot.process_changes.value == changes  # else it was traced under two settings
+        if unchanged and not any(isinstance(c, Tracer) for c in found.consts):
             kept[key] = found
     return found
 
@@ -72,16 +76,16 @@ def staged(function: Callable[..., Any], structure: Any, avals: Sequence[ShapedA
     return Body(program, structures[0])
 
 
-def _kept_with(function: Callable[..., Any]) -> dict[Any, Body]:
+def _kept_with(function: Callable[..., Any]) -> RecentlyUsed[Any, Body]:
     try:
-        return _kept.setdefault(function, {})
+        return kept_with(_kept, function, lambda: RecentlyUsed(_MOST_BODIES), _MOST_FUNCTIONS)
     except TypeError:  # a callable that cannot be weakly referenced or hashed is traced each time
-        return {}
+        return RecentlyUsed(_MOST_BODIES)
 
 
 def settings_of_trace() -> Any:
     """What a trace depends on beside the function and its arguments."""
-    return boot.enable_x64.value, boot.trace_settings.value, STATE.axes
+    return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes
 
 
 def forget_bodies() -> None:

@@ -10,7 +10,8 @@ from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
 from ...operations.requirements import is_linear
 from ...trace.bind import bind
-from ...transforms.batch import batch_program, batch_size
+from ...transforms.batch import batch_program
+from ...transforms.batch_trace import batch_size
 from ...transforms.dce import dce_program, dependence
 from ...transforms.differentiate import jvp_program, linearize_program
 from ...transforms.taylor import joined, marked, separated, taylor_program

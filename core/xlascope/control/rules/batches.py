@@ -11,7 +11,8 @@ from ...dtypes import float0
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...operations.shapes import mapped_in_front
 from ...trace.values import aval_of
-from ...transforms.batch import batch, with_axis
+from ...transforms.batch import batch
+from ...transforms.batch_trace import with_axis
 from ..programs.marks import chosen, in_places
 
 

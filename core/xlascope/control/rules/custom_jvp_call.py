@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir.markers import NOT_MAPPED
-from ...transforms.batch import axis_of_rule, batch_size
+from ...transforms.batch_trace import axis_of_rule, batch_size
 from ..programs.marks import chosen, in_places, moving, present
 from .batches import batched_in_front
 from .ruled_call import RuledCall

@@ -14,7 +14,8 @@ from ...operations.shapes import moveaxis, reduce_sum
 from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.values import aval_of
-from ...transforms.batch import axis_of_rule, batch, batch_size
+from ...transforms.batch import batch
+from ...transforms.batch_trace import axis_of_rule, batch_size
 from ..programs.marks import Marks, chosen, in_places, moving, present
 from .batches import batched_in_front, in_front
 from .ruled_call import RuledCall

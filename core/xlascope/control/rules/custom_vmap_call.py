@@ -12,7 +12,7 @@ from ...operations.shapes import mapped_in_front, moveaxis, zeros_of
 from ...trace.bind import bind
 from ...trace.source import here
 from ...trace.values import aval_of
-from ...transforms.batch import batch_size
+from ...transforms.batch_trace import batch_size
 from ...transforms.differentiate import jvp
 from ..programs.marks import in_places, moving, present
 from .ruled_call import RuledCall

@@ -15,7 +15,8 @@ from ...operations.shapes import mapped_in_front
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
-from ...transforms.batch import batch_program, batch_size
+from ...transforms.batch import batch_program
+from ...transforms.batch_trace import batch_size
 from ...transforms.differentiate import instantiated
 from ...transforms.evaluate import evaluate_jaxpr
 from ..programs.agreement import check_like

@@ -15,7 +15,8 @@ from ...operations.shapes import mapped_in_front
 from ...operations.sums import neg, sum_tangents
 from ...trace.bind import bind
 from ...trace.source import here
-from ...transforms.batch import batch_program, batch_size
+from ...transforms.batch import batch_program
+from ...transforms.batch_trace import batch_size
 from ...transforms.differentiate import instantiated, jvp
 from ...transforms.evaluate import evaluate
 from ...transforms.transpose import transpose_program
@@ -143,6 +144,9 @@ def custom_linear_solve(
     """
     if transpose_solve is None and symmetric:
         transpose_solve = solve
+    for what, given in (("matvec", matvec), ("solve", solve), ("transpose_solve", transpose_solve or solve)):
+        if not callable(given):
+            raise TypeError(f"custom_linear_solve takes functions; {what} is {given!r}{here()}")
     operands, structure = tree.flatten(b)
     arguments = tree.structure((b,))
     avals = [operand_aval("the right-hand side of custom_linear_solve", x) for x in operands]

@@ -17,6 +17,7 @@ from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.values import aval_of
 from ...transforms.batch import batch_program
+from ...transforms.dce import dependence
 from ...transforms.evaluate import evaluate
 from ..programs.marks import moving
 from ..programs.rearranged import without_constants
@@ -68,6 +69,9 @@ class RuledCall(Operation):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         assert self.jaxpr is not None
         return self.jaxpr.out_avals
+
+    def dependence(self, operands: Sequence[bool]) -> list[bool] | None:
+        return None if self.jaxpr is None else list(dependence(self.jaxpr, operands))
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return builder.call_body(self.jaxpr, operands)  # type: ignore[no-any-return]
