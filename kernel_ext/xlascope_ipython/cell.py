@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import ExecutionResult, InteractiveShell
 from xlascope import records
 from xlascope.inspect.quiet import inspecting
 from xlascope.inspect.running.live import Sampler
-from xlascope.records import Failure, Record, Started, Traced
+from xlascope.records import Continued, Failure, Record, Started, Traced
 
 from .memory import Memory
 from .titles import cell_number, titled
@@ -79,8 +79,8 @@ class Cell:
     def _receive(self, record: Record) -> None:
         record = self._memory.first(record)
         self._memory.keep(record)
-        if inspecting():
-            return
+        if inspecting() or (isinstance(record, Continued) and not self._received):
+            return  # what an earlier cell left behind is no reason to show this one
         self._received = True
         self._show_if_here()
         if isinstance(record, Failure):

@@ -19,7 +19,7 @@ from .bounded import bounded
 from .compared_programs import AFTER
 from .ledger import Ledger, Program
 from .wire_diff import diff_wire
-from .wire_measured import ceilings
+from .wire_measured import ceilings, latest_ceilings
 
 _log = logging.getLogger(__name__)
 
@@ -104,13 +104,14 @@ class Feed:
             return self._send(programs, live)
 
     def _live(self, shown: list[Program]) -> wire.JSON:
+        known = latest_ceilings(shown)
         return {
             "seq": self._sequence,
             "now": time.time(),
             "finished": self.finished,
             "main": None if not shown else AFTER if self.ledger.diff is not None else shown[0].number,
             "more": len(self.ledger.programs) + len(self.ledger.forgotten) - len(shown),
-            "programs": [wire.light(program) for program in shown],
+            "programs": [wire.light(program, known) for program in shown],
             "failures": [wire.failure(failure) for failure in self.ledger.failures],
             **self._retraced(),
             **({"cell": self._cell} if self._cell else {}),

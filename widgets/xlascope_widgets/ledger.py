@@ -3,19 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from xlascope.analysis.costs.call_times import CallTimes, Places, call_times, places_of
+from xlascope.analysis.costs.roofline import HotKernel, hottest, kernel_flops
 from xlascope.analysis.diff import Diff
 from xlascope.analysis.folded_products import with_folded
 from xlascope.analysis.retraces import Retraces
-from xlascope.records import Ceilings, Compiled, Executed, Explained, Failure, Lowered, Passes, Record, Started, Traced
+from xlascope.records import (
+    Ceilings,
+    Compiled,
+    Continued,
+    Executed,
+    Explained,
+    Failure,
+    Lowered,
+    Passes,
+    Record,
+    Started,
+    Traced,
+)
 
 from .compared_programs import AFTER, both_sides
 
 #: Programs held at once. A cell of ten thousand single operations makes as many.
 MOST_PROGRAMS = 1_000
+
+
+def same(one: Iterable[Record | None], other: Iterable[Record | None]) -> bool:
+    """Whether these are the same records, not only equal ones: comparing large ones takes long."""
+    return all(a is b for a, b in zip(one, other, strict=True))
 
 
 @dataclass
@@ -31,12 +50,20 @@ class Program:
     executed: Executed | None = None
     failure: Failure | None = None
     ceilings: Ceilings | None = None
+    #: It is compiled in the background, for a call that was interrupted.
+    continued: Continued | None = None
     traces: int = 0
     equations: int = 0
     #: What was asked about it: compilations for other targets, decisions, passes; the latest of each.
     found: dict[tuple[type, str, str], Record] = field(default_factory=dict)
     #: A trace and what is sent of it (`wire.py`).
     packed: tuple[Traced, dict[str, Any]] | None = field(default=None, repr=False, compare=False)
+    #: What is sent of what was measured, and what it was made of.
+    measured: tuple[tuple[Record | None, ...], dict[str, Any]] | None = field(default=None, repr=False, compare=False)
+    _account: tuple[tuple[Record | None, ...], CallTimes] | None = field(default=None, repr=False, compare=False)
+    _known: tuple[tuple[Record | None, ...], tuple[Places, Mapping[str, float]]] | None = field(
+        default=None, repr=False, compare=False
+    )
 
     def receive(self, record: Record) -> bool:
         """Take in a record; True when it changes what is drawn rather than only its numbers."""
@@ -44,6 +71,8 @@ class Program:
             case Started():
                 self.active = record
                 return False
+            case Continued():
+                self.continued = record if record.seconds is None else None
             case Traced():
                 self.traced, self.equations = record, sum(1 for _ in record.jaxpr.walk())
                 self.function = record.function
@@ -54,7 +83,7 @@ class Program:
             case Explained() | Passes():
                 self.found[type(record), record.target, record.module] = record
             case Compiled():
-                self.compiled = with_folded(record, self.traced)
+                self.compiled, self.continued = with_folded(record, self.traced), None
             case Ceilings():
                 self.ceilings = record
             case Executed():
@@ -64,6 +93,32 @@ class Program:
         if self.active is not None and not (isinstance(record, Executed) and self.active.stage != "run"):
             self.active = None
         return isinstance(record, Traced | Compiled | Explained | Passes)
+
+    @property
+    def account(self) -> CallTimes | None:
+        """Where the time of a call went: what every view of it reads. Made once for what is known of the program."""
+        if self.executed is None:
+            return None
+        made_of = (self.executed, self.compiled, self.traced)
+        if self._account is None or not same(self._account[0], made_of):
+            self._account = made_of, call_times(self.executed, self.compiled, self._fixed()[0])
+        return self._account[1]
+
+    def hottest(self, ceilings: Ceilings | None) -> tuple[HotKernel, ...]:
+        """The kernels of a call, the one with most time first, under the ceilings of the device that ran them."""
+        if self.account is None or self.account.whole is None:
+            return ()
+        return hottest(self.account.whole, self.compiled, self._fixed()[1], ceilings)
+
+    def _fixed(self) -> tuple[Places, Mapping[str, float]]:
+        """The lines of equations and the work of kernels: what does not move while a program runs."""
+        made_of = (self.traced, self.compiled)
+        if self._known is None or not same(self._known[0], made_of):
+            places = places_of(self.traced) if self.traced is not None else {}
+            both = self.traced is not None and self.compiled is not None
+            flops = kernel_flops(self.compiled.kernels, self.traced.jaxpr) if both else {}  # type: ignore[union-attr]
+            self._known = made_of, (places, flops)
+        return self._known[1]
 
     @property
     def standing(self) -> Program:

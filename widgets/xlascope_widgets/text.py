@@ -9,6 +9,9 @@ from xlascope.records.plain import plain, plain_lines
 
 from .ledger import Ledger, Program
 
+#: Whose the time of a call is.
+CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
+
 #: Lines of a jaxpr up to which a summary contains it.
 MOST_LINES = 40
 #: Characters of text beside the picture that a saved notebook keeps.
@@ -53,7 +56,7 @@ def program_text(program: Program, *, jaxpr: bool = True) -> str:
         parts.append(_shortened(program.traced.text))
     if program.compiled is not None and program.compiled.kernels:
         parts.append(_kernel_table(program))
-    parts += _notes(program)
+    parts += _overlap(program) + _notes(program)
     if program.failure is not None:
         parts.append(_failure(program.failure))
     return "\n".join(part for part in parts if part)
@@ -97,8 +100,10 @@ def _stages(program: Program) -> list[str]:
         made = "kernels that nobody knows" if compiled.unread else _plural(len(compiled.kernels), "kernel")
         where = plain(compiled.platform, 40)
         found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made} for {where}")
+    if program.continued is not None:
+        found.append(f"{plain(program.function)} is still being compiled in the background")
     if (run := program.executed) is not None:
-        each = f", {seconds(run.step)} each (measured)" if run.observed_calls else ""
+        each = f", {seconds(run.step)} each ({CLOCKS[run.clock]})" if run.step else ""
         found.append(f"ran {_plural(run.calls, 'time')}{each}")
     return found
 
@@ -122,12 +127,13 @@ def _kernel_table(program: Program) -> str:
 
 
 def _kernel_row(kernel: Kernel, time: float | None, operations: dict[str, str]) -> tuple[str, ...]:
-    names = [plain(operations.get(path, "?"), 40) for path in dict.fromkeys(kernel.equations)]
+    names = [plain(operations.get(path, "?"), 40) for path in dict.fromkeys(kernel.equations or kernel.moves)]
     told = " ".join(names[:6]) + (f" +{len(names) - 6}" if len(names) > 6 else "")
+    told = f"copies what {told} made" if kernel.moves else told
     return (
         plain(kernel.name, 80),
         plain(kernel.kind, 20),
-        str(len(names)),
+        str(len(set(kernel.equations))),
         "" if time is None else f"{seconds(time)} (measured)",
         byte_size(kernel.bytes_saved) if kernel.bytes_saved else "",
         told or "no source known",
@@ -135,13 +141,18 @@ def _kernel_row(kernel: Kernel, time: float | None, operations: dict[str, str]) 
 
 
 def kernel_times(program: Program) -> dict[str, float]:
-    """Seconds per call of each kernel, the mean over the devices that ran it."""
-    found: dict[str, list[float]] = {}
-    for device in program.executed.devices if program.executed else ():
-        for time in device.kernels:
-            if time.calls:
-                found.setdefault(time.kernel, []).append(time.seconds / time.calls)
-    return {name: sum(times) / len(times) for name, times in found.items()}
+    """Seconds per call of each kernel, the mean over the devices."""
+    whole = program.account.whole if program.account is not None else None
+    return {each.kernel: each.seconds for each in whole.kernels} if whole is not None else {}
+
+
+def _overlap(program: Program) -> list[str]:
+    """Both sums, where kernels ran side by side."""
+    whole = program.account.whole if program.account is not None else None
+    if whole is None or not whole.overlaps:
+        return []
+    both = seconds(whole.kernel_seconds), seconds(whole.running_seconds)
+    return [f"kernels overlap in time: their times add up to {both[0]} per call; during {both[1]} at least one ran"]
 
 
 def _failure(failure: Failure) -> str:

@@ -13,6 +13,8 @@ from xlascope.readers.hlo.equations import paths_in
 from xlascope.readers.hlo.text import read_module
 from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record
 
+from .wire_measured import memory
+
 JSON = dict[str, Any]
 
 #: Decisions and characters of a diff that are sent; the record keeps all, and the panel says what was cut.
@@ -26,7 +28,7 @@ def findings(records: Iterable[Record]) -> JSON:
     for record in records:
         match record:
             case Compiled() if record.target:
-                wire.setdefault("targets", {})[record.target] = compiled(record)
+                wire.setdefault("targets", {})[record.target] = compiled(record) | memory(record)
             case Explained():
                 wire.setdefault("explained", []).append(explained(record))
             case Passes():
@@ -56,6 +58,7 @@ def kernel(record: Kernel) -> JSON:
     wire |= {"read": record.bytes_read, "written": record.bytes_written, "saved": record.bytes_saved}
     optional = {"layout": record.layout, "launch": record.launch, "estimate": record.estimated_seconds}
     optional["cycles"] = record.estimated_cycles
+    optional["moves"] = list(record.moves)
     optional["reads"] = [[each.kernel, each.result, each.type_text, each.bytes] for each in record.reads]
     return wire | {name: value for name, value in optional.items() if value}
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from xlascope.analysis.costs.call_times import CallTimes, DeviceCall
+from xlascope.analysis.costs.roofline import HotKernel
 from xlascope.analysis.memory import held_at, live_bytes, peak_of
 from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, Span
 
@@ -33,8 +35,14 @@ def stages(program: Program) -> list[list[Any]]:
 
 def ceilings(programs: Iterable[Program]) -> JSON:
     """What the device can do at most, as the latest program that asked was told; nothing where none has."""
-    known = [program.ceilings for program in programs if program.ceilings is not None]
-    return {"ceilings": _ceilings(max(known, key=lambda each: each.time))} if known else {}
+    known = latest_ceilings(programs)
+    return {"ceilings": _ceilings(known)} if known is not None else {}
+
+
+def latest_ceilings(programs: Iterable[Program]) -> Ceilings | None:
+    """The ceilings that were measured last."""
+    known = (program.ceilings for program in programs if program.ceilings is not None)
+    return max(known, key=lambda each: each.time, default=None)
 
 
 def _ceilings(record: Ceilings) -> JSON:
@@ -42,27 +50,58 @@ def _ceilings(record: Ceilings) -> JSON:
     return {"flops_per_s": record.flops, "bytes_per_s": record.bytes_per_second, "source": words}
 
 
-def executed(record: Executed) -> JSON:
-    """Calls, the step shown, and every device."""
+def executed(record: Executed, account: CallTimes, hot: Sequence[HotKernel]) -> JSON:
+    """Calls, the step shown, the account of a call, and every device."""
+    seen = {each.device: each for each in account.devices}
     wire: JSON = {
         "calls": record.calls,
         "seconds": record.seconds,
-        "window": record.window,
-        "observed": record.observed_calls,
+        "observed": account.calls,
         "step": record.step,
-        "devices": [_device(device, record.window) for device in record.devices],
+        "devices": [_device(device, seen.get(device.device)) for device in record.devices],
     }
+    wire |= {"clock": record.clock} if record.clock else {}
+    wire |= {"account": _account(account, hot)} if account.whole is not None else {}
+    wire |= {"at_most": True} if record.at_most else {}
+    wire |= {"profiling": record.profiling} if record.profiling else {}
     return wire | ({"notes": list(record.notes)} if record.notes else {})
 
 
-def _device(device: DeviceTime, window: float) -> JSON:
-    wire: JSON = {
-        "name": device.device,
-        "busy": device.busy / window if window else 0.0,
-        "seconds": device.busy,
-        "kernels": {k.kernel: [k.calls, round(k.seconds, 9)] for k in device.kernels},
-        "spans": _rounded(device.spans),
-    }
+def _account(account: CallTimes, hot: Sequence[HotKernel]) -> JSON:
+    """What every view reads: seconds per call by kernel, equation and line, and what part of it has an equation.
+
+    A kernel is its seconds, runs and share, its operations and bytes a second, what bounds it in words, and the larger
+    part that it reached of a ceiling. A line is known by the first equation that it made.
+    """
+    assert account.whole is not None
+    wire: JSON = {"kernels": {each.call.kernel: _kernel(each) for each in hot}}
+    wire["equations"] = {path: round(seconds, 10) for path, seconds in account.equations.items()}
+    wire["lines"] = {each.equation: round(each.seconds, 10) for each in account.lines.values()}
+    wire |= {"attributed": account.attributed, "copied": account.copied}
+    if account.whole.overlaps:
+        wire["sums"] = [account.whole.kernel_seconds, account.whole.running_seconds]
+    return wire
+
+
+def _kernel(hot: HotKernel) -> list[Any]:
+    call = hot.call
+    wire: list[Any] = [call.seconds, call.runs, call.share]
+    if hot.byte_rate is not None:
+        part = max(hot.reached.compute or 0.0, hot.reached.memory or 0.0)
+        wire += [int(hot.flop_rate or 0), int(hot.byte_rate), hot.reached.words, part]
+    return wire
+
+
+def _device(device: DeviceTime, seen: DeviceCall | None) -> JSON:
+    """A device; of one that was seen for a part of a step only its bars."""
+    wire: JSON = {"name": device.device, "busy": 0.0, "kernels": {}, "spans": _rounded(device.spans)}
+    if seen is None:
+        wire["whole"] = False
+    else:
+        wire |= {
+            "busy": seen.busy,
+            "kernels": {each.kernel: [each.runs, round(each.seconds, 10)] for each in seen.kernels},
+        }
     return wire | ({"transfers": _rounded(device.transfers)} if device.transfers else {})
 
 

@@ -67,7 +67,7 @@ def _rows(
     rows: list[tuple[str, ...]] = [("held at the peak", "size", "what", "made by", "needed while kernels", "line")]
     for each in held[:MOST_ROWS]:
         made = [equations[path] for path in each.equations if path in equations]
-        name, by = each.maker, " ".join(dict.fromkeys(equation.operation for equation in made)) or "no equation known"
+        name, by = each.maker, " ".join(dict.fromkeys(equation.operation for equation in made)) or "no source known"
         if each.kind == "argument":
             name, by = argument_label(jaxpr, each.argument) or each.maker, ""
         while_ = f"{each.first + 1:,} to {each.last + 1:,}"

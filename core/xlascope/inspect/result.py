@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import records
+from ..analysis.costs.call_times import account_json, call_times, places_of
 from ..records.plain import plain_lines
 from ..records.store import VERSION
 from .writing import chart, write
 
+R = TypeVar("R", records.Executed, records.Compiled, records.Traced)
 MimeBundle = tuple[dict[str, Any], dict[str, Any]]
 
 
@@ -34,8 +36,21 @@ class Inspection:
         self.text = plain_lines(text, len(text))
 
     def to_json(self) -> dict[str, Any]:
-        """The records as a dict that JSON can hold, with their version; what :meth:`save` writes."""
-        return {"xlascope_records": VERSION, "records": [records.to_json(each) for each in self.records]}
+        """The records as a dict that JSON can hold, with their version; what :meth:`save` writes.
+
+        Of a program that was measured ``account`` says where the time of a call went, as the text does.
+        """
+        found: dict[str, Any] = {"xlascope_records": VERSION}
+        found["records"] = [records.to_json(each) for each in self.records]
+        run = self._first(records.Executed)
+        if run is not None:
+            traced = self._first(records.Traced)
+            places = places_of(traced) if traced is not None else None
+            found["account"] = account_json(call_times(run, self._first(records.Compiled), places))
+        return found
+
+    def _first(self, kind: type[R]) -> R | None:
+        return next((each for each in self.records if isinstance(each, kind)), None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, in the form that the file's suffix names.

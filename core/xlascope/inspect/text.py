@@ -6,24 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from ..analysis.costs.roofline import HotKernel, attributed_share, hottest
-from ..records import (
-    Ceilings,
-    Compiled,
-    DeviceTime,
-    Equation,
-    EquationPath,
-    Executed,
-    Kernel,
-    KernelTime,
-    Record,
-    Traced,
-)
+from ..analysis.costs.call_times import CallTimes, DeviceCall, call_times, places_of
+from ..analysis.costs.roofline import BOUND, HotKernel, hottest, kernel_flops
+from ..records import Ceilings, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
 #: Operations named in a kernel's row, and source lines in a timing's.
 MOST_NAMES = 8
+
+#: Whose a time per call is.
+CLOCKS = {"host": "host clock, until the results are there", "profile": "profiler", "": "measured"}
+NOT_WHOLE = "the profiler saw no whole call: kernels have no times"
 
 
 def fusions(found: Sequence[Record]) -> str:
@@ -32,8 +26,9 @@ def fusions(found: Sequence[Record]) -> str:
     equations = _equations(one(Traced, found))
     rows = [("kernel", "kind", "equations", "saved", "operations")]
     for kernel in compiled.kernels:
-        known = [equations[path] for path in kernel.equations if path in equations]
-        rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), operations(known)))
+        known = _told(kernel.equations, equations)
+        told = operations(known) if known else source_words(kernel, equations)
+        rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), told))
     first = _compiled_line(compiled, one(Traced, found))
     return "\n".join([first, *table(rows, right=(2,)), *_notes(compiled, equations), *unread(compiled)])
 
@@ -48,9 +43,12 @@ def timings(found: Sequence[Record]) -> str:
     parts = [_compiled_line(compiled, traced), _run_line(run)]
     if ceilings is not None:
         parts.append(_ceilings_line(ceilings))
-    for device in run.devices:
-        hot = hottest(device, compiled, traced.jaxpr, ceilings)
-        parts += _device_table(device, hot, compiled, equations, titles, run)
+    account, flops = call_times(run, compiled, places_of(traced)), kernel_flops(compiled.kernels, traced.jaxpr)
+    for device in account.devices:
+        hot = hottest(device, compiled, flops, ceilings)
+        parts += ["", *_device_table(device, hot, compiled, equations, titles), *_overlap(device)]
+    if account.whole is not None:
+        parts += [_attributed(account), *_by_line(account, titles)]
     parts += unread(compiled, run)
     return "\n".join(parts)
 
@@ -98,12 +96,12 @@ def unread(*found: Compiled | Executed) -> list[str]:
 
 
 def _run_line(run: Executed) -> str:
-    if not run.observed_calls:
-        return f"{plural(run.calls, 'call')} in {seconds(run.seconds)} (host clock); the profiler saw none of them"
-    return (
-        f"{seconds(run.step)} per call on the devices (profiler, median of {run.observed_calls:,} calls), "
-        f"{seconds(run.seconds / run.calls)} per call until the results are there (host clock, mean of {run.calls:,})"
-    )
+    """Calls, and how long one takes: one figure, with the clock that it is from."""
+    if not run.step:
+        return f"{plural(run.calls, 'call')} in {seconds(run.seconds)} (host clock)"
+    clock = CLOCKS[run.clock]
+    seen = f"the profiler saw {plural(run.observed_calls, 'whole call')}" if run.observed_calls else NOT_WHOLE
+    return f"{seconds(run.step)} per call ({clock}; {plural(run.calls, 'call')}); {seen}"
 
 
 def _ceilings_line(ceilings: Ceilings) -> str:
@@ -112,59 +110,69 @@ def _ceilings_line(ceilings: Ceilings) -> str:
 
 
 def _device_table(
-    device: DeviceTime,
+    device: DeviceCall,
     hot: Sequence[HotKernel],
     compiled: Compiled,
     equations: dict[EquationPath, Equation],
     titles: dict[str, str],
-    run: Executed,
 ) -> list[str]:
-    inside = {kernel.name: [equations[p] for p in kernel.equations if p in equations] for kernel in compiled.kernels}
-    rows = [(f"kernel on {device.device}", "per call", "share", "FLOP/s", "B/s", "bound", "operations", "lines")]
+    kernels = {kernel.name: kernel for kernel in compiled.kernels}
+    rows = [(f"kernel on {device.device}", "per call", "share", "FLOP/s", "B/s", "bound by", "operations", "lines")]
     for each in hot:
-        told = inside.get(each.kernel, [])
-        per_call = seconds(each.seconds * each.calls / max(run.observed_calls, 1))
-        share = f"{100 * each.share:.0f} %"
-        rows.append((each.kernel, per_call, share, *_rates(each), operations(told), _lines(told, titles)))
-    known = attributed_share([device], compiled.kernels) or 0.0
-    heading = f"{100 * known:.0f} % of the time {device.device} was busy has an equation (profiler; rates: our count)"
-    return ["", *table(rows, right=(1, 2, 3, 4)), heading, *_by_line(device.kernels, inside, titles, run)]
+        kernel = kernels.get(each.call.kernel)
+        told = _told(kernel.equations, equations) if kernel is not None else []
+        flops = rate(each.flop_rate, "") if each.flop_rate else ""
+        moved = rate(each.byte_rate, "") if each.byte_rate else ""
+        told_as = operations(told) if told else source_words(kernel, equations)
+        figures = seconds(each.call.seconds), percent(each.call.share), flops, moved, each.reached.words
+        rows.append((each.call.kernel, *figures, told_as, _lines(told, titles)))
+    return table(rows, right=(1, 2, 3, 4))
 
 
-def _rates(hot: HotKernel) -> tuple[str, str, str]:
-    """Operations and bytes per second, and what part of which ceiling that is."""
-    flops = rate(hot.flops / hot.seconds, "") if hot.flops and hot.seconds else ""
-    moved = rate(hot.bytes / hot.seconds, "") if hot.bytes and hot.seconds and hot.bound else ""
-    if hot.of_ceiling is None:
-        return flops, moved, ""
-    if hot.bound == "memory" and hot.of_ceiling > 1:
-        return flops, moved, "memory, in cache"
-    return flops, moved, f"{hot.bound}, {100 * hot.of_ceiling:.0f} %"
+def _overlap(device: DeviceCall) -> list[str]:
+    """Both sums, where they differ."""
+    if not device.overlaps:
+        return []
+    return [
+        f"kernels on {device.device} overlap in time: their times add up to {seconds(device.kernel_seconds)} per call, "
+        f"and during {seconds(device.running_seconds)} of it at least one ran"
+    ]
 
 
-def _by_line(
-    times: Sequence[KernelTime], inside: dict[str, list[Equation]], titles: dict[str, str], run: Executed
-) -> list[str]:
+def _attributed(account: CallTimes) -> str:
+    """How much of the kernels' time has an equation, and how much only copies what equations made."""
+    copied = f", {percent(account.copied)} copies what equations made" if account.copied else ""
+    how = f"profiler; rates: our count; bound by a ceiling: reached {percent(BOUND)} of it or more"
+    return f"{percent(account.attributed)} of the kernels' time has an equation{copied} ({how})"
+
+
+def _by_line(account: CallTimes, titles: dict[str, str]) -> list[str]:
     """Time per source line; a kernel's time is split evenly over its equations, since nothing measures them apart."""
-    sums: dict[tuple[str, int], float] = defaultdict(float)
-    for each in times:
-        told = inside.get(each.kernel, [])
-        for equation in told:
-            if equation.source is not None:
-                place = titles.get(equation.source.file, equation.source.file), equation.source.line
-                sums[place] += each.seconds / len(told) / max(run.observed_calls, 1)
-    if not sums:
+    if not account.lines:
         return []
     rows = [("source line", "per call")]
-    rows += [(f"{title}:{line}", seconds(time)) for (title, line), time in sorted(sums.items(), key=lambda x: -x[1])]
-    return ["", *table(rows, right=(1,)), "(each kernel's time split evenly over its equations)"]
+    rows += [
+        (f"{titles.get(file, file)}:{line}", seconds(each.seconds)) for (file, line), each in account.lines.items()
+    ]
+    mean = f", mean of {len(account.devices)} devices" if len(account.devices) > 1 else ""
+    return ["", *table(rows, right=(1,)), f"(each kernel's time split evenly over its equations{mean})"]
+
+
+def _told(paths: Iterable[EquationPath], equations: dict[EquationPath, Equation]) -> list[Equation]:
+    return [equations[path] for path in dict.fromkeys(paths) if path in equations]
+
+
+def source_words(kernel: Kernel | None, equations: dict[EquationPath, Equation]) -> str:
+    """What is known of a kernel without equations: whose results it copies, or nothing."""
+    moved = _told(kernel.moves, equations) if kernel is not None else []
+    return f"copies what {operations(moved)} made" if moved else "no source known"
 
 
 def operations(equations: Sequence[Equation]) -> str:
     """The names of the operations of these equations, the first ones."""
     names = [each.operation for each in equations]
     more = f" +{len(names) - MOST_NAMES}" if len(names) > MOST_NAMES else ""
-    return " ".join(names[:MOST_NAMES]) + more if names else "no equation known"
+    return " ".join(names[:MOST_NAMES]) + more if names else "no source known"
 
 
 def _lines(equations: Sequence[Equation], titles: dict[str, str]) -> str:
@@ -210,6 +218,17 @@ def seconds(value: float) -> str:
         if value >= one * 0.9995:
             return f"{value / one:.3g} {unit}"
     return f"{value / 1e-9:.3g} ns"
+
+
+def percent(part: float) -> str:
+    """A part of a whole; all of it is said only of all of it.
+
+    >>> percent(0.114), percent(0.9996), percent(0.0004), percent(1.0)
+    ('11 %', '99 %', '< 1 %', '100 %')
+    """
+    if 0 < part < 0.01:
+        return "< 1 %"
+    return "99 %" if 0.99 < part < 1 - 1e-9 else f"{100 * part:.0f} %"
 
 
 def rate(value: float, what: str) -> str:

@@ -4,4 +4,6 @@ XLA promises nothing of these forms. What is not in the form that a reader knows
 less than was there.
 """
 
-from .format_error import FormatError as FormatError
+from ..names import lazy
+
+__getattr__, __dir__, __all__ = lazy(__name__)

@@ -1,28 +1,29 @@
 """What a profiler window saw: the runs of every kernel, put together into calls, per program and per device.
 
-This module alone of the readers loads a part of jaxlib (the parser of profiles, which boots nothing): import it by
-name.
+Import it by name: its parser of profiles is a part of jaxlib (which boots nothing).
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 import statistics
-from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice, pairwise
-from typing import Any, NamedTuple
-
-from jaxlib import _profile_data
+from types import MappingProxyType
 
 from ..records.events import DeviceTime, KernelTime, Span
-from .format_error import KNOWN, FormatError
+from .format_error import KNOWN
+from .profile_events import Event, Transfer, read_events
 
 #: What is to be said of a window in which something ran, when no event in it is a kernel's.
 UNTOLD = (
     f"expected events of the profiler with hlo_module and hlo_op, found none (this reader knows the form of {KNOWN})"
 )
+
+_NO_WORD = re.compile(r"\W")
+NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,11 @@ class ModuleProfile:
     """One HLO module in one profiler window.
 
     ``program_id`` is XLA's number of the module, unique within a process; ``observed_calls`` counts the calls seen
-    from start to end, ``step`` is the median of their durations in seconds. ``devices`` are named ``cpu:0``, ``cpu:1``
-    and so on, by platform and local ordinal.
+    from begin to end, ``step`` is the median of their durations in seconds and ``seconds`` their sum. ``devices`` are
+    named ``cpu:0``, ``cpu:1`` and so on, by platform and local ordinal; they hold exactly those calls, or, where there
+    are none, what was seen of one (``whole=False``). ``runs`` counts every run of a kernel.
+    ``calling`` is the median time in which a call of a function of the module's name came back to its caller, 0.0 when
+    none was seen: a small program runs meanwhile, a large one goes on after it.
     """
 
     module: str
@@ -39,196 +43,109 @@ class ModuleProfile:
     observed_calls: int
     step: float
     devices: tuple[DeviceTime, ...]
+    seconds: float = 0.0
+    runs: int = 0
+    calling: float = 0.0
 
 
-def read_profile(data: bytes, limit: int = 200_000) -> tuple[ModuleProfile, ...]:
+#: The kernels, by module, that every call of it runs exactly once: those of its entry computation.
+Entries = Mapping[str, Collection[str]]
+
+
+def read_profile(data: bytes, limit: int = 200_000, *, entries: Entries = NOTHING) -> tuple[ModuleProfile, ...]:
     """Read the bytes of a profiler window (a serialized ``XSpace``); at most ``limit`` events are looked at.
 
-    A kernel that runs on several threads is shown from its launch until its threads are done. Calls that the window cut
-    off at its start or end count in the kernels' sums and in ``busy``, but not as observed calls.
-    Raises FormatError for bytes that are no profile.
+    A kernel that runs on several threads is shown from its launch until its threads are done. A call is whole when all
+    ``entries`` of its module were seen to begin and to end. Of a module without entries those calls are whole that
+    stand between two others.
+    Raises FormatError for bytes that are no profile, TooManyEventsError, one of its kind, beyond the limit.
 
     >>> read_profile(b"")
     ()
     """
-    modules: dict[tuple[str, int], list[_Event]] = defaultdict(list)
-    events, transfers = _read_events(data, limit)
+    modules: dict[tuple[str, int], list[Event]] = defaultdict(list)
+    events, transfers, calls = read_events(data, limit)
     for event in events:
         modules[event.module, event.program_id].append(event)
-    return tuple(_module_profile(name, number, events, transfers) for (name, number), events in modules.items())
-
-
-@dataclass(slots=True)
-class _Event:
-    """One run of one kernel. Times in seconds from the start of the window."""
-
-    module: str
-    program_id: int
-    run: int
-    device: str
-    thread: int
-    kernel: str
-    start: float
-    end: float
-    children: float = 0.0
-
-    @property
-    def own(self) -> float:
-        """The time of the kernel itself, without those that it ran."""
-        return max(self.end - self.start - self.children, 0.0)
-
-
-class _Transfer(NamedTuple):
-    """A copy from or to a device. Times in seconds from the start of the window."""
-
-    device: str
-    name: str
-    start: float
-    end: float
-
-
-#: How devices' profilers name copies between host and device, and between devices (``MemcpyH2D``).
-_COPY = "Memcpy"
-
-#: XLA marks the end of a kernel, on the thread that finished it, by an event of this name.
-_END = "end: "
-
-
-def _read_events(data: bytes, limit: int) -> tuple[list[_Event], list[_Transfer]]:
-    try:
-        profile = _profile_data.ProfileData.from_serialized_xspace(data)
-    except (RuntimeError, ValueError) as error:
-        raise FormatError(
-            "a profile", f"expected a serialized XSpace, these {len(data)} bytes are no profile: {error}"
-        ) from error
-    events: list[_Event] = []
-    transfers: list[_Transfer] = []
-    ends: dict[str, list[float]] = defaultdict(list)
-    host: set[str] = set()  # names that are no kernels: reading an event's statistics is what costs
-    for device, thread, raw in islice(_raw_events(profile), limit):
-        name: str = raw.name
-        if name.startswith(_END):
-            ends[name[len(_END) :]].append(raw.end_ns * 1e-9)
-        elif name not in host:
-            event = _event(device, thread, raw)
-            if event:
-                events.append(event)
-            elif name.startswith(_COPY):
-                transfers.append(_Transfer(device, name, raw.start_ns * 1e-9, raw.end_ns * 1e-9))
-            else:
-                host.add(name)
-    events.sort(key=lambda event: (event.start, -event.end))
-    _subtract_children(events)
-    _extend(events, ends)
-    return events, transfers
-
-
-def _raw_events(profile: Any) -> Iterator[tuple[str, int, Any]]:
-    """Every event with the device of its plane and a number for its thread (or stream)."""
-    thread = 0
-    for plane in profile.planes:
-        device = _device(plane.name)
-        for line in plane.lines:
-            thread += 1
-            for event in line.events:
-                yield device, thread, event
-
-
-def _device(plane: str) -> str:
-    """``/host:CPU`` is cpu:0 (its events say which device they are of), ``/device:GPU:1`` is gpu:1."""
-    parts = plane.split(":")
-    platform = parts[1].split(" ")[0].lower() if len(parts) > 1 else "unknown"
-    number = parts[2].split(" ")[0] if len(parts) > 2 else "0"
-    return f"{platform}:{number}"
-
-
-def _event(plane: str, thread: int, raw: Any) -> _Event | None:
-    facts: dict[str, Any] = dict(raw.stats)
-    if "hlo_op" not in facts or "hlo_module" not in facts:
-        return None
-    platform, _, number = plane.partition(":")
-    try:
-        program_id, run = int(facts.get("program_id", -1)), int(facts.get("run_id", 0))
-    except (TypeError, ValueError):
-        raise FormatError("a profile", f"expected numbers as program_id and run_id, found {facts!r:.200}") from None
-    return _Event(
-        module=str(facts["hlo_module"]),
-        program_id=program_id,
-        run=run,
-        device=f"{platform}:{facts.get('device_ordinal', number)}",
-        thread=thread,
-        kernel=str(facts["hlo_op"]),
-        start=raw.start_ns * 1e-9,
-        end=raw.end_ns * 1e-9,
+    return tuple(
+        _module_profile(name, number, events, transfers, frozenset(entries.get(name, ())), calls)
+        for (name, number), events in modules.items()
     )
 
 
-def _subtract_children(events: Iterable[_Event]) -> None:
-    """On one thread a kernel that begins inside another was run by it (a while runs its body)."""
-    open_events: dict[int, list[_Event]] = defaultdict(list)
-    for event in events:
-        stack = open_events[event.thread]
-        while stack and stack[-1].end < event.end:
-            stack.pop()
-        if stack:
-            stack[-1].children += event.end - event.start
-        stack.append(event)
-
-
-def _extend(events: Iterable[_Event], ends: dict[str, list[float]]) -> None:
-    """Let a kernel last until its end mark, at most until its run's next kernel: other threads share its work.
-
-    The mark alone would be too late: the thread that finishes a kernel first runs those that waited for it.
-    """
-    for marks in ends.values():
-        marks.sort()
-    runs: dict[tuple[str, int, str], list[_Event]] = defaultdict(list)
-    for event in events:
-        runs[event.module, event.run, event.device].append(event)
-    for run in runs.values():
-        for event, following in pairwise(run):
-            event.end = max(event.end, min(_first_after(ends.get(event.kernel, ()), event), following.start))
-
-
-def _first_after(marks: list[float] | tuple[()], event: _Event) -> float:
-    position = bisect_left(marks, event.start)
-    return marks[position] if position < len(marks) else event.end
-
-
-def _module_profile(module: str, program_id: int, events: list[_Event], transfers: list[_Transfer]) -> ModuleProfile:
-    runs = _whole_runs(events)
-    durations = sorted((_duration(run), number) for number, run in enumerate(runs))
-    shown = runs[durations[(len(runs) - 1) // 2][1]]
+def _module_profile(
+    module: str,
+    program_id: int,
+    events: list[Event],
+    transfers: list[Transfer],
+    entries: frozenset[str],
+    calls: Mapping[str, list[float]],
+) -> ModuleProfile:
+    runs = _runs(events)
+    whole = _whole_runs(runs, entries)
+    shown = sorted(whole, key=_duration)[(len(whole) - 1) // 2] if whole else max(runs, key=_duration)
+    durations = [_duration(run) for run in whole]
+    devices = sorted({each.device for each in (itertools.chain(*whole) if whole else shown)})
     return ModuleProfile(
         module=module,
         program_id=program_id,
-        observed_calls=len(runs),
-        step=statistics.median(duration for duration, _ in durations),
-        devices=tuple(
-            _device_time(device, events, shown, transfers) for device in sorted({each.device for each in events})
-        ),
+        observed_calls=len(whole),
+        step=statistics.median(durations) if durations else 0.0,
+        devices=tuple(_device_time(device, whole, shown, transfers) for device in devices),
+        seconds=sum(durations),
+        runs=len(events),
+        calling=statistics.median(_calling(module, calls) or [0.0]),
     )
 
 
-def _whole_runs(events: Iterable[_Event]) -> list[list[_Event]]:
-    """The calls, in order, without those at the window's edges that have fewer events than is usual."""
-    by_run: dict[int, list[_Event]] = defaultdict(list)
+def _calling(module: str, calls: Mapping[str, list[float]]) -> list[float]:
+    """``jit_my_step.3`` is a module of a function ``my_step``, ``jit__lambda_`` one of a ``<lambda>``."""
+    name = module.partition(".")[0].removeprefix("jit_")
+    return [seconds for function, found in calls.items() if _NO_WORD.sub("_", function) == name for seconds in found]
+
+
+def _runs(events: Iterable[Event]) -> list[list[Event]]:
+    """The calls, in the order of their first events."""
+    by_run: dict[int, list[Event]] = defaultdict(list)
     for event in events:
         by_run[event.run].append(event)
-    runs = list(by_run.values())
-    usual = statistics.median(map(len, runs))
-    edges = {0, len(runs) - 1}
-    return [run for number, run in enumerate(runs) if number not in edges or len(run) >= usual]
+    return list(by_run.values())
 
 
-def _duration(run: Iterable[_Event]) -> float:
+def _whole_runs(runs: list[list[Event]], entries: frozenset[str]) -> list[list[Event]]:
+    """The calls that were seen from begin to end, on every device that they use.
+
+    An entry that no call between two others has shown is one that the profiler tells nothing of.
+    """
+    between = runs[1:-1]
+    if not entries:
+        return between
+    if between:
+        entries &= {event.kernel for run in between for event in run}
+    most = max(len(_by_device(run)) for run in runs)
+    return [
+        run
+        for run in runs
+        if len(by_device := _by_device(run)) == most
+        and all(entries <= {event.kernel for event in mine if event.over} for mine in by_device.values())
+    ]
+
+
+def _by_device(run: Iterable[Event]) -> dict[str, list[Event]]:
+    found: dict[str, list[Event]] = defaultdict(list)
+    for event in run:
+        found[event.device].append(event)
+    return found
+
+
+def _duration(run: Iterable[Event]) -> float:
     return max(event.end for event in run) - min(event.start for event in run)
 
 
-def _device_time(device: str, events: list[_Event], shown: list[_Event], transfers: list[_Transfer]) -> DeviceTime:
+def _device_time(device: str, whole: list[list[Event]], shown: list[Event], transfers: list[Transfer]) -> DeviceTime:
     """``shown`` is one call on all devices; its spans count from its start on whichever device began."""
     began, ended = min(event.start for event in shown), max(event.end for event in shown)
-    mine = [event for event in events if event.device == device]
+    mine = sorted((event for run in whole for event in run if event.device == device), key=lambda event: event.start)
     return DeviceTime(
         device=device,
         busy=_union(mine),
@@ -243,17 +160,18 @@ def _device_time(device: str, events: list[_Event], shown: list[_Event], transfe
             for copy in transfers
             if copy.device == device and copy.start < ended and copy.end > began
         ),
+        whole=bool(whole),
     )
 
 
-def _kernel_times(events: Iterable[_Event]) -> tuple[KernelTime, ...]:
+def _kernel_times(events: Iterable[Event]) -> tuple[KernelTime, ...]:
     own: dict[str, list[float]] = defaultdict(list)
     for event in events:
         own[event.kernel].append(event.own)
     return tuple(KernelTime(kernel, len(times), sum(times)) for kernel, times in own.items())
 
 
-def _union(events: Iterable[_Event]) -> float:
+def _union(events: Iterable[Event]) -> float:
     """The time covered by at least one of the events, which come in order of their starts."""
     total, until = 0.0, 0.0
     for event in events:

@@ -1,36 +1,5 @@
 """What happened, as plain data, and who wants to know. Imports nothing of the engine and boots nothing."""
 
-from .compiled import Buffer as Buffer
-from .compiled import Kernel as Kernel
-from .compiled import MemoryUse as MemoryUse
-from .compiled import Read as Read
-from .decisions import Explained as Explained
-from .decisions import FusionDecision as FusionDecision
-from .decisions import Pass as Pass
-from .decisions import Passes as Passes
-from .events import Ceilings as Ceilings
-from .events import Compiled as Compiled
-from .events import DeviceTime as DeviceTime
-from .events import Executed as Executed
-from .events import Failure as Failure
-from .events import KernelTime as KernelTime
-from .events import Lowered as Lowered
-from .events import Missed as Missed
-from .events import Record as Record
-from .events import Span as Span
-from .events import Started as Started
-from .events import Traced as Traced
-from .paths import EquationPath as EquationPath
-from .programs import Equation as Equation
-from .programs import Jaxpr as Jaxpr
-from .programs import SourceRange as SourceRange
-from .programs import SourceText as SourceText
-from .programs import Variable as Variable
-from .store import from_json as from_json
-from .store import load as load
-from .store import save as save
-from .store import to_json as to_json
-from .watch import Subscription as Subscription
-from .watch import next_program as next_program
-from .watch import publish as publish
-from .watch import watch as watch
+from ..names import lazy
+
+__getattr__, __dir__, __all__ = lazy(__name__)

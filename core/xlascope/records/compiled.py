@@ -28,13 +28,14 @@ class Kernel:
 
     ``kind`` is XLA's (``loop``, ``input``, ``output``, ``custom``) for a fusion, ``library call`` for a dot or
     convolution that XLA hands to a library, ``call`` for a called computation, ``single`` for an operation alone.
-    ``equations`` are the paths of the equations whose HLO ended up inside; ``instructions`` counts the HLO
-    instructions inside (parameters and constants excluded) and ``unknown`` those of them that no equation is known
-    for. ``bytes_saved`` counts the intermediate results inside it that were neither written nor read back (our
-    count). ``reads`` are the results of other kernels that it reads. ``layout`` is the result's type with XLA's
-    layout where that is not plain row-major, ``launch`` how a GPU starts the kernel (grid, block, shared memory), and
-    ``estimated_seconds`` how long a run of it is estimated to take, by whom ``Compiled.estimated_by`` says;
-    ``estimated_cycles`` are the TPU compiler's own estimate.
+    ``equations`` are the paths of the equations whose HLO ended up inside, as far as that is proved; ``moves`` those of
+    the equations whose results it copies, for one that only copies. ``instructions`` counts the HLO instructions inside
+    (parameters and constants excluded) and ``unknown`` those of them that no equation is known for. ``bytes_saved``
+    counts the intermediate results inside it that were neither written nor read back (our count). ``reads`` are the
+    results of other kernels that it reads. ``layout`` is the result's type with XLA's layout where that is not plain
+    row-major, ``launch`` how a GPU starts the kernel (grid, block, shared memory), and ``estimated_seconds`` how long a
+    run of it is estimated to take, by whom ``Compiled.estimated_by`` says; ``estimated_cycles`` are the TPU compiler's
+    own estimate.
     """
 
     name: str
@@ -52,17 +53,18 @@ class Kernel:
     launch: str = ""
     estimated_seconds: float | None = None
     estimated_cycles: int | None = None
+    moves: tuple[EquationPath, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Buffer:
     """One array in the compiler's plan of memory: where it lies, and while which kernels it is needed.
 
-    ``maker`` names the HLO instruction that makes it, ``equations`` are those it works for; ``argument`` says which of
-    the program's constants and inputs (``jaxpr.constants``, then ``jaxpr.inputs``) it is, -1 for others. It lies at
-    ``offset`` in the allocation number ``allocation``. ``first`` and ``last`` are positions in ``Compiled.kernels``:
-    it is needed from the one up to and including the other. Buffers that share a place and a time are one array under
-    several names (a loop's carry).
+    ``maker`` names the HLO instruction that makes it, ``equations`` are those whose result it holds; ``argument`` says
+    which of the program's constants and inputs (``jaxpr.constants``, then ``jaxpr.inputs``) it is, -1 for others. It
+    lies at ``offset`` in the allocation number ``allocation``. ``first`` and ``last`` are positions in
+    ``Compiled.kernels``: it is needed from the one up to and including the other. Buffers that share a place and a time
+    are one array under several names (a loop's carry).
     """
 
     maker: str

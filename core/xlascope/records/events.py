@@ -97,6 +97,19 @@ class Compiled:
 
 
 @dataclass(frozen=True, slots=True)
+class Continued:
+    """A compilation goes on after the call that asked for it was interrupted; the program's next call takes it up.
+
+    ``seconds`` is how long it took, None while it lasts.
+    """
+
+    program: int
+    function: str
+    time: float
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Span:
     """One run of one kernel: seconds from the start of the step shown."""
 
@@ -116,11 +129,13 @@ class KernelTime:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTime:
-    """What one device did in the observed window.
+    """What one device did during the whole calls that the profiler observed.
 
-    ``busy`` is the time during which at least one kernel of this program ran; ``kernels`` sums self times;
-    ``spans`` is one representative step (the median one), start to end; ``transfers`` are the copies between host and
-    device, or between devices, during that step, named as the profiler names them.
+    ``busy`` is the time during which at least one kernel of this program ran; ``kernels`` sums self times, both over
+    exactly the calls observed; ``spans`` is one whole representative step (the median one), start to end;
+    ``transfers`` are the copies between host and device, or between devices, during that step, named as the profiler
+    names them. With ``whole=False`` no window has held a call from begin to end: ``spans`` are what was seen of one, a
+    part of a step, and nothing is summed or ranked.
     """
 
     device: str
@@ -128,15 +143,22 @@ class DeviceTime:
     kernels: tuple[KernelTime, ...]
     spans: tuple[Span, ...]
     transfers: tuple[Span, ...] = ()
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
     """A program ran while somebody measured.
 
-    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock); ``observed_calls`` says
-    how many calls the profiler saw, and ``window`` how many seconds they stand for; ``step`` is the median duration
-    of an observed call. ``notes`` say what of the profile could not be read.
+    ``calls`` and ``seconds`` count all calls since the program was first seen (host clock). ``step`` is the time of one
+    call, 0.0 while none has finished, and ``clock`` says whose it is: the host's, from calls outside of profiler
+    windows, or the profiler's, where only that can tell the calls from the time between them. With ``at_most`` nothing
+    can: it is the time from call to call.
+
+    ``observed_calls`` counts the calls that the profiler saw from begin to end, ``window`` how many of its seconds they
+    stand for, idle time between them included; what ``devices`` hold is of these calls, inflated by being observed: a
+    share of it times ``step`` is a time. ``profiling`` is the processor time that the first whole profile cost, once.
+    ``notes`` say what of the profile could not be read, or seen.
     """
 
     program: int
@@ -148,7 +170,10 @@ class Executed:
     observed_calls: int
     step: float
     devices: tuple[DeviceTime, ...]
+    clock: Literal["host", "profile", ""] = ""
     notes: tuple[str, ...] = ()
+    at_most: bool = False
+    profiling: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,4 +205,4 @@ class Failure:
     source: SourceRange | None = None
 
 
-Record = Started | Traced | Missed | Lowered | Compiled | Executed | Ceilings | Failure | Explained | Passes
+Record = Started | Traced | Missed | Lowered | Compiled | Continued | Executed | Ceilings | Failure | Explained | Passes

@@ -111,6 +111,11 @@ class Jaxpr:
     variables: dict[str, Variable]
     equations: tuple[Equation, ...]
 
+    @property
+    def by_names(self) -> bool:
+        """Whether equations are known by their names alone: without operands, so that nobody can count their work."""
+        return bool(self.equations) and not any(each.inputs or each.outputs for each in self.walk())
+
     def walk(self) -> Iterator[Equation]:
         """Every equation of the program, bodies included, outermost first."""
         for equation in self.equations:

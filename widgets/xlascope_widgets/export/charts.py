@@ -5,19 +5,19 @@ Each says in its title what it shows, has units on its axes, and names the sourc
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from xlascope.analysis.costs.roofline import kernel_flops
+from xlascope.analysis.costs.call_times import CallTimes
 from xlascope.analysis.memory import live_bytes, peak_of
-from xlascope.records import Compiled, Executed, Record, Traced
+from xlascope.records import Executed, Record, Traced
 from xlascope.records.plain import plain
 
 from ..ledger import Ledger, Program
+from ..text import CLOCKS
 
 COLOURS = {"forward": "#2f6fde", "tangent": "#7a5bd1", "backward": "#c4561c", "": "#9aa5b5"}
 INK, RULE = "#5d6878", "#e3e6eb"
@@ -42,11 +42,13 @@ def chart(shown: Iterable[Record], kind: str) -> Figure:
 
 def timeline(program: Program) -> Figure:
     """One representative step: a lane per device, a bar per run of a kernel, coloured by pass."""
-    run = _measured(program, "timeline")
+    run = _ran(program, "timeline")
     lanes = [device for device in run.devices if device.spans]
     if not lanes:
         raise ValueError("no timeline: the profiler saw no kernel run")
-    figure, axes = _figure(1.2 + 0.7 * len(lanes), f"One step of {_said(program.function)} on each device")
+    whole = run.observed_calls > 0 and all(lane.whole for lane in lanes)
+    shown = "One step" if whole else "Part of a step"
+    figure, axes = _figure(1.2 + 0.7 * len(lanes), f"{shown} of {_said(program.function)} on each device")
     passes, longest = _passes(program), max(s.start + s.duration for device in lanes for s in device.spans)
     for row, device in enumerate(lanes):
         spans = device.spans[:MOST_SPANS]
@@ -68,19 +70,18 @@ def timeline(program: Program) -> Figure:
     axes.invert_yaxis()
     axes.set_xlim(0, longest)
     axes.xaxis.set_major_formatter(EngFormatter("s"))
-    axes.set_xlabel("time from the start of the step")
+    axes.set_xlabel(f"time from the start of the {'step' if whole else 'part'}")
     _legend(axes, {passes.get(span.kernel, "") for device in lanes for span in device.spans})
-    return _sourced(
-        figure, f"measured by the profiler; the median of {run.observed_calls:,} calls takes {_seconds(run.step)}"
-    )
+    step = f"; a call takes {_seconds(run.step)} ({CLOCKS[run.clock]})" if run.step else ""
+    return _sourced(figure, f"bars: measured by the profiler{step}")
 
 
 def lines(program: Program) -> Figure:
     """Time per call by source line, the largest first."""
-    run, traced, compiled = _measured(program, "lines"), program.traced, program.compiled
-    if traced is None or compiled is None:
+    account, traced = _measured(program, "lines"), program.traced
+    if traced is None or program.compiled is None:
         raise ValueError("no times by line: these records hold no traced and compiled program")
-    rows = sorted(_line_times(traced, compiled, run).items(), key=lambda row: -row[1])
+    rows = list(_line_times(traced, account).items())
     shown, rest = rows[:MOST_BARS], rows[MOST_BARS:]
     if rest:
         shown.append((f"{len(rest)} more lines", sum(time for _, time in rest)))
@@ -97,10 +98,10 @@ def lines(program: Program) -> Figure:
 
 def roofline(program: Program) -> Figure:
     """Each kernel by its operations per byte and the rate it reached, under what the device can do at most."""
-    run, traced, compiled = _measured(program, "roofline"), program.traced, program.compiled
-    if traced is None or compiled is None:
+    _measured(program, "roofline")
+    if program.traced is None or program.compiled is None:
         raise ValueError("no roofline: these records hold no traced and compiled program")
-    points = _points(traced, compiled, run)
+    points = _points(program)
     if not points:
         raise ValueError("no roofline: no kernel that was measured has floating-point operations (our count)")
     figure, axes = _figure(4.6, f"Kernels of {_said(program.function)}: work per byte, and the rate reached")
@@ -171,46 +172,37 @@ CHARTS: dict[str, Callable[[Program], Figure]] = {
 }
 
 
-def _measured(program: Program, what: str) -> Executed:
-    if program.executed is None or not program.executed.observed_calls:
+def _ran(program: Program, what: str) -> Executed:
+    if program.executed is None or not any(device.spans for device in program.executed.devices):
         raise ValueError(f"no {what}: nothing was measured (ask inspect.timings)")
     return program.executed
 
 
-def _line_times(traced: Traced, compiled: Compiled, run: Executed) -> dict[str, float]:
-    """Seconds per call by line, the mean over devices."""
+def _measured(program: Program, what: str) -> CallTimes:
+    if program.account is None or program.account.whole is None:
+        raise ValueError(f"no {what}: nothing was measured (ask inspect.timings)")
+    return program.account
+
+
+def _line_times(traced: Traced, account: CallTimes) -> dict[str, float]:
+    """Seconds per call by line, the largest first."""
     titles = {each.file: each.title for each in traced.sources}
     texts = {each.file: (each.first_line, each.text.splitlines()) for each in traced.sources}
-    sources = {each.path: each.source for each in traced.jaxpr.walk()}
-    inside = {kernel.name: tuple(dict.fromkeys(kernel.equations)) for kernel in compiled.kernels}
-    sums: dict[str, float] = defaultdict(float)
-    for device in run.devices:
-        for each in device.kernels:
-            paths = inside.get(each.kernel, ())
-            for path in paths:
-                source = sources.get(path)
-                if source is None:
-                    continue
-                first, text = texts.get(source.file, (1, []))
-                at = source.line - first
-                code = text[at].strip() if 0 <= at < len(text) else ""
-                name = _said(plain(f"{titles.get(source.file, source.file)}:{source.line}  {code}", 64))
-                sums[name] += each.seconds / len(paths) / run.observed_calls / len(run.devices)
-    return sums
-
-
-def _points(traced: Traced, compiled: Compiled, run: Executed) -> list[tuple[str, float, float, float]]:
-    """Kernels with their operations per byte, operations per second, and seconds per call."""
-    flops = kernel_flops(compiled.kernels, traced.jaxpr)
-    moved = {kernel.name: kernel.bytes_read + kernel.bytes_written for kernel in compiled.kernels}
-    found = []
-    for device in run.devices:
-        for each in device.kernels:
-            work = flops.get(each.kernel, 0.0)
-            if work and moved.get(each.kernel) and each.seconds:
-                rate = work * each.calls / each.seconds
-                found.append((each.kernel, work / moved[each.kernel], rate, each.seconds / run.observed_calls))
+    found: dict[str, float] = {}
+    for (file, line), each in account.lines.items():
+        first, text = texts.get(file, (1, []))
+        code = text[line - first].strip() if 0 <= line - first < len(text) else ""
+        found[_said(plain(f"{titles.get(file, file)}:{line}  {code}", 64))] = each.seconds
     return found
+
+
+def _points(program: Program) -> list[tuple[str, float, float, float]]:
+    """Kernels with their operations per byte, operations per second, and seconds per call."""
+    return [
+        (each.call.kernel, each.flops / each.bytes, each.flop_rate, each.call.seconds)
+        for each in program.hottest(program.ceilings)
+        if each.flops and each.bytes and each.flop_rate
+    ]
 
 
 def _roof(axes: Any, flops: float, bytes_per_second: float) -> None:
@@ -246,7 +238,7 @@ def _figure(height: float, title: str) -> tuple[Figure, Any]:
 
 
 def _legend(axes: Any, passes: set[str]) -> None:
-    words = {"": "no equation known"}
+    words = {"": "no source known"}
     for role in (each for each in COLOURS if each in passes):
         axes.scatter([], [], color=COLOURS[role], marker="s", label=words.get(role, role))
     axes.legend(frameon=False, fontsize=7.5, loc="lower right", ncols=4, bbox_to_anchor=(1, 1), handletextpad=0.2)

@@ -84,6 +84,8 @@ def _first(kind: type[R], found: Iterable[Record]) -> R | None:
     return next((each for each in found if isinstance(each, kind)), None)
 
 
+#: Whose a time per call is.
+_CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
 _Known = dict[str, tuple[float, str, str]]
 
 
@@ -99,16 +101,26 @@ def _numbers(before: Sequence[Record], after: Sequence[Record]) -> Iterable[Numb
 def _known(found: Sequence[Record]) -> _Known:
     known: _Known = {}
     if (traced := _first(Traced, found)) is not None:
-        known["equations"] = float(sum(1 for _ in traced.jaxpr.walk())), "", "our count"
-        known["work"] = float(sum(each.flops for each in traced.jaxpr.equations)), "FLOP", "our count"
+        known |= _of_traced(traced)
     if (compiled := _first(Compiled, found)) is not None:
         known |= _of_compiled(compiled)
-    if (run := _first(Executed, found)) is not None and run.observed_calls:
-        known["time per call on the devices"] = run.step, "s", f"profiler, median of {run.observed_calls:,} calls"
+    if (run := _first(Executed, found)) is not None and run.step:
+        known["time per call"] = run.step, "s", _CLOCKS[run.clock]
     if traced is not None and traced.seconds:
         known["tracing"] = traced.seconds, "s", "measured once"
     if compiled is not None:
         known["compiling"] = compiled.seconds, "s", "from the cache" if compiled.cache == "hit" else "measured once"
+    return known
+
+
+def _of_traced(traced: Traced) -> _Known:
+    """How many equations, and their work; nobody knows either of what only names tell, or not even names."""
+    equations = sum(1 for _ in traced.jaxpr.walk())
+    if not equations and not traced.text:
+        return {}
+    known: _Known = {"equations": (float(equations), "", "our count")}
+    if not traced.jaxpr.by_names:
+        known["work"] = float(sum(each.flops for each in traced.jaxpr.equations)), "FLOP", "our count"
     return known
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from ...api import abstract
 from ...control.jit.arguments import Arguments, Options
 from ...control.jit.functions import jit_function
 from ...control.jit.jitted import Jitted
-from ...control.jit.traces import TracedCall
+from ...control.jit.traces import TracedCall, kept_calls
 from ...ir.avals import ShapedArray
 from ...ir.describe import traced_record
 from ...ir.jaxpr import ClosedJaxpr
@@ -19,6 +20,8 @@ from ...xla.dispatch import Executable, PjitFunction, Place, executable_of, plac
 
 #: Why a program was traced, when nobody watched and it cannot be told any more.
 BEFORE = "traced before anybody watched"
+#: Characters of a program's text from which on its records are kept.
+LARGE = 100_000
 
 
 class Call(NamedTuple):
@@ -77,12 +80,12 @@ def _avals(jitted: Jitted, arguments: Arguments) -> tuple[ShapedArray, ...]:
 def traces_of(function: Any) -> list[TracedCall]:
     """All programs of a jitted function so far, oldest first; none for any other function."""
     jitted = jitted_of(function)
-    return list(jitted.traces.values()) if jitted else []
+    return list(jitted.traces.all().values()) if jitted else []
 
 
 def executables_of(program: ClosedJaxpr) -> list[Executable]:
     """The program's executables so far."""
-    return [found for found in tuple(program.derived.values()) if isinstance(found, Executable)]
+    return [found for found in program.derived.all().values() if isinstance(found, Executable)]
 
 
 def known_records(traced: TracedCall) -> Iterator[records.Record]:
@@ -117,6 +120,24 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
             made.kept,
         )
     return kept[key]  # type: ignore[no-any-return]
+
+
+def remember(record: records.Traced | records.Compiled) -> None:
+    """Keep the record of a large program, made while somebody watched, for those who watch it later.
+
+    To put it together again takes a second of a processor where there are some thousand instructions.
+    """
+    large = record.text if isinstance(record, records.Traced) else record.hlo
+    if len(large) < LARGE:
+        return
+    program = next((traced.program for *_, traced in kept_calls() if traced.number == record.program), None)
+    if program is None:
+        return
+    if isinstance(record, records.Traced):
+        again = dataclasses.replace(record, reason=BEFORE, fix="", call_site=None)
+        program.derived.setdefault(("record", record.program), again)
+    else:
+        program.derived.setdefault(("record", record.module), record)
 
 
 def traced_call(fun: Any, args: Any, kwargs: Any) -> tuple[Call, records.Traced]:

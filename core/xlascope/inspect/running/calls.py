@@ -1,29 +1,35 @@
-"""How often each jitted function is called: exact counts, calls in jaxlib's C++ included."""
+"""How often each jitted function is called: exact counts, calls in C++ included; and the results of a few of them."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...runtime.boot import post_hook
+from ...runtime.boot import post_hook, watch_calls
 from ..quiet import inspecting
 
 _log = logging.getLogger(__name__)
 
 Hook = Callable[[Any, Any, Any, Any], None]
-Count = Callable[[], dict[Any, int]]
+Made = Callable[[Any, Any, bool], None]
+
+#: Results are looked at after so many calls of one function in a row, then whenever :meth:`CallCounter.ask` was called:
+#: those of a short cell, all of which may be made before the first is done.
+MARKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+NEVER = 1 << 62
 
 
 class CallCounter:
-    """Counts while it is started. ``first`` is called with a function when it is called for the first time.
+    """Counts while it is started. ``made`` is called with some calls' functions and results, right after the call.
 
-    It hears of the calls that repeat in C++; those that need Python (the first of their kind) are announced by a
-    ``Started`` record of the stage ``run`` instead. ``first`` runs on the thread that calls, right after the call.
+    It also says whether it is the function's first call. The counter hears of the calls that repeat in C++; those that
+    need Python (the first of their kind) are announced by a ``Started`` record of the stage ``run`` instead. ``made``
+    runs on the thread that calls, and may not keep the results.
     """
 
-    def __init__(self, first: Callable[[Any], None]) -> None:
-        self._hook, self._read = _counting(first)
+    def __init__(self, made: Made) -> None:
+        self._functions = _counting(made)
         self._previous: Any = None
         self._on = False
 
@@ -31,57 +37,73 @@ class CallCounter:
         """Count from now on, in place of whoever counted before."""
         if not self._on:
             self._previous = post_hook.get_global()
-            post_hook.set_global(self._hook)
+            watch_calls(self._functions.hook)
             self._on = True
 
     def stop(self) -> None:
         """Count no more; whoever counted before counts again."""
         if self._on:
             self._on = False
-            if post_hook.get_global() is self._hook:
-                post_hook.set_global(self._previous)
+            if post_hook.get_global() is self._functions.hook:
+                watch_calls(self._previous)
 
     def counts(self) -> dict[Any, int]:
         """The calls of each function so far."""
-        return self._read()
+        return self._functions.read()
+
+    def ask(self) -> None:
+        """Hand the results of the next two calls to ``made``: two in a row tell what one of them took."""
+        self._functions.ask()
 
 
-def _guarded(first: Callable[[Any], None], function: Any) -> None:
+class _Functions(NamedTuple):
+    hook: Hook
+    read: Callable[[], dict[Any, int]]
+    ask: Callable[[], None]
+
+
+def _guarded(made: Made, function: Any, out: Any, first: bool) -> None:
     """An exception here would come out of the user's call: it is logged instead."""
     try:
-        first(function)
+        made(function, out, first)
     except Exception:
-        _log.exception("telling of a first call failed")
+        _log.exception("telling of a call failed")
 
 
-def _counting(first: Callable[[Any], None]) -> tuple[Hook, Count]:
-    """The hook, and what reads it.
+def _counting(made: Made) -> _Functions:
+    """The hook, and what asks it.
 
-    The hook runs after every call of every jitted function and has to be quick: one comparison and one addition for a
+    The hook runs after every call of every jitted function and has to be quick: two comparisons and one addition for a
     function that is called again and again (variables of a closure are the fastest Python has).
     """
     current: Any = None
     count = 0
+    mark = NEVER
+    asked = 0
     counts: dict[Any, int] = {}
 
     def hook(function: Any, args: Any, kwargs: Any, out: Any) -> None:
         nonlocal count
-        if function is current:
+        if function is current and count < mark:
             count += 1
         else:
-            switch(function)
+            switch(function, out)
 
-    def switch(function: Any) -> None:
-        nonlocal current, count
+    def switch(function: Any, out: Any) -> None:
+        nonlocal current, count, mark, asked
         if inspecting():
             return
         before, passed = current, count
         current, count = function, 1
         if before is not None:
             counts[before] = counts.get(before, 0) + passed
-        if function not in counts:
-            counts[function] = 0
-            _guarded(first, function)
+        first = function not in counts
+        calls = counts.setdefault(function, 0) + 1
+        wanted, asked = asked > 0, max(asked - 1, 0)
+        following = next((each for each in MARKS if each > calls), NEVER)
+        mark = 1 if asked else following - calls
+        if first or wanted or calls in MARKS:
+            _guarded(made, function, out, first)
 
     def read() -> dict[Any, int]:
         found = dict(counts)
@@ -90,4 +112,8 @@ def _counting(first: Callable[[Any], None]) -> tuple[Hook, Count]:
             found[function] = found.get(function, 0) + passed
         return found
 
-    return hook, read
+    def ask() -> None:
+        nonlocal asked, mark
+        asked, mark = 2, 0
+
+    return _Functions(hook, read, ask)

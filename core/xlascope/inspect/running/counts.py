@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ... import records
 from ...control.jit.traces import TracedCall
+from ...readers.hlo.entry import entry_names
 from ...readers.profiles import ModuleProfile
 from ..engine.calls import executables_of, traces_of
+from .finishes import Made
+from .looks import Looks
+from .pace import Finish, Pace, Times, weighted_median
 from .tally import Tally
 
 
@@ -18,44 +23,76 @@ class Running:
 
     def __init__(self) -> None:
         self.tallies: dict[int, Tally] = {}
+        self.pace = Pace(Finish(0, {}, 0.0, time.perf_counter(), waited=False))
         self._met: dict[int, TracedCall] = {}
         self._news: set[int] = set()
         self._modules: dict[str, int] = {}
+        self._entries: dict[str, frozenset[str]] = {}
         self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
         self._latest: dict[int, int] = {}
         self._starts = 0
+        self._finished: dict[int, int] = {}
+        self._done: deque[tuple[int, float]] = deque(maxlen=16)
+        self._made: tuple[Mapping[Any, int], Mapping[int, int]] = ({}, {})
 
     def know(self, record: records.Record) -> None:
         """Remember which program a compiled module is; other records say nothing of that."""
         if isinstance(record, records.Compiled):
             self._modules[record.module] = record.program
-            self._kernels[record.program] = len(record.kernels)
+            names = {kernel.name for kernel in record.kernels}
+            self._kernels[record.program] = len(names)
+            self._entries[record.module] = entry_names(record.hlo) & names
+
+    @property
+    def entries(self) -> Mapping[str, frozenset[str]]:
+        """The kernels that every call runs once, by module."""
+        return self._entries
 
     def called(self, record: records.Started) -> None:
         """One call that jaxlib handed to Python, so that its program is known."""
         self._starts += 1
         self._latest[record.program] = self._starts
-        self._tally(record.program, record.function).add_calls(1, 0.0, 0.0)
+        self._tally(record.program, record.function).add_calls(1, 0.0)
         self._news.add(record.program)
 
-    def count(self, counts: dict[Any, int], elapsed: float) -> None:
+    def count(self, counts: Mapping[Any, int], elapsed: float) -> None:
         """Take in the counts of functions, ``elapsed`` seconds after the last time."""
-        moved: dict[int, int] = {}
-        for function, total in counts.items():
-            new = total - self._counted.get(function, 0)
-            self._counted[function] = total
-            if new:
-                for number, calls in self._divided(traces_of(function), new):
-                    moved[number] = moved.get(number, 0) + calls
-        weights = {number: calls * (self.tallies[number].step or 1e-4) for number, calls in moved.items()}
+        moved = self._programs(self._counted, counts)
+        self._counted.update(counts)
+        times = self.times()
+        weights = {number: calls * (times.step(number).seconds or 1e-4) for number, calls in moved.items()}
         whole = sum(weights.values())
         for number, calls in moved.items():
-            self.tallies[number].add_calls(calls, elapsed * weights[number] / whole, elapsed)
+            self.tallies[number].add_calls(calls, elapsed * weights[number] / whole)
         self._news.update(moved)
 
-    def saw(self, profiles: Sequence[ModuleProfile], seconds: float) -> None:
-        """Take in what one window of so many seconds saw."""
+    def finished(self, made: Made, done: float, waited: bool) -> None:
+        """A call's results were there at ``done``, after the calls that ``made`` counts."""
+        counts, started = self._made
+        self._made = made.counts, made.started
+        new = self._programs(counts, made.counts)
+        for number, calls in made.started.items():
+            if calls > started.get(number, 0):
+                new[number] = new.get(number, 0) + calls - started.get(number, 0)
+        for number, calls in new.items():
+            self._finished[number] = self._finished.get(number, 0) + calls
+        program = made.program if made.program is not None else self._program_of(made.function)
+        if program is not None:
+            finish = Finish(program, dict(self._finished), made.returned, done, waited, made.began)
+            self.pace.finished(finish)
+            self._done.append((program, done))
+            self._news.update(new)
+
+    def next_look(self, looks: Looks) -> float:
+        """How long the next window should be; 0.0 for none now."""
+        return looks.next(self.tallies, self.times(), self._kernels)
+
+    def saw(self, looks: Looks, profiles: Sequence[ModuleProfile], seconds: float, cost: float) -> float:
+        """Take in what one window saw that was open for so many seconds, and cost so much processor time.
+
+        Returns how long to leave the process alone.
+        """
         found: dict[int, list[ModuleProfile]] = {}
         for profile in profiles:
             number = self._modules.get(profile.module)
@@ -63,24 +100,53 @@ class Running:
                 found.setdefault(number, []).append(profile)
         for number, mine in found.items():
             tally = self.tallies[number]
-            tally.add_window(mine, seconds, whole=tally.elapsed <= seconds * tally.calls)
+            if not tally.observed:
+                tally.profiling += cost
+            tally.add_window(mine, seconds)
         self._news.update(found)
+        return looks.saw(seconds, cost, [each for mine in found.values() for each in mine], self.tallies)
 
-    def pace(self) -> tuple[float, int]:
-        """How often the program with most time is called (seconds from call to call), and how many kernels it has."""
-        main = max(self.tallies.values(), key=lambda tally: tally.seconds, default=None)
-        if main is None or not main.calls:
-            return 0.0, 1
-        return main.elapsed / main.calls, self._kernels.get(main.program, 1)
+    def saw_whole(self, number: int | None, since: float) -> bool:
+        """Whether a whole call of a program has surely run since then: two were done, so what lay between was."""
+        return sum(1 for program, time in tuple(self._done) if program == number and time > since) > 1
+
+    @property
+    def timed(self) -> int:
+        """How many programs have finished a call."""
+        return len(self._finished)
+
+    def times(self) -> Times:
+        """What is known of the programs' times now."""
+        seen = {number: tally for number, tally in self.tallies.items() if tally.observed}
+        calling = {number: weighted_median(tally.calling) for number, tally in seen.items()}
+        return Times(self.pace, {number: tally.step for number, tally in seen.items()}, calling)
 
     def news(self) -> list[records.Executed]:
         """The records of the programs that have changed since this was asked last."""
         changed, self._news = self._news, set()
-        return [self.tallies[number].record() for number in sorted(changed) if self.tallies[number].calls]
+        times = self.times()
+        return [
+            self.tallies[number].record(times.step(number), times.pace(number))
+            for number in sorted(changed)
+            if number in self.tallies and self.tallies[number].calls
+        ]
 
     def called_programs(self) -> list[TracedCall]:
         """The programs that were called, of those that a counted function led to."""
         return [traced for number, traced in self._met.items() if self.tallies[number].calls]
+
+    def _programs(self, before: Mapping[Any, int], counts: Mapping[Any, int]) -> dict[int, int]:
+        """How often each program was called between two counts of functions."""
+        moved: dict[int, int] = {}
+        for function, total in counts.items():
+            new = total - before.get(function, 0)
+            if new > 0:
+                for number, calls in self._divided(traces_of(function), new):
+                    moved[number] = moved.get(number, 0) + calls
+        return moved
+
+    def _program_of(self, function: Any) -> int | None:
+        return next((number for number, _ in self._divided(traces_of(function), 1)), None)
 
     def _divided(self, traces: Sequence[TracedCall], calls: int) -> Iterator[tuple[int, int]]:
         """A function's new calls by program.

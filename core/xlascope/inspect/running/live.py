@@ -1,7 +1,8 @@
 """Watching programs run: exact calls from a counter, times from short profiler windows, as ``Executed`` records.
 
 Nothing runs for a :class:`Sampler` until the first call; then one thread wakes a few times a second, and now and then
-opens a window, for less than a hundredth of the time (:mod:`xlascope.xla.profile`), and only while calls are made.
+opens a window, for less than a hundredth of the time (:mod:`xlascope.xla.profile`), and only while calls are made;
+another waits for the results of a few calls, and so knows when they are done.
 """
 
 from __future__ import annotations
@@ -9,24 +10,29 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ... import records
+from ...control.jit.telling import dispatched
 from ...readers import FormatError
+from ...readers.profile_events import TooManyEventsError
 from ...readers.profiles import read_profile
-from ...xla.profile import ProfilerInUseError, Window, first_window, next_pause, next_window
-from ..engine.calls import jitted_of, known_records
+from ...xla.profile import ProfilerInUseError, Window
+from ..engine.calls import jitted_of, known_records, remember
 from ..quiet import inspecting
 from .calls import CallCounter
 from .counts import Running
+from .finishes import Finishes, Made
+from .looks import Looks
 
 _log = logging.getLogger(__name__)
 
 #: Seconds between two looks at the counts, and before the first.
 TICK, FIRST_TICK = 0.5, 0.03
-#: Windows become rarer the more has been seen, until the pauses are so many times as long.
-SELDOM = 4
+#: Seconds between two looks at what has finished, while a window is open.
+GLANCE = 0.05
 #: How long `stop` waits for a window to close.
 PATIENCE = 0.1
 
@@ -51,22 +57,27 @@ class Sampler:
         self._emit = emit
         self._first = first
         self._windows = windows
-        self._counter = CallCounter(self._met)
+        self._counter = CallCounter(self._made)
+        self._finishes = Finishes(self._finished)
         self._running = Running()
+        self._looks = Looks()
+        self._starts: dict[int, int] = {}
+        self._began: dict[tuple[int, int], float] = {}
         self._told: set[int] = set()
+        self._fresh: deque[records.Traced | records.Compiled] = deque()
         self._lock = threading.Lock()
         self._stopping = threading.Event()
+        self._stirred = threading.Event()
         self._thread: threading.Thread | None = None
         self._subscription: records.Subscription | None = None
         self._looked = time.perf_counter()
-        self._window = 0.0
         self._not_before = 0.0
-        self._looks = 0
         self._busy = self._over = False
 
     def start(self) -> None:
         """Watch from now on."""
         self._subscription = records.watch(self._receive)
+        dispatched.append(self._dispatched)
         self._counter.start()
 
     def stop(self) -> None:
@@ -74,9 +85,13 @@ class Sampler:
         self._counter.stop()
         if self._subscription is not None:
             self._subscription.close()
+        if self._dispatched in dispatched:
+            dispatched.remove(self._dispatched)
         self._stopping.set()
+        self._stirred.set()
         if self._thread is not None:
             self._thread.join(PATIENCE)
+        self._finishes.stop(PATIENCE)
         self._over = True
         self._count()
 
@@ -89,15 +104,27 @@ class Sampler:
 
     # On the threads of the program that is watched -------------------------------------------------------------------
 
-    def _met(self, function: Any) -> None:
+    def _made(self, function: Any, out: Any, first: bool) -> None:
         if jitted_of(function) is not None:
-            self._wake()
-            if self._first is not None:
-                self._first(function)
+            made = Made(function, None, self._counter.counts(), dict(self._starts), time.perf_counter())
+            self._finishes.add(made, out)
+            if first:
+                self._wake()
+                if self._first is not None:
+                    self._first(function)
+
+    def _dispatched(self, program: int, out: Any) -> None:
+        """A call that came through Python is on its way."""
+        began = self._began.pop((threading.get_ident(), program), None)
+        if began is not None:
+            now = time.perf_counter()
+            self._finishes.add(Made(None, program, self._counter.counts(), dict(self._starts), now, began), out)
 
     def _receive(self, record: records.Record) -> None:
         with self._lock:
             self._running.know(record)
+        if isinstance(record, records.Traced | records.Compiled):
+            self._fresh.append(record)
         if inspecting():
             return
         match record:
@@ -106,7 +133,9 @@ class Sampler:
             case records.Started(stage="run"):
                 with self._lock:
                     self._running.called(record)
+                self._starts[record.program] = self._starts.get(record.program, 0) + 1
                 self._wake()
+                self._began[threading.get_ident(), record.program] = time.perf_counter()
 
     def _wake(self) -> None:
         if self._thread is None:
@@ -119,13 +148,27 @@ class Sampler:
     def _run(self) -> None:
         pause = FIRST_TICK
         try:
-            while not self._stopping.wait(pause):
+            while not self._stopping.is_set():
+                self._stirred.wait(pause)
+                self._stirred.clear()
+                if self._stopping.is_set():
+                    return
                 pause = TICK
+                self._counter.ask()
                 moved = self._count()
-                if self._windows and (moved or self._busy) and time.perf_counter() >= self._not_before:
-                    self._look()
+                active = moved or self._busy or self._finishes.pending
+                while self._windows and active and time.perf_counter() >= self._not_before and self._look():
+                    pass
         except Exception:
             _log.exception("the sampler of running programs failed; there will be no more times")
+
+    def _finished(self, made: Made, done: float, waited: bool) -> None:
+        """A call is done; called on the thread that waits for that."""
+        with self._lock:
+            known = self._running.timed
+            self._running.finished(made, done, waited)
+        if self._running.timed > known:  # the first time of a program is told at once
+            self._stirred.set()
 
     def _count(self) -> bool:
         """Read the counter and tell what has changed; False when nothing has."""
@@ -136,39 +179,61 @@ class Sampler:
             found = self._running.news()
             unknown = [traced for traced in self._running.called_programs() if traced.number not in self._told]
             self._told.update(traced.number for traced in unknown)
+        while self._fresh:
+            remember(self._fresh.popleft())
         known = [record for traced in unknown for record in known_records(traced)]
         for record in known:
             self._running.know(record)
         self._tell([*known, *found])
         return bool(found)
 
-    def _look(self) -> None:
-        """Open a window, and tell what it saw."""
-        began = time.thread_time()
-        self._window = self._window or first_window(*self._running.pace())
+    def _look(self) -> bool:
+        """Open a window, and tell what it saw; True when another one is to follow at once."""
+        with self._lock:
+            length = self._running.next_look(self._looks)
+        if not length:
+            return False
+        spent = time.thread_time()
         try:
-            with Window() as opened:
-                watching = time.perf_counter()
-                self._stopping.wait(self._window)
-                watched = time.perf_counter() - watching
+            data, watched = self._watch(length)
+            profiles = read_profile(data, entries=self._running.entries)
         except ProfilerInUseError as error:
             self._blocked(error)
-            return
-        try:
-            profiles = read_profile(opened.data)
+            return False
+        except TooManyEventsError:
+            self._looks.too_long(length)
+            return False
         except FormatError as error:
             self._give_up(error)
-            return
+            return False
+        finally:
+            with self._lock:
+                self._running.pace.look_ends(time.perf_counter())
         with self._lock:
-            self._running.saw(profiles, watched)
+            pause = self._running.saw(self._looks, profiles, watched, time.thread_time() - spent)
             found = self._running.news()
-        self._window = next_window(self._window, profiles)
         self._busy = bool(profiles)
-        if profiles:  # an empty window was cheap, and the next one is twice as long
-            self._looks += 1
-            pause = next_pause(time.thread_time() - began) * min(self._looks, SELDOM)
-            self._not_before = time.perf_counter() + pause
+        self._not_before = time.perf_counter() + pause
         self._tell(found)
+        return self._busy and not pause and not self._stopping.is_set()
+
+    def _watch(self, length: float) -> tuple[bytes, float]:
+        """What a window of so many seconds saw, or a shorter one if a whole call is in it; counts go on meanwhile."""
+        with self._lock:
+            self._running.pace.look_begins(time.perf_counter())
+        with Window() as opened:
+            began = time.perf_counter()
+            until = began + length
+            told = began
+            while not self._stopping.is_set() and (left := until - time.perf_counter()) > 0:
+                self._stopping.wait(min(left, GLANCE))
+                if self._running.saw_whole(self._looks.sought, began):
+                    break
+                if time.perf_counter() - told > TICK:
+                    told = time.perf_counter()
+                    self._count()
+            watched = time.perf_counter() - began
+        return opened.data, watched
 
     def _blocked(self, error: ProfilerInUseError) -> None:
         """A window of our own is open elsewhere: try again later. Somebody else is profiling: say so, once."""

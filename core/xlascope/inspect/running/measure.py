@@ -1,14 +1,18 @@
-"""Measuring one program: calls inside profiler windows."""
+"""Measuring one program: the time of a call by the host's clock, its kernels' shares inside profiler windows."""
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 
 import numpy as np
 
 from ... import records, tree
+from ...control.jit.arguments import join
+from ...control.programs.bodies import settings_of_trace
 from ...readers import FormatError
+from ...readers.hlo.entry import entry_names
 from ...readers.profiles import UNTOLD, ModuleProfile, read_profile
 from ...xla.backend import default_device, device_name
 from ...xla.ceilings import measure_ceilings
@@ -16,10 +20,15 @@ from ...xla.dispatch import Executable, put
 from ...xla.profile import ProfilerInUseError, Window
 from ..engine.calls import Call
 from .alternate import warm_up
+from .pace import StepTime
 from .tally import Tally
 
-#: The measured calls take about this many seconds, in this many windows; a window holds at least one call.
-SECONDS, WINDOWS = 0.1, 4
+#: The calls that are timed take about this many seconds, in rounds; a round's time is the mean of its calls.
+SECONDS, ROUNDS, ROUND, MOST_ROUNDS = 0.3, 5, 0.002, 200
+#: After so many seconds there are no more rounds or windows, however few there were.
+MOST_SECONDS = 2.0
+#: The calls that the profiler sees take about this many seconds, in this many windows; a window holds at least one.
+SEEN_SECONDS, WINDOWS = 0.1, 4
 MOST_CALLS = 200
 #: Kernel runs in one window: reading it costs about 20 µs each.
 MOST_KERNEL_RUNS = 2000
@@ -28,22 +37,45 @@ PATIENCE = 2.0
 
 
 def measure(call: Call, compiled: records.Compiled) -> records.Executed:
-    """Run a call often and say what the profiler saw of its program, which ``compiled`` describes."""
-    run = runner(call, call.executable())
+    """Run a call often and say how long it takes, by the host's clock, and then what part of that each kernel takes.
+
+    The profiler makes a program slower, a small one several times: so the time of a call is that of runs without it.
+    """
+    run = caller(call)
     step = warm_up(run)
-    calls = max(1, min(MOST_CALLS, int(SECONDS / WINDOWS / step), MOST_KERNEL_RUNS // max(len(compiled.kernels), 1)))
     tally = Tally(call.traced.number, compiled.function, time.time())
-    for _ in range(WINDOWS):
-        data, seconds = _patient_window(run, calls)
-        tally.add_calls(calls, seconds, seconds)
-        tally.add_window(_of(compiled, data, tally.notes), seconds)
-    return tally.record()
+    step = _timed(run, step, tally)
+    kernels = max(len(compiled.kernels), 1)
+    calls = max(1, min(MOST_CALLS, int(SEEN_SECONDS / WINDOWS / step), MOST_KERNEL_RUNS // kernels))
+    for _ in range(WINDOWS if step * calls * WINDOWS < MOST_SECONDS else 1):
+        data = _patient_window(run, calls)
+        tally.add_window(_of(compiled, data, tally.notes))
+    return tally.record(StepTime(step, "host"), step)
+
+
+def _timed(run: Callable[[], None], step: float, tally: Tally) -> float:
+    """The median over rounds of the seconds of a call, from its being made until its results are there."""
+    calls = max(1, int(ROUND / step))
+    rounds: list[float] = []
+    started = time.perf_counter()
+    while len(rounds) < MOST_ROUNDS:
+        passed = time.perf_counter() - started
+        if rounds and passed > (SECONDS if len(rounds) >= ROUNDS else MOST_SECONDS):
+            break
+        began = time.perf_counter()
+        for _ in range(calls):
+            run()
+        seconds = time.perf_counter() - began
+        rounds.append(seconds / calls)
+        tally.add_calls(calls, seconds)
+    return statistics.median(rounds)
 
 
 def _of(compiled: records.Compiled, data: bytes, notes: dict[str, None]) -> list[ModuleProfile]:
     """What a window saw of a program that ran in it; nothing, and a note why, where that cannot be told."""
+    entries = {compiled.module: entry_names(compiled.hlo) & {kernel.name for kernel in compiled.kernels}}
     try:
-        profiles = read_profile(data)
+        profiles = read_profile(data, entries=entries)
     except FormatError as error:
         notes[f"no kernel's time can be shown: {error}"] = None
         return []
@@ -67,8 +99,8 @@ def ceilings(call: Call, executed: records.Executed) -> records.Ceilings:
     )
 
 
-def _patient_window(run: Callable[[], None], calls: int) -> tuple[bytes, float]:
-    """What the profiler saw of so many calls, and how long they took; waits while a live view's window is open."""
+def _patient_window(run: Callable[[], None], calls: int) -> bytes:
+    """What the profiler saw of so many calls; waits while a live view's window is open."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
@@ -79,13 +111,36 @@ def _patient_window(run: Callable[[], None], calls: int) -> tuple[bytes, float]:
             time.sleep(0.02)
 
 
-def _window(run: Callable[[], None], calls: int) -> tuple[bytes, float]:
+def _window(run: Callable[[], None], calls: int) -> bytes:
     with Window() as opened:
-        began = time.perf_counter()
         for _ in range(calls):
             run()
-        seconds = time.perf_counter() - began
-    return opened.data, seconds
+    return opened.data
+
+
+def caller(call: Call) -> Callable[[], None]:
+    """A function that makes the call as its user does, its arguments on the device already, and waits for its results.
+
+    Where the call reuses its arguments' memory, which can be done once, it runs on copies; and where the function would
+    now run another program (it is changed, or was traced under other settings), this one: :func:`runner`.
+    """
+    if any(call.donated) or not _runs_now(call):
+        return runner(call, call.executable())
+    device = call.place.device
+    operands = [put(x, aval, device) for x, aval in zip(call.arguments.operands, call.avals, strict=True)]
+    args, kwargs = join(call.arguments, operands)
+    function = call.function
+
+    def run() -> None:
+        for result in tree.leaves(function(*args, **kwargs)):
+            result.block_until_ready()
+
+    return run
+
+
+def _runs_now(call: Call) -> bool:
+    kept = call.jitted.traces.items()
+    return any(traced is call.traced and signature.settings == settings_of_trace() for signature, traced in kept)
 
 
 def runner(call: Call, executable: Executable) -> Callable[[], None]:

@@ -7,14 +7,18 @@ from dataclasses import dataclass, field
 
 from ... import records
 from ...readers.profiles import ModuleProfile
+from .pace import StepTime, weighted_median
+
+NO_TIME = StepTime(0.0, "")
 
 
 @dataclass
 class Tally:
-    """Calls and host seconds of one program, and the sums of all windows in which it was seen.
+    """Calls and host seconds of one program, and the sums of all windows in which it was seen whole.
 
-    ``elapsed`` is the time in which the calls were made; ``seconds`` is the program's part of it, where several
-    shared it. ``notes`` say, each once, what of the windows could not be read.
+    ``profiled`` are the profiler's seconds in which the calls seen ran, ``looked`` the seconds of the longest window
+    that held only parts of calls, ``profiling`` the processor time that looking cost until a whole one was seen.
+    ``notes`` say, each once, what of the windows could not be read.
     """
 
     program: int
@@ -22,64 +26,66 @@ class Tally:
     began: float
     calls: int = 0
     seconds: float = 0.0
-    elapsed: float = 0.0
-    cut: float = 0.0
     observed: int = 0
+    profiled: float = 0.0
+    looked: float = 0.0
+    profiling: float = 0.0
     steps: list[tuple[float, int]] = field(default_factory=list)
+    calling: list[tuple[float, int]] = field(default_factory=list)
     devices: dict[str, records.DeviceTime] = field(default_factory=dict)
+    parts: tuple[records.DeviceTime, ...] = ()
     notes: dict[str, None] = field(default_factory=dict)
 
-    def add_calls(self, calls: int, seconds: float, elapsed: float) -> None:
+    def add_calls(self, calls: int, seconds: float) -> None:
         """So many calls more, during so many seconds of the host's clock."""
         self.calls += calls
         self.seconds += seconds
-        self.elapsed += elapsed
 
-    def add_window(self, profiles: Iterable[ModuleProfile], seconds: float, *, whole: bool = True) -> None:
-        """What one window of so many seconds saw of this program; with ``whole=False`` only parts of calls."""
-        seen = tuple(profiles)
-        self.cut += seconds if seen and not whole else 0.0
-        for profile in seen:
-            if whole:
+    def add_window(self, profiles: Iterable[ModuleProfile], seconds: float = 0.0) -> None:
+        """What one window of so many seconds saw of this program."""
+        for profile in profiles:
+            if profile.observed_calls:
                 self.observed += profile.observed_calls
+                self.profiled += profile.seconds
                 self.steps.append((profile.step, profile.observed_calls))
-            for device in profile.devices:
-                self.devices[device.device] = _merged(self.devices.get(device.device), device)
+                self.calling.append((profile.calling, profile.observed_calls))
+                for device in profile.devices:
+                    self.devices[device.device] = _merged(self.devices.get(device.device), device)
+            else:
+                self.looked = max(self.looked, seconds)
+                self.parts = max(self.parts, profile.devices, key=_extent)
 
     @property
     def step(self) -> float:
-        """The median of the windows' medians, each counting as often as it saw calls; 0 when none was seen."""
-        half, passed = sum(calls for _, calls in self.steps) / 2, 0
-        for step, calls in sorted(self.steps):
-            passed += calls
-            if passed >= half:
-                return step
-        return 0.0
+        """The profiler's time of a call, the median over the windows; 0 when it saw none.
 
-    @property
-    def window(self) -> float:
-        """The seconds that the calls seen stand for: as many as such calls take on the host's clock.
-
-        Opening a window holds up the program for about a millisecond. Divided by the window's own few milliseconds the
-        devices would seem idle; of windows shorter than a call nothing better is known than their length.
+        From begin to end on the devices; or, of a small one, from its being made until it returned.
         """
-        stands_for = self.observed * self.elapsed / self.calls if self.calls else 0.0
-        return max(self.cut + stands_for, *(each.busy for each in self.devices.values()), 0.0)
+        return max(weighted_median(self.steps), weighted_median(self.calling))
 
-    def record(self) -> records.Executed:
-        """The record of all that."""
+    def record(self, step: StepTime = NO_TIME, pace: float = 0.0) -> records.Executed:
+        """The record of all that, with the time of one call, and from call to call."""
+        apart = max(pace / step.seconds, 1.0) if step.seconds else 1.0
+        devices = tuple(self.devices.values()) if self.observed else self.parts
         return records.Executed(
             program=self.program,
             function=self.function,
             time=self.began,
             calls=self.calls,
             seconds=self.seconds,
-            window=self.window,
+            window=self.profiled * apart,
             observed_calls=self.observed,
-            step=self.step,
-            devices=tuple(self.devices[name] for name in sorted(self.devices, key=_in_order)),
-            notes=tuple(self.notes),
+            step=step.seconds,
+            devices=tuple(sorted(devices, key=lambda device: _in_order(device.device))),
+            clock=step.clock,
+            notes=(*self.notes, *self._unseen()),
+            at_most=step.at_most,
+            profiling=self.profiling if self.observed else 0.0,
         )
+
+    def _unseen(self) -> Iterable[str]:
+        if self.parts and not self.observed:
+            yield f"no whole step was seen: a call is longer than the profiler's window of {self.looked:.3g} s"
 
 
 def _in_order(device: str) -> tuple[str, int]:
@@ -88,8 +94,13 @@ def _in_order(device: str) -> tuple[str, int]:
     return platform, int(number) if number.isdigit() else 0
 
 
+def _extent(devices: Iterable[records.DeviceTime]) -> int:
+    """How much was seen of a part of a step."""
+    return sum(len(device.spans) for device in devices)
+
+
 def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> records.DeviceTime:
-    """Sums of both; the step shown is the later one, unless its window saw less of a step than an earlier one."""
+    """Sums of both; the step shown is the later one."""
     if before is None:
         return now
     sums = {each.kernel: each for each in before.kernels}
@@ -100,5 +111,4 @@ def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> recor
             if known is None
             else records.KernelTime(each.kernel, known.calls + each.calls, known.seconds + each.seconds)
         )
-    shown = now if len(now.spans) >= len(before.spans) else before
-    return records.DeviceTime(now.device, before.busy + now.busy, tuple(sums.values()), shown.spans, shown.transfers)
+    return records.DeviceTime(now.device, before.busy + now.busy, tuple(sums.values()), now.spans, now.transfers)

@@ -1,3 +1,5 @@
 """Optimized HLO, read: what runs as a unit, for which equations, over which bytes."""
 
-from .kernels import read_kernels as read_kernels
+from ...names import lazy
+
+__getattr__, __dir__, __all__ = lazy(__name__)

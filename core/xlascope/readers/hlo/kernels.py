@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...records.compiled import Kernel
+from ...records.paths import EquationPath
 from .layouts import is_wait, memory_bytes, result_type, special_layout
-from .provenance import Paths, provenance
+from .provenance import Known, Paths, data_of, provenance_of
 from .reads import Reads
 from .text import Computation, Instruction, Module, read_module, without_layout
 from .traffic import Traffic
+from .uses import MOVES
 
 #: Opcodes that only name buffers: nothing runs for them.
 _NAMES_ONLY = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier"})
 #: Opcodes that do no work inside a fusion either (a bitcast there is somebody's reshape, and counts).
 _NO_WORK = frozenset({"parameter", "constant", "tuple", "get-tuple-element"})
+#: Opcodes that compute nothing, and fusions, which have the name of what is inside.
+_ENDS = _NO_WORK | {"fusion", "copy", "reshape", "transpose"}
 #: Opcodes whose called computations run kernel by kernel, each under its own name.
 _HOLDS_KERNELS = frozenset({"call", "while", "conditional"})
 #: Opcodes that XLA hands to a library as a whole.
@@ -28,8 +32,8 @@ def read_kernels(text: str) -> tuple[Kernel, ...]:
 
     Kernels in the bodies of ``call``, ``while`` and ``conditional`` follow the instruction that runs them, which
     itself carries only its own equation. Constants, and broadcasts of constants, say nothing about
-    equations: XLA merges them across the program and keeps the first one's name. An instruction without a name works
-    for the equations that use it (:mod:`xlascope.readers.hlo.provenance`).
+    equations: XLA merges them across the program and keeps the first one's name. An instruction without a name has
+    equations where its content proves them (:mod:`xlascope.readers.hlo.provenance`).
     Raises FormatError for text that is not HLO or that stops in the middle.
 
     >>> text = '''HloModule jit_f
@@ -47,14 +51,35 @@ def read_kernels(text: str) -> tuple[Kernel, ...]:
     ('sine_multiply_fusion', 'loop', ('0', '1'), 16, 32)
     """
     module = read_module(text)
-    return kernels_of(module, provenance(module))
+    known = provenance_of(module)
+    return kernels_of(module, known, data_of(module, known))
 
 
-def kernels_of(module: Module, known: dict[tuple[str, str], Paths]) -> tuple[Kernel, ...]:
-    """The kernels of a module that was read; ``known`` is its :func:`~xlascope.readers.hlo.provenance.provenance`."""
+def kernels_of(module: Module, known: Known, data: Known) -> tuple[Kernel, ...]:
+    """The kernels of a module that was read; ``known`` is what
+    :func:`~xlascope.readers.hlo.provenance.provenance_of` makes of it, and ``data`` what
+    :func:`~xlascope.readers.hlo.provenance.data_of` makes of that.
+    """
     order = list(running(module))
     reads, traffic = Reads(module, order), Traffic(module)
-    return tuple(_kernel(module, known, reads, traffic, computation, each) for computation, each in order)
+    named = _without_names_for_results(module, known)
+    return tuple(_kernel(module, named, data, reads, traffic, computation, each) for computation, each in order)
+
+
+def _without_names_for_results(module: Module, known: Known) -> Known:
+    """What is known, without bitcasts that have the name of an equation which others compute.
+
+    A product's result may be looked at under another shape by the kernel that reads it: that is none of the product's
+    work.
+    """
+    computed, renamed = set[EquationPath](), list[tuple[str, str]]()
+    for computation in module.computations.values():
+        for each in computation.instructions.values():
+            if each.opcode == "bitcast":
+                renamed.append((computation.name, each.name))
+            elif each.opcode not in _ENDS:
+                computed.update(known[computation.name, each.name])
+    return {**known, **{place: () for place in renamed if computed.issuperset(known[place])}}
 
 
 def running(module: Module) -> Iterator[tuple[Computation, Instruction]]:
@@ -76,7 +101,8 @@ def running(module: Module) -> Iterator[tuple[Computation, Instruction]]:
 
 def _kernel(
     module: Module,
-    known: dict[tuple[str, str], Paths],
+    known: Known,
+    data: Known,
     reads: Reads,
     traffic: Traffic,
     computation: Computation,
@@ -87,19 +113,21 @@ def _kernel(
     own = (computation, instruction)
     work = [(where, each) for where, each in _work(inside) if each.opcode not in _NO_WORK] or [own]
     read, written = traffic.of(computation, instruction)
+    equations = _equations(known, inside, own)
     return Kernel(
         name=instruction.name,
         opcode=instruction.opcode,
         kind=_kind(instruction),
         type_text=without_layout(instruction.type_text),
-        equations=_equations(known, inside, own),
+        equations=equations,
         instructions=len(work),
-        unknown=sum(not known[where.name, each.name] for where, each in work),
+        unknown=sum(not known[where.name, each.name] and not _tells_nothing(where, each) for where, each in work),
         bytes_read=min(read, sum(_operand_bytes(computation, name) for name in instruction.operands)),
         bytes_written=min(written, memory_bytes(result_type(computation, instruction))),
         bytes_saved=2 * sum(_saved_bytes(module, each) for each in inside),
         reads=() if instruction.opcode == "call" else reads.of(computation, instruction),
         layout=special_layout(instruction.type_text),
+        moves=() if equations else _moved(data, own, work),
     )
 
 
@@ -132,9 +160,7 @@ def _work(computations: Iterable[Computation]) -> Iterator[tuple[Computation, In
                 yield computation, each
 
 
-def _equations(
-    known: dict[tuple[str, str], Paths], inside: tuple[Computation, ...], own: tuple[Computation, Instruction]
-) -> Paths:
+def _equations(known: Known, inside: tuple[Computation, ...], own: tuple[Computation, Instruction]) -> Paths:
     """The equations of the work inside, in order; of merged constants only if there is nothing else."""
     telling = (
         path
@@ -143,6 +169,21 @@ def _equations(
         for path in known[computation.name, each.name]
     )
     return tuple(dict.fromkeys(telling)) or known[own[0].name, own[1].name]
+
+
+def _moved(
+    data: Known, own: tuple[Computation, Instruction], work: list[tuple[Computation, Instruction]]
+) -> tuple[EquationPath, ...]:
+    """The equations whose results a kernel copies that does nothing else."""
+    computation, instruction = own
+    if any(each.opcode not in MOVES for _, each in work) or len(instruction.operands) != 1:
+        return ()
+    return tuple(dict.fromkeys(data.get((computation.name, instruction.operands[0]), ())))
+
+
+def _tells_nothing(computation: Computation, instruction: Instruction) -> bool:
+    """Whether an instruction needs no equation: nothing is computed for it."""
+    return instruction.opcode == "bitcast" or _is_constant(computation, instruction)
 
 
 def _is_constant(computation: Computation, instruction: Instruction) -> bool:

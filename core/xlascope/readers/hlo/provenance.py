@@ -1,47 +1,88 @@
-"""Which equations an instruction works for, those included that XLA made without a name.
+"""Which equations an instruction works for, as far as its name or its content proves it. Nothing is guessed.
 
-XLA writes the first half of a reduction, the copies that a loop's carry needs, and the constants that it stretches,
-without saying for what. Each works for whatever uses its result: that is where its equations are looked for, and where
-no user tells, in what made its operands.
+An instruction's name proves it: XLA keeps the names of what it was given, and joins those of what it merges. XLA also
+writes instructions without a name. Being used by an equation proves nothing: what feeds an equation is the work of
+another. One of these rules has to hold, and where none does no source is known.
+
+1. *The rest of a fusion.* The root of a fused computation has the name of its fusion.
+2. *The first part of a reduction.* XLA reduces a large array in two steps: ``reduce-window`` over windows that do not
+   overlap, then ``reduce``. Where the windows' results are taken by one ``reduce`` alone, with the same function, the
+   two are one reduction, and the name of the second is that of the first.
+3. *A product written as multiply and sum.* Where a sum has the name of a product (``dot_general``), and all that it
+   sums is one ``multiply`` that nothing else takes, that is the product's multiplication.
+4. *A product under another shape.* Where a ``dot`` or ``convolution`` is taken only by what moves values (``bitcast``),
+   with the name of one product that names nothing else that computes, and what takes it further works for others, it
+   is that product: what has the name is the finished value, and nothing else computes it.
+
+A copy has no equation: it computes nothing. What it copies is known (:func:`data_of`), and told apart from that.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 
 from ...records.op_names import equation_path
 from ...records.paths import EquationPath
-from .text import Computation, Instruction, Module
+from .text import Instruction, Module
+from .uses import MOVES, Place, Uses
 
 Paths = tuple[EquationPath, ...]
+#: The equations behind every instruction, by the names of its computation and of itself.
+Known = Mapping[tuple[str, str], Paths]
 
-#: Opcodes that name values: what made their operand made them.
-_NAMES = frozenset({"get-tuple-element", "bitcast", "copy"})
+#: Operations of ours that multiply and add, and the opcodes that do so.
+_PRODUCTS = frozenset({"dot_general", "conv_general_dilated"})
+_MULTIPLY_AND_ADD = frozenset({"dot", "convolution"})
+_REDUCES = frozenset({"reduce", "reduce-window"})
+#: Opcodes with a name that compute nothing: the name of a product on one of these does not say who computes it.
+_NO_WORK = MOVES | {"parameter", "constant", "tuple", "broadcast", "fusion"}
 
 
-def provenance(module: Module) -> dict[tuple[str, str], Paths]:
+def provenance_of(module: Module) -> dict[tuple[str, str], Paths]:
     """The paths of the equations behind every instruction, by the names of its computation and of itself.
 
     >>> from .text import read_module
     >>> module = read_module('''HloModule jit_f
     ... ENTRY %main (x: f32[4]) -> f32[4] {
     ...   %x = f32[4]{0} parameter(0)
-    ...   %copy.1 = f32[4]{0} copy(%x)
-    ...   ROOT %sin.1 = f32[4]{0} sine(%copy.1), metadata={op_name="jit(f)/e0/sin"}
+    ...   %abs.1 = f32[4]{0} abs(%x)
+    ...   ROOT %sin.1 = f32[4]{0} sine(%abs.1), metadata={op_name="jit(f)/e0/sin"}
     ... }''')
-    >>> provenance(module)["main", "copy.1"]
-    ('0',)
+    >>> found = provenance_of(module)
+    >>> found["main", "sin.1"], found["main", "abs.1"]
+    (('0',), ())
     """
-    callers = dict(_callers(module))
-    found: dict[tuple[str, str], Paths] = {}
+    proofs = _Proofs(module)
+    return {place: _paths_in(proofs.name(place)) for place, _ in proofs.instructions}
+
+
+def data_of(module: Module, known: Known) -> dict[tuple[str, str], Paths]:
+    """Whose data each instruction gives: the equations that it works for, and of a copy those that made what it copies.
+
+    What a loop carries is the loop's.
+
+    >>> from .text import read_module
+    >>> module = read_module('''HloModule jit_f
+    ... ENTRY %main (x: f32[4]) -> f32[4] {
+    ...   %x = f32[4]{0} parameter(0)
+    ...   %sin.1 = f32[4]{0} sine(%x), metadata={op_name="jit(f)/e0/sin"}
+    ...   ROOT %copy.1 = f32[4]{0} copy(%sin.1)
+    ... }''')
+    >>> known = provenance_of(module)
+    >>> known["main", "copy.1"], data_of(module, known)["main", "copy.1"]
+    ((), ('0',))
+    """
+    holders = {name: place for place, each in _instructions(module) for name in each.called if each.opcode == "while"}
+    found: dict[tuple[str, str], Paths] = dict(known)
     for computation in reversed(module.computations.values()):  # what calls a computation is written below it
-        outside = found.get(callers.get(computation.name, ("", "")), ())
-        named = {each.name: named_paths(each) for each in computation.instructions.values()}
-        paths = _by_use(computation, named, outside)
-        _by_operands(computation, named, paths)
-        found.update(((computation.name, name), known) for name, known in paths.items())
+        carried = found.get(holders.get(computation.name, ("", "")), ())
+        for name, each in computation.instructions.items():
+            if each.opcode == "parameter":
+                found[computation.name, name] = carried
+            elif each.opcode in MOVES and each.operands and not found[computation.name, name]:
+                found[computation.name, name] = found.get((computation.name, each.operands[0]), ())
     return found
 
 
@@ -55,50 +96,93 @@ def _paths_in(op_name: str) -> Paths:
     return tuple(path for name in op_name.split(";") if (path := equation_path(name)))
 
 
-def agreed(several: Iterable[Paths]) -> Paths:
-    """What several answers have in common: the same equations, or the innermost one that holds them all.
-
-    >>> agreed([("3", "4"), ("4",)]), agreed([("2/1", "2/3"), ("2/7/0",)]), agreed([("1",), ("2",)])
-    (('4',), ('2',), ())
-    """
-    answers = list(dict.fromkeys(each for each in several if each))
-    if len(answers) <= 1:
-        return answers[0] if answers else ()
-    common = tuple(path for path in answers[0] if all(path in other for other in answers[1:]))
-    if common:
-        return common
-    shared = EquationPath.innermost(path for answer in answers for path in answer)
-    return (shared,) if shared else ()
-
-
-def _callers(module: Module) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Each called computation with the names of the computation and the instruction that call it."""
+def _instructions(module: Module) -> Iterator[tuple[Place, Instruction]]:
     for computation in module.computations.values():
         for each in computation.instructions.values():
-            for called in each.called:
-                yield called, (computation.name, each.name)
+            yield Place(computation.name, each.name), each
 
 
-def _by_use(computation: Computation, named: dict[str, Paths], outside: Paths) -> dict[str, Paths]:
-    """From the last instruction to the first: its own name, or what its users agree on."""
-    uses: dict[str, list[Paths]] = defaultdict(list)
-    paths: dict[str, Paths] = {}
-    for each in reversed(computation.instructions.values()):
-        known = named[each.name] or agreed(uses.pop(each.name, ())) or (outside if each.root else ())
-        paths[each.name] = known
-        if known:
-            for name in each.operands:
-                uses[name].append(known)
-    return paths
+class _Proofs:
+    """The names that instructions have, and those that follow from their content."""
+
+    def __init__(self, module: Module) -> None:
+        self.instructions = list(_instructions(module))
+        self._module = module
+        self._names = {place: each.op_name for place, each in self.instructions if _paths_in(each.op_name)}
+        self._names |= self._roots()
+        self._uses = Uses(module, lambda each: not _paths_in(each.op_name))
+        unnamed = [(place, each) for place, each in self.instructions if place not in self._names]
+        for wanted in ("reduce-window", "multiply"):
+            for place, each in reversed(unnamed):  # of several steps of one reduction the last is known first
+                if each.opcode == wanted and (name := self._reduced(place, each)):
+                    self._names[place] = name
+        self._names |= self._products([place for place, each in unnamed if each.opcode in _MULTIPLY_AND_ADD])
+
+    def name(self, place: Place) -> str:
+        """What names an instruction, or proves whose it is; nothing where neither does."""
+        return self._names.get(place, "")
+
+    def _roots(self) -> dict[Place, str]:
+        """Rule 1."""
+        found = {}
+        for place, each in self.instructions:
+            inside = self._module.computations.get(each.called[0]) if each.opcode == "fusion" and each.called else None
+            root = Place(inside.name, inside.root.name) if inside is not None and inside.root is not None else None
+            if root is not None and place in self._names and root not in self._names:
+                found[root] = self._names[place]
+        return found
+
+    def _reduced(self, place: Place, each: Instruction) -> str:
+        """Rules 2 and 3: the name of the reduction that alone takes a window's sums, or the terms of a product."""
+        takers = self._uses.takers(place)
+        taker = takers[0] if len(takers) == 1 else None
+        if taker is None or self._uses.at(taker).opcode not in _REDUCES:
+            return ""
+        name, user = self.name(taker), self._uses.at(taker)
+        if each.opcode == "reduce-window":
+            return name if _apart(each) and self._function(each) == self._function(user) else ""
+        return name if _is_product(name) and self._function(user)[-1:] == ("add",) else ""
+
+    def _function(self, each: Instruction) -> tuple[str, ...]:
+        """What a reduction applies to two elements, as opcodes in order."""
+        applied = self._module.computations.get(each.attribute("to_apply").lstrip("%"))
+        return tuple(step.opcode for step in applied.instructions.values()) if applied is not None else ()
+
+    def _products(self, nameless: list[Place]) -> dict[Place, str]:
+        """Rule 4."""
+        if not nameless:
+            return {}
+        computed = {
+            path
+            for place, each in self.instructions
+            if each.opcode not in _NO_WORK
+            for path in _paths_in(self.name(place))
+        }
+        claims: dict[str, list[Place]] = defaultdict(list)
+        for place in nameless:
+            names = {self._finished(taker) for taker in self._uses.takers(place)}
+            if len(names) == 1:
+                claims[names.pop()].append(place)
+        return {
+            places[0]: name
+            for name, places in claims.items()
+            if len(places) == 1 and _is_product(name) and computed.isdisjoint(_paths_in(name))
+        }
+
+    def _finished(self, place: Place | None) -> str:
+        """The name of what moves a value that only others take, or nothing."""
+        if place is None or self._uses.at(place).opcode not in MOVES:
+            return ""
+        takers = self._uses.takers(place)
+        return self.name(place) if all(taker is None or self.name(taker) for taker in takers) else ""
 
 
-def _by_operands(computation: Computation, named: dict[str, Paths], paths: dict[str, Paths]) -> None:
-    """From the first to the last: of what no user tells (a copy of the program's result), what made the operands."""
-    made: dict[str, Paths] = {}
-    for each in computation.instructions.values():
-        own, opcode = named[each.name], each.opcode
-        needed = opcode in _NAMES or not paths[each.name]
-        before = agreed(made.get(name, ()) for name in each.operands) if needed and not own else ()
-        made[each.name] = own or (before if opcode in _NAMES else ())
-        if not paths[each.name] and each.opcode != "tuple":
-            paths[each.name] = before
+def _is_product(op_name: str) -> bool:
+    """Whether a name is that of one product, and of nothing else."""
+    return len(_paths_in(op_name)) == 1 and op_name.rpartition("/")[2] in _PRODUCTS
+
+
+def _apart(window: Instruction) -> bool:
+    """Whether windows cover everything once: each is as large as the step to the next, without holes."""
+    size = window.attribute("size")
+    return size != "" and size == window.attribute("stride") and not window.attribute("rhs_dilate")

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from ...records.compiled import Buffer
 from ..format_error import FormatError
-from ..hlo.provenance import Paths
+from ..hlo.provenance import Known, Paths
 from ..hlo.text import Module
 from .lives import Lives, Place
 from .wire_format import fields, first_of, numbers, packed
@@ -32,15 +32,13 @@ class _Lying(NamedTuple):
     parameter: int
 
 
-def read_buffers(
-    assignment: bytes, module_proto: bytes, module: Module, known: dict[tuple[str, str], Paths]
-) -> tuple[Buffer, ...]:
+def read_buffers(assignment: bytes, module_proto: bytes, module: Module, known: Known) -> tuple[Buffer, ...]:
     """The buffers of a compiled module, largest first.
 
     ``assignment`` is ``executable.get_compiled_memory_stats().serialized_buffer_assignment_proto``, ``module_proto``
     is ``executable.hlo_modules()[0].as_serialized_hlo_module_proto()``, ``module`` the same module's text, read, and
-    ``known`` its :func:`~xlascope.readers.hlo.provenance.provenance`. Tables of addresses and the scratch numbers of
-    reductions are left out. Raises FormatError for bytes that are neither.
+    ``known`` whose data each instruction gives (:func:`~xlascope.readers.hlo.provenance.data_of`). Tables of addresses
+    and the scratch numbers of reductions are left out. Raises FormatError for bytes that are neither.
     """
     places = _places(assignment, _names(module_proto, module))
     lives = Lives(module, {place: number for number, (place, _) in places.items()})

@@ -94,9 +94,10 @@ function drawList(store) {
   const shown = sortedKernels(store);
   const [all, known] = [program.heavy.kernels, shown.slice(0, MOST_LISTED)];
   const unknown = all.filter((kernel) => !kernel.eqns.length).length;
+  const copies = all.filter((kernel) => kernel.moves).length;
   const single = all.filter((kernel) => new Set(kernel.eqns).size === 1).length;
   const saved = all.reduce((sum, kernel) => sum + kernel.saved, 0);
-  const tail = [single && `${plural(single, "kernel")} with one equation`, unknown && `${count(unknown)} with no source known`,
+  const tail = [single && `${plural(single, "kernel")} with one equation`, copies && `${count(copies)} that only ${copies === 1 ? "copies" : "copy"}`, unknown > copies && `${count(unknown - copies)} with no source known`,
     shown.length > MOST_LISTED && `${count(shown.length - MOST_LISTED)} more not listed`,
     saved && `fusing saved ${byteSize(saved)} of reads and writes (our count)`, estimateWords(program)].filter(Boolean);
   return [
@@ -134,13 +135,13 @@ function sortedKernels(store) {
 /** @param {Store} store @param {Program} program @param {Kernel} kernel */
 function drawKernel(store, program, kernel) {
   const { name, facts, pass, time } = kernelWords(program, kernel);
-  const share = time == null ? 0 : time / program.step;
+  const share = program.account?.kernels[name]?.[2] ?? 0;
   const single = new Set(kernel.eqns).size === 1;
   const [kind, ...rest] = facts;
   const open = store.selection.kernels.size === 1 && store.selection.kernels.has(name);
   return el("div", { class: `xs-kernel${store.selection.kernels.has(name) ? " selected" : ""}`, "data-kernel": name, role: open ? "group" : "button", "aria-label": open ? name : null, tabindex: -1, "aria-expanded": open ? null : "false" },
     el("div", { class: "xs-kernel-head" }, el("i", { class: `xs-chip pass-${pass}` }), el("b", { class: "xs-mono" }, name), kernelTime(kernel, time)),
-    time != null && el("div", { class: "xs-track", title: `${percent(share)} of the step's kernel time (measured)` },
+    time != null && el("div", { class: "xs-track", title: `${percent(share)} of the kernels' time (measured)` },
       el("i", { class: `xs-share pass-${pass}`, style: `width:${(share * 100).toFixed(1)}%` })),
     el("div", { class: "xs-muted" }, el("span", { class: "xs-kind", title: KINDS[kind] ?? "" }, kind), ["", ...rest].join(" · "),
       single && [" · ", el("span", { class: "xs-mono xs-small" }, equationNames(program, kernel))]),
@@ -191,8 +192,9 @@ function sizeFacts(kernel) {
 
 /** What the line about a selected kernel says. @param {Program} program @param {Kernel} kernel @returns {string[]} */
 export function kernelFacts(program, kernel) {
-  const time = program.times.get(kernel.name);
-  const measured = time == null ? [] : [`${seconds(time)} a call, ${percent(time / program.step)} of the kernels' time (measured)`];
+  const [time, runs, share] = program.account?.kernels[kernel.name] ?? [];
+  const often = runs && runs > 1.5 ? ` in ${count(runs)} runs` : "";
+  const measured = time == null ? [] : [`${seconds(time)} a call${often}, ${percent(share ?? 0)} of the kernels' time (measured)`];
   return [kernelWords(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...sizeFacts(kernel)];
 }
 

@@ -71,12 +71,10 @@ function nearLines(program, source, length) {
 /** Seconds a call for each line. @param {Program} program @returns {Map<string, number>} */
 export function lineTimes(program) {
   const times = new Map();
-  for (const [key, paths] of program.lines)
-    for (const path of paths)
-      for (const kernel of program.kernelsOf.get(path) ?? []) {
-        const time = program.times.get(kernel.name);
-        if (time != null) times.set(key, (times.get(key) ?? 0) + time / new Set(kernel.eqns).size);
-      }
+  for (const [path, time] of Object.entries(program.account?.lines ?? {})) {
+    const src = program.equations.get(path)?.src;
+    if (src) times.set(`${src[0]}:${src[1]}`, time);
+  }
   return times;
 }
 

@@ -19,7 +19,7 @@ export function drawStrip(store, open) {
   const shown = program ? stages(program) : [];
   const running = !live.finished && program?.light.executed;
   const items = shown.map((stage) => drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)));
-  items.push(...activeStages(store));
+  items.push(...activeStages(store), ...continued(store));
   for (const failure of [...otherFailures(store), ...live.failures]) items.push(drawStage({ kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: shorten(failure.function, 48) }] }, false));
   if (!items.length) items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
@@ -49,6 +49,13 @@ function activeStages(store) {
       el("span", { class: "xs-muted", "data-since": light.since }, seconds(Math.max(0, store.now - (light.since ?? store.now))))));
 }
 
+/** What is compiled in the background since a call was interrupted. @param {Store} store */
+function continued(store) {
+  const going = store.live.programs.filter((light) => light.continued);
+  return going.slice(0, 2).map((light) => el("span", { class: "xs-stage" }, el("i", { class: `xs-dot run ${store.live.finished ? "" : "live"}` }),
+    el("span", {}, "still compiling"), el("b", {}, shorten(light.function, 24)), el("span", { class: "xs-muted" }, "in the background")));
+}
+
 /** The cell ended, by an interrupt say, before the stage did. @param {Light} light */
 function stoppedStage(light) {
   const words = `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 24)}`;
@@ -57,17 +64,24 @@ function stoppedStage(light) {
 
 /** @param {Program|undefined} program */
 function busyBars(program) {
-  const devices = program?.light.executed?.devices ?? [];
+  const { devices = [], observed = 0 } = program?.light.executed ?? {};
+  if (!observed) return devices.some((device) => device.spans.length) ? [partOfAStep()] : [];
   const shown = devices.slice(0, devices.length > 3 ? 1 : 2).map((device, i) => {
     const shares = /** @type {Program} */ (program).passShares(device);
     const parts = shares.map(([pass, share]) =>
       el("i", { class: `xs-share pass-${pass}`, style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%` }));
-    const tip = `${device.name}: busy ${percent(device.busy)} of the observed window (measured); blue forward, orange backward, violet update`;
+    const tip = `${device.name}: busy ${percent(device.busy)} of the time of a call (measured by the profiler, in whole calls); blue forward, orange backward, violet update`;
     return el("span", { class: `xs-stage xs-busy${i ? " xs-wide" : ""}`, title: tip }, el("span", { class: "xs-lanebar" }, parts),
       el("span", { class: "xs-muted" }, el("span", { class: "xs-medium" }, `${device.name} `), `${percent(device.busy)} busy`));
   });
   if (devices.length > shown.length) shown.push(el("span", { class: "xs-muted" }, `+ ${plural(devices.length - shown.length, "device")}`));
   return shown;
+}
+
+/** No window held a call from begin to end: that is no picture of one. */
+function partOfAStep() {
+  const tip = "The profiler’s windows have not held a whole call yet: what the timeline shows is a part of a step, and nothing is ranked by it. Windows grow until a call fits.";
+  return el("span", { class: "xs-stage xs-muted xs-wide", title: tip }, "part of a step seen");
 }
 
 /** @param {Store} store @param {boolean} open */

@@ -21,6 +21,7 @@ export const HEAT_WORDS = {
 /** The number that a heat is about, or null where none is known. @param {Program} program @param {Equation} equation @param {string} heat @returns {number|null} */
 export function heatNumber(program, equation, heat) {
   if (heat === "time") return program.share(equation.path);
+  if (program.byNames) return null;
   if (heat === "flops") return equation.flops ?? 0;
   return heat === "bytes" ? program.bytesOf(equation) : null;
 }
@@ -28,7 +29,7 @@ export function heatNumber(program, equation, heat) {
 /** The same in words. @param {Program} program @param {Equation} equation @param {string} heat */
 export function heatText(program, equation, heat) {
   const value = heatNumber(program, equation, heat);
-  if (value == null) return heat === "pass" ? "" : "not measured";
+  if (value == null) return heat === "pass" ? "" : heat === "time" ? "not measured" : "not known";
   return heat === "time" ? seconds(value) : heat === "flops" ? flopCount(value) : byteSize(value);
 }
 

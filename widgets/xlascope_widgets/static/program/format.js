@@ -52,7 +52,7 @@ export function percent(share) {
   const value = share * 100;
   if (value > 0 && value < 1) return "< 1 %";
   // "100 %" is said only of all of it.
-  return `${Math.round(value) === 100 && share < 1 ? "99" : Math.round(value)} %`;
+  return `${Math.round(value) === 100 && share < 1 - 1e-9 ? "99" : Math.round(value)} %`;
 }
 
 /** @param {string} text @param {number} length */

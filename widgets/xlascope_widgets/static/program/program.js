@@ -29,17 +29,16 @@ export class Program extends Structure {
     /** @type {Map<string, Kernel[]>} */ this.kernelsOf = new Map();
     /** The kernels of what holds others, as far as asked. @type {Map<string, Kernel[]>} */ this.kernelsIn = new Map();
     /** @type {Map<string, Kernel>} */ this.kernels = new Map();
-    /** How many equations each kernel is made of. @type {Map<Kernel, number>} */ this.sizes = new Map();
     /** The lines of each source file. @type {Map<number, string[]>} */ this.texts = new Map();
     /** What a search looks at. @type {Map<Equation, string>} */ this.searched = new Map();
-    /** Seconds per call of each kernel, the mean over the devices that ran it. @type {Map<string, number>} */
-    this.times = new Map();
-    /** Seconds per call of all kernels together. */
-    this.step = 0;
+    /** Where the time of a call went, once that is known. @type {import("./wire.js").Account|undefined} */ this.account = undefined;
+    /** Seconds per call of each kernel, of that account. @type {Map<string, number>} */ this.times = new Map();
     /** What the machine can do at most, where that was measured. @type {Ceilings|undefined} */ this.ceilings = undefined;
     /** In a comparison, what it says of the equations that are not alike. @type {Map<string, string>|undefined} */ this.signs = undefined;
     /** The target whose kernels these are, and what its compiler says; nothing of what ran here. */ this.target = "";
     /** @type {Target|undefined} */ this.estimated = undefined;
+    /** Whether equations are known by their names alone, without operands: nobody can count their work. */
+    this.byNames = this.equations.size > 0 && [...this.equations.values()].every((equation) => !equation.in.length && !equation.out.length);
     /** @type {Known} */ this.heavy = { ...heavy, jaxpr: this.jaxpr };
     for (const kernel of heavy.kernels ?? []) this.indexKernel(kernel);
     this.light = light;
@@ -49,24 +48,14 @@ export class Program extends Structure {
   /** @param {Kernel} kernel */
   indexKernel(kernel) {
     this.kernels.set(kernel.name, kernel);
-    const distinct = new Set(kernel.eqns);
-    this.sizes.set(kernel, distinct.size);
-    for (const path of distinct) append(this.kernelsOf, path, kernel);
+    for (const path of new Set(kernel.eqns)) append(this.kernelsOf, path, kernel);
   }
 
   /** Take in the numbers that move. @param {Light} light */
   update(light) {
     this.light = light;
-    this.times = new Map();
-    const sums = new Map();
-    for (const device of light.executed?.devices ?? [])
-      for (const [name, [calls, total]] of Object.entries(device.kernels)) {
-        if (!calls) continue;
-        const known = sums.get(name) ?? [0, 0];
-        sums.set(name, [known[0] + total / calls, known[1] + 1]);
-      }
-    for (const [name, [total, devices]] of sums) this.times.set(name, total / devices);
-    this.step = Math.max(1e-12, [...this.times.values()].reduce((a, b) => a + b, 0));
+    this.account = light.executed?.account;
+    this.times = new Map(Object.entries(this.account?.kernels ?? {}).map(([name, [time]]) => [name, time]));
   }
 
   /** The kernels that an equation, or anything in it, ended up in. @param {string} path @returns {Kernel[]} */
@@ -81,15 +70,13 @@ export class Program extends Structure {
     return [...found];
   }
 
-  /** Seconds per call measured for an equation: those of its kernels, each split equally over the kernel's equations.
-   * null where nothing was measured. @param {string} path @returns {number|null} */
+  /** Seconds per call of an equation and of what is inside it; null where nothing was measured. @param {string} path @returns {number|null} */
   share(path) {
     let total = null;
-    for (const inner of this.inside(path))
-      for (const kernel of this.kernelsOf.get(inner) ?? []) {
-        const time = this.times.get(kernel.name);
-        if (time != null) total = (total ?? 0) + time / (this.sizes.get(kernel) ?? 1);
-      }
+    for (const inner of this.inside(path)) {
+      const time = this.account?.equations[inner];
+      if (time != null) total = (total ?? 0) + time;
+    }
     return total;
   }
 
@@ -123,21 +110,6 @@ export class Program extends Structure {
       counts.set(pass, (counts.get(pass) ?? 0) + 1);
     }
     return [...counts.entries()].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "unknown";
-  }
-
-  /** The share of measured device time in kernels that an equation is known for, or null. */
-  coverage() {
-    let known = 0, all = 0;
-    for (const device of this.light.executed?.devices ?? []) {
-      let own = 0;
-      for (const [name, [, total]] of Object.entries(device.kernels)) {
-        own += total;
-        if (this.kernels.get(name)?.eqns.length) known += total;
-      }
-      // Where kernels run side by side their times add up to more than the device was busy.
-      all += Math.max(own, device.seconds ?? 0);
-    }
-    return all ? known / all : null;
   }
 
   /** Share of each pass in a device's measured time. @param {Device} device */

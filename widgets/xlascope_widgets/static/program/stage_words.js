@@ -47,9 +47,22 @@ function compiledStage(light) {
 }
 
 /** @param {Executed} executed @returns {Stage} */
-function ranStage({ calls, step }) {
-  return { kind: "run", name: "ran", strong: count(calls), tip: "Calls counted; duration is the median of the calls observed (measured)",
-    pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: step ? ` · ${seconds(step)} each` : "" }] };
+function ranStage(executed) {
+  const { calls, step, clock, at_most } = executed;
+  const each = step ? ` · ${at_most ? "≤ " : ""}${seconds(step)} each` : "";
+  const whose = clock === "profile" ? " (profiler’s clock)" : clock === "host" ? " (host clock)" : "";
+  return { kind: "run", name: "ran", strong: count(calls), tip: ranTip(executed),
+    pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: each }, { text: step ? whose : "", least: "medium" }] };
+}
+
+/** What the numbers of the strip are, and what they cost. @param {Executed} executed */
+function ranTip({ step, clock, at_most, observed, profiling }) {
+  const time = !step ? "no call has finished yet" : at_most ? "the time from call to call by the host’s clock (measured): a call takes that at most, for something else may be done in between" :
+    clock === "host" ? "a call takes so long by the host’s clock, without the profiler, until its results are there (median, measured)" :
+    "a call takes so long by the profiler’s clock, which slows it down a little (measured): between the calls something else is done";
+  const seen = observed ? `; the profiler saw ${plural(observed, "whole call")}` : "";
+  const cost = profiling ? `, the first for ${seconds(profiling)} of a processor, once` : "";
+  return `Calls counted; ${time}${seen}${cost}`;
 }
 
 /** @param {Failure} failure @returns {Stage} */
@@ -67,7 +80,7 @@ export function kernelsByTime(program, measure = (kernel) => program.times.get(k
 export function kernelsHeading(program) {
   const kernels = program.heavy.kernels;
   if (!kernels) return "not compiled yet";
-  const measured = program.times.size ? " · time a call measured, bytes our count" : "";
+  const measured = program.times.size ? ` · time a call measured, bytes our count${overlapWords(program)}` : "";
   const elsewhere = program.heavy.target ? ` · compiled for ${program.heavy.target}, not run` : "";
   return `${count(kernels.length)} of ${plural(program.equations.size, "equation")}${measured}${elsewhere}`;
 }
@@ -84,7 +97,24 @@ export function estimateWords(program) {
 export function kernelWords(program, kernel) {
   const time = program.times.get(kernel.name);
   const equations = new Set(kernel.eqns).size;
-  const facts = [kernel.kind, equations ? plural(equations, "equation") : "no source known"];
+  const facts = [kernel.kind, equations ? plural(equations, "equation") : sourceless(program, kernel)];
   if (kernel.saved) facts.push(`saved ${byteSize(kernel.saved)}`);
   return { name: kernel.name, facts, pass: program.passOfKernel(kernel.name), time };
+}
+
+/** What is known of a kernel without equations: whose results it copies, or nothing. @param {Program} program @param {Kernel} [kernel] */
+export function sourceless(program, kernel) {
+  const made = (kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean);
+  return made.length ? `copies what ${shorten(made.join(", "), 40)} made` : "no source known";
+}
+
+/** Both sums of times, where kernels run side by side. @param {Program} program */
+export function overlapWords(program) {
+  const sums = program.account?.sums;
+  return sums ? ` · kernels overlap: their times add up to ${seconds(sums[0])}, at least one ran for ${seconds(sums[1])}` : "";
+}
+
+/** Whose the time of a call is. @param {Executed} run */
+export function clockWords(run) {
+  return { host: "host clock", profile: "profiler", "": "measured" }[run.clock ?? ""];
 }

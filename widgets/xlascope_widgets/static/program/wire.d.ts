@@ -48,6 +48,8 @@ export interface Kernel {
   launch?: string;
   estimate?: number;
   cycles?: number;
+  /** Paths of the equations whose results it copies, of one that only copies. */
+  moves?: string[];
   reads?: Read[];
 }
 
@@ -75,6 +77,7 @@ interface Compiled {
   flops: number;
   accessed: number;
   peak?: number;
+  memory?: MemoryPlan;
   /** What of XLA's words could not be read, and is missing here. */
   notes?: string[];
 }
@@ -132,7 +135,6 @@ export interface Findings {
 export interface Heavy extends Partial<Target>, Partial<Findings> {
   number: number;
   function: string;
-  memory?: MemoryPlan;
   /** How many findings there are. */
   found?: number;
   jaxpr?: PackedJaxpr;
@@ -151,20 +153,44 @@ export interface Failure {
 }
 /** A bar: what ran, its start and its seconds, and how many runs it stands for. */
 export type Span = [name: string, start: number, duration: number, count?: number];
+/** A device: what part of a call something ran on it, and its kernels' runs and seconds a call. */
 export interface Device {
   name: string;
   busy: number;
-  seconds?: number;
-  kernels: Record<string, [calls: number, seconds: number]>;
+  kernels: Record<string, [runs: number, seconds: number]>;
   spans: Span[];
   transfers?: Span[];
+  /** False where only a part of a step was seen. */
+  whole?: boolean;
+}
+/** A kernel in one call: what it took, its part of all kernels' time, its rates, what bounds it in words, and how near it came to that. */
+export type KernelCall = [seconds: number, runs: number, share: number, flops?: number, bytes?: number, bound?: string, part?: number];
+/** Where the time of a call went, computed once for all views: the mean over the devices. */
+export interface Account {
+  kernels: Record<string, KernelCall>;
+  /** Seconds a call by path. */
+  equations: Record<string, number>;
+  /** Seconds a call by the first equation of each line. */
+  lines: Record<string, number>;
+  /** The parts of the kernels' time in kernels with an equation, and in copies of what equations made. */
+  attributed: number;
+  copied: number;
+  /** Where kernels overlap in time: the sum of their times, and the time in which at least one ran. */
+  sums?: [kernels: number, running: number];
 }
 export interface Executed {
   calls: number;
   seconds: number;
-  window: number;
+  /** How many whole calls the profiler saw. */
   observed: number;
+  /** Seconds a call, 0 while unknown, and whose they are. */
   step: number;
+  clock?: "host" | "profile";
+  account?: Account;
+  /** `step` is the time from call to call: nothing tells it from what was done between. */
+  at_most?: boolean;
+  /** Processor time that the first whole profile cost. */
+  profiling?: number;
   devices: Device[];
   /** What of the profile could not be read. */
   notes?: string[];
@@ -177,6 +203,7 @@ export interface Light {
   traces: number;
   stage?: StageName;
   since?: number;
+  continued?: number;
   traced?: number;
   equations?: number;
   reason?: string;

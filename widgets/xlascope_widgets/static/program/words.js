@@ -102,9 +102,9 @@ export function describe(program, path) {
   else if (program.heavy.kernels) parts.push("in no kernel (folded away, or its kernel is not known)");
   parts.push(...timeWords(program, path, kernels));
   if (equation.flops) parts.push(`${flopCount(equation.flops)}${(tripsOf(equation) ?? 1) > 1 ? " in all steps" : ""} (our count)`);
-  parts.push(`${byteSize(program.bytesOf(equation))} read and written if it ran alone (our count)`);
-  const bound = equation.bodies ? null : rooflineOf(program, equation, program.ceilings);
-  if (bound) parts.push(`at least ${seconds(bound.time)} alone, limited by ${bound.limit} (our count over ceilings ${program.ceilings?.source ?? "measured here"})`);
+  if (!program.byNames) parts.push(`${byteSize(program.bytesOf(equation))} read and written if it ran alone (our count)`);
+  const bound = equation.bodies || program.byNames ? null : rooflineOf(program, equation, program.ceilings);
+  if (bound) parts.push(`at least ${seconds(bound.time)} alone, by the ceiling of ${bound.limit} (our count over ceilings ${program.ceilings?.source ?? "measured here"})`);
   return parts;
 }
 

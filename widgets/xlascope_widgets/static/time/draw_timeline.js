@@ -5,6 +5,7 @@
 import { el } from "../program/element.js";
 import { axisTime, percent, plural, seconds, shorten, ticks } from "../program/format.js";
 import { UNREAD_PROFILE } from "../program/unread.js";
+import { clockWords, sourceless } from "../program/stage_words.js";
 import { r1 } from "../graph/draw_graph.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/wire.js").Device} Device */
@@ -44,7 +45,7 @@ export function drawTimeline(program, width, options = {}) {
     y += lane.height;
     return lane.tree;
   });
-  const axis = devices.length ? drawAxis(from, to, scale, y + 12, "one step") : [];
+  const axis = devices.length ? drawAxis(from, to, scale, y + 12, isPart(program) ? "part" : "one step") : [];
   return { tree: [host.tree, lanes, axis], height: devices.length ? y + 18 : host.height, end };
 }
 
@@ -58,11 +59,18 @@ export function timelineWords(program) {
   const run = program.light.executed;
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
   if (!run) return program.light.compiled == null ? "not compiled yet" : "not measured yet";
-  if (!run.observed) return `ran ${plural(run.calls, "time")}; ${run.notes ? UNREAD_PROFILE : "the profiler has not seen a call yet"}`;
-  const coverage = program.coverage();
-  const parts = [`one step, ${seconds(run.step)} (measured, median of ${plural(run.observed, "call")})`];
-  if (coverage != null) parts.push(`${percent(coverage)} of device time has an equation`);
-  return parts.join(" · ");
+  const step = run.step ? `${seconds(run.step)} a call (${clockWords(run)})` : `ran ${plural(run.calls, "time")}`;
+  if (!run.observed) return `${isPart(program) ? "part of a step · " : ""}${step}; ${run.notes ? UNREAD_PROFILE : "the profiler has seen no whole call yet"}`;
+  const parts = [`one step · ${step}`, `profiler saw ${plural(run.observed, "whole call")}`];
+  const { account } = program;
+  if (account) parts.push(`${percent(account.attributed)} of the kernels' time has an equation`, account.copied ? `${percent(account.copied)} copies what equations made` : "");
+  return parts.filter(Boolean).join(" · ");
+}
+
+/** Is what the lanes show less than a step? @param {Program} program */
+function isPart(program) {
+  const { observed = 0, devices = [] } = program.light.executed ?? {};
+  return (!observed && devices.some((device) => device.spans.length > 0)) || devices.some((device) => device.whole === false && device.spans.length > 0);
 }
 
 /** Bars with their rows: each stands below those that it runs inside of. @param {Span[]} spans @returns {{bars: Bar[], rows: number, end: number}} */
@@ -139,7 +147,7 @@ function deviceBar(program, device, bar, x, y, w, colour, lane) {
   const time = `${seconds(duration)} (measured)`;
   const several = count > 1;
   const words = several ? `${plural(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}` :
-    `${shorten(name, 80)} on ${device.name}: ${time}${kernel?.eqns.length ? "" : " · no source known"}`;
+    [`${shorten(name, 80)} on ${device.name}: ${time}`, ...(kernel?.eqns.length ? [] : [sourceless(program, kernel)])].join(" · ");
   const label = several && w > 34 ? `× ${count}` : several ? "" : name;
   return drawBar(x, y, w, label, { class: `xs-bar ${kind}${several ? " several" : ""}`, role: "button", "aria-label": words, tabindex: -1,
     "data-kernel": bar.joined ? null : name, "data-bar": `${lane}:${bar.first}`, "data-zoom": bar.joined ? `${bar.start} ${bar.start + duration}` : null },

@@ -30,7 +30,7 @@ export function drawMemory(store, state, width) {
   const program = /** @type {Program} */ (store.program);
   const plan = program.heavy.memory;
   if (!plan) return [drawUnread(program.heavy.notes)];
-  const at = state.at.get(program.number) ?? plan.at;
+  const at = Math.min(state.at.get(program.number) ?? plan.at, Math.max(0, (program.heavy.kernels?.length ?? 1) - 1));
   const kernel = program.heavy.kernels?.[at];
   const held = heldAt(plan.buffers, at);
   const peak = at === plan.at;

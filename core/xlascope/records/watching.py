@@ -1,4 +1,4 @@
-"""Who wants to know: callbacks that receive every record as it is made."""
+"""Callbacks that receive every record as it is made."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from collections.abc import Callable
 from types import TracebackType
 
 from .events import Record
+from .watchers import watchers
 
 _log = logging.getLogger(__name__)
 _program_numbers = itertools.count(1)
-
-#: The callbacks, in order of subscription. The engine's only test on its slow path is `if watchers:`.
-watchers: list[Callable[[Record], None]] = []
 
 
 class Subscription:

@@ -1,0 +1,1 @@
+from .buffer_assignment import read_buffers as read_buffers
