@@ -7,6 +7,7 @@ from typing import Any
 from .. import tree
 from ..dtypes import is_differentiable
 from ..operations import barriers
+from ..trace.gate import unchanged
 from ..trace.values import aval_of
 
 
@@ -30,4 +31,8 @@ def stop_gradient(x: Any) -> Any:
     >>> print(xs.grad(lambda x: x * xs.lax.stop_gradient(x))(3.0))
     3.0
     """
-    return tree.map(lambda leaf: barriers.stop_gradient(leaf) if is_differentiable(aval_of(leaf).dtype) else leaf, x)
+
+    def stopped(leaf: Any) -> Any:
+        return barriers.stop_gradient(leaf) if is_differentiable(aval_of(leaf).dtype) else unchanged(leaf)
+
+    return tree.map(stopped, x)

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from ..control.flow.loops import while_loop
+from ..dtypes import kind_of
 from ..operations import arithmetic, dynamic_slicing, indexing, scattering
 from ..operations.comparisons import gt, lt
 from ..operations.reductions import reduce_max
 from ..operations.selection import select
 from ..operations.shapes import expand_dims, full, squeeze
 from ..operations.slicing import slice_in_dim
+from ..operations.whole_numbers import axis_of, whole_number, whole_numbers
 from ..trace.bind import bind1
+from ..trace.source import here
 from ..trace.values import aval_of
 
 GatherDimensionNumbers = indexing.GatherDimensionNumbers
@@ -48,7 +51,7 @@ def _inside(index: Any, size: int) -> Any:
     """An index along an axis of that size, a negative one counted from the end."""
     if isinstance(index, (int, np.integer)):
         return int(index) + size if index < 0 else int(index)
-    return select(lt(index, 0), arithmetic.add(index, size), index) if aval_of(index).dtype.kind == "i" else index
+    return select(lt(index, 0), arithmetic.add(index, size), index) if kind_of(aval_of(index).dtype) == "i" else index
 
 
 def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Any:
@@ -63,24 +66,34 @@ def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) 
 
 def _starts(operand: Any, start_indices: Any) -> list[Any]:
     if not isinstance(start_indices, (list, tuple)):
-        count = _shape(start_indices)[0]
+        if len(_shape(start_indices)) != 1:
+            raise TypeError(
+                "start_indices are one index for each axis, in a sequence or an array of one axis, got "
+                f"{start_indices!r}{here()}"
+            )
+        (count,) = _shape(start_indices)
         rows = [slice_in_dim(start_indices, i, i + 1, 0) for i in range(count)]
         start_indices = [squeeze(row, (0,)) for row in rows]
+    if len(start_indices) != len(_shape(operand)):
+        raise ValueError(
+            f"start_indices are one index for each of the {len(_shape(operand))} axes of shape {_shape(operand)}, got "
+            f"{len(start_indices)}{here()}"
+        )
     return [_inside(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
 
 
 def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
     """``slice_size`` elements along one axis from a computed place."""
     shape = _shape(operand)
-    axis = axis % len(shape)
-    sizes = tuple(slice_size if i == axis else size for i, size in enumerate(shape))
+    axis = axis_of(axis, len(shape))
+    sizes = tuple(whole_number(slice_size, "slice_size") if i == axis else size for i, size in enumerate(shape))
     return dynamic_slice(operand, [start_index if i == axis else 0 for i in range(len(shape))], sizes)
 
 
 def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
     """The elements at a computed place along one axis."""
     one = dynamic_slice_in_dim(operand, index, 1, axis)
-    return one if keepdims else squeeze(one, (axis % len(_shape(operand)),))
+    return one if keepdims else squeeze(one, (axis_of(axis, len(_shape(operand))),))
 
 
 def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
@@ -91,14 +104,15 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
 def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
     """The operand with consecutive elements along one axis replaced, from a computed place on."""
     rank = len(_shape(operand))
-    return dynamic_update_slice(operand, update, [start_index if i == axis % rank else 0 for i in range(rank)])
+    place = axis_of(axis, rank)
+    return dynamic_update_slice(operand, update, [start_index if i == place else 0 for i in range(rank)])
 
 
 def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Any:
     """The operand with the elements at one computed place along an axis replaced."""
     rank = len(_shape(operand))
     if len(_shape(update)) < rank:
-        update = expand_dims(update, (axis % rank,))
+        update = expand_dims(update, (axis_of(axis, rank),))
     return dynamic_update_slice_in_dim(operand, update, index, axis)
 
 
@@ -114,7 +128,7 @@ def gather(
     chosen = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     filled = chosen is GatherScatterMode.FILL_OR_DROP
     operation = indexing.Gather(
-        dimension_numbers, tuple(map(int, slice_sizes)), "fill" if filled else chosen.value,
+        dimension_numbers, whole_numbers(slice_sizes, "slice_sizes of gather"), "fill" if filled else chosen.value,
         fill_value if filled else None, bool(indices_are_sorted), bool(unique_indices),
     )  # fmt: skip
     return bind1(operation, operand, start_indices)
@@ -185,7 +199,7 @@ def scatter_apply(
     """
     put = indexing.Scatter(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     aval = aval_of(operand)
-    ones = full(tuple(update_shape), np.int32(1))
+    ones = full(whole_numbers(update_shape, "sizes of update_shape"), np.int32(1))
     add = indexing.ScatterAdd(dimension_numbers, _mode(mode), bool(indices_are_sorted), bool(unique_indices))
     counts = bind1(add, full(aval.shape, np.int32(0)), scatter_indices, ones)
     often = put.gathered(counts, scatter_indices, aval_of(ones))

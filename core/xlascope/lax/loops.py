@@ -12,6 +12,8 @@ from ..control.programs.names import name_of
 from ..control.programs.values import operand_aval
 from ..operations.shapes import expand_dims, reshape
 from ..operations.slicing import concatenate, rev, slice_in_dim
+from ..operations.whole_numbers import whole_number
+from ..trace.gate import unchanged
 from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
@@ -39,14 +41,17 @@ class _MappedBatch(_Mapped):
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """``f`` of each slice of ``xs`` along its leading axis, one after the other, stacked.
 
-    With ``batch_size``, that many at once (vectorized) in each step: between a loop and :func:`xlascope.vmap` in both
-    time and memory. Raises ValueError where the leading axes have different sizes.
+    With ``batch_size`` (0 is none), that many at once (vectorized) in each step: between a loop and
+    :func:`xlascope.vmap` in both time and memory. Raises ValueError where the leading axes have different sizes.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.lax.map(lambda x: x * x, jnp.arange(3.0)))
     [0. 1. 4.]
     """
-    if batch_size is None:
+    if not callable(f):
+        raise TypeError(f"lax.map takes a function of one slice, got {f!r}{where_text(user_line())}")
+    batch_size = 0 if batch_size is None else whole_number(batch_size, "batch_size")
+    if batch_size == 0:
         return scan(_Mapped(f), None, xs)[1]
     if batch_size < 1:
         raise ValueError(f"lax.map takes a positive batch_size, got {batch_size}{where_text(user_line())}")
@@ -106,7 +111,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
         return tree.leaves(fn(structure.unflatten(first), structure.unflatten(second)))
 
-    found = _prefixes(combine, xs, axes) if sizes and sizes != {0} else xs
+    found = _prefixes(combine, xs, axes) if sizes and sizes != {0} else [unchanged(x) for x in xs]
     if reverse:
         found = [rev(y, (i,)) for y, i in zip(found, axes, strict=True)]
     return structure.unflatten(found)
@@ -116,7 +121,7 @@ def _prefixes(combine: Callable[..., list[Any]], xs: Sequence[Any], axes: Sequen
     """Combine neighbours, find the prefixes of these pairs (at odd places), and from them those at even places."""
     size = aval_of(xs[0]).shape[axes[0]]
     if size < 2:
-        return list(xs)
+        return [unchanged(x) for x in xs]
     odd = _prefixes(combine, combine(_every(xs, axes, 0, size - 1, 2), _every(xs, axes, 1, size, 2)), axes)
     first = _every(xs, axes, 0, 1, 1)
     if size == 2:

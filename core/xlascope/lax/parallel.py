@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import tree
-from ..dtypes import is_differentiable
+from ..dtypes import is_differentiable, kind_of
 from ..errors import see
 from ..operations import collectives, exchanges, reductions
 from ..operations.arithmetic import div
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import reduce_sum
 from ..operations.values import PYTHON_SCALARS, dtype_of, shape_of
+from ..operations.whole_numbers import is_several, whole_number, whole_numbers
 from ..trace.bind import bind1
+from ..trace.gate import unchanged
 from ..trace.source import user_line, where_text
 from ..trace.state import STATE
 
@@ -45,6 +47,8 @@ def _axes(what: str, axis_name: Any, positions: bool = False, groups: Any = None
     names = tuple(name for name in given if not (positions and isinstance(name, int)))
     bound = dict(STATE.axes)
     for name in names:
+        if name.__hash__ is None or hasattr(name, "aval"):
+            raise TypeError(f"{what} takes the name of an axis, or several, got {name!r}{where_text(user_line())}")
         if name not in bound:
             raise _unbound(what, name)
     return _Axes(names, tuple(bound[name] for name in names), numbers)
@@ -83,7 +87,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
     def total(leaf: Any) -> Any:
         if leaf.__class__ in PYTHON_SCALARS and not axes.positions:
             return leaf * axes.examples
-        if dtype_of(leaf).kind == "b":
+        if kind_of(dtype_of(leaf)) == "b":
             leaf = convert_element_type(leaf, np.dtype(np.int32))
         return _reduced(collectives.PSum, reduce_sum, leaf, axes)
 
@@ -136,7 +140,7 @@ def _reduced(across: Any, inside: Callable[..., Any], leaf: Any, axes: _Axes) ->
     """A leaf reduced along axes of its own, then across the named ones."""
     if axes.positions:
         leaf = inside(leaf, tuple(_position("a reduction", axis, len(shape_of(leaf))) for axis in axes.positions))
-    return bind1(across(axes.names), leaf) if axes.names else leaf
+    return bind1(across(axes.names), leaf) if axes.names else unchanged(leaf)
 
 
 # Exchanges ----------------------------------------------------------------------------------------------------------
@@ -161,7 +165,7 @@ def all_gather(
         at = _position("all_gather", axis, len(shape_of(leaf)) + (not tiled))
         return bind1(exchanges.AllGather(axes.names, axes.sizes, at, tiled), leaf)
 
-    return tree.map(gathered, x) if axes.names else x
+    return tree.map(gathered if axes.names else unchanged, x)
 
 
 def psum_scatter(
@@ -222,7 +226,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     [0 5 6]
     """
     axes = _distinct("ppermute", _axes("ppermute", axis_name))
-    pairs = tuple((int(source), int(target)) for source, target in perm)
+    pairs = _pairs(perm)
     for role, chosen in (("sources", [s for s, _ in pairs]), ("targets", [t for _, t in pairs])):
         if len(set(chosen)) < len(chosen) or not all(0 <= i < axes.examples for i in chosen):
             raise ValueError(
@@ -232,12 +236,20 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     return tree.map(lambda leaf: bind1(exchanges.PPermute(axes.names, axes.sizes, pairs), leaf), x)
 
 
+def _pairs(perm: Any) -> tuple[tuple[int, int], ...]:
+    found = [whole_numbers(pair, "pairs (source, target) of ppermute") for pair in perm] if is_several(perm) else [()]
+    if any(len(pair) != 2 for pair in found):
+        raise TypeError(f"ppermute takes pairs (source, target), got {perm!r}{where_text(user_line())}")
+    return tuple((source, target) for source, target in found)
+
+
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """The operands in another order: example i gets that of example ``perm[i]``.
 
     Raises NameError for an axis that is not bound, ValueError when ``perm`` is no permutation of its examples.
     """
     axes = _axes("pshuffle", axis_name)
+    perm = whole_numbers(perm, "numbers of perm of pshuffle")
     if sorted(perm) != list(range(axes.examples)):
         raise ValueError(
             f"pshuffle: {list(perm)} is no permutation of 0 to {axes.examples - 1}, since {axis_name!r} has size "
@@ -257,12 +269,13 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     Raises NameError for an axis that is not bound, ValueError when there is no such example.
     """
     axes = _distinct("pbroadcast", _axes("pbroadcast", axis_name))
+    source = whole_number(source, "source of pbroadcast")
     if not 0 <= source < axes.examples:
         raise ValueError(
             f"pbroadcast: there is no example {source} along {axis_name!r}, which has size {axes.examples}"
             f"{where_text(user_line())}"
         )
-    return tree.map(lambda leaf: bind1(exchanges.PBroadcast(axes.names, axes.sizes, int(source)), leaf), x)
+    return tree.map(lambda leaf: bind1(exchanges.PBroadcast(axes.names, axes.sizes, source), leaf), x)
 
 
 # Where am I ---------------------------------------------------------------------------------------------------------
@@ -278,7 +291,7 @@ def axis_index(axis_name: Any) -> Any:
     [0. 1. 2.]
     """
     axes = _distinct("axis_index", _axes("axis_index", axis_name))
-    return bind1(exchanges.AxisIndex(axes.names, axes.sizes)) if axes.names else np.int32(0)
+    return bind1(exchanges.AxisIndex(axes.names, axes.sizes)) if axes.names else unchanged(0)
 
 
 def axis_size(axis_name: Any) -> int:
@@ -291,6 +304,7 @@ def axis_size(axis_name: Any) -> int:
 
 def _position(what: str, axis: int, rank: int) -> int:
     """An axis counted from the front; raises ValueError when there is none."""
+    axis = whole_number(axis, f"the axis of {what}")
     if not -rank <= axis < rank:
         raise ValueError(f"{what} along axis {axis}, where there are {rank} axes{where_text(user_line())}")
     return axis % rank

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..dtypes import promote
 from ..errors import see
 from ..ir.sources import user_line, where_text
 from ..operations import linear_algebra
@@ -24,11 +27,21 @@ def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any =
         here = where_text(user_line())
         raise TypeError(f"Incompatible shapes for dot: got {x} and {y}{here}.{see('shape-mismatch')}")
     numbers = ((len(x) - 1,), (0,)), ((), ())
-    return dot_general(lhs, rhs, numbers, precision, preferred_element_type or aval_of(lhs).dtype)
+    return dot_general(lhs, rhs, numbers, precision, preferred_element_type or _common_dtype(lhs, rhs))
+
+
+def _common_dtype(lhs: Any, rhs: Any) -> np.dtype[Any]:
+    return promote(tuple((each.dtype, each.weak_type) for each in (aval_of(lhs), aval_of(rhs))))[0]
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
     """The matrix products of two stacks of matrices with the same leading axes."""
-    rank = len(aval_of(lhs).shape)
+    x, y = aval_of(lhs).shape, aval_of(rhs).shape
+    rank = len(x)
+    if rank != len(y) or rank < 2:
+        raise ValueError(
+            f"batch_matmul takes stacks of matrices, of one rank of at least 2, got shapes {x} and {y}"
+            + where_text(user_line())
+        )
     lead = tuple(range(rank - 2))
-    return dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (lead, lead)), precision, aval_of(lhs).dtype)
+    return dot_general(lhs, rhs, (((rank - 1,), (rank - 2,)), (lead, lead)), precision, _common_dtype(lhs, rhs))

@@ -12,7 +12,9 @@ from ..dtypes import canonical
 from ..operations import shapes, slicing
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
-from ..operations.values import typed_scalar
+from ..operations.values import match
+from ..operations.whole_numbers import axis_of, is_several, whole_number, whole_numbers
+from ..trace.source import here
 from ..trace.values import aval_of
 
 
@@ -27,45 +29,57 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
     >>> lax.broadcast(1.0, (2, 3)).shape
     (2, 3)
     """
-    own = _shape(operand)
+    own, sizes = _shape(operand), whole_numbers(sizes, "sizes of broadcast")
     return broadcast_in_dim(operand, (*sizes, *own), range(len(sizes), len(sizes) + len(own)))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape in which arrays of those shapes meet; raises ValueError when they do not fit."""
-    return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+    return np.broadcast_shapes(*(whole_numbers(shape, "shapes given to broadcast_shapes") for shape in shapes))
 
 
 def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
     """The same elements in another shape, read in the order of ``dimensions``."""
     if dimensions is not None:
-        operand = transpose(operand, tuple(dimensions))
-    return shapes.reshape(operand, tuple(new_sizes))
+        operand = transpose(operand, dimensions)
+    return shapes.reshape(operand, _sizes(new_sizes, "new_sizes of reshape"))
+
+
+def _sizes(shape: Any, name: str) -> tuple[int, ...]:
+    """The sizes of a shape, for which one number may stand."""
+    return whole_numbers((shape,) if hasattr(shape, "__index__") and not is_several(shape) else shape, name)
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
     """Several neighbouring axes made one."""
     shape = _shape(operand)
-    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    start = whole_number(start_dimension, "start_dimension of collapse")
+    stop = None if stop_dimension is None else whole_number(stop_dimension, "stop_dimension of collapse")
+    start, stop, _ = slice(start, stop).indices(len(shape))
     return shapes.reshape(operand, (*shape[:start], math.prod(shape[start:stop]), *shape[stop:]))
 
 
 def squeeze(array: Any, dimensions: Sequence[int] | int) -> Any:
     """Drop axes of size 1."""
-    return shapes.squeeze(array, (dimensions,) if isinstance(dimensions, int) else tuple(dimensions))
+    return shapes.squeeze(array, _sizes(dimensions, "dimensions of squeeze"))
 
 
 def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
     """The elements from ``start_index`` to ``limit_index`` along one axis; negative numbers count from the end."""
-    axis = axis % len(_shape(operand))
-    start, limit, _ = slice(start_index, limit_index).indices(_shape(operand)[axis])
-    return slicing.slice_in_dim(operand, start, max(start, limit), axis, stride)
+    axis = axis_of(axis, len(_shape(operand)), "axis of slice_in_dim")
+    size = _shape(operand)[axis]
+    bounds = [
+        default if given is None else whole_number(given, f"{name} of slice_in_dim")
+        for name, given, default in (("start_index", start_index, 0), ("limit_index", limit_index, size))
+    ]
+    start, limit = (bound + size if bound < 0 else bound for bound in bounds)
+    return slicing.slice_in_dim(operand, start, limit, axis, whole_number(stride, "stride of slice_in_dim"))
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
     """The elements at one place along an axis."""
-    axis = axis % len(_shape(operand))
-    size = _shape(operand)[axis]
+    axis = axis_of(axis, len(_shape(operand)), "axis of index_in_dim")
+    size, index = _shape(operand)[axis], whole_number(index, "index of index_in_dim")
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for axis {axis} of size {size}")
     one = slicing.slice_in_dim(operand, index % size, index % size + 1, axis)
@@ -74,24 +88,38 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """Arrays of one dtype joined along an axis."""
-    if not operands:
-        raise ValueError("concatenate takes at least one operand")
-    return slicing.concatenate(list(operands), dimension)
+    several = _several(operands, "concatenate")
+    return slicing.concatenate(several, whole_number(dimension, "dimension of concatenate"))
+
+
+def _several(operands: Any, name: str) -> list[Any]:
+    """Operands that were given as a sequence: of an array its rows."""
+    if not is_several(operands):
+        raise TypeError(
+            f"{name} takes a sequence of operands, got {operands!r} of type {type(operands).__name__}{here()}"
+        )
+    several = list(operands)
+    if not several:
+        raise ValueError(f"{name} takes at least one operand")
+    return several
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
     """Consecutive parts of those sizes along an axis."""
-    if sum(sizes) != _shape(operand)[axis]:
-        raise ValueError(f"the sizes {tuple(sizes)} do not add up to {_shape(operand)[axis]}, the size of axis {axis}")
+    axis = axis_of(axis, len(_shape(operand)), "axis of split")
+    sizes = whole_numbers(sizes, "sizes of split")
+    if sum(sizes) != _shape(operand)[axis] or any(size < 0 for size in sizes):
+        raise ValueError(f"the sizes {sizes} do not add up to {_shape(operand)[axis]}, the size of axis {axis}")
     ends = np.cumsum(np.asarray(sizes, int)).tolist()
     return [slicing.slice_in_dim(operand, end - size, end, axis) for end, size in zip(ends, sizes, strict=True)]
 
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
-    """Put a value around and between the elements: (low, high, interior) for each axis."""
-    if padding_value.__class__ in (bool, int, float, complex):
-        padding_value = typed_scalar(padding_value, aval_of(operand).dtype)
-    return slicing.pad(operand, padding_value, padding_config)
+    """Put a value around and between the elements: (low, high, interior) for each axis.
+
+    Raises TypeError or OverflowError for a number that the operand's dtype does not have.
+    """
+    return slicing.pad(operand, match(operand, padding_value)[1], padding_config)
 
 
 def iota(dtype: Any, size: int) -> Any:
@@ -101,12 +129,18 @@ def iota(dtype: Any, size: int) -> Any:
     >>> print(lax.iota("int32", 3))
     [0 1 2]
     """
-    return shapes.broadcasted_iota(canonical(dtype), (int(size),), 0)
+    return shapes.broadcasted_iota(_dtype_of_iota(dtype), (whole_number(size, "size of iota"),), 0)
 
 
 def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
     """0, 1, 2, … along one axis, repeated along the others."""
-    return shapes.broadcasted_iota(canonical(dtype), tuple(shape), dimension)
+    return shapes.broadcasted_iota(_dtype_of_iota(dtype), _sizes(shape, "sizes of iota"), dimension)
+
+
+def _dtype_of_iota(dtype: Any) -> np.dtype[Any]:
+    if dtype is None:
+        raise TypeError(f"iota takes the dtype that it counts in, such as 'int32', got None{here()}")
+    return canonical(dtype)
 
 
 def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
@@ -117,14 +151,24 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
     if hasattr(fill_value, "aval"):
         value = convert_element_type(fill_value, wanted, dtype is None and fill_value.aval.weak_type)
     else:
-        value = fill_value if dtype is None else np.asarray(fill_value).astype(wanted)[()]
-    return broadcast_in_dim(value, tuple(shape), ())
+        value = fill_value if dtype is None else _converted(fill_value, wanted)
+    return broadcast_in_dim(value, _sizes(shape, "sizes of full"), ())
+
+
+def _converted(fill_value: Any, dtype: np.dtype[Any]) -> Any:
+    try:
+        return np.asarray(fill_value).astype(dtype)[()]
+    except OverflowError:
+        raise OverflowError(f"the integer {fill_value} does not fit {dtype.name}{here()}") from None
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None) -> Any:
     """An array like ``x`` with one value everywhere."""
-    aval = aval_of(x)
-    return full(aval.shape if shape is None else shape, fill_value, aval.dtype if dtype is None else dtype)
+    sizes = np.shape(x) if shape is None else shape
+    if dtype is not None:
+        return full(sizes, fill_value, dtype)
+    like = aval_of(x)
+    return full(sizes, convert_element_type(full((), fill_value, like.dtype), like.dtype, like.weak_type))
 
 
 def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
@@ -139,11 +183,10 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     >>> lax.stack([jnp.arange(3), jnp.arange(3)], axis=1).shape
     (3, 2)
     """
-    if not operands:
-        raise ValueError("stack takes at least one operand")
+    operands = _several(operands, "stack")
     if len({_shape(x) for x in operands}) > 1:
         raise ValueError(f"stack takes operands of one shape, got {' and '.join(str(_shape(x)) for x in operands)}")
-    place = _new_axis(axis, len(_shape(operands[0])) + 1)
+    place = axis_of(axis, len(_shape(operands[0])) + 1, "axis of stack")
     return slicing.concatenate([expand_dims(x, (place,)) for x in operands], place)
 
 
@@ -155,14 +198,8 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     [0 1 2] [3 4 5]
     """
     shape = _shape(x)
-    place = _new_axis(axis, len(shape))
+    place = axis_of(axis, len(shape), "axis of unstack")
     return tuple(shapes.squeeze(slicing.slice_in_dim(x, i, i + 1, place), (place,)) for i in range(shape[place]))
-
-
-def _new_axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise ValueError(f"axis {axis} is out of bounds for an array of {rank} axes")
-    return axis % rank
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
@@ -172,12 +209,12 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
     >>> print(lax.tile(jnp.arange(2), (2,)))
     [0 1 0 1]
     """
-    shape = _shape(operand)
+    shape, reps = _shape(operand), whole_numbers(reps, "reps of tile")
     if len(reps) != len(shape):
         raise TypeError(f"tile takes one count for each of the {len(shape)} axes, got {tuple(reps)}")
-    pairs = [size for rep, own in zip(reps, shape, strict=True) for size in (int(rep), own)]
+    pairs = [size for rep, own in zip(reps, shape, strict=True) for size in (rep, own)]
     repeated = broadcast_in_dim(operand, pairs, range(1, 2 * len(shape), 2))
-    return shapes.reshape(repeated, tuple(int(rep) * own for rep, own in zip(reps, shape, strict=True)))
+    return shapes.reshape(repeated, tuple(rep * own for rep, own in zip(reps, shape, strict=True)))
 
 
 def broadcast_like(arr: Any, like_arr: Any) -> Any:
@@ -188,12 +225,12 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
     """``x`` with axes of size 1 put in front, so that it has at least ``rank`` axes."""
-    return expand_dims(x, tuple(range(rank - len(_shape(x)))))
+    return expand_dims(x, tuple(range(whole_number(rank, "rank of broadcast_to_rank") - len(_shape(x)))))
 
 
 def shape_as_value(shape: Sequence[int]) -> Any:
     """A shape as an array of int32."""
-    sizes = [expand_dims(np.int32(size), (0,)) for size in shape]
+    sizes = [expand_dims(np.int32(size), (0,)) for size in whole_numbers(shape, "sizes of shape_as_value")]
     return slicing.concatenate(sizes, 0) if sizes else full((0,), np.int32(0))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import tree
 from ..api import linearize
+from ..api.arguments import require_callable
 from ..control.programs.agreement import check_same_structure, differing
 from ..control.programs.bodies import Body, body_of
 from ..control.programs.names import name_of
@@ -47,6 +48,8 @@ def custom_root(
     >>> print(cube_root(8.0), xs.grad(cube_root)(8.0))
     2.0 0.083333336
     """
+    for what, given in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
+        require_callable(f"custom_root ({what})", given)
     guess, structure = tree.flatten(initial_guess)
     avals = [operand_aval("the initial guess of custom_root", x) for x in guess]
     one, two = tree.structure((initial_guess,)), tree.structure((initial_guess, initial_guess))

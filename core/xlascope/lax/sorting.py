@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..operations import sorting
+from ..operations.requirements import require_kind
 from ..operations.sums import neg
+from ..operations.values import dtype_of
+from ..trace.source import here
 
 
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
@@ -17,7 +20,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     """
     if isinstance(operand, (list, tuple)):
         return tuple(sorting.sort(list(operand), dimension, is_stable, num_keys))
-    return sorting.sort([operand], dimension, is_stable, 1)[0]
+    return sorting.sort([operand], dimension, is_stable, num_keys)[0]
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
@@ -26,7 +29,7 @@ def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = 
     return first, second
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """The ``k`` largest elements along an axis, the largest first, and their places; NaN counts as the largest.
 
     >>> from xlascope import lax, numpy as jnp
@@ -39,15 +42,23 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Any, Any]:
 def approx_max_k(
     operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
     reduction_input_size_override: int = -1, aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> list[Any]:  # fmt: skip
     """The ``k`` largest elements along an axis and their places, exact whatever ``recall_target`` allows."""
+    _check_approximate("approx_max_k", operand, aggregate_to_topk)
     return top_k(operand, k, axis=reduction_dimension)
 
 
 def approx_min_k(
     operand: Any, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
     reduction_input_size_override: int = -1, aggregate_to_topk: bool = True,
-) -> tuple[Any, Any]:  # fmt: skip
+) -> list[Any]:  # fmt: skip
     """The ``k`` smallest elements along an axis and their places, exact whatever ``recall_target`` allows."""
+    _check_approximate("approx_min_k", operand, aggregate_to_topk)
     values, places = top_k(neg(operand), k, axis=reduction_dimension)
-    return neg(values), places
+    return [neg(values), places]
+
+
+def _check_approximate(name: str, operand: Any, aggregate_to_topk: Any) -> None:
+    require_kind(name, dtype_of(operand), "f")
+    if not isinstance(aggregate_to_topk, bool):
+        raise TypeError(f"aggregate_to_topk of {name} is True or False, got {aggregate_to_topk!r}{here()}")

@@ -1,5 +1,6 @@
 """Functions that neural networks are made of."""
 
+from ..names import explain_missing as _explain_missing
 from . import initializers as initializers
 from .functions import elu as elu
 from .functions import gelu as gelu
@@ -19,3 +20,5 @@ from .functions import softplus as softplus
 from .functions import standardize as standardize
 from .functions import swish as swish
 from .functions import tanh as tanh
+
+_explain_missing(__name__)

@@ -9,20 +9,26 @@ import numpy as np
 
 from ..api import jit
 from ..control.rules.custom_jvp import custom_jvp
-from ..dtypes import canonical, is_differentiable
+from ..dtypes import canonical, kind_of
+from ..lax.parallel import axis_index, axis_size
+from ..numpy import logic, reductions, transcendental, ufuncs
+from ..numpy.axes import as_tuple, axes_of, axis_of, whole_number
+from ..numpy.creation import asarray
+from ..numpy.promotion import broadcast_shape, inexact
+from ..numpy.shaping import broadcast_to
 from ..numpy.transcendental import logaddexp
 from ..operations import arithmetic, extremes, rounding, trigonometry
 from ..operations.arithmetic import add, div, integer_pow, mul, square, sub
 from ..operations.barriers import stop_gradient
 from ..operations.bits import bitwise_and
-from ..operations.comparisons import eq, ge, gt, lt
+from ..operations.comparisons import eq, gt, lt
 from ..operations.conversion import convert_element_type
-from ..operations.exponentials import exp, expm1, log, logistic, rsqrt
+from ..operations.exponentials import exp, log, logistic, rsqrt
 from ..operations.reductions import reduce_max
 from ..operations.rounding import is_finite
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, reduce_sum, squeeze
-from ..operations.special import erf
+from ..operations.special import erfc
 from ..operations.sums import neg
 from ..trace.values import aval_of
 
@@ -41,7 +47,7 @@ def relu(x: Any) -> Any:
     >>> print(xs.nn.relu(jnp.array([-1.0, 0.0, 2.0])), xs.grad(xs.nn.relu)(0.0))
     [0. 0. 2.] 0.0
     """
-    return extremes.max(x, 0)
+    return ufuncs.maximum(x, 0)
 
 
 relu.defjvps(lambda t, result, x: select(gt(x, 0), t, _like(t, 0)))
@@ -51,7 +57,7 @@ relu.defjvps(lambda t, result, x: select(gt(x, 0), t, _like(t, 0)))
 @jit
 def relu6(x: Any) -> Any:
     """min(max(x, 0), 6); its derivative is 0 at 0 and at 6."""
-    return extremes.min(extremes.max(x, 0), 6)
+    return ufuncs.minimum(ufuncs.maximum(x, 0), 6.0)
 
 
 relu6.defjvps(lambda t, result, x: select(bitwise_and(gt(x, 0), lt(x, 6)), t, _like(t, 0)))
@@ -60,13 +66,13 @@ relu6.defjvps(lambda t, result, x: select(bitwise_and(gt(x, 0), lt(x, 6)), t, _l
 @jit
 def sigmoid(x: Any) -> Any:
     """1 / (1 + e⁻ˣ)."""
-    return logistic(_real(x))
+    return logistic(inexact(x))
 
 
 @jit
 def log_sigmoid(x: Any) -> Any:
     """log(sigmoid(x))."""
-    return neg(softplus(neg(_real(x))))
+    return neg(softplus(neg(inexact(x))))
 
 
 @jit
@@ -77,13 +83,13 @@ def softplus(x: Any) -> Any:
     >>> print(xs.nn.softplus(1000.0), xs.grad(xs.nn.softplus)(0.0))
     1000.0 0.5
     """
-    return logaddexp(_real(x), 0.0)
+    return logaddexp(x, 0)
 
 
 @jit
 def silu(x: Any) -> Any:
     """X · sigmoid(x), also called swish."""
-    x = _real(x)
+    x = inexact(x)
     return mul(x, logistic(x))
 
 
@@ -93,49 +99,50 @@ swish = silu
 @jit
 def soft_sign(x: Any) -> Any:
     """X / (1 + |x|)."""
-    x = _real(x)
-    return div(x, add(arithmetic.abs(x), 1))
+    return ufuncs.true_divide(x, ufuncs.add(ufuncs.abs(x), 1))
 
 
 @jit
 def tanh(x: Any) -> Any:
     """The hyperbolic tangent."""
-    return trigonometry.tanh(_real(x))
+    return transcendental.tanh(x)
 
 
 @jit
 def elu(x: Any, alpha: Any = 1.0) -> Any:
     """The value x for positive x, alpha · (eˣ - 1) otherwise."""
-    return _elu(_real(x), alpha)
+    return _elu(x, alpha)
 
 
 @jit
 def selu(x: Any) -> Any:
     """The elu with a slope and an alpha that keep mean and variance (Klambauer et al., 2017)."""
-    return mul(_elu(_real(x), 1.6732632423543772), 1.0507009873554805)
+    return ufuncs.multiply(_elu(x, 1.6732632423543772), 1.0507009873554805)
 
 
 @jit
 def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
     """The value x for x ≥ 0, negative_slope · x otherwise."""
-    x = _real(x)
-    return select(ge(x, 0), x, mul(x, _cast(negative_slope, x)))
+    return logic.where(logic.greater_equal(x, 0), x, ufuncs.multiply(negative_slope, x))
 
 
-@jit(static_argnames="approximate")
 def gelu(x: Any, approximate: bool = True) -> Any:
     """X · Φ(x) for the normal distribution function Φ; approximately, by a tanh, unless ``approximate`` is False."""
-    x = _real(x)
+    return _gelu(x, bool(approximate))
+
+
+@jit(static_argnums=1)
+def _gelu(x: Any, approximate: bool) -> Any:
+    x = _strong(x)
     if approximate:
         inner = mul(add(x, mul(integer_pow(x, 3), 0.044715)), math.sqrt(2 / math.pi))
         return mul(x, mul(add(trigonometry.tanh(inner), 1), 0.5))
-    return mul(mul(x, 0.5), add(erf(div(x, math.sqrt(2))), 1))
+    return mul(mul(x, 0.5), erfc(mul(neg(x), math.sqrt(0.5))))  # 1 + erf(x / √2) loses what is small below 0
 
 
 # Along axes ---------------------------------------------------------------------------------------------------------
 
 
-@jit(static_argnames="axis")
 def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """e^x over the sum of e^x along ``axis``; elements that ``where`` leaves out get 0 and do not count.
 
@@ -143,13 +150,17 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     >>> print(xs.nn.softmax(jnp.array([1000.0, 1000.0])))
     [0.5 0.5]
     """
-    x = _real(x)
+    return _softmax(x, as_tuple(axis), where)
+
+
+@jit(static_argnums=1)
+def _softmax(x: Any, axis: Any, where: Any) -> Any:
+    x = _strong(_beside(x, where))
     axes = _axes(x, axis)
     weights = _kept(where, exp(sub(x, _maximum(x, axes, where))), 0)
     return _kept(where, div(weights, _sum(weights, axes)), 0)
 
 
-@jit(static_argnames="axis")
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """log(softmax(x)), without the underflow; elements that ``where`` leaves out get -inf and do not count.
 
@@ -157,14 +168,18 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     >>> print(xs.nn.log_softmax(jnp.array([0.0, -1000.0])))
     [    0. -1000.]
     """
-    x = _real(x)
+    return _log_softmax(x, as_tuple(axis), where)
+
+
+@jit(static_argnums=1)
+def _log_softmax(x: Any, axis: Any, where: Any) -> Any:
+    x = _strong(_beside(x, where))
     axes = _axes(x, axis)
     shifted = sub(x, _maximum(x, axes, where))
     total = _sum(_kept(where, exp(shifted), 0), axes)
     return _kept(where, sub(shifted, log(total)), -np.inf)
 
 
-@jit(static_argnames=("axis", "keepdims", "return_sign"))
 def logsumexp(
     a: Any,
     axis: Axis = None,
@@ -179,35 +194,52 @@ def logsumexp(
     >>> print(xs.nn.logsumexp(jnp.array([1000.0, 1000.0])))
     1000.6932
     """
-    return _logsumexp(_real(a), axis, b, keepdims, return_sign, where)
+    return _logsumexp(a, as_tuple(axis), b, bool(keepdims), bool(return_sign), where)
 
 
-def _logsumexp(x: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: bool, where: Any) -> Any:
+@jit(static_argnums=(1, 3, 4))
+def _logsumexp(a: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: bool, where: Any) -> Any:
+    x = _as_wide(_as_wide(inexact(a), where), factor)
     axes = _axes(x, axis)
-    most = _maximum(x, axes, where)
-    most = select(is_finite(most), most, _like(most, 0))
+    most = _maximum(ufuncs.real(x), axes, where)
+    most = _cast(select(is_finite(most), most, _like(most, 0)), x)
     terms = exp(sub(x, most))
     if factor is not None:
         terms = mul(terms, _spread(_cast(factor, x), aval_of(x).shape))
     total = _sum(_kept(where, terms, 0), axes)
     sign = rounding.sign(total) if return_sign else None
-    found = add(log(arithmetic.abs(total) if return_sign else total), most)
+    if return_sign:
+        total, most = arithmetic.abs(total), ufuncs.real(most)
+    found = add(log(total), most)
     results = [y if keepdims or y is None else _dropped(y, axes) for y in (found, sign)]
     return tuple(results) if return_sign else results[0]
 
 
-def one_hot(x: Any, num_classes: int, *, dtype: Any = float, axis: int = -1) -> Any:
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1) -> Any:
     """For each integer i of ``x`` a vector along ``axis`` with a 1 at place i; all 0 when i is no class.
+
+    ``axis`` may be the name of a mapped axis of size ``num_classes``: then each of its places has its own element.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.one_hot(jnp.array([0, 2]), 3))
     [[1. 0. 0.]
      [0. 0. 1.]]
     """
-    rank = len(aval_of(x).shape) + 1
-    if not -rank <= axis < rank:
-        raise ValueError(f"one_hot: the result has {rank} axes, there is no axis {axis}")
-    return _one_hot(x, int(num_classes), canonical(dtype), axis % rank)
+    if isinstance(x, (list, tuple)):
+        x = asarray(x)
+    count, dtype = whole_number(num_classes, "num_classes"), canonical(float if dtype is None else dtype)
+    if isinstance(axis, str):
+        return _one_hot_over(x, count, dtype, axis)
+    return _one_hot(x, count, dtype, axis_of(axis, len(aval_of(x).shape) + 1))
+
+
+def _one_hot_over(x: Any, num_classes: int, dtype: np.dtype[Any], name: str) -> Any:
+    """The element of each vector that belongs to this place of a mapped axis."""
+    if (size := axis_size(name)) != num_classes:
+        raise ValueError(
+            f"one_hot over the axis {name!r} has one class for each of its {size} places, got {num_classes}"
+        )
+    return convert_element_type(logic.equal(x, axis_index(name)), dtype)
 
 
 @jit(static_argnums=(1, 2, 3))
@@ -216,38 +248,71 @@ def _one_hot(x: Any, num_classes: int, dtype: np.dtype[Any], axis: int) -> Any:
     aval = aval_of(column)
     sizes = tuple(num_classes if i == axis else 1 for i in range(len(aval.shape)))
     classes = broadcasted_iota(np.dtype("int32"), sizes, axis)
-    if aval.dtype.kind in "biu":
+    if kind_of(aval.dtype) in "biu":
         column = convert_element_type(column, classes.dtype)
     else:
         classes = convert_element_type(classes, aval.dtype)
     return convert_element_type(eq(column, classes), dtype)
 
 
-@jit(static_argnames="axis")
-def standardize(x: Any, axis: Axis = -1, mean: Any = None, variance: Any = None, epsilon: Any = 1e-5) -> Any:
-    """(x - mean) / √(variance + epsilon), mean and variance taken along ``axis`` unless they are given."""
-    x = _real(x)
-    axes = _axes(x, axis)
-    count = math.prod(aval_of(x).shape[i] for i in axes)
-    mean = div(_sum(x, axes), count) if mean is None else _spread(_cast(mean, x), aval_of(x).shape)
+def standardize(
+    x: Any,
+    axis: Axis = -1,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: Any = 1e-5,
+    where: Any = None,
+    *,
+    algorithm: str = "fast",
+) -> Any:
+    """(x - mean) / √(variance + epsilon), mean and variance taken along ``axis`` unless they are given.
+
+    They are taken of the elements where ``where`` holds. ``algorithm`` is "fast" for the variance as the mean of
+    squares less the square of the mean, which loses digits where the mean is large, or "stable" for the mean of the
+    squared distances.
+    """
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(f'standardize takes algorithm as "fast" or "stable", got {algorithm!r}')
+    return _standardize(x, as_tuple(axis), mean, variance, epsilon, where, algorithm == "stable")
+
+
+@jit(static_argnums=(1, 6))
+def _standardize(x: Any, axis: Any, mean: Any, variance: Any, epsilon: Any, where: Any, stable: bool) -> Any:
+    x = inexact(x)
+    mean = _mean(x, axis, where) if mean is None else _spread(_cast(mean, x), aval_of(x).shape)
     if variance is None:
-        variance = sub(div(_sum(square(x), axes), count), square(mean))
+        variance = _variance(x, axis, mean, where, stable)
     else:
         variance = _spread(_cast(variance, x), aval_of(x).shape)
     return mul(sub(x, mean), rsqrt(add(variance, _cast(epsilon, x))))
+
+
+def _mean(x: Any, axis: Any, where: Any) -> Any:
+    return reductions.mean(x, axis, keepdims=True, where=where)
+
+
+def _variance(x: Any, axis: Any, mean: Any, where: Any, stable: bool) -> Any:
+    if kind_of(aval_of(x).dtype) == "c":
+        raise TypeError(
+            f"standardize takes the variance of real numbers, got {aval_of(x).dtype.name}; give it: variance=..."
+        )
+    if stable:
+        return _mean(square(sub(x, mean)), axis, where)
+    return extremes.max(sub(_mean(square(x), axis, where), square(mean)), 0)  # less than 0 by rounding
 
 
 # Parts --------------------------------------------------------------------------------------------------------------
 
 
 def _elu(x: Any, alpha: Any) -> Any:
-    right = gt(x, 0)
-    left = expm1(select(right, _like(x, 0), x))  # 0 in place of what could overflow
-    return select(right, x, mul(left, _cast(alpha, x)))
+    right = logic.greater(x, 0)
+    left = transcendental.expm1(logic.where(right, 0.0, x))  # 0 in place of what could overflow
+    return logic.where(right, x, ufuncs.multiply(alpha, left))
 
 
-def _real(x: Any) -> Any:
-    return x if is_differentiable(aval_of(x).dtype) else convert_element_type(x, canonical(float))
+def _strong(x: Any) -> Any:
+    x = inexact(x)
+    return convert_element_type(x, aval_of(x).dtype) if aval_of(x).weak_type else x
 
 
 def _like(x: Any, value: float) -> Any:
@@ -260,11 +325,7 @@ def _cast(value: Any, x: Any) -> Any:
 
 def _axes(x: Any, axis: Axis) -> tuple[int, ...]:
     rank = len(aval_of(x).shape)
-    chosen = tuple(range(rank)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    for one in chosen:
-        if not -rank <= one < rank:
-            raise ValueError(f"an array of shape {aval_of(x).shape} has no axis {one}")
-    return tuple(sorted(one % rank for one in chosen))
+    return tuple(range(rank)) if axis is None else tuple(sorted(axes_of(axis, rank)))
 
 
 def _maximum(x: Any, axes: tuple[int, ...], where: Any) -> Any:
@@ -287,6 +348,25 @@ def _kept(where: Any, x: Any, otherwise: float) -> Any:
     if where is None:
         return x
     return select(_spread(where, aval_of(x).shape), x, _like(x, otherwise))
+
+
+def _as_wide(x: Any, other: Any) -> Any:
+    """An operand broadcast together with another argument."""
+    return x if other is None else broadcast_to(x, broadcast_shape(aval_of(x).shape, aval_of(other).shape))
+
+
+def _beside(x: Any, where: Any) -> Any:
+    """An operand as wide as ``where``; raises ValueError when it has more axes, which gives ``axis`` two meanings."""
+    if where is not None:
+        reductions.require_mask(where)
+    if where is not None and len(aval_of(where).shape) > len(aval_of(x).shape):
+        raise ValueError(
+            f"where of shape {aval_of(where).shape} has more axes than the array, whose shape is {aval_of(x).shape}; "
+            "give the array leading axes: x[None]"
+        )
+    if where is not None and kind_of(aval_of(x).dtype) in "biu":
+        x = convert_element_type(x, canonical(float))  # what is left out is -inf, a float
+    return _as_wide(x, where)
 
 
 def _spread(x: Any, shape: tuple[int, ...]) -> Any:

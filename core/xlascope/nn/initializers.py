@@ -6,18 +6,31 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import random
 from ..dtypes import canonical
-from ..operations.arithmetic import mul
-from ..operations.shapes import full
+from ..names import explain_missing as _explain_missing
+from ..numpy.axes import axes_of, sizes_of
+from ..numpy.shaping import broadcast_to
+from ..operations.arithmetic import mul, sub
+from ..operations.complex_numbers import real_dtype
+from ..operations.conversion import convert_element_type
+from ..operations.exponentials import exp, log, sqrt
+from ..operations.shapes import full, squeeze
+from ..operations.slicing import slice_in_dim
+from ..operations.sums import neg
 from ..operations.values import typed_scalar
 from ..trace.values import aval_of
 from ..xla.dispatch import put
 
 Initializer = Callable[..., Any]
+Axes = int | Sequence[int]
 
 #: The standard deviation of the normal distribution cut off at ±2.
 _CUT_DEVIATION = 0.87962566103423978
+#: That of complex numbers of which each has its length cut off at 2.
+_CUT_COMPLEX_DEVIATION = 0.95311164380491208
 
 
 def zeros(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
@@ -30,96 +43,150 @@ def ones(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
     return constant(1)(key, shape, dtype)
 
 
-def constant(value: Any) -> Initializer:
-    """An initializer that gives ``value`` everywhere."""
+def constant(value: Any, dtype: Any = None) -> Initializer:
+    """An initializer that gives ``value`` everywhere, in ``dtype`` unless its caller names another."""
+    own = dtype
 
-    def initialize(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
-        scalar = typed_scalar(value, canonical(dtype))
-        return full(tuple(shape), scalar) if len(shape) else put(scalar, aval_of(scalar))
+    def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+        chosen, sizes = _chosen(dtype, own), sizes_of(shape)
+        if aval_of(value).shape:
+            return broadcast_to(convert_element_type(value, chosen), sizes)
+        scalar = typed_scalar(value, chosen)
+        return full(sizes, scalar) if sizes else put(scalar, aval_of(scalar))
 
     return initialize
 
 
-def uniform(scale: Any = 1e-2) -> Initializer:
+def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     """An initializer that gives numbers spread evenly over [0, scale)."""
+    own = dtype
 
-    def initialize(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
-        return mul(random.uniform(key, shape, dtype), scale)
+    def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+        return mul(random.uniform(key, shape, _chosen(dtype, own)), scale)
 
     return initialize
 
 
-def normal(stddev: Any = 1e-2) -> Initializer:
+def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     """An initializer that gives normally distributed numbers."""
+    own = dtype
 
-    def initialize(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
-        return mul(random.normal(key, shape, dtype), stddev)
+    def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+        return mul(random.normal(key, shape, _chosen(dtype, own)), stddev)
 
     return initialize
 
 
-def variance_scaling(scale: float, mode: str, distribution: str, in_axis: int = -2, out_axis: int = -1) -> Initializer:
+def _chosen(dtype: Any, own: Any) -> np.dtype[Any]:
+    """The dtype that was asked for: of the call, else of the initializer, else that of floats."""
+    return canonical(next((given for given in (dtype, own) if given is not None), float))
+
+
+def variance_scaling(
+    scale: float,
+    mode: str,
+    distribution: str,
+    in_axis: Axes = -2,
+    out_axis: Axes = -1,
+    batch_axis: Axes = (),
+    dtype: Any = None,
+) -> Initializer:
     """An initializer whose numbers have variance ``scale`` over the number of inputs of a unit.
 
-    ``mode`` is "fan_in", "fan_out" or "fan_avg" (inputs, outputs, or their mean); ``distribution`` "truncated_normal",
-    "normal" or "uniform". The other axes than ``in_axis`` and ``out_axis`` are windows, whose size counts with both.
+    ``mode`` is "fan_in", "fan_out", "fan_avg" or "fan_geo_avg" (inputs, outputs, or their arithmetic or geometric
+    mean); ``distribution`` "truncated_normal", "normal" or "uniform" (for a complex ``dtype``, over a disk). The axes
+    ``batch_axis`` do not count; the other axes than ``in_axis`` and ``out_axis`` are windows, whose size counts with
+    both. Raises ValueError for another mode or distribution, and for shapes of less than two axes.
     """
+    own = dtype
 
-    def initialize(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
-        if len(shape) < 2:
-            raise ValueError(
-                f"this initializer needs a shape with an axis of inputs and one of outputs, got {tuple(shape)}"
-            )
-        window = math.prod(shape) / (shape[in_axis] * shape[out_axis])
-        fans = {"fan_in": shape[in_axis] * window, "fan_out": shape[out_axis] * window}
-        fans["fan_avg"] = (fans["fan_in"] + fans["fan_out"]) / 2
+    def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+        fans = _fans(shape, in_axis, out_axis, batch_axis)
         if mode not in fans:
             raise ValueError(f"mode is one of {', '.join(fans)}, got {mode!r}")
-        return _drawn(key, shape, dtype, scale / max(1.0, fans[mode]), distribution)
+        return _drawn(key, shape, _chosen(dtype, own), scale / max(1.0, fans[mode]), distribution)
 
     return initialize
 
 
-def _drawn(key: Any, shape: Sequence[int], dtype: Any, variance: float, distribution: str) -> Any:
+def _fans(shape: Sequence[int], in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> dict[str, float]:
+    """How many inputs and outputs a unit has, and what lies between them, by the name of the mode."""
+    sizes = sizes_of(shape)
+    if len(sizes) < 2:
+        raise ValueError(f"this initializer needs a shape with an axis of inputs and one of outputs, got {sizes}")
+    named = (("in_axis", in_axis), ("out_axis", out_axis), ("batch_axis", batch_axis))
+    inputs, outputs, batch = (math.prod(sizes[i] for i in axes_of(axes, len(sizes), name)) for name, axes in named)
+    window = math.prod(sizes) / (inputs * outputs * batch) if inputs * outputs * batch else 0.0
+    fan_in, fan_out = inputs * window, outputs * window
+    between = {"fan_avg": (fan_in + fan_out) / 2, "fan_geo_avg": math.sqrt(fan_in * fan_out)}
+    return {"fan_in": fan_in, "fan_out": fan_out, **between}
+
+
+def _drawn(key: Any, shape: Sequence[int], dtype: np.dtype[Any], variance: float, distribution: str) -> Any:
+    is_complex, value = dtype.kind == "c", np.asarray(variance, dtype)
+    root = np.sqrt(value)[()]
+    if distribution == "truncated_normal" and is_complex:
+        return mul(_in_disk(key, shape, dtype, _normal_radius), root / np.asarray(_CUT_COMPLEX_DEVIATION, dtype))
     if distribution == "truncated_normal":
-        deviation = math.sqrt(variance) / _CUT_DEVIATION
-        return mul(random.truncated_normal(key, -2, 2, shape, dtype), deviation)
+        return mul(random.truncated_normal(key, -2, 2, shape, dtype), root / np.asarray(_CUT_DEVIATION, dtype))
     if distribution == "normal":
-        return mul(random.normal(key, shape, dtype), math.sqrt(variance))
+        return mul(random.normal(key, shape, dtype), root)
+    if distribution == "uniform" and is_complex:
+        return mul(_in_disk(key, shape, dtype, _even_radius), root)
     if distribution == "uniform":
-        return mul(random.uniform(key, shape, dtype, -1), math.sqrt(3 * variance))
+        return mul(random.uniform(key, shape, dtype, -1), np.sqrt(3 * value)[()])
     raise ValueError(f"distribution is one of truncated_normal, normal, uniform, got {distribution!r}")
 
 
-def glorot_uniform(in_axis: int = -2, out_axis: int = -1) -> Initializer:
+def _in_disk(key: Any, shape: Sequence[int], dtype: np.dtype[Any], radius: Callable[[Any], Any]) -> Any:
+    """Complex numbers of even angles, at distances from 0 that are made of numbers even in [0, 1)."""
+    part = real_dtype(dtype)
+    first, second = (squeeze(slice_in_dim(random.split(key), i, i + 1), (0,)) for i in (0, 1))
+    length = radius(random.uniform(first, shape, part))
+    angle = mul(random.uniform(second, shape, part), 2 * math.pi)
+    return mul(convert_element_type(length, dtype), exp(mul(convert_element_type(angle, dtype), 1j)))
+
+
+def _even_radius(u: Any) -> Any:
+    return sqrt(mul(u, 2.0))  # the area grows with the square: a mean square of 1
+
+
+def _normal_radius(u: Any) -> Any:
+    # The square of the length is distributed exponentially; cut off at 2, so that u ends at its probability there.
+    return sqrt(neg(log(sub(1.0, mul(u, 1 - math.exp(-4))))))
+
+
+def glorot_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
     """Glorot and Bengio's initializer (2010), evenly distributed."""
-    return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis)
+    return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
-def glorot_normal(in_axis: int = -2, out_axis: int = -1) -> Initializer:
+def glorot_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
     """Glorot and Bengio's initializer (2010), normally distributed."""
-    return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis)
+    return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
-def he_uniform(in_axis: int = -2, out_axis: int = -1) -> Initializer:
+def he_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
     """He et al.'s initializer for layers with relu (2015), evenly distributed."""
-    return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis)
+    return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
-def he_normal(in_axis: int = -2, out_axis: int = -1) -> Initializer:
+def he_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
     """He et al.'s initializer for layers with relu (2015), normally distributed."""
-    return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis)
+    return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
-def lecun_uniform(in_axis: int = -2, out_axis: int = -1) -> Initializer:
+def lecun_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
     """LeCun et al.'s initializer (1998), evenly distributed."""
-    return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis)
+    return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
-def lecun_normal(in_axis: int = -2, out_axis: int = -1) -> Initializer:
+def lecun_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
     """LeCun et al.'s initializer (1998), normally distributed."""
-    return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis)
+    return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+_explain_missing(__name__)

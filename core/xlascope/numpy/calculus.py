@@ -8,17 +8,20 @@ import numpy as np
 
 from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
 from ..operations.slicing import slice_in_dim
+from ..trace.gate import unchanged
 from ..trace.values import aval_of
-from . import logic, reductions, sorting, ufuncs
+from . import logic, reductions, searching, ufuncs
+from .axes import axes_of, axis_of, whole_number
 from .creation import asarray
 from .joining import concatenate
-from .promotion import inexact, to_common_dtype
-from .shaping import axis_of, ravel, shape_of
+from .promotion import as_dtype, inexact, to_common_dtype
+from .shaping import moveaxis, ravel, shape_of
 from .taking import take
 from .together import together
 
 
 def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    axis %= len(shape_of(x))
     first, last, _ = slice(start, stop).indices(shape_of(x)[axis])
     return slice_in_dim(x, first, max(first, last), axis)
 
@@ -31,7 +34,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     >>> print(jnp.diff(jnp.array([1, 4, 9, 16])))
     [3 5 7]
     """
-    if n < 0:
+    if whole_number(n, "n") < 0:
         raise ValueError(f"diff takes differences n times, n is not negative; got {n}")
     axis = axis_of(axis, len(shape_of(a)))
     one = [1 if i == axis else size for i, size in enumerate(shape_of(a))]
@@ -41,7 +44,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     combine = logic.not_equal if aval_of(x).dtype == np.bool_ else ufuncs.subtract
     for _ in range(n):
         x = combine(_part(x, axis, 1, None), _part(x, axis, None, -1))
-    return x
+    return unchanged(x)
 
 
 def _spread(x: Any, shape: list[int]) -> Any:
@@ -52,7 +55,10 @@ def _spread(x: Any, shape: list[int]) -> Any:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in the flattened array, with values put around them."""
     x = ravel(ary)
-    parts = [to_begin, ufuncs.subtract(_part(x, 0, 1, None), _part(x, 0, None, -1)), to_end]
+    differences = ufuncs.subtract(_part(x, 0, 1, None), _part(x, 0, None, -1))
+    if to_end is None and to_begin is None:
+        return differences
+    parts = [to_begin, differences, to_end]
     kept = [ravel(part).astype(aval_of(x).dtype) for part in map(_array, parts) if part is not None]
     return concatenate(kept, 0)
 
@@ -70,43 +76,85 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     1.5
     """
     y = inexact(y)
-    axis = axis_of(axis, len(shape_of(y)))
-    step = dx
+    axes = axes_of(axis, len(shape_of(y)))
+    if len(axes) != 1:
+        raise ValueError(f"trapezoid goes along one axis, got {axis}")
+    step = moveaxis(dx, axes_of(axis, len(shape_of(dx))), -1) if len(shape_of(dx)) > 1 else dx
     if x is not None:
         x = inexact(x)
-        own = axis if len(shape_of(x)) > 1 else 0
-        step = ufuncs.subtract(_part(x, own, 1, None), _part(x, own, None, -1))
-        if len(shape_of(x)) == 1:
-            step = expand_dims(step, tuple(range(1, len(shape_of(y)) - axis)))
-    middle = ufuncs.add(_part(y, axis, 1, None), _part(y, axis, None, -1))
-    return ufuncs.multiply(0.5, reductions.sum(ufuncs.multiply(step, middle), axis))
+        if not shape_of(x):
+            raise ValueError("trapezoid takes x along an axis, got a number; a step is dx=...")
+        if len(shape_of(x)) > 1:
+            x = moveaxis(x, axes_of(axis, len(shape_of(x))), -1)
+        step = ufuncs.subtract(_part(x, -1, 1, None), _part(x, -1, None, -1))
+    y = moveaxis(y, axes, -1)
+    middle = ufuncs.add(_part(y, -1, 1, None), _part(y, -1, None, -1))
+    return ufuncs.multiply(0.5, reductions.sum(ufuncs.multiply(step, middle), -1))
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
-    """The slope by central differences, one-sided at the ends; along all axes, one result each, or along ``axis``."""
+    """The slope by central differences, one-sided at the ends; along all axes, one result each, or along ``axis``.
+
+    ``varargs`` is the step, for all axes or one for each: a number, or the places of the elements along the axis.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.gradient(jnp.array([0.0, 1.0, 9.0]), jnp.array([0.0, 1.0, 3.0])))
+    [1. 2. 4.]
+    """
     if edge_order not in (None, 1):
         raise NotImplementedError("gradient with edge_order=2")
     rank = len(shape_of(f))
     axes = tuple(range(rank)) if axis is None else tuple(axis_of(i, rank) for i in np.atleast_1d(axis).tolist())
-    steps = varargs if len(varargs) > 1 else (varargs or (1.0,)) * len(axes)
-    if len(steps) != len(axes) or any(shape_of(step) for step in steps):
-        raise NotImplementedError("gradient takes one step for all axes, or one for each")
+    steps = varargs if len(varargs) > 1 else (varargs or (None,)) * len(axes)
+    if len(steps) != len(axes):
+        raise TypeError(f"gradient takes one step for all axes, or one for each of the {len(axes)}, got {len(steps)}")
     found = [_slope(f, step, axis=i) for step, i in zip(steps, axes, strict=True)]
     return found[0] if len(found) == 1 else found
 
 
 @together("axis")
 def _slope(f: Any, step: Any, axis: int) -> Any:
-    f = inexact(f)
-    if shape_of(f)[axis] < 2:
+    size = shape_of(f)[axis]
+    if size < 2:
         raise ValueError(f"gradient takes at least two elements along an axis, got shape {shape_of(f)}")
+    f, step = (inexact(f), 1) if step is None else map(inexact, to_common_dtype((f, step)))
+    widths = None
+    if shape_of(step):
+        if shape_of(step) != (size,):
+            raise ValueError(
+                f"gradient takes a step as a number, or as the {size} places of the elements along axis {axis}; "
+                f"got shape {shape_of(step)}"
+            )
+        widths = _along(ufuncs.subtract(_part(step, 0, 1, None), _part(step, 0, None, -1)), axis, len(shape_of(f)))
+    rises = ufuncs.subtract(_part(f, axis, 1, None), _part(f, axis, None, -1))
+    if widths is not None:
+        slopes = ufuncs.true_divide(rises, widths)
+        return _with_ends(slopes, _weighed(slopes, widths, axis), axis)
     inner = ufuncs.multiply(ufuncs.subtract(_part(f, axis, 2, None), _part(f, axis, None, -2)), 0.5)
-    first = ufuncs.subtract(_part(f, axis, 1, 2), _part(f, axis, 0, 1))
-    last = ufuncs.subtract(_part(f, axis, -1, None), _part(f, axis, -2, -1))
-    return ufuncs.true_divide(concatenate([first, inner, last], axis), step)
+    return ufuncs.true_divide(_with_ends(rises, inner, axis), step)
 
 
-@together("left", "right")
+def _along(x: Any, axis: int, rank: int) -> Any:
+    """A vector as an array of that rank, along an axis."""
+    return expand_dims(x, tuple(i for i in range(rank) if i != axis))
+
+
+def _with_ends(x: Any, inner: Any, axis: int) -> Any:
+    """The first and the last element of ``x`` around those of ``inner``."""
+    return concatenate([_part(x, axis, 0, 1), inner, _part(x, axis, -1, None)], axis)
+
+
+def _weighed(slopes: Any, widths: Any, axis: int) -> Any:
+    """The mean of the slopes on both sides of each inner element: the parabola through it and its neighbours has it,
+    and the nearer neighbour counts the more.
+    """
+    left, right = (_part(widths, axis, *ends) for ends in ((None, -1), (1, None)))
+    before, behind = (_part(slopes, axis, *ends) for ends in ((None, -1), (1, None)))
+    both = ufuncs.add(ufuncs.multiply(right, before), ufuncs.multiply(left, behind))
+    return ufuncs.true_divide(both, ufuncs.add(left, right))
+
+
+@together()
 def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | None = None) -> Any:
     """The value at ``x`` of the line through the points (xp, fp), ``xp`` rising; beyond the ends the end values.
 
@@ -114,30 +162,45 @@ def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | N
     >>> print(jnp.interp(jnp.array([0.5, 9.0]), jnp.array([0.0, 1.0]), jnp.array([10.0, 20.0])))
     [15. 20.]
     """
-    x, xp, fp = (inexact(v) for v in to_common_dtype((x, xp, fp)))
+    if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:
+        raise ValueError(f"interp takes xp and fp as points on one axis, got shapes {shape_of(xp)} and {shape_of(fp)}")
+    x, xp, fp = *(inexact(v) for v in to_common_dtype((x, xp))), inexact(fp)
     count = shape_of(xp)[0]
-    behind = ufuncs.minimum(ufuncs.maximum(sorting.searchsorted(xp, x, side="right"), 1), count - 1)
+    behind = ufuncs.minimum(ufuncs.maximum(searching.searchsorted(xp, x, side="right"), 1), count - 1)
     x0, x1, y0, y1 = (take(v, i, 0, mode="clip") for v in (xp, fp) for i in (behind - 1, behind))
     width = ufuncs.subtract(x1, x0)
     part = ufuncs.true_divide(ufuncs.subtract(x, x0), logic.where(logic.equal(width, 0), 1, width))
     found = ufuncs.add(y0, ufuncs.multiply(part, ufuncs.subtract(y1, y0)))
     first, last = (squeeze(_part(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
     found = logic.where(logic.less(x, take(xp, 0)), first if left is None else left, found)
-    return logic.where(logic.greater(x, take(xp, -1)), last if right is None else right, found)
+    found = logic.where(logic.greater(x, take(xp, -1)), last if right is None else right, found)
+    return as_dtype(found, aval_of(found).dtype)
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """The running sum along an axis; with ``include_initial``, 0 in front."""
-    return _running(reductions.cumsum(x, axis or 0, dtype), axis or 0, 0, include_initial)
+    place = _only_axis(x, axis, "cumulative_sum")
+    return _running(reductions.cumsum(x, place, dtype), place, 0, include_initial)
 
 
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """The running product along an axis; with ``include_initial``, 1 in front."""
-    return _running(reductions.cumprod(x, axis or 0, dtype), axis or 0, 1, include_initial)
+    place = _only_axis(x, axis, "cumulative_prod")
+    return _running(reductions.cumprod(x, place, dtype), place, 1, include_initial)
+
+
+def _only_axis(x: Any, axis: int | None, name: str) -> int:
+    """The axis to go along, which may be left out where there is one."""
+    rank = len(shape_of(x))
+    if rank == 0 or (axis is None and rank > 1):
+        raise ValueError(
+            f"{name} goes along an axis, which has to be named unless there is one; got shape {shape_of(x)}"
+        )
+    return 0 if axis is None else axis_of(axis, rank)
 
 
 def _running(x: Any, axis: int, start: int, include_initial: bool) -> Any:
     if not include_initial:
-        return x
+        return unchanged(x)
     shape = [1 if i == axis % len(shape_of(x)) else size for i, size in enumerate(shape_of(x))]
     return concatenate([broadcast_in_dim(np.asarray(start, x.dtype)[()], shape, ()), x], axis)

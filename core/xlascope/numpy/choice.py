@@ -8,15 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from .. import tree
 from ..api import vmap
-from ..dtypes import canonical
+from ..dtypes import canonical, kind_of
+from ..errors import ConcretizationTypeError
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import expand_dims, reduce_sum, zeros_of
+from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from . import logic, ufuncs
+from .axes import axis_of, is_several, whole_number
 from .creation import asarray
-from .promotion import fitted, to_common_dtype
-from .shaping import axis_of, broadcast_arrays, moveaxis, ravel, shape_of
+from .promotion import as_dtype, fitted, to_common_dtype
+from .reductions import all as all_of
+from .reductions import listed
+from .shaping import broadcast_arrays, index_row, moveaxis, ravel, shape_of
 from .together import together
 
 
@@ -29,12 +35,18 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     >>> print(jnp.select([x < 2, x < 4], [x, 10 * x], -1))
     [ 0  1 20 30 -1]
     """
+    condlist, choicelist = (_rows(given) for given in (condlist, choicelist))
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"select takes as many choices as conditions, got {len(choicelist)} and {len(condlist)}")
     *choices, found = to_common_dtype([*choicelist, default])
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         found = logic.where(condition, choice, found)
     return found
+
+
+def _rows(given: Any) -> list[Any]:
+    """The entries of a list, or the rows of an array that stands for one."""
+    return list(given) if isinstance(given, (list, tuple)) else [index_row(given, i) for i in range(len(given))]
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
@@ -47,7 +59,12 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     >>> print(jnp.piecewise(x, [x < 0, x > 0], [lambda x: -x, lambda x: 10 * x]))
     [ 2.  0. 30.]
     """
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    aval_of(x)  # which says what is wrong with lists
+    x = x if isinstance(x, Tracer) else asarray(x)
+    is_list = isinstance(condlist, (list, tuple)) or len(shape_of(condlist)) > len(shape_of(x))
+    conditions = _rows(condlist) if is_list else [condlist]
+    if not isinstance(funclist, (list, tuple)):
+        raise TypeError(f"piecewise takes funclist as a list of functions and numbers, got {funclist!r}")
     functions = list(funclist)
     if len(functions) not in (len(conditions), len(conditions) + 1):
         raise ValueError(f"piecewise takes one function per condition, and one more, got {len(functions)}")
@@ -59,17 +76,53 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
     found = logic.where(True, value(otherwise), zeros_of(aval_of(x)))
     for condition, function in zip(conditions, functions, strict=True):
-        found = logic.where(condition, value(function), found)
+        found = logic.where(asarray(condition), value(function), found)
     return found
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "clip") -> Any:
-    """For each element the number of the array in ``choices`` to take from."""
+def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    """For each element the number of the array in ``choices`` to take from.
+
+    Numbers outside raise ValueError with ``mode="raise"`` (which has to know them), become the nearest inside with
+    "clip", or are counted on from the other end with "wrap".
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.choose(jnp.array([1, 0]), [jnp.array([1, 2]), jnp.array([3, 4])]))
+    [3 2]
+    """
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f'mode is "raise", "wrap" or "clip", got {mode!r}')
+    if kind_of(aval_of(a).dtype) not in "iu":
+        raise ValueError(f"choose takes numbers of choices, integers, got {aval_of(a).dtype.name}")
+    if out is not None:
+        raise NotImplementedError("choose gives a new array: arrays cannot be changed, so there is no out")
+    options = list(choices) if is_several(choices) else []
+    if not options:
+        raise ValueError(f"choose takes at least one choice, in a list or along an array's first axis; got {choices!r}")
+    if mode == "raise":
+        _require_choice(a, len(options))
+    return _choose(a, options, mode=mode)
+
+
+def _require_choice(a: Any, count: int) -> None:
+    known = a.concrete() if isinstance(a, Tracer) else a
+    if known is None:
+        raise ConcretizationTypeError(
+            f'choose with mode="raise" looks at the numbers, and {a!r} is not known while tracing. '
+            'Pass mode="clip" or mode="wrap".'
+        )
+    known = np.asarray(known)
+    if ((known < 0) | (known >= count)).any():
+        raise ValueError(f"choose: a number is outside of the {count} choices; see mode")
+
+
+@together("mode")
+def _choose(a: Any, choices: list[Any], mode: str) -> Any:
     index, *options = broadcast_arrays(a, *choices)
     options = to_common_dtype(options)
     count = len(options)
     index = ufuncs.remainder(index, count) if mode == "wrap" else ufuncs.maximum(ufuncs.minimum(index, count - 1), 0)
-    found = options[0]
+    found = as_dtype(options[0], aval_of(options[0]).dtype)
     for number, option in enumerate(options[1:], 1):
         found = logic.where(logic.equal(index, number), option, found)
     return found
@@ -87,9 +140,13 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     function = functools.partial(_called, func1d, args, kwargs)
     for _ in range(rank - 1):
         function = vmap(function)  # type: ignore[assignment]
-    result = function(moveaxis(arr, axis, -1))
-    new = len(shape_of(result)) - (rank - 1)
-    return moveaxis(result, tuple(range(rank - 1, rank - 1 + new)), tuple(range(axis, axis + new)))
+    return tree.map(functools.partial(_put_back, rank - 1, axis), function(moveaxis(arr, axis, -1)))
+
+
+def _put_back(lead: int, axis: int, x: Any) -> Any:
+    """A result whose axes behind ``lead`` take the place of ``axis``."""
+    new = len(shape_of(x)) - lead
+    return moveaxis(x, tuple(range(lead, lead + new)), tuple(range(axis, axis + new)))
 
 
 def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], x: Any) -> Any:
@@ -98,11 +155,12 @@ def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
 def array_equiv(a1: Any, a2: Any) -> Any:
     """Whether two arrays are equal when they are broadcast together; False when they cannot be."""
+    x, y = listed(a1), listed(a2)
     try:
-        same = logic.equal(*fitted((a1, a2)))
-    except (TypeError, ValueError):
+        np.broadcast_shapes(shape_of(x), shape_of(y))
+    except ValueError:
         return asarray(False)
-    return same.all()
+    return all_of(logic.equal(*fitted((x, y))))
 
 
 def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
@@ -128,10 +186,22 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     >>> print(jnp.bincount(jnp.array([0, 2, 2])))
     [1 0 2]
     """
+    if kind_of(aval_of(x).dtype) not in "biu":
+        raise TypeError(f"bincount takes integers, got {aval_of(x).dtype.name}; convert with astype(int)")
+    if len(shape_of(x)) != 1:
+        raise ValueError(f"bincount takes one axis, got shape {shape_of(x)}; ravel it")
     if length is None:
         known = np.asarray(x)
-        length = max(int(known.max()) + 1 if known.size else 0, minlength)
-    return _bincount(x, weights, length=length)
+        length = max(int(known.max()) + 1 if known.size else 0, whole_number(minlength, "minlength"))
+    if weights is not None and shape_of(weights) != shape_of(x):
+        raise ValueError(
+            f"bincount takes a weight for each of the {shape_of(x)[0]} numbers, got shape {shape_of(weights)}"
+        )
+    if whole_number(length, "length") < 0:
+        raise ValueError(f"length is the number of counts, at least 0, got {length}")
+    if weights is not None and aval_of(weights).dtype == np.bool_:
+        weights = as_dtype(weights, canonical(float))  # as NumPy, which makes all weights floats
+    return _bincount(x, weights, length=whole_number(length, "length"))
 
 
 @together("length")

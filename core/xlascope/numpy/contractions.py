@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..dtypes import canonical
 from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
 from ..operations.shapes import expand_dims, squeeze, transpose
 from . import ufuncs
-from .promotion import to_common_dtype
+from .linear import meeting
+from .promotion import as_dtype
 from .reductions import sum
 from .repeating import diagonal
 from .shaping import shape_of
@@ -91,7 +93,7 @@ def _einsum(*operands: Any, subscripts: str, precision: Any, preferred_element_t
     unknown = set(result) - set("".join(names))
     if unknown or len(set(result)) != len(result):
         raise ValueError(f"einsum {subscripts!r}: the result names an axis twice, or one that no operand has")
-    values = to_common_dtype(operands)
+    values = meeting(operands, preferred_element_type)
     sizes = _sizes(subscripts, names, values)
     factors = [_without_repeats(Factor(x, name)) for x, name in zip(values, names, strict=True)]
     while len(factors) > 1:
@@ -99,7 +101,8 @@ def _einsum(*operands: Any, subscripts: str, precision: Any, preferred_element_t
         second, first = factors.pop(j), factors.pop(i)
         kept = set(result).union(*(set(f.letters) for f in factors))
         factors.append(_product(first, second, kept, sizes, precision, preferred_element_type))
-    return _arranged(_summed(factors[0], set(result)), result)
+    made = _arranged(_summed(factors[0], set(result), preferred_element_type), result)
+    return made if preferred_element_type is None else convert_element_type(made, preferred_element_type)
 
 
 def _sizes(subscripts: str, names: Sequence[str], values: Sequence[Any]) -> dict[str, int]:
@@ -137,21 +140,24 @@ def _cheapest(factors: Sequence[Factor], sizes: dict[str, int]) -> tuple[int, in
     return min(((i, j) for j in range(len(factors)) for i in range(j)), key=cost)
 
 
-def _summed(factor: Factor, kept: set[str]) -> Factor:
-    """Summed over the axes that nobody needs."""
+def _summed(factor: Factor, kept: set[str], dtype: Any = None) -> Factor:
+    """Summed over the axes that nobody needs, in the operand's own dtype unless there is another."""
     axes = tuple(i for i, letter in enumerate(factor.letters) if letter not in kept)
     letters = "".join(letter for letter in factor.letters if letter in kept)
-    return Factor(sum(factor.value, axes) if axes else factor.value, letters)
+    return Factor(sum(factor.value, axes, dtype or factor.value.dtype) if axes else factor.value, letters)
 
 
 def _product(
     first: Factor, second: Factor, kept: set[str], sizes: dict[str, int], precision: Any, dtype: Any
 ) -> Factor:
     """Two operands multiplied, and summed over what no other needs: a dot_general."""
-    first = _summed(_squeezed(first, second, sizes), kept | set(second.letters))
-    second = _summed(_squeezed(second, first, sizes), kept | set(first.letters))
+    first = _summed(_squeezed(first, second, sizes), kept | set(second.letters), dtype)
+    second = _summed(_squeezed(second, first, sizes), kept | set(first.letters), dtype)
     shared = [letter for letter in first.letters if letter in second.letters]
-    if not shared and kept >= set(first.letters + second.letters):
+    outer = not shared and kept >= set(first.letters + second.letters)
+    if dtype is not None and (outer or first.value.dtype != second.value.dtype):
+        first, second = (Factor(as_dtype(x, canonical(dtype)), letters) for x, letters in (first, second))
+    if outer:
         return _outer(first, second)
     batch = [letter for letter in shared if letter in kept]
     contract = [letter for letter in shared if letter not in kept]

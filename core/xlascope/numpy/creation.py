@@ -6,27 +6,24 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from ..dtypes import canonical
+from ..dtypes import canonical, float0, kind_of
 from ..ir.avals import shaped
-from ..operations import exponentials
-from ..operations.arithmetic import add, div, mul, sub
-from ..operations.comparisons import eq, ge
 from ..operations.conversion import convert_element_type
-from ..operations.exponentials import exp, log
-from ..operations.rounding import floor
-from ..operations.selection import select
-from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, reshape
-from ..operations.slicing import pad
+from ..operations.shapes import broadcast_in_dim, expand_dims
 from ..operations.values import typed_scalar
+from ..trace.gate import described, opened
+from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, is_value, not_an_array
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import put
-from . import joining, repeating, shaping
-from .promotion import as_dtype, common_dtype, inexact, to_common_dtype, to_inexact
-from .together import together
+from ..xla.faces import is_ours
+from . import joining, shaping
+from .axes import whole_number
+from .promotion import as_dtype, common_dtype, too_wide
 
 
 def array(
@@ -46,10 +43,13 @@ def array(
      [3.  4.5]]
     """
     wanted = None if dtype is None else canonical(dtype)
+    if order is not None and (not isinstance(order, str) or order not in ("K", "A", "C", "F")):
+        kind = ValueError if isinstance(order, str) else TypeError
+        raise kind(f"order is 'K', 'A', 'C', 'F' or None (there is one order here), got {order!r}")
     made = _converted(object, wanted, copy=bool(copy))
     if device is not None and not isinstance(made, Tracer):
         made = put(made, made.aval, device)
-    missing = ndmin - len(made.shape)
+    missing = whole_number(ndmin, "ndmin") - len(made.shape)
     return expand_dims(made, tuple(range(missing))) if missing > 0 else made
 
 
@@ -63,23 +63,54 @@ def asarray(
 def _converted(x: Any, dtype: np.dtype[Any] | None, *, copy: bool) -> Any:
     if isinstance(x, Tracer):
         return x if dtype is None else convert_element_type(x, dtype)
-    if isinstance(x, ArrayImpl):
+    if is_ours(x):
         if dtype is not None and (x.dtype != dtype or x.weak_type):
             return convert_element_type(x, dtype)
         return _copied(x) if copy else x
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple, range)):
         return _from_list(x, dtype)
-    if hasattr(x, "__jax_array__"):
-        return _converted(x.__jax_array__(), dtype, copy=copy)
     if not is_value(x):
-        if not hasattr(x, "__array__"):
-            raise not_an_array(x)
-        x = np.asarray(x)
+        if getattr(x, "__jax_array__", None) is not None:
+            return _converted(opened(x), dtype, copy=copy)
+        x = _read(x)
     aval = aval_of(x)
-    wanted = aval if dtype is None else shaped(aval.shape, dtype)
-    if isinstance(x, int) and not isinstance(x, bool) and wanted.dtype.kind in "iu":
-        x = np.array(x, wanted.dtype)  # OverflowError where it does not fit
-    return put(x, wanted, copy=copy or not isinstance(x, np.ndarray))
+    if aval.dtype == float0:
+        return _without_elements(x, dtype)
+    if x.__class__ in (float, complex) and dtype is not None:
+        x = _number(x, dtype)
+    return put(x, aval if dtype is None else shaped(aval.shape, dtype))
+
+
+def _without_elements(x: Any, dtype: np.dtype[Any] | None) -> Any:
+    """Tangents of integers hold nothing, and no device takes them: they stay NumPy's."""
+    if dtype not in (None, float0):
+        raise TypeError(f"an array of float0 holds no values, so it has none as {dtype}; write zeros(shape, {dtype})")
+    return np.array(x)
+
+
+def _number(x: float | complex, dtype: np.dtype[Any]) -> Any:
+    """A Python number on its way into an array; raises what Python raises where the dtype has no such values."""
+    kind = kind_of(dtype)
+    if isinstance(x, complex) and kind in "iuf":
+        raise TypeError(f"the complex number {x} is none of {dtype.name}{here()}: take its real part, or abs of it")
+    if kind not in "iu":
+        return x
+    if not math.isfinite(x.real):
+        kind_of_error = ValueError if math.isnan(x.real) else OverflowError
+        raise kind_of_error(f"{x} is no number of {dtype.name}{here()}: choose a floating-point dtype")
+    return int(x.real)
+
+
+def _read(x: Any) -> Any:
+    """What NumPy makes of an object that says how to be read (``__array__``, or a buffer of numbers)."""
+    if not hasattr(x, "__array__"):
+        try:
+            memoryview(x)
+        except TypeError:
+            raise not_an_array(x) from None
+        if isinstance(x, bytes):
+            raise not_an_array(x)
+    return np.asarray(x)
 
 
 def _copied(x: Any) -> Any:
@@ -87,6 +118,7 @@ def _copied(x: Any) -> Any:
 
 
 def _from_list(x: Sequence[Any], dtype: np.dtype[Any] | None) -> Any:
+    x = _opened(x)
     leaves = list(_leaves(x))
     if not any(isinstance(leaf, Tracer) for leaf in leaves):
         return _from_values(x, leaves, dtype)
@@ -99,9 +131,38 @@ def _from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any] | Non
     if dtype is None:
         dtype = common_dtype([aval_of(leaf) for leaf in leaves])[0] if leaves else canonical(float)
     value = np.array(x if not any(isinstance(leaf, ArrayImpl) for leaf in leaves) else _to_numpy(x))
-    if value.dtype.kind == "O":
-        raise ValueError("the nested lists given to xlascope.numpy.array differ in length")
+    if value.dtype.kind == "O":  # numbers that NumPy has no common type for: of ml_dtypes, or wider than 64 bits
+        for leaf in leaves:
+            aval_of(leaf)
+        value = np.array(x, dtype)
+    if dtype == float0:
+        return _without_elements(value, dtype)
+    if value.dtype.kind == "c" and kind_of(dtype) == "f" and value.size:
+        _number(value.flat[0].item(), dtype)
+    if kind_of(dtype) in "iu" and any(isinstance(leaf, (int, float, complex, np.number)) for leaf in leaves):
+        _require_fit(value, dtype)
     return put(value, shaped(value.shape, dtype))
+
+
+def _require_fit(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> None:
+    if value.dtype == dtype or not value.size:
+        return
+    if value.dtype.kind in "fc":
+        for number in (value.min().item(), value.max().item()):  # NaN, if there is one
+            _number(number, dtype)
+        value = np.trunc(value)
+    limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+    least, most = limits.min, limits.max
+    for one in (int(value.min()), int(value.max())):
+        if not least <= one <= most:
+            raise too_wide(one, dtype)
+
+
+def _opened(x: Any) -> Any:
+    """Nested lists with arrays in place of the objects that stand for them."""
+    if isinstance(x, (list, tuple, range)):
+        return [_opened(part) for part in x]
+    return x if is_value(x) else np.asarray(x) if hasattr(x, "__array__") else opened(x)
 
 
 def _leaves(x: Any) -> Any:
@@ -122,7 +183,7 @@ def _as(x: Any, dtype: np.dtype[Any] | None) -> Any:
 
 def copy(a: Any, order: str | None = None) -> Any:
     """A copy of an array."""
-    return array(a, copy=True)
+    return array(a, copy=True, order=order)
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
@@ -138,7 +199,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 # From a shape -------------------------------------------------------------------------------------------------------
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
+def as_shape(shape: Any) -> tuple[int, ...]:
     """A shape from an integer or a sequence of them; raises TypeError for a traced one."""
     if isinstance(shape, (int, np.integer)):
         return (int(shape),)
@@ -155,7 +216,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _filled(shape: Any, value: float, dtype: Any) -> Any:
     scalar = typed_scalar(value, canonical(float if dtype is None else dtype))
-    return broadcast_in_dim(scalar, _shape(shape), ())
+    return broadcast_in_dim(scalar, as_shape(shape), ())
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
@@ -179,251 +240,38 @@ empty = zeros
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """An array with one value everywhere, or with ``fill_value`` broadcast to ``shape``."""
-    sizes = _shape(shape)
+    sizes = as_shape(shape)
     value = fill_value if dtype is None else as_dtype(fill_value, canonical(dtype))
     if isinstance(fill_value, (list, tuple)):
         raise not_an_array(fill_value)
     return shaping.broadcast_to(value, sizes) if aval_of(value).shape else broadcast_in_dim(value, sizes, ())
 
 
-def _like(x: Any, dtype: Any, shape: Any) -> tuple[Any, Any]:
-    aval = aval_of(x)
-    return aval.shape if shape is None else shape, aval.dtype if dtype is None else dtype
-
-
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros with the shape and dtype of ``a``."""
-    sizes, dtype = _like(a, dtype, shape)
-    return zeros(sizes, dtype)
+    return full_like(a, 0, dtype, shape)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Ones with the shape and dtype of ``a``."""
-    sizes, dtype = _like(a, dtype, shape)
-    return ones(sizes, dtype)
+    return full_like(a, 1, dtype, shape)
 
 
 empty_like = zeros_like
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """One value everywhere, with the shape and dtype of ``a``."""
-    sizes, dtype = _like(a, dtype, shape)
-    return full(sizes, fill_value, dtype)
+    """One value everywhere, with the shape and dtype of ``a``, which may also be a description of an array.
 
-
-def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
-    """start, start + step, … below stop; with one argument, 0, 1, … below it.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.arange(3), jnp.arange(0, 1, 0.25))
-    [0 1 2] [0.   0.25 0.5  0.75]
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(jnp.full_like(xs.ShapeDtypeStruct((3,), jnp.float32), 2))
+    [2. 2. 2.]
     """
-    for name, x in (("start", start), ("stop", stop), ("step", step)):
-        if isinstance(x, Tracer) and x.concrete() is None:
-            raise _size_error(name, x)
-    if stop is None:
-        start, stop = 0, start
-    given: list[Any] = [
-        np.asarray(x)[()] if hasattr(x, "aval") else x for x in (start, stop, 1 if step is None else step)
-    ]
-    wanted = common_dtype([aval_of(x) for x in given])[0] if dtype is None else canonical(dtype)
-    if given[0] == 0 and given[2] == 1 and wanted.kind in "iuf":
-        size = max(0, math.ceil(given[1]))
-        return broadcasted_iota(wanted, (size,), 0)
-    values = np.arange(given[0], given[1], given[2])
-    return put(values, shaped(values.shape, wanted))
-
-
-def _size_error(name: str, x: Tracer) -> Exception:
-    try:
-        x.__index__()
-    except TypeError as error:
-        return type(error)(f"arange: {name} determines the size of the result. {error}")
-    raise AssertionError
-
-
-def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
-    axis: int = 0, *, device: Any = None,
-) -> Any:  # fmt: skip
-    """``num`` evenly spaced values from start to stop.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.linspace(0, 1, 5))
-    [0.   0.25 0.5  0.75 1.  ]
-    """
-    values, step = _linspace(start, stop, num=int(num), endpoint=endpoint, dtype=dtype, axis=axis)
-    return (values, step) if retstep else values
-
-
-@together("num", "endpoint", "dtype", "axis")
-def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
-    start, stop = to_common_dtype((start, stop))
-    computed = to_inexact(aval_of(start).dtype)
-    start, stop = as_dtype(start, computed), as_dtype(stop, computed)
-    parts = num - 1 if endpoint else num
-    shape = np.broadcast_shapes(aval_of(start).shape, aval_of(stop).shape)
-    start, stop = shaping.broadcast_to(start, shape), shaping.broadcast_to(stop, shape)
-    step = div(sub(stop, start), float(parts)) if parts > 0 else mul(start, math.nan)
-    # (1 - t) start + t stop is exact at both ends
-    where = div(broadcasted_iota(computed, (num, *[1] * len(shape)), 0), float(max(parts, 1)))
-    first, last = expand_dims(start, (0,)), expand_dims(stop, (0,))
-    values = add(mul(first, sub(1.0, where)), mul(last, where))
-    if dtype is not None and canonical(dtype).kind in "iu":
-        values = floor(values)
-    values = convert_element_type(values, computed if dtype is None else dtype)
-    return shaping.moveaxis(values, 0, axis), step
-
-
-def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None) -> Any:
-    """``num`` values from base**start to base**stop whose logarithms are evenly spaced."""
-    exponents = linspace(start, stop, num, endpoint)
-    values = exponentials.pow(as_dtype(base, exponents.dtype), exponents)
-    return values if dtype is None else astype(values, dtype)
-
-
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Any:
-    """``num`` values from start to stop, each the same multiple of the one before; both positive."""
-    values = exp(
-        _linspace(
-            log(inexact(start)),
-            log(inexact(stop)),
-            num=num,
-            endpoint=endpoint,
-            dtype=None,
-            axis=0,
-        )[0]
-    )
-    return values if dtype is None else astype(values, dtype)
-
-
-def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Ones on diagonal ``k``, zeros elsewhere.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.eye(2))
-    [[1. 0.]
-     [0. 1.]]
-    """
-    return _eye(
-        rows=int(N), columns=int(N if M is None else M), k=k, dtype=canonical(float if dtype is None else dtype)
-    )
-
-
-@together("rows", "columns", "k", "dtype")
-def _eye(rows: int, columns: int, k: int, dtype: Any) -> Any:
-    return convert_element_type(eq(*_row_and_column(rows, columns, k)), dtype)
-
-
-def _row_and_column(rows: int, columns: int, k: int) -> tuple[Any, Any]:
-    """The row number moved by ``k`` and the column number of each element of a matrix."""
-    row = broadcasted_iota(np.int32, (rows, columns), 0)
-    return (add(row, k) if k else row), broadcasted_iota(np.int32, (rows, columns), 1)
-
-
-def identity(n: int, dtype: Any = None) -> Any:
-    """The identity matrix."""
-    return eye(n, dtype=dtype)
-
-
-@together("N", "M", "k", "dtype")
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones on and below diagonal ``k``, zeros above."""
-    return convert_element_type(ge(*_row_and_column(N, N if M is None else M, k)), float if dtype is None else dtype)
-
-
-@together("k")
-def tril(m: Any, k: int = 0) -> Any:
-    """The elements on and below diagonal ``k``, zeros above."""
-    return _triangle(m, k, True)
-
-
-@together("k")
-def triu(m: Any, k: int = 0) -> Any:
-    """The elements on and above diagonal ``k``, zeros below."""
-    return _triangle(m, k - 1, False)
-
-
-def _triangle(m: Any, k: int, lower: bool) -> Any:
-    aval = aval_of(m)
-    if aval.ndim < 2:
-        raise ValueError(f"tril and triu take arrays of at least two axes, got shape {aval.shape}")
-    below = ge(*_row_and_column(aval.shape[-2], aval.shape[-1], k))
-    below = shaping.broadcast_to(below, aval.shape)
-    zero = np.zeros((), aval.dtype)[()]
-    return select(below, m, zero) if lower else select(below, zero, m)
-
-
-@together("k")
-def diag(v: Any, k: int = 0) -> Any:
-    """The diagonal of a matrix, or the matrix with a vector on its diagonal.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.diag(jnp.array([1, 2])))
-    [[1 0]
-     [0 2]]
-    """
-    aval = aval_of(v)
-    if aval.ndim == 2:
-        return repeating.diagonal(v, k)
-    if aval.ndim != 1:
-        raise ValueError(f"diag takes one or two axes, got shape {aval.shape}")
-    size = aval.shape[0] + abs(k)
-    row = pad(v, np.zeros((), aval.dtype)[()], [(max(k, 0), max(-k, 0), 0)])
-    onto = eq(*_row_and_column(size, size, k))
-    return select(onto, shaping.broadcast_to(row, (size, size)), np.zeros((), aval.dtype)[()])
-
-
-def diagflat(v: Any, k: int = 0) -> Any:
-    """The matrix with all elements on a diagonal."""
-    return diag(shaping.ravel(v), k)
-
-
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """The matrix with a value on its diagonal; as arrays cannot be changed, it takes ``inplace=False``."""
-    if inplace:
-        raise NotImplementedError("arrays cannot be changed in place; pass inplace=False and use the result")
-    if wrap or len(aval_of(a).shape) != 2:
-        raise NotImplementedError("fill_diagonal of anything but one matrix")
-    return _with_diagonal(a, val)
-
-
-@together()
-def _with_diagonal(m: Any, value: Any) -> Any:
-    aval = aval_of(m)
-    onto = eq(*_row_and_column(aval.shape[0], aval.shape[1], 0))
-    value = as_dtype(value, aval.dtype)
-    columns = value if not aval_of(value).shape else shaping.broadcast_to(expand_dims(value, (1,)), aval.shape)
-    return select(onto, columns, m)
-
-
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """Coordinate arrays from coordinate vectors.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.meshgrid(jnp.arange(3), jnp.arange(2))[0])
-    [[0 1 2]
-     [0 1 2]]
-    """
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f'meshgrid: indexing is "xy" or "ij", got {indexing!r}')
-    places = list(range(len(xi)))
-    if indexing == "xy" and len(xi) > 1:
-        places[:2] = [1, 0]
-    sizes = [math.prod(aval_of(x).shape) for x in xi]
-    shape = [0] * len(xi)
-    for size, place in zip(sizes, places, strict=True):
-        shape[place] = size
-    grids = []
-    for x, size, place in zip(xi, sizes, places, strict=True):
-        own = [size if i == place else 1 for i in range(len(xi))]
-        grid = reshape(x, own)
-        grids.append(grid if sparse else shaping.broadcast_to(grid, tuple(shape)))
-    return grids
-
-
-def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """``function`` of the indices of all elements at once."""
-    sizes = _shape(shape)
-    return function(*(broadcasted_iota(canonical(dtype), sizes, i) for i in range(len(sizes))), **kwargs)
+    aval = described(a) or aval_of(a)
+    sizes = aval.shape if shape is None else shape
+    if dtype is not None:
+        return full(sizes, fill_value, dtype)
+    value = as_dtype(fill_value, aval.dtype, aval.weak_type)
+    made = aval_of(value)
+    weak = aval.weak_type and not made.weak_type and not made.shape
+    return full(sizes, convert_element_type(value, aval.dtype, True) if weak else value)

@@ -9,176 +9,31 @@ program serves ``x[0]``, ``x[1]``, ``x[2]``…; inside a trace what is static st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..control.jit.arguments import Options
 from ..control.jit.functions import jit_function
-from ..errors import NonConcreteBooleanIndexError
-from ..ir.avals import strengthened
+from ..dtypes import kind_of
+from ..ir.avals import shaped, strengthened
 from ..operations import indexing, slicing
 from ..operations.arithmetic import add
-from ..operations.comparisons import lt
+from ..operations.bits import bitwise_and
+from ..operations.comparisons import ge, lt
 from ..operations.conversion import convert_element_type
 from ..operations.dynamic_slicing import dynamic_slice
 from ..operations.indexing import gather
 from ..operations.selection import select
-from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
+from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze, zeros_of
 from ..operations.slicing import concatenate, rev
-from ..trace.source import user_line, where_text
+from ..recent import Recent
 from ..trace.state import STATE
-from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.backend import ArrayImpl
 from ..xla.dispatch import put
 from .chains import Chain, apply, chain
+from .index_forms import At, Block, Form, Item, Keep, New, Rows, Scalar, nothing_there, parse
 from .together import together
-
-
-class Keep(NamedTuple):
-    """``length`` elements of an axis from ``start`` in steps of ``step``."""
-
-    start: int
-    length: int
-    step: int
-
-
-class At(NamedTuple):
-    """One element of an axis, at a static place (maybe beyond the ends); the axis goes."""
-
-    place: int
-
-
-class Block(NamedTuple):
-    """``length`` elements of an axis from a place that is an operand."""
-
-    length: int
-
-
-class Scalar(NamedTuple):
-    """One element of an axis, at a place that is an operand; the axis goes."""
-
-
-class Rows(NamedTuple):
-    """Elements at the places in an operand with axes of its own."""
-
-
-class New(NamedTuple):
-    """A new axis of size 1."""
-
-
-Item = Keep | At | Block | Scalar | Rows | New
-Form = tuple[Item, ...]
-
-
-# Taking an index apart ----------------------------------------------------------------------------------------------
-
-
-def parse(shape: tuple[int, ...], index: Any, *, eager: bool) -> tuple[Form, list[Any]]:
-    """The form and the operands of an index into an array of that shape."""
-    parts = _completed(shape, _parts(index))
-    # an index array needs its neighbours static
-    eager = eager and not any(getattr(part, "ndim", 0) for part in parts)
-    form: list[Item] = []
-    operands: list[Any] = []
-    sizes = iter(shape)
-    for part in parts:
-        if part is None:
-            form.append(New())
-            continue
-        item, operand = _item(part, next(sizes), eager)
-        form.append(item)
-        operands.extend(operand)
-    return tuple(form), operands
-
-
-def _parts(index: Any) -> list[Any]:
-    if isinstance(index, list):
-        raise TypeError(
-            "a list is no index; write x[jnp.array(indices)] for the elements at indices, or x[tuple(indices)] "
-            "for one index per axis"
-        )
-    parts: list[Any] = []
-    for part in index if isinstance(index, tuple) else (index,):
-        if part is True:
-            parts.append(None)  # a mask without axes that holds: one example of the whole
-        else:
-            parts.extend(_mask(part) if _is_mask(part) else (part,))
-    return parts
-
-
-def _is_mask(part: Any) -> bool:
-    return isinstance(part, (bool, np.bool_)) or getattr(part, "dtype", None) == np.bool_
-
-
-def _mask(part: Any) -> Sequence[Any]:
-    """A mask as index arrays, which needs its values."""
-    if isinstance(part, Tracer):
-        value = part.concrete()
-        if value is None:
-            raise NonConcreteBooleanIndexError(
-                f"a mask has to be known when it is an index, but {part!r} is traced{where_text(user_line())}: "
-                "the shape of the result would depend on its values. Use jnp.where(mask, x, y), which keeps the shape."
-            )
-        part = value
-    mask = np.asarray(part)
-    if mask.ndim == 0:
-        raise NotImplementedError("indexing with a single truth value; use jnp.where(condition, x, y)")
-    return [places.astype(np.int32) for places in np.nonzero(mask)]
-
-
-def _completed(shape: tuple[int, ...], parts: list[Any]) -> list[Any]:
-    """The parts with Ellipsis written out: one part for each axis, besides the new ones."""
-    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
-    if len(dots) > 1:
-        raise IndexError("an index holds at most one Ellipsis")
-    used = sum(1 for part in parts if part is not None and part is not Ellipsis)
-    if used > len(shape):
-        raise IndexError(f"too many indices: the array has {len(shape)} axes, the index {used}")
-    rest = [slice(None)] * (len(shape) - used)
-    at = dots[0] if dots else len(parts)
-    return [*parts[:at], *rest, *parts[at + 1 :]]
-
-
-def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
-    if isinstance(part, slice):
-        return _slice_item(part, size, eager)
-    if isinstance(part, (int, np.integer)):
-        place = int(part)
-        if eager:
-            return Scalar(), [place]
-        return At(place + size if place < 0 else place), []
-    if isinstance(part, (Tracer, ArrayImpl, np.ndarray)):
-        dtype = part.dtype
-        if dtype.kind not in "iu":
-            raise TypeError(f"an index is made of integers, got dtype {dtype.name}; convert it with astype(int)")
-        return (Rows() if len(part.shape) else Scalar()), [part]
-    if hasattr(part, "__index__"):
-        return _item(part.__index__(), size, eager)
-    fix = "; write jnp.array(...)" if isinstance(part, (list, tuple)) else ""
-    raise TypeError(f"an index is made of integers, slices, None, Ellipsis and integer arrays, got {part!r}{fix}")
-
-
-def _slice_item(part: slice, size: int, eager: bool) -> tuple[Item, list[Any]]:
-    try:
-        start, stop, step = part.indices(size)
-    except TypeError as error:
-        if not any(isinstance(bound, Tracer) for bound in (part.start, part.stop, part.step)):
-            raise
-        raise IndexError(
-            "the bounds of a slice have to be known when the program is traced, as they determine a shape. "
-            f"Use lax.dynamic_slice (a static size at a traced start). {error}"
-        ) from None
-    count = len(range(start, stop, step))
-    if count == 0:
-        return Keep(0, 0, 1), []
-    if eager and step == 1 and count < size:
-        return Block(count), [start]
-    return Keep(start, count, step), []
-
-
-# Applying it --------------------------------------------------------------------------------------------------------
 
 
 def getitem(x: Any, index: Any) -> Any:
@@ -201,7 +56,7 @@ def getitem(x: Any, index: Any) -> Any:
 
 
 _Key = tuple[tuple[int, ...], tuple[Any, ...]]
-_chains: dict[_Key, Chain] = {}
+_chains: Recent[_Key, Chain] = Recent(2048)
 
 
 def _key(shape: tuple[int, ...], index: Any) -> _Key | None:
@@ -229,9 +84,9 @@ def _general(x: Any, index: Any) -> Any:
         return _parsed(x, index, eager=False)
     operations = _chains.get(key)
     if operations is None:
-        if len(_chains) >= _MOST_CHAINS:
-            _chains.clear()
-        operations = _chains[key] = chain(lambda v: _parsed(v, index, eager=False), strengthened(x.aval))
+        operations = _chains.again(key)
+    if operations is None:
+        operations = _chains.keep(key, chain(lambda v: _parsed(v, index, eager=False), strengthened(x.aval)))
     return apply(operations, x)
 
 
@@ -253,9 +108,10 @@ def _one_row(x: Any, i: Any) -> Any:
 
 _one_row.__name__ = "row"
 _row = jit_function(_one_row, Options())
-_slabs: dict[int, Any] = {}
-_FAR, _MOST_SLABS, _MOST_PLACES, _MOST_CHAINS = 2**31 - 1, 256, 1024, 4096
-#: Places on the device, so that they need not be sent there each time.
+_slabs: Recent[int, Any] = Recent(128)
+_FAR, _MOST_PLACES = 2**31 - 1, 1024
+#: Places on the device, so that they need not be sent there each time: the first ones that are asked for. A loop over
+#: more than these would have each of them sent, used once and forgotten.
 _places: dict[int, Any] = {}
 
 
@@ -276,11 +132,9 @@ def _slab(x: Any, index: slice) -> Any:
     length = stop - start
     if step != 1 or not 0 < length < size:
         return _general(x, index)
-    run = _slabs.get(length)
+    run = _slabs.get(length) or _slabs.again(length)
     if run is None:
-        if len(_slabs) >= _MOST_SLABS:
-            _slabs.clear()
-        run = _slabs[length] = jit_function(_slab_of(length), Options())
+        run = _slabs.keep(length, jit_function(_slab_of(length), Options()))
     return run(x, _place(start))
 
 
@@ -336,7 +190,7 @@ def bounds_of(item: Item, size: int) -> tuple[int, int, int]:
     """First, limit and stride of a static item, first being the lower end of a slice that goes backwards."""
     if isinstance(item, At):
         if size == 0:
-            raise IndexError("an axis without elements has no element to index")
+            raise nothing_there()
         place = min(max(item.place, 0), size - 1)
         return place, place + 1, 1
     if not isinstance(item, Keep):
@@ -356,7 +210,7 @@ def _blocks(x: Any, operands: Sequence[Any], form: Form) -> Any:
     for item, size in zip((item for item in form if not isinstance(item, New)), shape, strict=True):
         if isinstance(item, Scalar):
             if size == 0:
-                raise IndexError("an axis without elements has no element to index")
+                raise nothing_there()
             starts.append(from_behind(next(given), size))
             sizes.append(1)
         elif isinstance(item, Block):
@@ -391,9 +245,16 @@ def from_behind(i: Any, size: int) -> Any:
     if isinstance(i, (np.ndarray, np.generic)):
         known = np.asarray(i)
         return np.where(known < 0, known + size, known).astype(np.int32)
-    if aval_of(i).dtype.kind == "u":
+    if kind_of(aval_of(i).dtype) == "u":
         return i
     return select(lt(i, 0), add(i, size), i)
+
+
+def within(i: Any, size: int) -> Any:
+    """Whether indices, negative ones counted from the end, are inside an axis."""
+    i = as_index(i)
+    below = lt(i, size)
+    return below if kind_of(aval_of(i).dtype) == "u" else bitwise_and(ge(i, -size), below)
 
 
 # Index arrays -------------------------------------------------------------------------------------------------------
@@ -445,6 +306,10 @@ def gathered(x: Any, indices: Any, axes: tuple[int, ...], place: int) -> Any:
     shape = aval_of(x).shape
     sizes = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
     numbers = indexing.GatherDimensionNumbers(window_axes(len(shape), indices, axes, place), axes, axes)
-    if any(shape[axis] == 0 for axis in axes) and aval_of(indices).size:
-        raise IndexError("an axis without elements has no element to index")
+    if any(shape[axis] == 0 for axis in axes):
+        if aval_of(indices).size:
+            raise nothing_there()
+        numbers_of = aval_of(indices).shape[:-1]
+        rest = [size for axis, size in enumerate(shape) if axis not in axes]
+        return zeros_of(shaped((*rest[:place], *numbers_of, *rest[place:]), aval_of(x).dtype))
     return gather(x, indices, numbers, sizes)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
-from ..errors import NonConcreteBooleanIndexError
+from ..dtypes import canonical, kind_of
+from ..errors import ConcretizationTypeError
+from ..operations.conversion import convert_element_type
 from ..operations.shapes import broadcasted_iota, reshape
+from ..trace.scopes import ensure_compile_time_eval
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from . import creation, joining, logic, shaping, ufuncs
+from . import creation, joining, logic, ranges, reductions, shaping, ufuncs
+from .axes import is_several, sizes_of, whole_number
+from .together import together
 
 
 class _Grid:
@@ -42,7 +47,7 @@ class _Joined:
 
     def _part(self, part: Any) -> Any:
         if isinstance(part, slice):
-            return creation.arange(part.start or 0, part.stop, part.step)
+            return ranges.arange(part.start or 0, part.stop, part.step)
         if isinstance(part, str):
             raise NotImplementedError(f"the directive {part!r}; use concatenate or stack")
         return shaping.atleast_1d(creation.asarray(part))
@@ -65,16 +70,65 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
         raise ValueError("where takes the condition alone, or the condition and both x and y")
+    if size is not None or fill_value is not None:
+        raise ValueError("where takes size and fill_value with the condition alone, as the places are not counted else")
     return logic.where(condition, x, y)
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
-    """The places of the elements that are not zero, one array per axis; they have to be known while tracing."""
-    places = np.nonzero(np.atleast_1d(_known(a, "nonzero")))
-    if size is not None:
-        fill = 0 if fill_value is None else fill_value
-        places = tuple(np.concatenate([p[:size], np.full(max(0, size - len(p)), fill)]) for p in places)
-    return tuple(creation.array(p.astype(canonical(int))) for p in places)
+    """The places of the elements that are not zero, one array per axis.
+
+    ``size`` says how many there are, where that is not known while tracing: what is over is left out, what is missing
+    is ``fill_value`` (0, or one for each axis).
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.jit(lambda x: jnp.nonzero(x, size=3)[0])(jnp.array([0, 5, 0, 7])))
+    [1 3 0]
+    """
+    shape = shaping.shape_of(a)
+    if not shape:
+        raise ValueError("nonzero takes an array with axes, got one without; use atleast_1d")
+    fills = _fill_values(fill_value, len(shape))
+    if size is None:
+        places = np.nonzero(_holds(a, "nonzero"))
+        found = [creation.array(p.astype(canonical(int))) for p in places]
+        return tuple(p if fill is None else _in_type_of(fill, p) for p, fill in zip(found, fills, strict=True))
+    return _nonzero(a, fills, size=size_of(size))
+
+
+def _fill_values(fill_value: Any, rank: int) -> tuple[Any, ...]:
+    """What stands for places that are missing, for each axis."""
+    fills = tuple(fill_value) if isinstance(fill_value, (tuple, list)) else (fill_value,) * rank
+    if len(fills) != rank or any(fill is not None and shaping.shape_of(fill) for fill in fills):
+        raise ValueError(f"fill_value is one number, or a tuple of {rank}, one for each axis; got {fill_value!r}")
+    return fills
+
+
+def size_of(size: Any) -> int:
+    """How many elements a result is to have; raises TypeError for what is no integer, or below 0."""
+    number = whole_number(size, "size")
+    if number < 0:
+        raise TypeError(f"size is how many elements the result has, at least 0; got {number}")
+    return number
+
+
+@together()
+def _in_type_of(fill: Any, places: Any) -> Any:
+    """Places in the dtype in which they meet what stands for missing ones, though none is."""
+    return logic.where(True, places, fill)
+
+
+@together("size")
+def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
+    """The places of so many elements that are not zero: each is written where the count of those before it says."""
+    holds = logic.truth(shaping.ravel(a))
+    count = reductions.cumsum(holds)
+    (total,) = shaping.shape_of(count)
+    wanted = logic.where(holds, count - 1, size)  # behind the end, where nothing is
+    flat = creation.zeros(size, int).at[wanted].set(ranges.arange(total))
+    found = logic.less(ranges.arange(size), count[-1] if total else 0)
+    places = unravel_index(flat, shaping.shape_of(a))
+    return tuple(logic.where(found, p, 0 if fill is None else fill) for p, fill in zip(places, fills, strict=True))
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
@@ -84,36 +138,55 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The places of the elements that are not zero, one row each."""
+    if not shaping.shape_of(a):  # a row without places for each element, of which there is one or none
+        count = int(_holds(a, "argwhere")) if size is None else size_of(size)
+        rows = creation.zeros((count, 0), int)
+        return rows if fill_value is None else logic.where(True, rows, fill_value)
     return joining.stack(list(nonzero(a, size=size, fill_value=fill_value)), 1)
 
 
-def _known(a: Any, name: str) -> np.ndarray[Any, Any]:
+def _known(a: Any, name: str) -> Any:
     value = a.concrete() if isinstance(a, Tracer) else a
     if value is None:
-        raise NonConcreteBooleanIndexError(
+        raise ConcretizationTypeError(
             f"{name} of {a!r}: the size of the result depends on values that are not known while tracing. "
-            "Use where(condition, x, y) with three arguments."
+            "Give size=..., the number of places, where the function takes it, or use where(condition, x, y) with "
+            "three arguments."
         )
     aval_of(value)
-    return np.asarray(value)
+    return value
+
+
+def _holds(a: Any, name: str) -> np.ndarray[Any, Any]:
+    """Where an array is not zero: XLA says so, for which numbers too small for their type are zero."""
+    with ensure_compile_time_eval():
+        return np.asarray(logic.truth(_known(a, name)))
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
     """Index arrays that together take a block: argument i along axis i."""
-    for x in args:
-        if len(aval_of(x).shape) != 1:
-            raise ValueError("ix_ takes arrays of one axis")
-    rank = len(args)
-    return tuple(
-        reshape(creation.asarray(x), [aval_of(x).size if i == axis else 1 for i in range(rank)])
-        for axis, x in enumerate(args)
-    )
+    return tuple(_along(x, axis, len(args)) for axis, x in enumerate(args))
+
+
+def _along(x: Any, axis: int, rank: int) -> Any:
+    """Indices as an array of that rank whose one axis that may be long is ``axis``."""
+    aval = aval_of(x)
+    if len(aval.shape) != 1:
+        raise ValueError(f"ix_ takes arrays of one axis, got shape {aval.shape} for axis {axis}")
+    if kind_of(aval.dtype) == "b":
+        raise NotImplementedError(f"ix_ takes indices, got truth values for axis {axis}; give nonzero(x)[0]")
+    places = creation.asarray(x, None if aval.size else int)  # a list of no indices may well be one of floats
+    return reshape(places, [aval.size if i == axis else 1 for i in range(rank)])
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
     """For each axis of a shape, the index along it of every element."""
     wanted = canonical(int if dtype is None else dtype)
-    sizes = tuple(dimensions)
+    if not is_several(dimensions):
+        raise TypeError(f"dimensions is a sequence of sizes, as (n,) for one axis; got {dimensions!r}")
+    sizes = sizes_of(dimensions)
+    if not sizes:
+        return () if sparse else creation.zeros((0,), wanted)
     if sparse:
         own = [tuple(n if i == axis else 1 for i in range(len(sizes))) for axis, n in enumerate(sizes)]
         return tuple(broadcasted_iota(wanted, shape, axis) for axis, shape in enumerate(own))
@@ -122,17 +195,26 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     """The places on and below diagonal ``k`` of an n × m matrix."""
-    return _pair(np.tril_indices(n, k, m))
+    return _pair(np.tril_indices(*_corner(n, k, m)))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     """The places on and above diagonal ``k`` of an n × m matrix."""
-    return _pair(np.triu_indices(n, k, m))
+    return _pair(np.triu_indices(*_corner(n, k, m)))
+
+
+def _corner(n: Any, k: Any, m: Any) -> tuple[int, int, int | None]:
+    """The size of a matrix and the number of a diagonal."""
+    return whole_number(n, "n"), whole_number(k, "k"), None if m is None else whole_number(m, "m")
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """The places of the diagonal of an array with ``ndim`` axes of size n."""
-    return (creation.arange(n),) * ndim
+    sizes = whole_number(n, "n"), whole_number(ndim, "ndim")
+    for name, size in zip(("n", "ndim"), sizes, strict=True):
+        if size < 0:
+            raise ValueError(f"diag_indices: {name} is a number that is at least 0, got {size}")
+    return (ranges.arange(sizes[0]),) * sizes[1]
 
 
 def _pair(places: Any) -> tuple[Any, Any]:
@@ -141,8 +223,11 @@ def _pair(places: Any) -> tuple[Any, Any]:
 
 
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
-    """The coordinates of places in the flattened array."""
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    """The coordinates of places in the flattened array, negative ones counted from its end; others become the ends."""
+    sizes = sizes_of(shape)
+    count = math.prod(sizes)
+    from_front = logic.where(logic.less(indices, 0), ufuncs.add(indices, count), indices)
+    indices = ufuncs.minimum(ufuncs.maximum(from_front, 0), max(count - 1, 0))
     found: list[Any] = []
     for size in reversed(sizes):
         indices, place = ufuncs.divmod(indices, size)
@@ -150,12 +235,49 @@ def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     return tuple(reversed(found))
 
 
-def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int]) -> Any:
-    """The places in the flattened array of coordinates, which have to be inside."""
+def ravel_multi_index(
+    multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
+) -> Any:
+    """The places in the flattened array of coordinates.
+
+    Coordinates outside raise ValueError with ``mode="raise"`` (which has to know them), become the nearest inside with
+    "clip", are counted on from the other end with "wrap", and are taken as they are with "ignore". With ``order="F"``
+    the first axis changes fastest. The result has ``dtype``, an integer type, or that in which the coordinates meet.
+    """
+    if mode not in ("raise", "wrap", "clip", "ignore") or order not in ("C", "F"):
+        raise ValueError(f'mode is "raise", "wrap", "clip" or "ignore", order "C" or "F"; got {mode!r}, {order!r}')
+    sizes = sizes_of(dims)
+    if len(multi_index) != len(sizes):
+        raise ValueError(
+            f"ravel_multi_index takes {len(sizes)} index arrays, one for each axis, got {len(multi_index)}"
+        )
+    for index in multi_index:
+        if kind_of(aval_of(index).dtype) not in "iu":
+            raise TypeError(f"ravel_multi_index takes integers as coordinates, got {aval_of(index).str_short()}")
+    if dtype is not None and kind_of(canonical(dtype)) not in "iu":
+        raise ValueError(f"ravel_multi_index gives places as integers, got dtype={canonical(dtype).name}")
     place: Any = 0
-    for index, size in zip(multi_index, dims, strict=True):
+    pairs = list(zip(multi_index, sizes, strict=True))
+    for index, size in pairs if order == "C" else reversed(pairs):
+        if mode == "raise":
+            _require_inside(index, size)
+        elif mode == "wrap":
+            index = ufuncs.remainder(index, size)
+        elif mode == "clip":
+            index = reductions.clip(index, 0, size - 1)
         place = ufuncs.add(ufuncs.multiply(place, size), index)
-    return place
+    return place if dtype is None else convert_element_type(place, dtype)
+
+
+def _require_inside(index: Any, size: int) -> None:
+    known = index.concrete() if isinstance(index, Tracer) else np.asarray(index)
+    if known is None:
+        raise ConcretizationTypeError(
+            f'ravel_multi_index with mode="raise" looks at the indices, and {index!r} is not known while tracing. '
+            'Pass mode="clip" or mode="wrap".'
+        )
+    if ((known < 0) | (known >= size)).any():
+        raise ValueError(f"ravel_multi_index: an index is outside of an axis of size {size}; see mode")
 
 
 def mask_indices(n: int, mask_func: Any, k: int = 0) -> tuple[Any, ...]:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
-
 from ..dtypes import canonical
 from ..operations import slicing
 from ..operations.shapes import expand_dims, reshape
 from ..operations.slicing import slice_in_dim
+from ..trace.planned import planned
 from ..trace.values import aval_of
+from .axes import axis_of, is_several, whole_number
 from .promotion import as_dtype, to_common_dtype
-from .shaping import arrays_of, atleast_1d, atleast_2d, atleast_3d, axis_of, index_row, moveaxis, ravel, shape_of
+from .shaping import arrays_of, atleast_1d, atleast_2d, atleast_3d, index_row, moveaxis, ravel, shape_of
 from .together import together
 
+#: More parts than this would be arrays without elements, but for arrays that no memory holds as a list.
+_MOST_PARTS = 1 << 20
 
+
+@planned
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     """Arrays joined along an axis (None: all flattened).
 
@@ -33,7 +37,9 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     return slicing.concatenate(given, axis_of(axis, rank))
 
 
-concat = concatenate
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """Arrays joined along an axis, by the array API's name; see :func:`concatenate`."""
+    return concatenate(arrays, axis)
 
 
 def _in_dtype(arrays: list[Any], dtype: Any) -> list[Any]:
@@ -53,6 +59,7 @@ def _stack(arrays: list[Any], axis: int, dtype: Any) -> Any:
     return slicing.concatenate([expand_dims(x, (place,)) for x in given], place)
 
 
+@planned
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Arrays of one shape joined along a new axis.
 
@@ -64,33 +71,39 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     return _stack(arrays_of(arrays, "stack"), axis=axis, dtype=dtype)
 
 
+@planned
 def vstack(tup: Any, dtype: Any = None) -> Any:
     """Rows on top of each other."""
     return concatenate([atleast_2d(x) for x in arrays_of(tup, "vstack")], 0, dtype)
 
 
+@planned
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays side by side: along the second axis, vectors along their only one."""
     given = [atleast_1d(x) for x in arrays_of(tup, "hstack")]
     return concatenate(given, 0 if len(shape_of(given[0])) == 1 else 1, dtype)
 
 
+@planned
 def dstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays behind each other, along the third axis."""
     return concatenate([atleast_3d(x) for x in arrays_of(tup, "dstack")], 2, dtype)
 
 
+@planned
 def column_stack(tup: Any) -> Any:
     """Vectors as the columns of a matrix."""
     given = arrays_of(tup, "column_stack")
     return concatenate([reshape(x, (aval_of(x).size, 1)) if len(shape_of(x)) < 2 else x for x in given], 1)
 
 
+@planned
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """Arrays joined, flattened unless an axis is given."""
     return concatenate([arr, values], axis)
 
 
+@planned
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Cut along an axis: into equal parts, or at indices.
 
@@ -101,6 +114,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split(ary, indices_or_sections, axis, equal=True)
 
 
+@planned
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Like :func:`split`; the first parts are longer by one where the size is no multiple."""
     return _split(ary, indices_or_sections, axis, equal=False)
@@ -110,34 +124,44 @@ def _split(ary: Any, where: Any, axis: int, equal: bool) -> list[Any]:
     shape = shape_of(ary)
     axis = axis_of(axis, len(shape))
     size = shape[axis]
-    if isinstance(where, (int, np.integer)):
-        if equal and size % where:
-            raise ValueError(f"split: {size} elements cannot be cut into {where} equal parts; array_split can")
-        whole, rest = divmod(size, int(where))
-        cuts = [i * whole + min(i, rest) for i in range(1, int(where))]
+    if is_several(where):
+        cuts = [slice(whole_number(i, "an index to split at")).indices(size)[1] for i in where]
     else:
-        cuts = [slice(int(i)).indices(size)[1] for i in where]
+        cuts = _equal_cuts(size, whole_number(where, "indices_or_sections"), equal)
     bounds = [0, *cuts, size]
     pairs = itertools.pairwise(bounds)
     return [slice_in_dim(ary, start, max(start, stop), axis) for start, stop in pairs]
 
 
+def _equal_cuts(size: int, parts: int, equal: bool) -> list[int]:
+    if not 1 <= parts <= _MOST_PARTS:
+        raise ValueError(f"an array is cut into 1 to {_MOST_PARTS} parts, got {parts}")
+    if equal and size % parts:
+        raise ValueError(f"split: {size} elements cannot be cut into {parts} equal parts; array_split can")
+    whole, rest = divmod(size, parts)
+    return [i * whole + min(i, rest) for i in range(1, parts)]
+
+
+@planned
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Cut along the first axis."""
     return split(ary, indices_or_sections, 0)
 
 
+@planned
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Cut along the second axis, a vector along its only one."""
     return split(ary, indices_or_sections, 0 if len(shape_of(ary)) == 1 else 1)
 
 
+@planned
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The slices along an axis."""
     moved = moveaxis(x, axis, 0)
     return tuple(index_row(moved, i) for i in range(shape_of(moved)[0]))
 
 
+@planned
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     """Cut along the third axis."""
     return split(ary, indices_or_sections, 2)

@@ -2,35 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..dtypes import bits_of, canonical, kind_of
 from ..errors import see
 from ..operations import shapes
 from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
 from ..operations.shapes import reshape
+from ..trace.planned import planned
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of
+from .axes import axes_of, whole_number
 from .joining import stack
-from .promotion import to_common_dtype
+from .promotion import as_dtype, to_common_dtype
 from .reductions import sum
 from .repeating import diagonal
-from .shaping import axes_of, broadcast_to, expand_dims, moveaxis, ravel, shape_of, squeeze
+from .shaping import broadcast_to, expand_dims, moveaxis, ravel, shape_of, squeeze
 from .together import together
 from .ufuncs import conjugate
 
 
-def _operands(x: Any, y: Any) -> tuple[Any, Any]:
-    first, second = to_common_dtype((x, y))
+def meeting(operands: Sequence[Any], dtype: Any = None) -> list[Any]:
+    """Operands of a product in the dtype in which they meet.
+
+    Integers of less than a byte meet no others, but where the result's dtype is given they count as int8 or uint8.
+    """
+    if dtype is not None and len({aval_of(x).dtype for x in operands}) > 1:
+        operands = [_widened(x) for x in operands]
+    return to_common_dtype(list(operands))
+
+
+def _widened(x: Any) -> Any:
+    dtype = aval_of(x).dtype
+    if kind_of(dtype) not in "iu" or bits_of(dtype) >= 8:
+        return x
+    return as_dtype(x, np.dtype("int8" if kind_of(dtype) == "i" else "uint8"))
+
+
+def _operands(x: Any, y: Any, dtype: Any = None) -> tuple[Any, Any]:
+    first, second = meeting((x, y), dtype)
     return first, second
 
 
+def _scaled(x: Any, y: Any, dtype: Any) -> Any:
+    """The product with an operand that has no axes."""
+    return x * y if dtype is None else convert_element_type(x, dtype) * convert_element_type(y, dtype)
+
+
 def _product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, dtype: Any) -> Any:
-    wanted = aval_of(x).dtype if dtype is None else canonical(dtype)
-    return dot_general(x, y, (contract, batch), precision, wanted)
+    own = aval_of(x).dtype
+    if dtype is None:
+        return dot_general(x, y, (contract, batch), precision, own)
+    wanted = _result_dtype(own, dtype)
+    return dot_general(as_dtype(x, own), as_dtype(y, own), (contract, batch), precision, wanted)
+
+
+def _result_dtype(own: np.dtype[Any], preferred: Any) -> np.dtype[Any]:
+    """The dtype asked for; raises TypeError when it has fewer bits than that of the products, both floats aside."""
+    wanted = canonical(preferred)
+    have = bits_of(own) // (2 if kind_of(own) == "c" else 1)
+    if bits_of(wanted) < have and not kind_of(own) == kind_of(wanted) == "f":
+        raise TypeError(
+            f"preferred_element_type={wanted.name} is narrower than {own.name}, the type of the products; convert the "
+            "result with astype"
+        )
+    return wanted
 
 
 @together("precision", "preferred_element_type")
@@ -41,10 +81,10 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     >>> print(jnp.dot(jnp.arange(3), jnp.arange(3)))
     5
     """
-    x, y = _operands(a, b)
+    x, y = _operands(a, b, preferred_element_type)
     rank_x, rank_y = len(shape_of(x)), len(shape_of(y))
     if rank_x == 0 or rank_y == 0:
-        return x * y if preferred_element_type is None else convert_element_type(x * y, preferred_element_type)
+        return _scaled(x, y, preferred_element_type)
     contract = (rank_x - 1,), (0 if rank_y == 1 else rank_y - 2,)
     if shape_of(x)[contract[0][0]] != shape_of(y)[contract[1][0]]:
         raise TypeError(
@@ -63,7 +103,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     >>> jnp.matmul(jnp.ones((5, 2, 3)), jnp.ones((3, 4))).shape
     (5, 2, 4)
     """
-    x, y = _operands(a, b)
+    x, y = _operands(a, b, preferred_element_type)
     shape_x, shape_y = shape_of(x), shape_of(y)
     if not shape_x or not shape_y:
         raise ValueError(f"matmul takes operands with axes, got shapes {shape_x} and {shape_y}; use multiply")
@@ -101,8 +141,12 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 @together("axis", "precision", "preferred_element_type")
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product of vectors along an axis, the first conjugated, the other axes being broadcast."""
-    x, y = _operands(x1, x2)
-    x, y = moveaxis(x, axis, -1), moveaxis(y, axis, -1)
+    x, y = _operands(x1, x2, preferred_element_type)
+    x, y = (moveaxis(v, whole_number(axis, "axis"), -1) for v in (x, y))
+    if shape_of(x)[-1] != shape_of(y)[-1]:
+        raise ValueError(
+            f"vecdot takes vectors of one length, got shapes {shape_of(x1)} and {shape_of(x2)}, axis {axis}"
+        )
     shape = np.broadcast_shapes(shape_of(x), shape_of(y))
     x, y = conjugate(broadcast_to(x, shape)), broadcast_to(y, shape)
     last, lead = len(shape) - 1, tuple(range(len(shape) - 1))
@@ -112,9 +156,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, prefer
 @together("precision", "preferred_element_type")
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product over the last axes of both."""
-    x, y = _operands(a, b)
+    x, y = _operands(a, b, preferred_element_type)
     if not shape_of(x) or not shape_of(y):
-        return x * y
+        return _scaled(x, y, preferred_element_type)
     contract = (len(shape_of(x)) - 1,), (len(shape_of(y)) - 1,)
     return _product(x, y, contract, ((), ()), precision, preferred_element_type)
 
@@ -126,6 +170,7 @@ def outer(a: Any, b: Any) -> Any:
     return shapes.expand_dims(ravel(x), (1,)) * shapes.expand_dims(ravel(y), (0,))
 
 
+@planned
 def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product over pairs of axes: the last and first so many, or those named by two lists."""
     rank_x, rank_y = len(shape_of(a)), len(shape_of(b))
@@ -138,7 +183,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
 
 @together("contract", "precision", "preferred_element_type")
 def _tensordot(a: Any, b: Any, contract: Any, precision: Any, preferred_element_type: Any) -> Any:
-    x, y = _operands(a, b)
+    x, y = _operands(a, b, preferred_element_type)
     return _product(x, y, contract, ((), ()), precision, preferred_element_type)
 
 
@@ -148,14 +193,27 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
+@planned
 def matvec(x1: Any, x2: Any, /) -> Any:
     """The products of matrices with vectors, leading axes broadcast."""
+    _require_axes("matvec", (x1, 2), (x2, 1))
     return squeeze(matmul(x1, expand_dims(x2, -1)), -1)
 
 
+@planned
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """The products of vectors, conjugated, with matrices, leading axes broadcast."""
+    _require_axes("vecmat", (x1, 1), (x2, 2))
     return squeeze(matmul(expand_dims(conjugate(x1), -2), x2), -2)
+
+
+def _require_axes(name: str, *operands: tuple[Any, int]) -> None:
+    """Raise ValueError unless each operand has at least so many axes."""
+    if any(len(shape_of(x)) < rank for x, rank in operands):
+        ranks, shapes = (
+            (" and ".join(map(str, each))) for each in zip(*((n, shape_of(x)) for x, n in operands), strict=True)
+        )
+        raise ValueError(f"{name} takes operands of at least {ranks} axes, got shapes {shapes}")
 
 
 @together()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import is_floating
+from ..dtypes import bits_of, is_floating, kind_of
 from ..ir.operation import Operation
 from ..operations import arithmetic, bits, comparisons
 from ..operations.bits import shift_left, shift_right_arithmetic, shift_right_logical
@@ -18,17 +18,22 @@ from ..operations.rounding import is_finite
 from ..operations.selection import select
 from ..operations.shapes import full
 from ..operations.sums import neg
+from ..operations.values import has_infinity
 from ..trace.bind import bind1
+from ..trace.gate import unchanged
+from ..trace.planned import planned
 from ..trace.values import aval_of
-from .promotion import fit_ranks, inexact_pair, pair
+from .promotion import as_dtype, fit_ranks, inexact_pair, pair
 from .together import together
 
 
+@planned
 def equal(x: Any, y: Any, /) -> Any:
     """``x == y``."""
     return bind1(_EQ, *pair(x, y))
 
 
+@planned
 def not_equal(x: Any, y: Any, /) -> Any:
     """``x != y``."""
     return bind1(_NE, *pair(x, y))
@@ -36,7 +41,7 @@ def not_equal(x: Any, y: Any, /) -> Any:
 
 def _ordered(comparison: Operation, x: Any, y: Any) -> Any:
     """A comparison; of complex values by their real parts, and where these are equal by their imaginary parts."""
-    if aval_of(x).dtype.kind != "c":
+    if kind_of(aval_of(x).dtype) != "c":
         return bind1(comparison, x, y)
     first, second = (
         bind1(comparison, real(x), real(y)),
@@ -45,21 +50,25 @@ def _ordered(comparison: Operation, x: Any, y: Any) -> Any:
     return select(eq(real(x), real(y)), second, first)
 
 
+@planned
 def less(x: Any, y: Any, /) -> Any:
     """``x < y``; of complex values, by their real parts, then their imaginary parts."""
     return _ordered(_LT, *pair(x, y))
 
 
+@planned
 def less_equal(x: Any, y: Any, /) -> Any:
     """``x <= y``; of complex values, by their real parts, then their imaginary parts."""
     return _ordered(_LE, *pair(x, y))
 
 
+@planned
 def greater(x: Any, y: Any, /) -> Any:
     """``x > y``; of complex values, by their real parts, then their imaginary parts."""
     return _ordered(_GT, *pair(x, y))
 
 
+@planned
 def greater_equal(x: Any, y: Any, /) -> Any:
     """``x >= y``; of complex values, by their real parts, then their imaginary parts."""
     return _ordered(_GE, *pair(x, y))
@@ -75,16 +84,19 @@ _EQ, _NE, _LT, _LE, _GT, _GE = (
 )
 
 
+@planned
 def bitwise_and(x: Any, y: Any, /) -> Any:
     """The bits set in both."""
     return bits.bitwise_and(*pair(x, y))
 
 
+@planned
 def bitwise_or(x: Any, y: Any, /) -> Any:
     """The bits set in either."""
     return bits.bitwise_or(*pair(x, y))
 
 
+@planned
 def bitwise_xor(x: Any, y: Any, /) -> Any:
     """The bits set in one but not both."""
     return bits.bitwise_xor(*pair(x, y))
@@ -98,15 +110,25 @@ def bitwise_not(x: Any, /) -> Any:
 invert = bitwise_invert = bitwise_not
 
 
+@planned
 def left_shift(x: Any, y: Any, /) -> Any:
-    """``x`` with its bits moved up by ``y``."""
-    return shift_left(*pair(x, y))
+    """``x`` with its bits moved up by ``y``; truth values count as integers."""
+    return shift_left(*_integers(x, y))
 
 
-def right_shift(x: Any, y: Any, /) -> Any:
-    """``x`` with its bits moved down by ``y``."""
+def _integers(x: Any, y: Any) -> tuple[Any, Any]:
+    """Operands that meet, truth values as integers."""
     x, y = pair(x, y)
-    return shift_right_logical(x, y) if aval_of(x).dtype.kind == "u" else shift_right_arithmetic(x, y)
+    if kind_of(aval_of(x).dtype) == "b":
+        return as_dtype(x, np.dtype("int32")), as_dtype(y, np.dtype("int32"))
+    return x, y
+
+
+@planned
+def right_shift(x: Any, y: Any, /) -> Any:
+    """``x`` with its bits moved down by ``y``; truth values count as integers."""
+    x, y = _integers(x, y)
+    return shift_right_logical(x, y) if kind_of(aval_of(x).dtype) == "u" else shift_right_arithmetic(x, y)
 
 
 bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
@@ -114,7 +136,7 @@ bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 
 def truth(x: Any) -> Any:
     """Whether an operand is not zero."""
-    return x if aval_of(x).dtype.kind == "b" else not_equal(x, 0)
+    return unchanged(x) if kind_of(aval_of(x).dtype) == "b" else not_equal(x, 0)
 
 
 @together()
@@ -153,7 +175,7 @@ def isfinite(x: Any, /) -> Any:
     aval = aval_of(x)
     if is_floating(aval.dtype):
         return is_finite(x)
-    if aval.dtype.kind == "c":
+    if kind_of(aval.dtype) == "c":
         return bits.bitwise_and(is_finite(real(x)), is_finite(imag(x)))
     return full(aval.shape, np.True_)
 
@@ -162,32 +184,48 @@ def isfinite(x: Any, /) -> Any:
 def isinf(x: Any, /) -> Any:
     """Whether x is infinite; of a complex value, whether a part is."""
     aval = aval_of(x)
-    if aval.dtype.kind == "c":
+    if kind_of(aval.dtype) == "c":
         return bits.bitwise_or(isinf(real(x)), isinf(imag(x)))
-    if not is_floating(aval.dtype):
+    if not _may_be_infinite(aval.dtype):
         return full(aval.shape, np.False_)
     return eq(arithmetic.abs(x), math.inf)
+
+
+def _may_be_infinite(dtype: np.dtype[Any]) -> bool:
+    return is_floating(dtype) and has_infinity(dtype)
 
 
 @together()
 def isposinf(x: Any, /) -> Any:
     """Whether x is +inf."""
-    return equal(x, math.inf)
+    x = _real("isposinf", x)
+    return eq(x, math.inf) if _may_be_infinite(x.dtype) else full(aval_of(x).shape, np.False_)
+
+
+def _real(name: str, x: Any) -> Any:
+    """An operand as an array; raises TypeError unless it is of real type."""
+    if kind_of(aval_of(x).dtype) == "c":
+        raise TypeError(
+            f"{name} takes operands of real type, got {aval_of(x).dtype.name}; use it on real(x) and imag(x)"
+        )
+    return x if hasattr(x, "dtype") else as_dtype(x, aval_of(x).dtype)
 
 
 @together()
 def isneginf(x: Any, /) -> Any:
     """Whether x is -inf."""
-    return equal(x, -math.inf)
+    x = _real("isneginf", x)
+    return eq(x, -math.inf) if _may_be_infinite(x.dtype) else full(aval_of(x).shape, np.False_)
 
 
 @together()
 def signbit(x: Any, /) -> Any:
     """Whether the sign bit is set (also of -0.0)."""
+    x = _real("signbit", x)
     aval = aval_of(x)
     if not is_floating(aval.dtype):
         return less(x, 0)
-    bits = np.dtype(f"int{8 * aval.dtype.itemsize}")
+    bits = np.dtype(f"int{bits_of(aval.dtype)}")
     return lt(bitcast_convert_type(x, bits), 0)
 
 
@@ -195,6 +233,8 @@ def signbit(x: Any, /) -> Any:
 def copysign(x: Any, y: Any, /) -> Any:
     """The magnitude of x with the sign of y."""
     x, y = inexact_pair(x, y)
+    if kind_of(aval_of(x).dtype) == "c":
+        raise TypeError(f"copysign takes operands of real type, got {aval_of(x).dtype.name}")
     return select(signbit(y), neg(arithmetic.abs(x)), arithmetic.abs(x))
 
 

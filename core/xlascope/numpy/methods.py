@@ -7,15 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dtypes import KINDS
 from ..ir.operation import Operation
 from ..operations import arithmetic, comparisons
-from ..trace.bind import bind1
+from ..trace.gate import opened
 from ..trace.methods import install
+from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
 from ..trace.tracer import Tracer
 from ..trace.values import not_an_array
 from ..xla.backend import ArrayImpl
-from . import creation, indexing, linear, logic, reductions, repeating, shaping, taking, ufuncs, updates
+from ..xla.dispatch import run1
+from . import creation, indexing, linear, logic, reductions, repeating, shaping, taking, ufuncs, updates, variances
 from .promotion import HOLDERS, scalar_beside
 
 _OPERANDS = (ArrayImpl, Tracer, np.ndarray, np.generic, bool, int, float, complex)
@@ -34,7 +37,8 @@ _NEVER = Direct(arithmetic.Add(), "")
 def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None) -> Callable[[Any, Any], Any]:
     """A binary operator that leaves operands it does not know to their own class.
 
-    Operands of one type, and Python scalars that give way, go at once where ``direct`` says.
+    Operands of one type, and Python scalars that give way, go at once where ``direct`` says; this is ``bind1`` written
+    out, since most of what people trace comes through here.
     """
     operation, kinds = direct or _NEVER
 
@@ -42,11 +46,13 @@ def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None)
         try:
             aval, kind = self.aval, other.__class__
             if kind is self.__class__:
-                if other.aval is aval and aval.dtype.kind in kinds:
-                    return bind1(operation, self, other)
-            elif kind in HOLDERS and (held := aval.dtype.kind) in kinds and held in HOLDERS[kind]:
-                return bind1(operation, self, scalar_beside(other, aval.dtype))
-            return function(self, other) if isinstance(other, _OPERANDS) else _unknown(other)
+                if other.aval is aval and KINDS[aval.dtype] in kinds:
+                    trace = STATE.trace
+                    return run1(operation, (self, other)) if trace is None else trace.bind(operation, (self, other))[0]
+            elif kind in HOLDERS and (held := KINDS[aval.dtype]) in kinds and held in HOLDERS[kind]:
+                trace, operands = STATE.trace, (self, scalar_beside(other, aval.dtype))
+                return run1(operation, operands) if trace is None else trace.bind(operation, operands)[0]
+            return function(self, other) if isinstance(other, _OPERANDS) else _with_other(function, self, other)
         except BaseException as error:
             filter_traceback(error)
             raise
@@ -61,9 +67,12 @@ def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None
     def operator(self: Any, other: Any) -> Any:
         try:
             dtype, kind = self.aval.dtype, other.__class__
-            if kind in HOLDERS and (held := dtype.kind) in kinds and held in HOLDERS[kind]:
-                return bind1(operation, scalar_beside(other, dtype), self)
-            return function(other, self) if isinstance(other, _OPERANDS) else _unknown(other)
+            if kind in HOLDERS and (held := KINDS[dtype]) in kinds and held in HOLDERS[kind]:
+                trace, operands = STATE.trace, (scalar_beside(other, dtype), self)
+                return run1(operation, operands) if trace is None else trace.bind(operation, operands)[0]
+            if isinstance(other, _OPERANDS):
+                return function(other, self)
+            return _with_other(lambda x, y: function(y, x), self, other)
         except BaseException as error:
             filter_traceback(error)
             raise
@@ -71,10 +80,11 @@ def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None
     return operator
 
 
-def _unknown(other: Any) -> Any:
+def _with_other(function: Callable[[Any, Any], Any], x: Any, other: Any) -> Any:
+    """An operator with something that is no value itself: with what it stands for, or left to its own class."""
     if isinstance(other, (list, tuple)):
         raise not_an_array(other, "an operand")
-    return NotImplemented
+    return function(x, opened(other)) if getattr(other, "__jax_array__", None) is not None else NotImplemented
 
 
 def _power(x: Any, y: Any, mod: Any = None) -> Any:
@@ -102,7 +112,9 @@ def _transpose(self: Any, *axes: Any) -> Any:
     return shaping.transpose(self, chosen if chosen is None or not isinstance(chosen, int) else (chosen,))
 
 
-def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+def _astype(self: Any, dtype: Any, copy: Any = False, device: Any = None) -> Any:
+    if copy.__class__ is not bool:
+        bool(copy)  # an array of several has no truth value, and says so
     return creation.astype(self, dtype)
 
 
@@ -115,10 +127,10 @@ def _matmul(x: Any, y: Any) -> Any:
 
 
 _DIRECT: dict[str, tuple[Callable[[Any, Any], Any], Direct]] = {
-    "add": (ufuncs.add, Direct(arithmetic.Add(), "iufcV")),
-    "sub": (ufuncs.subtract, Direct(arithmetic.Sub(), "iufcV")),
-    "mul": (ufuncs.multiply, Direct(arithmetic.Mul(), "iufcV")),
-    "truediv": (ufuncs.true_divide, Direct(arithmetic.Div(), "fcV")),
+    "add": (ufuncs.add, Direct(arithmetic.Add(), "iufc")),
+    "sub": (ufuncs.subtract, Direct(arithmetic.Sub(), "iufc")),
+    "mul": (ufuncs.multiply, Direct(arithmetic.Mul(), "iufc")),
+    "truediv": (ufuncs.true_divide, Direct(arithmetic.Div(), "fc")),
 }
 _BINARY: dict[str, Callable[..., Any]] = {
     "floordiv": ufuncs.floor_divide,
@@ -133,8 +145,8 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "rshift": logic.right_shift,
 }
 _COMPARISONS: dict[str, tuple[Callable[[Any, Any], Any], Direct]] = {
-    "eq": (logic.equal, Direct(comparisons.Eq(), "biufcV")),
-    "ne": (logic.not_equal, Direct(comparisons.Ne(), "biufcV")),
+    "eq": (logic.equal, Direct(comparisons.Eq(), "biufc")),
+    "ne": (logic.not_equal, Direct(comparisons.Ne(), "biufc")),
     "lt": (logic.less, Direct(comparisons.Lt(), "biufV")),
     "le": (logic.less_equal, Direct(comparisons.Le(), "biufV")),
     "gt": (logic.greater, Direct(comparisons.Gt(), "biufV")),
@@ -176,13 +188,13 @@ TABLE: dict[str, Any] = {
     "reshape": _reshape,
     "round": ufuncs.round,
     "squeeze": shaping.squeeze,
-    "std": reductions.std,
+    "std": variances.std,
     "sum": reductions.sum,
     "swapaxes": shaping.swapaxes,
     "take": taking.take,
     "trace": linear.trace,
     "transpose": _transpose,
-    "var": reductions.var,
+    "var": variances.var,
     "T": property(shaping.transpose),
     "at": property(updates.IndexUpdate),
     "imag": property(ufuncs.imag),

@@ -7,15 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..dtypes import canonical, kind_of
+from ..ir.avals import shaped
 from ..operations.shapes import expand_dims, zeros_of
 from ..operations.slicing import pad, slice_in_dim
+from ..trace.gate import unchanged
+from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from . import transcendental, ufuncs
-from .creation import arange, zeros_like
+from .axes import whole_number
+from .creation import zeros_like
 from .joining import concatenate
-from .promotion import inexact, to_common_dtype
-from .shaping import index_row, shape_of
+from .promotion import as_dtype, common_dtype, inexact, to_common_dtype
+from .ranges import arange
+from .shaping import index_row, ravel, shape_of
 from .together import together
 
 
@@ -27,6 +32,8 @@ def polyval(p: Any, x: Any) -> Any:
     >>> print(jnp.polyval(jnp.array([1, 0, 2]), 3))
     11
     """
+    if not shape_of(p):
+        raise ValueError("polyval takes coefficients along an axis, got an array without axes")
     found: Any = zeros_like(x, dtype=_meeting(p, x))
     for i in range(shape_of(p)[0]):
         found = ufuncs.add(ufuncs.multiply(found, x), index_row(p, i))
@@ -34,8 +41,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 def _meeting(p: Any, x: Any) -> np.dtype[Any]:
-    coefficient = index_row(p, 0)
-    return aval_of(to_common_dtype([coefficient, x])[0]).dtype
+    return common_dtype([aval_of(p), aval_of(x)])[0]
 
 
 @together()
@@ -54,6 +60,8 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
     x, y = to_common_dtype([a1, a2])
+    if len(shape_of(x)) != 1 or len(shape_of(y)) != 1:
+        raise ValueError(f"polynomials are arrays with one axis, got shapes {shape_of(x)} and {shape_of(y)}")
     size = max(shape_of(x)[0], shape_of(y)[0])
     zero = np.zeros((), aval_of(x).dtype)[()]
     first, second = (pad(v, zero, [(size - shape_of(v)[0], 0, 0)]) for v in (x, y))
@@ -63,70 +71,123 @@ def _aligned(a1: Any, a2: Any) -> tuple[Any, Any]:
 @together("m")
 def polyder(p: Any, m: int = 1) -> Any:
     """The derivative of a polynomial, taken ``m`` times."""
-    p = inexact(p)
-    for _ in range(m):
+    times = _order(m, "polyder")
+    if not times:
+        return unchanged(inexact(p))
+    p = _coefficients(p, "polyder")
+    for _ in range(min(times, shape_of(p)[0])):
         degree = shape_of(p)[0] - 1
         powers = np.arange(degree, 0, -1).astype(aval_of(p).dtype)
-        p = ufuncs.multiply(slice_in_dim(p, 0, degree, 0), powers)
+        p = ufuncs.multiply(slice_in_dim(p, 0, degree, 0), _along_first(powers, p))
     return p
 
 
 @together("m")
-def polyint(p: Any, m: int = 1) -> Any:
-    """The integral of a polynomial, taken ``m`` times, with constants 0."""
-    p = inexact(p)
-    for _ in range(m):
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The integral of a polynomial, taken ``m`` times; ``k`` is the constant (0), or one for each time.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.polyint(jnp.array([2.0, 1.0])), jnp.polyint(jnp.array([2.0, 1.0]), k=5))
+    [1. 1. 0.] [1. 1. 5.]
+    """
+    times = _order(m, "polyint")
+    p = as_dtype(p, canonical(int)) if aval_of(p).dtype == np.bool_ else p  # as they meet the constants
+    if not times:
+        return unchanged(inexact(p))
+    p = _coefficients(p, "polyint")
+    for constant in _constants(k, times, aval_of(p).dtype):
         powers = np.arange(shape_of(p)[0], 0, -1).astype(aval_of(p).dtype)
-        constant = zeros_of(aval_of(slice_in_dim(p, 0, 1, 0)))
         p = concatenate([ufuncs.true_divide(p, powers), constant])
     return p
+
+
+def _coefficients(p: Any, user: str) -> Any:
+    p = inexact(p)
+    if not shape_of(p) or (user == "polyint" and len(shape_of(p)) > 1):
+        raise ValueError(f"{user} takes coefficients along one axis, got shape {shape_of(p)}")
+    return p
+
+
+def _order(m: Any, user: str) -> int:
+    times = whole_number(m, "m")
+    if times < 0:
+        raise ValueError(f"{user} is taken m times, m is at least 0; got {times}")
+    return times
+
+
+def _along_first(values: Any, p: Any) -> Any:
+    return values.reshape(len(values), *(1 for _ in shape_of(p)[1:]))
+
+
+def _constants(k: Any, times: int, dtype: np.dtype[Any]) -> list[Any]:
+    """The constants of integration, each as an array of one element."""
+    if k is None:
+        return [zeros_of(shaped((1,), dtype))] * times
+    given = ravel(as_dtype(k, dtype))
+    if shape_of(given) not in ((1,), (times,)):
+        raise ValueError(f"polyint takes one constant k, or {times}, one for each time; got shape {shape_of(k)}")
+    return [slice_in_dim(given, i, i + 1, 0) for i in (range(times) if shape_of(given) == (times,) else (0,) * times)]
 
 
 @together("N", "increasing")
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The matrix whose columns are powers of ``x``, the highest first."""
-    count = shape_of(x)[0] if N is None else N
+    if len(shape_of(x)) != 1:
+        raise ValueError(f"vander takes an array with one axis, got shape {shape_of(x)}")
+    count = shape_of(x)[0] if N is None else whole_number(N, "N")
+    if count < 0:
+        raise ValueError(f"N is the number of columns, at least 0; got {count}")
     powers = np.arange(count) if increasing else np.arange(count)[::-1]
     columns = [expand_dims(ufuncs.power(x, int(k)), (1,)) for k in powers]
-    return concatenate(columns, 1) if columns else zeros_of(aval_of(np.zeros((shape_of(x)[0], 0), np.float32)))
+    return concatenate(columns, 1) if columns else zeros_of(shaped((shape_of(x)[0], 0), aval_of(x).dtype))
 
 
 # Windows ------------------------------------------------------------------------------------------------------------
 
 
+def _length(M: Any) -> int:
+    """How long a window is; a fraction is cut off."""
+    aval = aval_of(M)
+    if aval.shape or kind_of(aval.dtype) == "c" or not (isinstance(M, Tracer) or math.isfinite(M)):
+        raise TypeError(f"M is the number of samples, got {M!r}")
+    return int(M)
+
+
+@together("M", "weights")
 def _cosines(M: int, weights: tuple[float, ...]) -> Any:
     if M <= 1:
         return ufuncs.add(zeros_like(arange(max(M, 0)), dtype=canonical(float)), 1.0)
-    angle = ufuncs.multiply(arange(M, dtype=canonical(float)), 2 * math.pi / (M - 1))
+    angle = ufuncs.divide(ufuncs.multiply(arange(M, dtype=canonical(float)), 2 * math.pi), float(M - 1))
     found: Any = weights[0]
     for k, weight in enumerate(weights[1:], 1):
         found = ufuncs.add(found, ufuncs.multiply(transcendental.cos(ufuncs.multiply(angle, float(k))), weight))
     return found
 
 
-@together("M")
 def hanning(M: int) -> Any:
     """The Hann window, a raised cosine."""
-    return _cosines(M, (0.5, -0.5))
+    return _cosines(M=_length(M), weights=(0.5, -0.5))
 
 
-@together("M")
 def hamming(M: int) -> Any:
     """The Hamming window."""
-    return _cosines(M, (0.54, -0.46))
+    return _cosines(M=_length(M), weights=(0.54, -0.46))
 
 
-@together("M")
 def blackman(M: int) -> Any:
     """The Blackman window."""
-    return _cosines(M, (0.42, -0.5, 0.08))
+    return _cosines(M=_length(M), weights=(0.42, -0.5, 0.08))
+
+
+def bartlett(M: int) -> Any:
+    """The triangular window."""
+    return _triangle(M=_length(M))
 
 
 @together("M")
-def bartlett(M: int) -> Any:
-    """The triangular window."""
+def _triangle(M: int) -> Any:
     if M <= 1:
-        return _cosines(M, (1.0,))
+        return _cosines(M=M, weights=(1.0,))
     half = (M - 1) / 2
     distance = ufuncs.abs(ufuncs.subtract(arange(M, dtype=canonical(float)), half))
     return ufuncs.subtract(1.0, ufuncs.true_divide(distance, half))

@@ -6,16 +6,50 @@ from typing import Any
 
 import numpy as np
 
+from ..trace.values import aval_of
+from .axes import whole_number
+
 get_printoptions = np.get_printoptions
 printoptions = np.printoptions
 set_printoptions = np.set_printoptions
 
 
-def array_repr(arr: Any, max_line_width: int | None = None, precision: int | None = None) -> str:
-    """The text that ``repr`` gives."""
-    return repr(arr)
+def array_repr(
+    arr: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+) -> str:
+    """The text that ``repr`` gives, in lines of that width, with so many digits, or without exponents.
+
+    >>> import xlascope.numpy as jnp
+    >>> jnp.array_repr(jnp.array([0.123456]), precision=2)
+    'Array([0.12], dtype=float32)'
+    """
+    with _printing(max_line_width, precision, suppress_small):
+        return repr(_array(arr))
 
 
-def array_str(a: Any, max_line_width: int | None = None, precision: int | None = None) -> str:
-    """The text that ``str`` gives."""
-    return np.array_str(np.asarray(a), max_line_width, precision)
+def array_str(
+    a: Any, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+) -> str:
+    """The text that ``str`` gives, in lines of that width, with so many digits, or without exponents."""
+    with _printing(max_line_width, precision, suppress_small):
+        return str(_array(a))
+
+
+def _array(x: Any) -> Any:
+    """An array as it is; raises TypeError for what is none."""
+    aval_of(x)
+    if not hasattr(x, "shape"):
+        raise TypeError(f"an array is printed, got {x!r} of type {type(x).__name__}; use repr or str")
+    return x
+
+
+def _printing(width: Any, precision: Any, suppress: Any) -> Any:
+    """NumPy's settings, but for those that are given."""
+    wanted: dict[str, Any] = {
+        name: whole_number(number, argument)
+        for name, argument, number in (("linewidth", "max_line_width", width), ("precision", "precision", precision))
+        if number is not None
+    }
+    if suppress is not None:
+        wanted["suppress"] = bool(suppress)
+    return np.printoptions(**wanted)

@@ -12,29 +12,30 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..dtypes import canonical, is_floating
+from ..dtypes import KINDS, canonical
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal
+from ..keys import scalar_bits
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import expand_dims
-from ..operations.values import typed_scalar
+from ..operations.values import require_fit, typed_scalar
+from ..recent import Recent
 from ..runtime import boot
-from ..trace.source import user_line, where_text
+from ..trace.source import here, user_line, where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
 from ..xla.dispatch import put
 from .chains import Chain, apply, chain
 
 #: For each Python scalar type, the kinds of dtypes that hold its values.
-HOLDERS = {bool: "biufcV", int: "iufcV", float: "fcV", complex: "c"}
+HOLDERS = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
 BOOL = np.dtype("bool")
-_MOST_KEPT = 4096
 
 _Key = tuple[Any, type, np.dtype[Any], bool]
-_literals: dict[_Key, Any] = {}
-_arrays: dict[_Key, Any] = {}
-_chains: dict[tuple[ShapedArray, ShapedArray, bool, Any], tuple[Chain, Chain]] = {}
+_literals: Recent[_Key, Any] = Recent(2048)
+_arrays: Recent[_Key, Any] = Recent(2048)
+_chains: Recent[tuple[ShapedArray, ShapedArray, bool, Any], tuple[Chain, Chain]] = Recent(2048)
 _weak_kinds: dict[tuple[np.dtype[Any], bool], type | None] = {}
 
 
@@ -49,11 +50,11 @@ def pair(x: Any, y: Any, any_rank: bool = False) -> tuple[Any, Any]:
     try:
         if y.__class__ in HOLDERS:
             dtype = x.aval.dtype
-            if dtype.kind in HOLDERS[y.__class__]:
+            if KINDS[dtype] in HOLDERS[y.__class__]:
                 return x, scalar_beside(y, dtype)
         elif x.__class__ in HOLDERS:
             dtype = y.aval.dtype
-            if dtype.kind in HOLDERS[x.__class__]:
+            if KINDS[dtype] in HOLDERS[x.__class__]:
                 return scalar_beside(x, dtype), y
         elif x.aval is y.aval:
             return x, y
@@ -69,19 +70,21 @@ def pair(x: Any, y: Any, any_rank: bool = False) -> tuple[Any, Any]:
 def _chains_of(x: ShapedArray, y: ShapedArray, any_rank: bool) -> tuple[Chain, Chain]:
     """What has to be done to operands of those types before they meet."""
     settings = boot.trace_settings.value
-    if settings and not any_rank:
-        _check_ranks([x, y])
+    if settings:
+        settings = boot.settings_of_traces()
+        if not any_rank:
+            _check_ranks([x, y])
     key = (x, y, boot.enable_x64.value, settings)
-    found = _chains.get(key)
+    found = _chains.get(key) or _chains.again(key)
     if found is None:
-        if len(_chains) >= _MOST_KEPT:
-            _chains.clear()
+        if x.__class__ is not ShapedArray or y.__class__ is not ShapedArray:
+            raise AttributeError("an array of jax has no type of ours")
         avals = [x, y]
         dtype, weak = common_dtype(avals)
         broadcast_shape(x.shape, y.shape)
         rank = max(x.ndim, y.ndim)
         first, second = (chain(lambda v: _raised(as_dtype(v, dtype, weak), rank), aval) for aval in avals)
-        found = _chains[key] = (first, second)
+        found = _chains.keep(key, (first, second))
     return found
 
 
@@ -105,13 +108,15 @@ def scalar_beside(value: Any, dtype: np.dtype[Any]) -> Any:
         kept, make = _literals, _literal
     else:
         return _weak_scalar(value, dtype)
-    key = (value or repr(value), value.__class__, dtype, boot.enable_x64.value)  # 0.0 and -0.0 would be equal keys
+    key = (value or scalar_bits(value), value.__class__, dtype, boot.enable_x64.value)
     found = kept.get(key)
     if found is None:
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        found = kept[key] = make(value, dtype)
-    return found
+        found = kept.again(key)
+    if found is not None:
+        return found
+    made = make(value, dtype)
+    # Of a complex zero the parts have signs, which the key does not see.
+    return made if value.__class__ is complex else kept.keep(key, made)
 
 
 def _literal(value: Any, dtype: np.dtype[Any]) -> Literal:
@@ -143,7 +148,7 @@ def _weak_kind(dtype: np.dtype[Any]) -> type | None:
 
 
 def _checked(value: Any, dtype: np.dtype[Any]) -> Any:
-    if value.__class__ is int and dtype.kind in "iu":
+    if value.__class__ is int and KINDS[dtype] in "iu":
         _within(value, dtype)
     return typed_scalar(value, dtype)
 
@@ -151,8 +156,16 @@ def _checked(value: Any, dtype: np.dtype[Any]) -> Any:
 def _within(value: int, dtype: np.dtype[Any]) -> int:
     """Values as wide as the default integers wrap around in narrower ones; wider values raise OverflowError."""
     if value.bit_length() > 31 and value.bit_length() >= 8 * canonical(int).itemsize:
-        np.array(value, dtype)
+        require_fit(value, dtype)
     return value
+
+
+def too_wide(value: int, dtype: np.dtype[Any]) -> OverflowError:
+    """The error for an integer that a dtype cannot hold."""
+    return OverflowError(
+        f"the integer {value} does not fit {dtype.name}{here()}: write it as a float, choose another dtype, or "
+        "set enable_x64 for 64-bit types"
+    )
 
 
 def fitted(operands: tuple[Any, ...], any_rank: bool = False) -> list[Any]:
@@ -189,7 +202,7 @@ def as_dtype(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     aval = aval_of(x)
     if aval.dtype == dtype:
         return x if aval.weak_type <= weak or not hasattr(x, "aval") else convert_element_type(x, dtype)
-    if isinstance(x, np.generic) and not weak:
+    if isinstance(x, np.generic) and not weak and (KINDS[dtype] in "fc" or KINDS[aval.dtype] not in "fc"):
         return x.astype(dtype)
     if x.__class__ is Literal:
         return Literal(np.asarray(x.val).astype(dtype)[()], shaped((), dtype, weak and aval.weak_type))
@@ -245,19 +258,21 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 def inexact(x: Any) -> Any:
     """An operand with a floating-point or complex dtype: integers and truth values become floats."""
     try:
-        if x.aval.dtype.kind in "fcV":
+        if KINDS[x.aval.dtype] in "fc":
             return x
     except AttributeError:
         if isinstance(x, (float, complex)):
             return x if x.__class__ in HOLDERS else as_dtype(x, aval_of(x).dtype)
         if isinstance(x, int):
-            return float(x)
+            return np.float32(x) if isinstance(x, bool) else float(x)
     aval = aval_of(x)
     return x if _is_inexact(aval.dtype) else as_dtype(x, to_inexact(aval.dtype), aval.weak_type)
 
 
 def inexact_pair(x: Any, y: Any) -> tuple[Any, Any]:
     """Like :func:`pair`, with integers and truth values made floats."""
+    if x.__class__ is bool is y.__class__:
+        return np.float32(x), np.float32(y)
     if y.__class__ in (int, bool):
         return pair(_float_beside(x, y), float(y))
     if x.__class__ in (int, bool):
@@ -273,8 +288,14 @@ def _float_beside(x: Any, scalar: Any) -> Any:
     return inexact(x)
 
 
+def strong_with_axes(x: Any) -> Any:
+    """An operand that gives its dtype away as JAX has it: with axes it keeps it, a weak scalar stays weak."""
+    aval = aval_of(x)
+    return as_dtype(x, aval.dtype) if aval.shape else x
+
+
 def _is_inexact(dtype: np.dtype[Any]) -> bool:
-    return dtype.kind in "fc" or is_floating(dtype)
+    return KINDS[dtype] in "fc"
 
 
 def to_inexact(dtype: Any) -> np.dtype[Any]:

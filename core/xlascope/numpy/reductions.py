@@ -2,35 +2,38 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, is_floating
+from ..dtypes import canonical, finfo, is_floating, kind_of
 from ..operations import complex_numbers, cumulative, reductions, values
-from ..operations.arithmetic import div, mul, square, sub
-from ..operations.complex_numbers import conj, imag, real, real_dtype
-from ..operations.exponentials import sqrt
+from ..operations.arithmetic import div, mul
+from ..operations.complex_numbers import imag, real
 from ..operations.reductions import reduce_and, reduce_max, reduce_min, reduce_or, reduce_prod
 from ..operations.shapes import expand_dims, full, reduce_sum, reshape
 from ..trace.values import aval_of
 from . import logic, ufuncs
+from .axes import as_tuple, axes_of, axis_of
 from .creation import array
-from .promotion import as_dtype, inexact, inexact_pair, pair, to_common_dtype, to_inexact
-from .shaping import axes_of, axis_of, broadcast_to, ravel, shape_of
-from .together import as_tuple, together
+from .promotion import as_dtype, inexact, inexact_pair, pair, to_common_dtype
+from .shaping import broadcast_to, ravel, shape_of
+from .together import together
 
 Axis = int | Sequence[int] | None
 
 
-def _all_axes(x: Any, axis: Axis) -> tuple[int, ...]:
+def all_axes(x: Any, axis: Axis) -> tuple[int, ...]:
+    """The axes that are meant, all for None."""
     rank = len(shape_of(x))
     return tuple(range(rank)) if axis is None else axes_of(axis, rank)
 
 
-def _kept(y: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+def kept(y: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """A result with the axes it was taken over as axes of size 1, if they are to stay."""
     return expand_dims(y, axes) if keepdims and axes else y
 
 
@@ -45,28 +48,60 @@ def _combined(
     neutral: Any,
 ) -> Any:
     """A reduction over ``axis``, of the elements where ``where`` holds, together with ``initial``."""
-    axes = _all_axes(x, axis)
+    axes = all_axes(x, axis)
     if where is not None:
+        require_mask(where)
         x = logic.where(where, x, as_dtype(neutral, aval_of(x).dtype))
-    y = _kept(reduce(x, axes) if axes else x, axes, keepdims)
-    return y if initial is None else join(y, initial)
+    y = kept(reduce(x, axes) if axes else x, axes, keepdims)
+    if initial is None:
+        return y
+    if shape_of(initial):
+        raise ValueError(f"initial is one value, got one of shape {shape_of(initial)}")
+    return join(y, as_dtype(initial, aval_of(y).dtype))
+
+
+def require_mask(where: Any) -> None:
+    """Raise ValueError unless ``where`` holds truth values."""
+    if aval_of(where).dtype != np.bool_:
+        raise ValueError(f"where takes truth values, got {aval_of(where).dtype.name}; compare it with something")
+
+
+def mask_over(where: Any, x: Any) -> Any:
+    """``where`` for each element of ``x``; raises ValueError when it has more."""
+    require_mask(where)
+    own, shape = shape_of(where), shape_of(x)
+    if len(own) > len(shape) or not builtins.all(n in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False)):
+        raise ValueError(f"where of shape {own} cannot be broadcast to the array's shape {shape}")
+    return broadcast_to(where, shape)
 
 
 def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of a sum: truth values and narrow integers are counted in the default integer type."""
     wide = canonical(int)
-    if dtype.kind in "bi":
+    if kind_of(dtype) in "bi":
         return wide if dtype.itemsize < wide.itemsize else dtype
-    if dtype.kind == "u":
+    if kind_of(dtype) == "u":
         unsigned = np.dtype(f"uint{8 * wide.itemsize}")
         return unsigned if dtype.itemsize < unsigned.itemsize else dtype
     return dtype
 
 
+def _own_of_integers(x: Any, dtype: Any, promoted: bool) -> Any:
+    """The dtype to add or multiply in: that asked for, or the array's own where it is not to be promoted."""
+    if promoted or dtype is not None:
+        return dtype
+    own = aval_of(x).dtype
+    return np.dtype("int32") if own == np.bool_ else own
+
+
 def _summand(x: Any, dtype: Any) -> Any:
     aval = aval_of(x)
     wanted = _sum_dtype(aval.dtype) if dtype is None else canonical(dtype)
-    return x if wanted == aval.dtype and hasattr(x, "aval") else as_dtype(x, wanted, aval.weak_type)
+    return as_dtype(x, wanted)
+
+
+def _strong(x: Any) -> Any:
+    return as_dtype(x, aval_of(x).dtype)
 
 
 def sum(
@@ -77,19 +112,34 @@ def sum(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    promote_integers: bool = True,
 ) -> Any:
-    """The sum along an axis, several, or all (None); truth values and small integers are counted in int32.
+    """The sum along an axis, several, or all (None).
+
+    Truth values and small integers are counted in int32; integers in their own type where ``promote_integers`` is
+    False.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.sum(jnp.ones((2, 3)), axis=0))
     [2. 2. 2.]
     """
+    dtype = _own_of_integers(a, dtype, promote_integers)
     return _sum(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @together("axis", "dtype", "keepdims")
 def _sum(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    return _combined(reduce_sum, _summand(a, dtype), axis, keepdims, initial, ufuncs.add, where, 0)
+    if dtype is not None and canonical(dtype) == np.bool_:
+        return _combined(reduce_or, logic.truth(a), axis, keepdims, initial, ufuncs.add, where, False)
+    return _in_float32(reduce_sum, _summand(a, dtype), axis, keepdims, initial, ufuncs.add, where, 0)
+
+
+def _in_float32(reduce: Any, x: Any, *others: Any) -> Any:
+    """A reduction that is computed in 32 bits where the type has 16."""
+    own = aval_of(x).dtype
+    if not is_floating(own) or own.itemsize != 2:
+        return _combined(reduce, x, *others)
+    return as_dtype(_combined(reduce, as_dtype(x, np.dtype("float32")), *others), own)
 
 
 def prod(
@@ -100,14 +150,18 @@ def prod(
     keepdims: bool = False,
     initial: Any = None,
     where: Any = None,
+    promote_integers: bool = True,
 ) -> Any:
-    """The product along an axis, several, or all (None)."""
+    """The product along an axis, several, or all (None); of integers in the type that :func:`sum` takes."""
+    dtype = _own_of_integers(a, dtype, promote_integers)
     return _prod(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @together("axis", "dtype", "keepdims")
 def _prod(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    return _combined(reduce_prod, _summand(a, dtype), axis, keepdims, initial, ufuncs.multiply, where, 1)
+    if dtype is not None and canonical(dtype) == np.bool_:
+        return _combined(reduce_and, logic.truth(a), axis, keepdims, initial, ufuncs.multiply, where, True)
+    return _in_float32(reduce_prod, _summand(a, dtype), axis, keepdims, initial, ufuncs.multiply, where, 1)
 
 
 def max(
@@ -119,7 +173,7 @@ def max(
     >>> print(jnp.max(jnp.array([[1, 5], [7, 2]]), axis=1))
     [5 7]
     """
-    _some(a, axis, initial, "max")
+    _some(a, axis, initial, where, "max")
     return _max(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=where)
 
 
@@ -127,24 +181,26 @@ def min(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
     """The smallest element along an axis, several, or all (None); NaN if there is one."""
-    _some(a, axis, initial, "min")
+    _some(a, axis, initial, where, "min")
     return _min(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=where)
 
 
 @together("axis", "keepdims")
 def _max(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     lowest = None if where is None else values.lowest(aval_of(a).dtype)
-    return _combined(reduce_max, a, axis, keepdims, initial, ufuncs.maximum, where, lowest)
+    return _combined(reduce_max, _strong(a), axis, keepdims, initial, ufuncs.maximum, where, lowest)
 
 
 @together("axis", "keepdims")
 def _min(a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Any:
     highest = None if where is None else values.highest(aval_of(a).dtype)
-    return _combined(reduce_min, a, axis, keepdims, initial, ufuncs.minimum, where, highest)
+    return _combined(reduce_min, _strong(a), axis, keepdims, initial, ufuncs.minimum, where, highest)
 
 
-def _some(x: Any, axis: Axis, initial: Any, name: str) -> None:
-    if initial is None and _count(x, _all_axes(x, axis)) == 0:
+def _some(x: Any, axis: Axis, initial: Any, where: Any, name: str) -> None:
+    if initial is None and where is not None:
+        raise ValueError(f"{name} of the elements where=... may be of none, and that has no value; give initial=...")
+    if initial is None and count_along(x, all_axes(x, axis)) == 0:
         raise ValueError(f"{name} of no elements (shape {shape_of(x)}, axis {axis}) has no value; give initial=...")
 
 
@@ -173,8 +229,8 @@ def _any(a: Any, axis: Any, keepdims: bool, where: Any) -> Any:
 
 @together("axis", "keepdims")
 def _count_nonzero(a: Any, axis: Any, keepdims: bool) -> Any:
-    axes = _all_axes(a, axis)
-    return _kept(reduce_sum(as_dtype(logic.truth(a), canonical(int)), axes), axes, keepdims)
+    axes = all_axes(a, axis)
+    return kept(reduce_sum(as_dtype(logic.truth(a), canonical(int)), axes), axes, keepdims)
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -207,7 +263,8 @@ def mean(
     return _mean(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, where=where)
 
 
-def _count(x: Any, axes: tuple[int, ...]) -> int:
+def count_along(x: Any, axes: tuple[int, ...]) -> int:
+    """How many elements are combined."""
     shape = shape_of(x)
     return math.prod(shape[i] for i in axes)
 
@@ -216,63 +273,15 @@ def _count(x: Any, axes: tuple[int, ...]) -> int:
 def _mean(a_: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
     x = inexact(a_) if dtype is None else as_dtype(a_, canonical(dtype))
     own = aval_of(x).dtype
-    axes = _all_axes(x, axis)
+    axes = all_axes(x, axis)
     wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
     if where is None:
-        average = div(reduce_sum(wide, axes), float(_count(x, axes)))
+        average = div(reduce_sum(wide, axes), as_dtype(count_along(x, axes), aval_of(wide).dtype))
     else:
-        chosen = broadcast_to(where, shape_of(x))
+        chosen = mask_over(where, x)
         total = reduce_sum(logic.where(chosen, wide, 0), axes)
         average = div(total, reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes))
-    return _kept(as_dtype(average, own), axes, keepdims)
-
-
-def var(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
-    *, where: Any = None, correction: float | None = None,
-) -> Any:  # fmt: skip
-    """The mean squared distance from the mean; ``ddof`` is taken from the count."""
-    less = ddof if correction is None else correction
-    return _var(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where)
-
-
-def _length_squared(x: Any) -> Any:
-    """The square, a real value also when x is complex."""
-    return real(mul(x, conj(x))) if aval_of(x).dtype.kind == "c" else square(x)
-
-
-@together("axis", "dtype", "ddof", "keepdims")
-def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any) -> Any:
-    x = inexact(a_) if dtype is None else as_dtype(a_, to_inexact(dtype))
-    own = aval_of(x).dtype
-    axes = _all_axes(x, axis)
-    wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
-    squares = _length_squared(sub(wide, mean(wide, axes, keepdims=True, where=where) if axes else wide))
-    count: Any = float(_count(x, axes))
-    if where is not None:
-        chosen = broadcast_to(where, shape_of(x))
-        squares = logic.where(chosen, squares, 0)
-        count = reduce_sum(as_dtype(chosen, aval_of(wide).dtype), axes)
-    total = reduce_sum(squares, axes)
-    if where is None and count - ddof <= 0:
-        found = mul(total, math.nan)
-    else:
-        found = div(total, count - ddof if where is None else sub(count, float(ddof)))
-    return _kept(as_dtype(found, real_dtype(own)), axes, keepdims)
-
-
-def std(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
-    *, where: Any = None, correction: float | None = None,
-) -> Any:  # fmt: skip
-    """The square root of the variance; see :func:`var`."""
-    less = ddof if correction is None else correction
-    return _std(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where)
-
-
-@together("axis", "dtype", "ddof", "keepdims")
-def _std(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any) -> Any:
-    return sqrt(_var(a, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where))
+    return kept(as_dtype(average, own), axes, keepdims)
 
 
 def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
@@ -283,17 +292,17 @@ def average(a: Any, axis: Axis = None, weights: Any = None, returned: bool = Fal
 
 @together("axis", "keepdims")
 def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
-    axes = _all_axes(a_, axis)
+    axes = all_axes(a_, axis)
     if weights is None:
         found = mean(a_, axes, keepdims=keepdims)
-        return found, full(shape_of(found), as_dtype(float(_count(a_, axes)), aval_of(found).dtype))
+        return found, full(shape_of(found), as_dtype(float(count_along(a_, axes)), aval_of(found).dtype))
     x, w = (inexact(v) for v in to_common_dtype((a_, weights)))
     if shape_of(w) != shape_of(x):
         if len(shape_of(w)) != 1 or len(axes) != 1:
             raise ValueError(f"average: weights of shape {shape_of(w)} do not fit shape {shape_of(x)} and axis {axis}")
         w = broadcast_to(reshape(w, [n if i == axes[0] else 1 for i, n in enumerate(shape_of(x))]), shape_of(x))
-    total = _kept(reduce_sum(w, axes), axes, keepdims)
-    return div(_kept(reduce_sum(mul(x, w), axes), axes, keepdims), total), total
+    total = kept(reduce_sum(w, axes), axes, keepdims)
+    return div(kept(reduce_sum(mul(x, w), axes), axes, keepdims), total), total
 
 
 # Positions and running sums -----------------------------------------------------------------------------------------
@@ -316,13 +325,14 @@ def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
 
 def _argument(find: Any, x: Any, axis: int | None, keepdims: bool, name: str) -> Any:
     rank = len(shape_of(x))
-    if aval_of(x).size == 0:
-        raise ValueError(f"{name} of an array without elements (shape {shape_of(x)})")
+    if axis is not None:
+        axis = axis_of(axis, rank or 1)
+    if count_along(x, all_axes(x, axis if rank else None)) == 0:
+        raise ValueError(f"{name} of no elements (shape {shape_of(x)}, axis {axis}) has no value")
     if axis is None or rank == 0:
         found = find(ravel(x), 0, canonical(int))
         return reshape(found, (1,) * rank) if keepdims else found
-    axis = axis_of(axis, rank)
-    return _kept(find(x, axis, canonical(int)), (axis,), keepdims)
+    return kept(find(x, axis, canonical(int)), (axis,), keepdims)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
@@ -342,11 +352,13 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 
 def _cumulative(run: Any, x: Any, axis: int | None, dtype: Any) -> Any:
     if axis is None or not shape_of(x):
-        x, axis = ravel(x), 0
+        x, axis = ravel(x), 0 if axis is None else axis
     axis = axis_of(axis, len(shape_of(x)))
     own = aval_of(x).dtype
-    wanted = canonical(dtype) if dtype is not None else canonical(int) if own.kind == "b" else own
-    return run(as_dtype(x, wanted, aval_of(x).weak_type), axis)
+    wanted = canonical(dtype) if dtype is not None else canonical(int) if kind_of(own) == "b" else own
+    if kind_of(wanted) == "b":  # a sum of truth values is whether any is true, a product whether all are
+        return logic.truth(run(as_dtype(logic.truth(x), np.dtype("int32")), axis))
+    return run(as_dtype(x, wanted), axis)
 
 
 @together("axis")
@@ -354,24 +366,70 @@ def _nan_replaced(x: Any, value: Any, axis: Any = None) -> Any:
     return logic.where(logic.isnan(x), value, x)
 
 
-def nansum(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def numbers(x: Any, where: Any = None) -> Any:
+    """Where elements are numbers, and ``where`` holds."""
+    known = logic.logical_not(logic.isnan(x))
+    if where is None:
+        return known
+    require_mask(where)
+    return logic.logical_and(known, where)
+
+
+def numbers_along(a: Any, axis: Axis, where: Any) -> tuple[Any, tuple[int, ...], Any]:
+    """An array as wide as ``where``, the axes of its own that are meant, and where its elements are numbers."""
+    axes = all_axes(a, axis)
+    known = numbers(a, where)
+    return broadcast_to(a, shape_of(known)), axes, known
+
+
+def nansum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """The sum of the elements that are numbers."""
-    return sum(a, axis, dtype, keepdims=keepdims, where=~logic.isnan(a))
+    return sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers(a, where))
 
 
-def nanmean(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def nanmean(
+    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
+) -> Any:
     """The mean of the elements that are numbers."""
-    return mean(a, axis, dtype, keepdims=keepdims, where=~logic.isnan(a))
+    x, axes, known = numbers_along(a, as_tuple(axis), where)
+    return mean(x, axes, dtype, keepdims=keepdims, where=known)
 
 
-def nanmax(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """The largest of the elements that are numbers."""
-    return max(a, axis, keepdims=keepdims, where=~logic.isnan(a))
+def nanmax(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The largest of the elements that are numbers; NaN where there is none.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.nanmax(jnp.array([[jnp.nan, 1.0], [jnp.nan, jnp.nan]]), axis=1))
+    [ 1. nan]
+    """
+    _some(a, axis, initial, where, "nanmax")
+    found = _max(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=numbers(a, where))
+    return found if initial is not None else _nan_without_numbers(found, a, axis, keepdims)
 
 
-def nanmin(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """The smallest of the elements that are numbers."""
-    return min(a, axis, keepdims=keepdims, where=~logic.isnan(a))
+def nanmin(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
+) -> Any:
+    """The smallest of the elements that are numbers; NaN where there is none."""
+    _some(a, axis, initial, where, "nanmin")
+    found = _min(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=numbers(a, where))
+    return found if initial is not None else _nan_without_numbers(found, a, axis, keepdims)
+
+
+def _nan_without_numbers(found: Any, a: Any, axis: Axis, keepdims: bool) -> Any:
+    if kind_of(aval_of(a).dtype) not in "fc":
+        return found
+    return logic.where(all(logic.isnan(a), axis, keepdims=keepdims), math.nan, found)
 
 
 # Functions near reductions ------------------------------------------------------------------------------------------
@@ -398,14 +456,14 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
 def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """NaN replaced by ``nan``, infinities by ``posinf`` and ``neginf`` (None: the extreme finite values)."""
     aval = aval_of(x)
-    if aval.dtype.kind == "c":
+    if kind_of(aval.dtype) == "c":
         parts = (nan_to_num(part, copy, nan, posinf, neginf) for part in (real(x), imag(x)))
         return complex_numbers.complex(*parts)
     if not is_floating(aval.dtype):
         return x
-    limits = np.finfo(aval.dtype) if aval.dtype.kind == "f" else None
-    high = (limits.max if limits else 3.3895314e38) if posinf is None else posinf
-    low = (limits.min if limits else -3.3895314e38) if neginf is None else neginf
+    limits = finfo(aval.dtype)
+    high = float(limits.max) if posinf is None else posinf
+    low = float(limits.min) if neginf is None else neginf
     x = logic.where(logic.isnan(x), as_dtype(nan, aval.dtype), x)
     x = logic.where(logic.equal(x, math.inf), as_dtype(high, aval.dtype), x)
     return logic.where(logic.equal(x, -math.inf), as_dtype(low, aval.dtype), x)
@@ -431,9 +489,15 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether two arrays have the same shape and elements."""
+    a1, a2 = listed(a1), listed(a2)
     if shape_of(a1) != shape_of(a2):
         return array(False)
     return _array_equal(a1, a2, equal_nan=equal_nan)
+
+
+def listed(x: Any) -> Any:
+    """An operand of a function that takes lists as well."""
+    return array(x) if isinstance(x, (list, tuple)) else x
 
 
 @together("equal_nan")

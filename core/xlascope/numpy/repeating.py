@@ -8,19 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from ..operations import slicing
+from ..dtypes import canonical
+from ..operations.arithmetic import add, rem
+from ..operations.conversion import convert_element_type
+from ..operations.dynamic_slicing import dynamic_slice
 from ..operations.shapes import broadcast_in_dim, reshape, zeros_of
 from ..operations.slicing import concatenate, rev, slice_in_dim
+from ..operations.sums import neg
+from ..trace.planned import planned
+from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from .promotion import as_dtype
-from .shaping import axes_of, axis_of, broadcast_to, moveaxis, ravel, shape_of, swapaxes
+from .axes import axes_of, axis_of, is_several, sizes_of, whole_number
+from .shaping import broadcast_to, index_row, moveaxis, ravel, shape_of, swapaxes
 from .together import together
 
 
+@planned
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
     """The array repeated as a whole, so many times along each axis."""
-    times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
-    return _tile(A, times=tuple(int(n) for n in times))
+    times = sizes_of(reps)
+    return _tile(A, times=times)
 
 
 @together("times")
@@ -47,18 +54,35 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
-    counts = np.asarray(repeats)
-    if counts.size == 1:
-        return _repeat(a, times=int(counts.reshape(())), axis=axis)
+    counts = _counts(repeats, shape_of(a)[axis])
+    if total_repeat_length is None and counts.size == 1:
+        return _repeat(a, times=int(counts[0]), axis=axis)
     rows = np.repeat(np.arange(shape_of(a)[axis]), counts)
     if total_repeat_length is not None:
-        rows = (
-            np.resize(rows, total_repeat_length)
-            if len(rows) >= total_repeat_length
-            else np.pad(rows, (0, total_repeat_length - len(rows)), mode="edge")
-        )
-    pieces = [slice_in_dim(a, int(i), int(i) + 1, axis) for i in rows]
-    return concatenate(pieces, axis)
+        rows = _of_length(rows, whole_number(total_repeat_length, "total_repeat_length"), shape_of(a)[axis])
+    if not len(rows):
+        return slice_in_dim(a, 0, 0, axis)
+    return picked(a, axis, rows)
+
+
+def _counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
+    """How often each of the elements is repeated: one number, or one for each."""
+    counts = np.asarray(repeats)
+    if counts.dtype.kind not in "biu" and counts.size:
+        raise TypeError(f"repeats are integers, got {repeats!r}")
+    if counts.ndim > 1 or (counts.size != 1 and counts.shape != (size,)):
+        raise ValueError(f"repeats is one number, or one for each of the {size} elements; got shape {counts.shape}")
+    if (counts < 0).any():
+        raise ValueError(f"an element is repeated 0 times or more, got {repeats!r}")
+    return counts.reshape(-1).astype(int)
+
+
+def _of_length(rows: np.ndarray[Any, Any], length: int, size: int) -> np.ndarray[Any, Any]:
+    """So many rows: those over are left out, missing ones are the last."""
+    if length < 0:
+        raise ValueError(f"total_repeat_length is at least 0, got {length}")
+    last = rows[-1:] if len(rows) else np.arange(size)[-1:]
+    return np.concatenate([rows[:length], np.repeat(last, max(0, length - len(rows)))])
 
 
 @together("times", "axis")
@@ -69,17 +93,20 @@ def _repeat(a: Any, times: int, axis: int) -> Any:
     return reshape(broadcast_in_dim(a, spread, kept), (*shape[:axis], shape[axis] * times, *shape[axis + 1 :]))
 
 
+@planned
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
     """The order of elements reversed, along an axis or all."""
     rank = len(shape_of(m))
     return rev(m, tuple(range(rank)) if axis is None else axes_of(axis, rank))
 
 
+@planned
 def flipud(m: Any) -> Any:
     """The first axis reversed."""
     return flip(m, 0)
 
 
+@planned
 def fliplr(m: Any) -> Any:
     """The second axis reversed."""
     return flip(m, 1)
@@ -97,8 +124,11 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return flip(swapaxes(m, first, second), second) if turns else m
 
 
-def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
+@planned
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Elements moved along an axis (None: of the flattened array); what leaves at the end comes in at the front.
+
+    ``shift`` and ``axis`` may be several, one shift for each axis; a shift need not be known while tracing.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.roll(jnp.arange(4), 1))
@@ -106,9 +136,28 @@ def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     """
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
-    axes = axes_of(axis, len(shape_of(a)))
-    steps = [int(s) for s in np.broadcast_to(np.asarray(shift), (len(axes),))]
-    return _roll(a, steps=tuple(steps), axes=axes)
+    rank = len(shape_of(a))
+    axes = [axis_of(one, rank) for one in (axis if is_several(axis) else (axis,))]
+    if isinstance(shift, Tracer) and shift.concrete() is None:
+        return _roll_by(a, shift, axes=tuple(axes))
+    steps, places = np.broadcast_arrays(np.asarray(shift), np.asarray(axes, int))
+    return _roll(a, steps=tuple(steps.ravel().tolist()), axes=tuple(places.ravel().tolist()))
+
+
+@together("axes")
+def _roll_by(a: Any, shift: Any, axes: tuple[int, ...]) -> Any:
+    """Elements moved by steps that are not known while tracing: a part of the array behind itself."""
+    shape = shape_of(a)
+    if len(shape_of(shift)) > 1:
+        raise ValueError(f"roll takes one shift, or one for each axis, got shape {shape_of(shift)}")
+    steps = broadcast_to(shift, np.broadcast_shapes(shape_of(shift), (len(axes),)))
+    for i in range(shape_of(steps)[0]):
+        axis = axes[i % len(axes)]
+        if size := shape[axis]:
+            back = rem(neg(convert_element_type(index_row(steps, i), canonical(int))), size)
+            first = rem(add(back, size), size)
+            a = dynamic_slice(concatenate([a, a], axis), [first if d == axis else 0 for d in range(len(shape))], shape)
+    return a
 
 
 @together("steps", "axes")
@@ -122,9 +171,10 @@ def _roll(a: Any, steps: tuple[int, ...], axes: tuple[int, ...]) -> Any:
     return a
 
 
+@planned
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The elements whose two indices differ by ``offset``; their axis comes last."""
-    return _diagonal(a, offset=offset, axis1=axis1, axis2=axis2)
+    return _diagonal(a, offset=whole_number(offset, "offset"), axis1=axis1, axis2=axis2)
 
 
 @together("offset", "axis1", "axis2")
@@ -141,53 +191,10 @@ def _diagonal(a: Any, offset: int, axis1: int, axis2: int) -> Any:
     return slice_in_dim(flat, start, stop, len(lead), columns + 1)
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    """Elements put around: ``pad_width`` is a number, a (before, after) pair, or one pair per axis.
-
-    Modes are constant (with ``constant_values``), edge, reflect, symmetric and wrap.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.pad(jnp.arange(1, 3), (1, 2)))
-    [0 1 2 0 0]
-    """
-    shape = shape_of(array)
-    widths = np.broadcast_to(np.asarray(pad_width), (len(shape), 2)) if shape else np.zeros((0, 2), int)
-    pairs = tuple((int(low), int(high)) for low, high in widths)
-    if mode == "constant":
-        values = kwargs.pop("constant_values", 0)
-        _no_more(kwargs)
-        return _pad_constant(array, pairs, values)
-    _no_more(kwargs)
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise NotImplementedError(f"pad with mode={mode!r}")
-    return _pad_from(array, pairs=pairs, mode=mode)
-
-
-def _no_more(kwargs: dict[str, Any]) -> None:
-    if kwargs:
-        raise TypeError(f"pad got the unexpected argument {next(iter(kwargs))}")
-
-
-def _pad_constant(array: Any, pairs: tuple[tuple[int, int], ...], values: Any) -> Any:
-    dtype = aval_of(array).dtype
-    if not isinstance(values, (list, tuple)) and not shape_of(values):
-        return slicing.pad(array, as_dtype(values, dtype), [(low, high, 0) for low, high in pairs])
-    table = np.broadcast_to(np.asarray(values), (len(pairs), 2))
-    for axis, ((low, high), (before, after)) in enumerate(zip(pairs, table, strict=True)):
-        config = [(0, 0, 0)] * len(pairs)
-        for value, triple in ((before, (low, 0, 0)), (after, (0, high, 0))):
-            config[axis] = triple
-            array = slicing.pad(array, value.astype(dtype), config)
-    return array
-
-
-@together("pairs", "mode")
-def _pad_from(array: Any, pairs: tuple[tuple[int, int], ...], mode: str) -> Any:
-    for axis, pair in enumerate(pairs):
-        size = shape_of(array)[axis]
-        places = np.pad(np.arange(size), pair, mode=mode)  # type: ignore[call-overload]
-        array = concatenate([_run(array, axis, run) for run in _runs(places)], axis)
-    return array
+def picked(array: Any, axis: int, places: np.ndarray[Any, Any]) -> Any:
+    """The elements at known places along an axis."""
+    parts = [_run(array, axis, run) for run in _runs(places)]
+    return concatenate(parts, axis) if parts else slice_in_dim(array, 0, 0, axis)
 
 
 def _runs(places: np.ndarray[Any, Any]) -> list[tuple[int, int, int]]:
@@ -219,7 +226,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
         arr, axis = ravel(arr), 0
     axis = axis_of(axis, len(shape_of(arr)))
     kept = np.delete(np.arange(shape_of(arr)[axis]), np.asarray(obj) if not isinstance(obj, slice) else obj)
-    return concatenate([_run(arr, axis, run) for run in _runs(kept)], axis)
+    return picked(arr, axis, kept)
 
 
 @together("new_shape")
@@ -228,19 +235,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     sizes = (new_shape,) if isinstance(new_shape, int) else tuple(new_shape)
     wanted, have = math.prod(sizes), aval_of(a).size
     if not wanted or not have:
-        return zeros_of(aval_of(np.zeros(sizes, aval_of(a).dtype)))
+        empty = zeros_of(aval_of(np.zeros(sizes, aval_of(a).dtype)))
+        return convert_element_type(empty, aval_of(a).dtype, True) if aval_of(a).weak_type else empty
     flat = concatenate([ravel(a)] * -(-wanted // have), 0)
     return reshape(slice_in_dim(flat, 0, wanted, 0), sizes)
-
-
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """With values put in before a static index along an axis (None: of the flattened array)."""
-    if axis is None:
-        arr, axis = ravel(arr), 0
-    axis = axis_of(axis, len(shape_of(arr)))
-    size = shape_of(arr)[axis]
-    place = obj + size if obj < 0 else obj
-    one = tuple(1 if i == axis else n for i, n in enumerate(shape_of(arr)))
-    new = broadcast_to(as_dtype(values, aval_of(arr).dtype), one)
-    before, behind = slice_in_dim(arr, 0, place, axis), slice_in_dim(arr, place, size, axis)
-    return concatenate([before, new, behind], axis)

@@ -20,7 +20,11 @@ class ScalarType(type):
     def __call__(cls, x: Any = 0) -> Any:
         if hasattr(x, "aval"):
             return convert_element_type(x, cls.dtype)
-        if not isinstance(x, (list, tuple)):
+        if x.__class__ is complex and cls.dtype.kind not in "cb":
+            raise TypeError(f"{cls.__name__} of a complex number, {x}: take its real part")
+        if isinstance(x, (str, bytes)) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "SU"):
+            x = _read(x, cls)
+        elif not isinstance(x, (list, tuple, range)):
             aval_of(x)
         return array(x, cls.dtype)
 
@@ -35,6 +39,14 @@ class ScalarType(type):
 
     def __repr__(cls) -> str:
         return f"<class 'xlascope.numpy.{cls.__name__}'>"
+
+
+def _read(text: Any, kind: ScalarType) -> np.ndarray[Any, Any]:
+    """The numbers that texts spell, as Python's float and int read them."""
+    try:
+        return np.asarray(text).astype(kind.dtype)
+    except ValueError:
+        raise ValueError(f"{kind.__name__} takes numbers, or texts that spell them, got {text!r}") from None
 
 
 def _is_dtype(other: Any, dtype: np.dtype[Any]) -> bool:

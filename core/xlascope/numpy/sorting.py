@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..dtypes import canonical, kind_of
 from ..operations import sorting
 from ..operations.arithmetic import mul, sub
 from ..operations.comparisons import ne
 from ..operations.conversion import convert_element_type
+from ..operations.cumulative import cumsum
 from ..operations.reductions import reduce_or
 from ..operations.rounding import ceil, floor
-from ..operations.shapes import broadcasted_iota, expand_dims, reduce_sum, reshape, transpose
+from ..operations.shapes import broadcasted_iota, expand_dims, full, reduce_sum, reshape, squeeze, transpose
+from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .promotion import inexact, to_common_dtype
+from .axes import as_tuple, axes_of, axis_of, is_several
+from .creation import zeros
+from .promotion import as_dtype, inexact
 from .repeating import flip
-from .shaping import axes_of, axis_of, broadcast_to, ravel, shape_of
-from .taking import take
-from .together import as_tuple, together
+from .shaping import broadcast_to, ravel, shape_of
+from .taking import take, take_along_axis
+from .together import together
 
 
 def sort(
@@ -39,7 +44,21 @@ def sort(
     >>> print(jnp.sort(jnp.array([3, 1, 2])))
     [1 2 3]
     """
-    return _sort(a, axis=axis, stable=stable, descending=descending)
+    _require_no_order(order, kind)
+    return _sort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending))
+
+
+def _is_stable(stable: Any) -> bool:
+    if stable is not None and not isinstance(stable, (bool, np.bool_)):
+        raise TypeError(f"stable is True or False (equal elements keep their order, or may not), got {stable!r}")
+    return bool(stable)
+
+
+def _require_no_order(order: Any, kind: Any) -> None:
+    if not (kind is None or isinstance(kind, str)):
+        raise TypeError(f"kind is the name of a way to sort, which changes nothing here (see stable); got {kind!r}")
+    if order is not None:
+        raise TypeError(f"order names the fields of structured arrays, of which there are none here; got {order!r}")
 
 
 @together("axis", "stable", "descending")
@@ -66,7 +85,8 @@ def argsort(
     >>> print(jnp.argsort(jnp.array([3, 1, 2])))
     [1 2 0]
     """
-    return _argsort(a, axis=axis, stable=stable, descending=descending)
+    _require_no_order(order, kind)
+    return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending))
 
 
 @together("axis", "stable", "descending")
@@ -85,7 +105,15 @@ def _argsort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
 @together("axis")
 def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     """The places in the order of the last key, then the one before it, and so on."""
+    if not is_several(keys):
+        raise TypeError(f"lexsort takes keys in a list, or along an array's first axis; got {keys!r}")
     given = list(keys)[::-1]
+    if not given:
+        raise TypeError("lexsort takes at least one key, in a list or along an array's first axis; got none")
+    if len({shape_of(key) for key in given}) > 1:
+        raise ValueError(f"lexsort takes keys of one shape, got {' and '.join(str(shape_of(key)) for key in keys)}")
+    if not shape_of(given[0]):  # one element each
+        return full((), canonical(int).type(0))
     axis = axis_of(axis, len(shape_of(given[0])))
     places = broadcasted_iota(canonical(int), shape_of(given[0]), axis)
     return sorting.sort([*given, places], axis, True, len(given))[-1]
@@ -106,14 +134,23 @@ def quantile(
     q: Any,
     axis: int | Sequence[int] | None = None,
     out: None = None,
+    overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Any:
     """The value below which the part ``q`` of the elements lies.
 
-    ``method`` says what lies between two elements: linear, lower, higher, nearest, midpoint.
+    ``method`` says what lies between two elements: linear, lower, higher, nearest, midpoint; or inverted_cdf, the first
+    element up to which that part of them lies, or of their ``weights``.
+
+    >>> import xlascope.numpy as jnp
+    >>> x = jnp.array([1.0, 2.0, 4.0])
+    >>> print(jnp.quantile(x, 0.75), jnp.quantile(x, 0.5, weights=jnp.array([1, 1, 3]), method="inverted_cdf"))
+    3.0 4.0
     """
-    return _quantile(a, q, axis=as_tuple(axis), method=method, keepdims=keepdims)
+    return _checked_quantile(a, q, axis, overwrite_input, method, keepdims, weights, "quantile")
 
 
 def percentile(
@@ -121,75 +158,130 @@ def percentile(
     q: Any,
     axis: int | Sequence[int] | None = None,
     out: None = None,
+    overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    *,
+    weights: Any = None,
 ) -> Any:
     """Like :func:`quantile`, with ``q`` out of 100."""
-    return quantile(a, ufuncs.true_divide(q, 100.0), axis, method=method, keepdims=keepdims)
+    part = ufuncs.true_divide(q, 100.0)
+    return _checked_quantile(a, part, axis, overwrite_input, method, keepdims, weights, "percentile")
+
+
+_METHODS = ("linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf")
+
+
+def _checked_quantile(
+    a: Any, q: Any, axis: Any, overwrite: bool, method: str, keepdims: bool, weights: Any, name: str
+) -> Any:
+    if overwrite:
+        raise ValueError(f"{name} with overwrite_input: arrays do not change")
+    if method not in _METHODS:
+        raise ValueError(f"{name} takes method as one of {', '.join(_METHODS)}, got {method!r}")
+    if weights is not None:
+        _require_order(weights, "weights", name)
+        if method != "inverted_cdf":
+            raise NotImplementedError(f'{name} takes weights with method="inverted_cdf", got {method!r}')
+    for argument, x in (("a", a), ("q", q)):
+        _require_order(x, argument, name)
+    if len(shape_of(q)) > 1:
+        raise ValueError(f"{name} takes q as one number, or several along one axis, got shape {shape_of(q)}")
+    axes = as_tuple(axis)
+    if weights is None:
+        return _quantile(a, q, axis=axes, method=method, keepdims=keepdims)
+    return _weighted(a, q, weights, axis=axes, keepdims=keepdims)
+
+
+def _require_order(x: Any, argument: str, name: str) -> None:
+    """Raise ValueError for complex numbers."""
+    if kind_of(aval_of(x).dtype) == "c":
+        raise ValueError(f"{name} takes {argument} as real numbers, which have an order, got {aval_of(x).dtype.name}")
+
+
+def _grouped(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """The elements of each group along a last axis, as floats, and the axes that are one in that."""
+    x = inexact(x)
+    shape = shape_of(x)
+    axes = tuple(range(len(shape))) if axis is None else axes_of(axis, len(shape))
+    kept = tuple(d for d in range(len(shape)) if d not in axes)
+    size: int = math.prod(shape[d] for d in axes)
+    lead: Any = [shape[d] for d in kept]
+    if not size and math.prod(lead):
+        raise ValueError(f"a quantile of no elements (shape {shape}, axis {axis}) has no value")
+    return as_dtype(reshape(transpose(x, (*kept, *axes)), (*lead, size)), aval_of(x).dtype), axes
 
 
 @together("axis", "method", "keepdims")
 def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
-    x, q = inexact(x), inexact(q)
-    axes = tuple(range(len(shape_of(x)))) if axis is None else axes_of(axis, len(shape_of(x)))
-    ordered, size = _ordered(x, axes)
-    q = convert_element_type(q, aval_of(x).dtype)
-    place = mul(q, float(size - 1))
+    x, axes = _grouped(x, axis)
+    (ordered,), size = _ordered(x), shape_of(x)[-1]
+    q = convert_element_type(inexact(q), aval_of(x).dtype)
+    if not aval_of(x).size:
+        return zeros((*shape_of(q), *shape_of(x)[:-1]), aval_of(x).dtype)
+    place = sub(mul(q, float(size)), 1.0) if method == "inverted_cdf" else mul(q, float(size - 1))
     low, high = floor(place), ceil(place)
     below, above = (take(ordered, convert_element_type(p, np.int32), -1, mode="clip") for p in (low, high))
     found = _between(below, above, sub(place, low), method)
-    found = _to_front(found, len(shape_of(q)))
-    return expand_dims(found, [d + len(shape_of(q)) for d in axes]) if keepdims and axes else found
+    return _shaped(_to_front(found, len(shape_of(q))), len(shape_of(q)), axes, keepdims)
 
 
-def _ordered(x: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
-    """The elements of each group in order along a last axis, all NaN where there is one; and how many there are."""
-    shape = shape_of(x)
-    kept = tuple(d for d in range(len(shape)) if d not in axes)
-    lead = tuple(shape[d] for d in kept)
-    size = int(np.prod([shape[d] for d in axes], dtype=int))
-    x = reshape(transpose(x, (*kept, *axes)), (*lead, size))
-    unknown = reduce_or(ne(x, x), (len(lead),))
-    x = logic.where(expand_dims(unknown, (len(lead),)), np.nan, x)
-    return sorting.sort([x], len(lead))[0], size
+@together("axis", "keepdims")
+def _weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
+    """The first element up to which the part ``q`` of the weights lies; NaN where a weight is negative."""
+    weights = _weights_of(x, weights, axis)
+    x, axes = _grouped(x, axis)
+    weights, _ = _grouped(as_dtype(weights, aval_of(x).dtype), axis)
+    q = convert_element_type(inexact(q), aval_of(x).dtype)
+    lead, size = shape_of(x)[:-1], shape_of(x)[-1]
+    ordered, heavy = _ordered(x, weights)
+    reached = cumsum(heavy, len(lead))
+    total = slice_in_dim(reached, size - 1, size, len(lead))
+    flat = reshape(q, (aval_of(q).size, *(1 for _ in shape_of(x))))
+    behind = logic.less(expand_dims(reached, (0,)), ufuncs.multiply(flat, expand_dims(total, (0,))))
+    place = reduce_sum(convert_element_type(behind, np.int32), (len(lead) + 1,))
+    place = expand_dims(ufuncs.minimum(place, size - 1), (len(lead) + 1,))
+    spread = broadcast_to(expand_dims(ordered, (0,)), (aval_of(q).size, *shape_of(ordered)))
+    found = squeeze(take_along_axis(spread, place, -1), (len(lead) + 1,))
+    wrong = reduce_or(logic.less(heavy, 0), (len(lead),))
+    found = logic.where(expand_dims(wrong, (0,)), np.nan, found)
+    return _shaped(reshape(found, (*shape_of(q), *lead)), len(shape_of(q)), axes, keepdims)
+
+
+def _weights_of(x: Any, weights: Any, axis: Any) -> Any:
+    """A weight for each element: given for each, or for those along the one axis."""
+    shape, own = shape_of(x), shape_of(weights)
+    if own == shape:
+        return weights
+    if axis is None or is_several(axis) or own != (shape[axis_of(axis, len(shape))],):
+        raise ValueError(f"weights of shape {own} do not fit shape {shape} and axis {axis}: one for each element")
+    place = axis_of(axis, len(shape))
+    return broadcast_to(reshape(weights, tuple(n if i == place else 1 for i, n in enumerate(shape))), shape)
+
+
+def _shaped(x: Any, lead: int, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return expand_dims(x, [d + lead for d in axes]) if keepdims and axes else x
+
+
+def _ordered(x: Any, *others: Any) -> list[Any]:
+    """The elements of each group in order, all NaN where there is one; others are put into the same order."""
+    last = len(shape_of(x)) - 1
+    unknown = reduce_or(ne(x, x), (last,))
+    return sorting.sort([logic.where(expand_dims(unknown, (last,)), np.nan, x), *others], last)
 
 
 def _between(below: Any, above: Any, part: Any, method: str) -> Any:
     """A value between two neighbours, ``part`` of the way from the lower to the higher."""
     if method == "linear":
         return below * (1.0 - part) + above * part
-    if method in ("lower", "higher"):
+    if method in ("lower", "higher", "inverted_cdf"):
         return below if method == "lower" else above
     if method == "midpoint":
         return (below + above) * 0.5
-    if method == "nearest":
-        return logic.where(part > 0.5, above, below)
-    raise ValueError(f'a quantile is "linear", "lower", "higher", "nearest" or "midpoint", got {method!r}')
+    return logic.where(part > 0.5, above, below)
 
 
 def _to_front(x: Any, count: int) -> Any:
     """The last ``count`` axes in front."""
     rank = len(shape_of(x))
     return transpose(x, (*range(rank - count, rank), *range(rank - count)))
-
-
-@together("side", "method")
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
-    """Where elements have to be put into a sorted array to keep it so, before (left) or behind (right) equal ones.
-
-    >>> import xlascope.numpy as jnp
-    >>> print(jnp.searchsorted(jnp.array([1, 3, 5]), jnp.array([0, 3, 9])))
-    [0 1 3]
-    """
-    if side not in ("left", "right"):
-        raise ValueError(f'the side is "left" or "right", got {side!r}')
-    keys, values = to_common_dtype([a if sorter is None else take(a, sorter), v])
-    spread = expand_dims(values, (len(shape_of(values)),))
-    keys = broadcast_to(keys, (*shape_of(values), *shape_of(keys)))
-    before = logic.less(keys, spread) if side == "left" else logic.less_equal(keys, spread)
-    return reduce_sum(convert_element_type(before, canonical(int)), (len(shape_of(values)),))
-
-
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The number of the interval between rising ``bins`` in which each element lies."""
-    return searchsorted(bins, x, side="left" if right else "right")

@@ -2,48 +2,76 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from . import logic, reductions, sorting, transcendental, ufuncs
+from ..dtypes import canonical, iinfo, kind_of
+from ..trace.values import aval_of
+from . import logic, reductions, searching, sorting, transcendental, ufuncs
+from .axes import as_tuple, axes_of, whole_number
 from .choice import bincount
-from .creation import asarray, linspace, ones_like
+from .creation import asarray, full, ones_like
 from .joining import concatenate
 from .linear import dot
-from .promotion import inexact, to_common_dtype
-from .shaping import axes_of, expand_dims, ravel, shape_of, transpose
+from .promotion import as_dtype, inexact, to_common_dtype
+from .ranges import linspace
+from .shaping import expand_dims, ravel, reshape, shape_of, transpose
 from .taking import take_along_axis
-from .together import as_tuple, together
+from .together import together
 
 Axis = int | Sequence[int] | None
 
 
 def cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: None = None,
-    aweights: None = None,
+    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
+    aweights: Any = None,
 ) -> Any:  # fmt: skip
     """The covariances of variables: one a row (or a column, with ``rowvar=False``), the observations along it.
+
+    ``fweights`` says how often each observation was made, ``aweights`` how much each counts.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.cov(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])))
     [[ 1. -1.]
      [-1.  1.]]
     """
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("cov with weights")
-    return _cov(m, y, rowvar=rowvar, ddof=(0 if bias else 1) if ddof is None else ddof)
+    if fweights is not None and kind_of(aval_of(fweights).dtype) not in "iu":
+        raise TypeError(f"fweights counts observations by integers, got {aval_of(fweights).dtype.name}; see aweights")
+    less = (0 if bias else 1) if ddof is None else ddof
+    if not isinstance(less, (int, float)):
+        raise TypeError(f"ddof is a number, got {less!r} of type {type(less).__name__}")
+    return _cov(m, y, fweights, aweights, rowvar=rowvar, ddof=less)
 
 
 @together("rowvar", "ddof")
-def _cov(m: Any, y: Any, rowvar: bool, ddof: int) -> Any:
+def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float) -> Any:
     x = _variables(m, rowvar)
     if y is not None:
         x = concatenate(to_common_dtype([x, _variables(y, rowvar)]), 0)
-    centred = ufuncs.subtract(x, reductions.mean(x, axis=1, keepdims=True))
-    found = ufuncs.true_divide(dot(centred, ufuncs.conjugate(centred.T)), float(shape_of(x)[1] - ddof))
+    count = shape_of(x)[1]
+    weights, rest = _weights(fweights, aweights, count, ddof)
+    centred = ufuncs.subtract(x, reductions.average(x, 1, weights, keepdims=True))
+    weighted = centred if weights is None else ufuncs.multiply(centred, weights)
+    found = ufuncs.true_divide(dot(weighted, ufuncs.conjugate(centred.T)), rest)
     return found.reshape(()) if shape_of(found) == (1, 1) else found
+
+
+def _weights(fweights: Any, aweights: Any, count: int, ddof: float) -> tuple[Any, Any]:
+    """The weight of each observation (None: one), and what the sum of the weighted squares is divided by."""
+    for name, given in (("fweights", fweights), ("aweights", aweights)):
+        if given is not None and shape_of(given) != (count,):
+            raise ValueError(f"{name} has one number for each of the {count} observations, got shape {shape_of(given)}")
+    absolute = None if aweights is None else ufuncs.abs(aweights)
+    if absolute is None:
+        total = float(count) if fweights is None else reductions.sum(fweights)
+        return fweights, ufuncs.subtract(total, float(ddof))
+    weights = absolute if fweights is None else ufuncs.multiply(fweights, absolute)
+    total = reductions.sum(weights)
+    squares = reductions.sum(ufuncs.multiply(weights, absolute))
+    return weights, ufuncs.subtract(total, ufuncs.true_divide(ufuncs.multiply(float(ddof), squares), total))
 
 
 def _variables(x: Any, rowvar: bool) -> Any:
@@ -68,14 +96,34 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of equally wide intervals over the values, or ``bins`` itself when it holds edges."""
-    if not isinstance(bins, int):
-        return asarray(bins)
-    x = inexact(a)
-    low, high = (reductions.min(x), reductions.max(x)) if range is None else range
+    """The edges of equally wide intervals over the values, or ``bins`` itself when it holds edges, as type of a."""
+    if isinstance(bins, str):
+        raise NotImplementedError(f"bins is a number of intervals or their edges, got the name of a rule, {bins!r}")
+    x = asarray(inexact(a))
+    edges = asarray(bins) if isinstance(bins, (list, tuple)) else bins
+    if shape_of(edges):
+        if len(shape_of(edges)) != 1:
+            raise ValueError(f"bins is a number of intervals, or their edges on one axis; got shape {shape_of(edges)}")
+        return asarray(edges, x.dtype)
+    count = whole_number(bins, "bins")
+    if count < 0:
+        raise ValueError(f"bins is the number of intervals, at least 0, got {count}")
+    if count >= iinfo(canonical(int)).max:
+        raise OverflowError(f"bins is more than {canonical(int).name} counts, got {count}; set enable_x64")
+    low, high = _ends(x, range)
     same = logic.equal(low, high)
     low, high = logic.where(same, low - 0.5, low), logic.where(same, high + 0.5, high)
-    return linspace(low, high, bins + 1, dtype=x.dtype)
+    return linspace(low, high, count + 1, dtype=x.dtype)
+
+
+def _ends(x: Any, limits: Any) -> tuple[Any, Any]:
+    """The least and the largest value, or what the user gives in their place."""
+    if limits is None:
+        return reductions.min(x), reductions.max(x)
+    ends = asarray(limits, x.dtype)
+    if shape_of(ends) != (2,):
+        raise ValueError(f"range is the two ends of the intervals, as in (0.0, 1.0), got {limits!r}")
+    return ends[0], ends[1]
 
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False) -> tuple[Any, Any]:
@@ -86,6 +134,12 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
     >>> print(counts, edges)
     [1. 3.] [0. 1. 2.]
     """
+    if weights is not None:
+        if shape_of(weights) != shape_of(a):
+            raise ValueError(
+                f"weights has one number for each of the values, got {shape_of(weights)}, not {shape_of(a)}"
+            )
+        a, weights = map(inexact, to_common_dtype([a, weights]))
     edges = histogram_bin_edges(a, bins, range, weights)
     counts = _histogram(a, edges, weights)
     if density:
@@ -96,34 +150,28 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, de
 
 @together()
 def _histogram(a: Any, edges: Any, weights: Any) -> Any:
-    x, edges = (ravel(v) for v in to_common_dtype([inexact(a), edges]))
-    place = sorting.searchsorted(edges, x, side="right")
+    x = ravel(asarray(inexact(a)))
+    place = searching.searchsorted(edges, x, side="right")
     last = shape_of(edges)[0]
     place = logic.where(logic.equal(x, edges[-1]), last - 1, place)
-    amount = ones_like(x) if weights is None else ravel(weights).astype(x.dtype)
+    amount = ones_like(x) if weights is None else ravel(weights)
     return bincount(place, amount, length=last + 1)[1:-1]
 
 
 # Leaving NaN out ----------------------------------------------------------------------------------------------------
 
 
-def nanprod(a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False) -> Any:
+def nanprod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
     """The product of the elements that are numbers."""
-    return reductions.prod(a, axis, dtype, keepdims=keepdims, where=~logic.isnan(a))
-
-
-def nanvar(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False
-) -> Any:
-    """The variance of the elements that are numbers."""
-    return reductions.var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=~logic.isnan(a))
-
-
-def nanstd(
-    a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False
-) -> Any:
-    """The standard deviation of the elements that are numbers."""
-    return transcendental.sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims))
+    return reductions.prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=reductions.numbers(a, where))
 
 
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
@@ -138,8 +186,10 @@ def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
 
 @together("axis", "keepdims", "largest")
 def _nanarg(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
-    unknown = logic.isnan(a)
     find = reductions.argmax if largest else reductions.argmin
+    if kind_of(aval_of(a).dtype) not in "fc":
+        return find(a, axis, keepdims=keepdims)
+    unknown = logic.isnan(a)
     found = find(logic.where(unknown, -np.inf if largest else np.inf, a), axis, keepdims=keepdims)
     return logic.where(reductions.all(unknown, axis, keepdims=keepdims), -1, found)
 
@@ -154,20 +204,29 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
     return reductions.cumprod(logic.where(logic.isnan(a), 1, a), axis, dtype)
 
 
-def nanmedian(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
-    """The middle of the elements that are numbers."""
+def nanmedian(
+    a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    """The middle of the elements that are numbers; NaN where there is none."""
+    if overwrite_input:
+        raise ValueError("nanmedian with overwrite_input: arrays do not change")
     return _nanmedian(a, axis=as_tuple(axis), keepdims=keepdims)
 
 
 @together("axis", "keepdims")
 def _nanmedian(x: Any, axis: Any, keepdims: bool) -> Any:
     x = inexact(x)
-    axes = tuple(range(len(shape_of(x)))) if axis is None else axes_of(axis, len(shape_of(x)))
-    kept = [i for i in range(len(shape_of(x))) if i not in axes]
-    flat = transpose(x, (*kept, *axes)).reshape(*(shape_of(x)[i] for i in kept), -1)
-    ordered = sorting.sort(flat, -1)
-    count = reductions.count_nonzero(~logic.isnan(ordered), -1, keepdims=True)
-    low, high = (ufuncs.maximum(count - 1, 0)) // 2, count // 2
-    ends = [take_along_axis(ordered, ufuncs.minimum(i, shape_of(ordered)[-1] - 1), -1) for i in (low, high)]
-    found = ufuncs.multiply(ufuncs.add(*ends), 0.5)
-    return expand_dims(found[..., 0], axes) if keepdims else found[..., 0]
+    shape = shape_of(x)
+    axes = tuple(range(len(shape))) if axis is None else axes_of(axis, len(shape))
+    kept = tuple(i for i in range(len(shape)) if i not in axes)
+    lead, size = tuple(shape[i] for i in kept), math.prod(shape[i] for i in axes)
+    ordered = sorting.sort(reshape(transpose(x, (*kept, *axes)), (*lead, size)), -1)
+    if not aval_of(x).size:
+        found: Any = full(lead, np.nan, aval_of(x).dtype)
+    else:
+        count = reductions.count_nonzero(~logic.isnan(ordered), -1, keepdims=True)
+        low, high = (ufuncs.maximum(count - 1, 0)) // 2, count // 2
+        ends = [take_along_axis(ordered, ufuncs.minimum(i, size - 1), -1) for i in (low, high)]
+        found = ufuncs.multiply(ufuncs.add(*ends), 0.5)[..., 0]
+    found = as_dtype(found, aval_of(x).dtype)
+    return expand_dims(found, axes) if keepdims and axes else found

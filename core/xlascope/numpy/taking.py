@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import kind_of
+from ..ir.avals import shaped
 from ..operations import indexing
+from ..operations.conversion import convert_element_type
 from ..operations.indexing import default_fill, gather
-from ..operations.shapes import expand_dims
+from ..operations.shapes import expand_dims, zeros_of
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .indexing import as_index, coordinates, from_behind, gathered
+from .axes import axis_of
+from .indexing import as_index, coordinates, from_behind, gathered, within
 from .promotion import as_dtype
-from .shaping import axis_of, broadcast_to, ravel, shape_of
+from .shaping import broadcast_to, ravel, shape_of
 from .together import together
 
 
@@ -30,6 +34,10 @@ def take(
     >>> print(jnp.take(jnp.array([1.0, 2.0, 3.0]), jnp.array([2, -1, 5])))
     [ 3.  3. nan]
     """
+    if mode not in (None, "fill", "clip", "wrap", "raise"):
+        raise ValueError(f'take takes mode as "fill", "clip" or "wrap", got {mode!r}')
+    if aval_of(indices).size and kind_of(aval_of(indices).dtype) not in "biu":
+        raise ValueError(f"take takes integer indices, got {aval_of(indices).dtype.name}; convert with astype(int)")
     return _take(a, indices, fill_value, axis=axis, mode=mode or "fill")
 
 
@@ -38,15 +46,27 @@ def _take(a: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) ->
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
+    if mode == "raise":
+        raise NotImplementedError('take with mode="raise": values cannot be looked at while tracing; use "fill"')
     size = shape_of(a)[axis]
+    if not size:
+        return _from_nothing(a, indices, axis)
     places = _placed(indices, size, mode)
     found = gathered(a, coordinates([places]), (axis,), axis)
     if mode != "fill":
         return found
-    inside = _inside(indices, size)
+    inside = within(indices, size)
     rest = len(shape_of(a)) - axis - 1
     spread = expand_dims(inside, tuple(range(len(shape_of(inside)), len(shape_of(inside)) + rest)))
     return _filled(found, spread, fill_value)
+
+
+def _from_nothing(a: Any, indices: Any, axis: int) -> Any:
+    """No elements of an axis without elements."""
+    shape = shape_of(a)
+    if aval_of(indices).size:
+        raise IndexError(f"take along axis {axis} of shape {shape}, which has no elements")
+    return zeros_of(shaped((*shape[:axis], *shape_of(indices), *shape[axis + 1 :]), aval_of(a).dtype))
 
 
 def _placed(indices: Any, size: int, mode: str) -> Any:
@@ -57,15 +77,11 @@ def _placed(indices: Any, size: int, mode: str) -> Any:
     return from_behind(indices, size)
 
 
-def _inside(indices: Any, size: int) -> Any:
-    i = as_index(indices)
-    return logic.bitwise_and(logic.greater_equal(i, -size), logic.less(i, size))
-
-
 def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
     dtype = aval_of(found).dtype
     value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
-    return logic.where(broadcast_to(inside, shape_of(found)), found, value)
+    filled = logic.where(broadcast_to(inside, shape_of(found)), found, value)
+    return convert_element_type(filled, dtype, True) if aval_of(found).weak_type else filled
 
 
 def take_along_axis(
@@ -89,15 +105,17 @@ def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, 
     shape, own = shape_of(arr), shape_of(indices)
     if len(shape) != len(own):
         raise ValueError(f"take_along_axis takes an array and indices of one rank, got shapes {shape} and {own}")
-    if aval_of(indices).dtype.kind not in "iu":
+    if kind_of(aval_of(indices).dtype) not in "iu":
         raise TypeError(f"take_along_axis takes integer indices, got {aval_of(indices).dtype.name}")
     axis = axis_of(axis, len(shape))
     lead = np.broadcast_shapes(*((*s[:axis], 1, *s[axis + 1 :]) for s in (shape, own)))
     arr = broadcast_to(arr, (*lead[:axis], shape[axis], *lead[axis + 1 :]))
     indices = broadcast_to(indices, (*lead[:axis], own[axis], *lead[axis + 1 :]))
+    if not shape[axis]:
+        return zeros_of(shaped(shape_of(indices), aval_of(arr).dtype))
     # the other axes are batch axes of the gather: no coordinates have to be made for them
     batch = tuple(i for i in range(len(shape)) if i != axis)
     numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), batch, batch)
     places = expand_dims(as_index(_placed(indices, shape[axis], mode)), (len(shape),))
     found = gather(arr, places, numbers, (1,) * len(shape))
-    return _filled(found, _inside(indices, shape[axis]), fill_value) if mode == "fill" else found
+    return _filled(found, within(indices, shape[axis]), fill_value) if mode == "fill" else found

@@ -2,45 +2,56 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable
+import inspect
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..control.jit.arguments import Options
 from ..control.jit.functions import jit_function
-from ..trace.state import STATE
-from ..trace.traceback_filtering import filter_traceback
+from ..trace.planned import planned
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def together(*static: str) -> Callable[[F], F]:
-    """Decorator: outside of any trace run the function as one compiled call, inside one record its operations.
+    """Decorator: outside of any trace run the function as one compiled call, inside one take the steps of its plan.
 
-    ``static`` names the arguments that are no arrays; they have to be hashable (lists are made tuples).
+    ``static`` names the arguments that are no arrays; they have to be hashable (lists are made tuples), and equal ones
+    have to mean the same (numbers that are computed with are arrays).
     """
 
     def decorate(function: F) -> F:
         compiled: Callable[..., Any] | None = None
 
-        @functools.wraps(function)
-        def either(*args: Any, **kwargs: Any) -> Any:
+        def at_once(*args: Any, **kwargs: Any) -> Any:
             nonlocal compiled
+            if compiled is None:
+                compiled = jit_function(function, Options(static_argnames=static, normalized=True))
             try:
-                if STATE.trace is not None:
-                    return function(*args, **kwargs)
-                if compiled is None:
-                    compiled = jit_function(function, Options(static_argnames=static))
                 return compiled(*args, **kwargs)
-            except BaseException as error:
-                filter_traceback(error)
+            except ValueError as error:
+                if str(error).startswith("Non-hashable static"):
+                    raise _not_static(function, static, args, kwargs) from None
                 raise
 
-        return either  # type: ignore[return-value]
+        return planned(function, at_once)
 
     return decorate
 
 
-def as_tuple(axis: int | Iterable[int] | None) -> int | tuple[int, ...] | None:
-    """An ``axis`` argument as a value that can be static."""
-    return axis if axis is None or isinstance(axis, int) else tuple(axis)
+def _not_static(function: Callable[..., Any], static: tuple[str, ...], args: Any, kwargs: Any) -> TypeError:
+    """The error for an argument that is no array and cannot be hashed."""
+    given = inspect.signature(function).bind(*args, **kwargs).arguments
+    name = next((name for name in static if not _is_hashable(given.get(name))), static[0])
+    return TypeError(
+        f"{function.__name__.lstrip('_')} takes {name} as a plain value (a number, a text, a tuple), "
+        f"got {given.get(name)!r} of type {type(given.get(name)).__name__}"
+    )
+
+
+def _is_hashable(x: Any) -> bool:
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True

@@ -7,13 +7,18 @@ import math
 from typing import Any
 
 from ..control.rules.custom_jvp import custom_jvp
+from ..dtypes import kind_of
 from ..operations import arithmetic, exponentials, extremes, trigonometry
-from ..operations.arithmetic import add, div, mul, square, sub
-from ..operations.comparisons import eq, ne
+from ..operations.arithmetic import add, div, mul, rem, square, sub
+from ..operations.bits import bitwise_or
+from ..operations.comparisons import eq, gt, lt, ne
+from ..operations.complex_numbers import complex as complex_of
+from ..operations.complex_numbers import imag, real
 from ..operations.exponentials import logistic
 from ..operations.selection import select
 from ..operations.sums import neg
-from .promotion import inexact, inexact_pair
+from ..trace.values import aval_of
+from .promotion import as_dtype, inexact, inexact_pair, strong_with_axes
 from .together import together
 
 
@@ -50,13 +55,18 @@ def log1p(x: Any, /) -> Any:
 @together()
 def log2(x: Any, /) -> Any:
     """The logarithm to base 2."""
-    return div(exponentials.log(inexact(x)), math.log(2.0))
+    return div(exponentials.log(_strong(x)), math.log(2.0))
 
 
 @together()
 def log10(x: Any, /) -> Any:
     """The logarithm to base 10."""
-    return div(exponentials.log(inexact(x)), math.log(10.0))
+    return div(exponentials.log(_strong(x)), math.log(10.0))
+
+
+def _strong(x: Any) -> Any:
+    x = inexact(x)
+    return as_dtype(x, aval_of(x).dtype)
 
 
 def sqrt(x: Any, /) -> Any:
@@ -77,7 +87,19 @@ def logaddexp(x: Any, y: Any, /) -> Any:
     1000.0
     """
     x, y = inexact_pair(x, y)
-    return _logaddexp(x, y)
+    return _complex_logaddexp(x, y) if kind_of(aval_of(x).dtype) == "c" else _logaddexp(x, y)
+
+
+@together()
+def _complex_logaddexp(x: Any, y: Any) -> Any:
+    """With the one of the larger real part taken out; the imaginary part lies between -π and π."""
+    difference = sub(x, y)
+    first = gt(real(difference), 0)
+    smaller = select(first, neg(difference), difference)
+    found = add(select(first, x, y), exponentials.log1p(exponentials.exp(smaller)))
+    turned = rem(add(imag(found), math.pi), 2 * math.pi)  # exact, however large
+    within = select(lt(turned, 0), add(turned, 2 * math.pi), turned)
+    return complex_of(real(found), sub(within, math.pi))
 
 
 @custom_jvp
@@ -100,8 +122,24 @@ _logaddexp.defjvps(
 @together()
 def logaddexp2(x: Any, y: Any, /) -> Any:
     """log2(2^x + 2^y), without overflow."""
-    x, y = inexact_pair(x, y)
+    x, y = map(strong_with_axes, inexact_pair(x, y))
+    if kind_of(aval_of(x).dtype) != "c":
+        return _logaddexp2(x, y)
     return div(logaddexp(mul(x, math.log(2.0)), mul(y, math.log(2.0))), math.log(2.0))
+
+
+@custom_jvp
+def _logaddexp2(x: Any, y: Any) -> Any:
+    difference = sub(x, y)
+    more = exponentials.log1p(exponentials.exp2(neg(arithmetic.abs(difference))))
+    usual = add(extremes.max(x, y), div(more, math.log(2.0)))
+    return select(ne(difference, difference), add(x, y), usual)
+
+
+_logaddexp2.defjvps(
+    lambda t, result, x, y: mul(t, logistic(mul(sub(x, y), math.log(2.0)))),
+    lambda t, result, x, y: mul(t, logistic(mul(sub(y, x), math.log(2.0)))),
+)
 
 
 # Trigonometry --------------------------------------------------------------------------------------------------------
@@ -138,8 +176,15 @@ def arctan(x: Any, /) -> Any:
 
 
 def arctan2(y: Any, x: Any, /) -> Any:
-    """The angle of the point (x, y)."""
-    return trigonometry.atan2(*inexact_pair(y, x))
+    """The angle of the point (x, y); of complex numbers, what the formula -i log((x + iy) / √(x² + y²)) gives."""
+    y, x = inexact_pair(y, x)
+    return _complex_angle(y, x) if kind_of(aval_of(x).dtype) == "c" else trigonometry.atan2(y, x)
+
+
+@together()
+def _complex_angle(y: Any, x: Any) -> Any:
+    length = exponentials.sqrt(add(square(x), square(y)))
+    return mul(-1j, exponentials.log(div(add(x, mul(1j, y)), length)))
 
 
 def sinh(x: Any, /) -> Any:
@@ -177,12 +222,16 @@ asin, acos, atan, atan2, asinh, acosh, atanh = arcsin, arccos, arctan, arctan2, 
 
 def degrees(x: Any, /) -> Any:
     """Radians as degrees."""
-    return mul(inexact(x), 180.0 / math.pi)
+    return mul(_as_angle(x), 180.0 / math.pi)
 
 
 def radians(x: Any, /) -> Any:
     """Degrees as radians."""
-    return mul(inexact(x), math.pi / 180.0)
+    return mul(_as_angle(x), math.pi / 180.0)
+
+
+def _as_angle(x: Any) -> Any:
+    return _strong(x) if kind_of(aval_of(x).dtype) == "b" else strong_with_axes(inexact(x))
 
 
 rad2deg, deg2rad = degrees, radians
@@ -190,18 +239,27 @@ rad2deg, deg2rad = degrees, radians
 
 @together()
 def hypot(x: Any, y: Any, /) -> Any:
-    """The length of the vector (x, y), without overflow."""
+    """The length of the vector (x, y), without overflow; infinite where x or y is."""
     x, y = inexact_pair(x, y)
-    x, y = arithmetic.abs(x), arithmetic.abs(y)
+    if kind_of(aval_of(x).dtype) == "c":
+        raise ValueError(
+            f"hypot takes operands of real type, got {aval_of(x).dtype.name}; hypot(abs(x), abs(y)) is real"
+        )
+    x, y = arithmetic.abs(strong_with_axes(x)), arithmetic.abs(strong_with_axes(y))
     longer, shorter = extremes.max(x, y), extremes.min(x, y)
     safe = select(eq(longer, 0), 1.0, longer)
-    return mul(longer, exponentials.sqrt(add(1.0, square(div(shorter, safe)))))
+    length = mul(longer, exponentials.sqrt(add(1.0, square(div(shorter, safe)))))
+    infinite = bitwise_or(eq(x, math.inf), eq(y, math.inf))  # also beside a NaN
+    return select(infinite, math.inf, length)
+
+
+def sinc(x: Any, /) -> Any:
+    """sin(πx) / (πx), and 1 at zero."""
+    return _sinc(_as_angle(x))
 
 
 @together()
-def sinc(x: Any, /) -> Any:
-    """sin(πx) / (πx), and 1 at zero."""
-    x = inexact(x)
+def _sinc(x: Any) -> Any:
     zero = eq(x, 0)
     angle = mul(select(zero, 1.0, x), math.pi)
     return select(zero, _sinc_at_zero(0, x), div(trigonometry.sin(angle), angle))

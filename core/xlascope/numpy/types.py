@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from .. import dtypes
-from ..dtypes import canonical, is_floating
+from ..dtypes import canonical, kind_of
 from ..settings import setting
 from ..trace.array import Array
-from ..trace.values import aval_of
+from ..trace.values import aval_of, is_value
+from .axes import axes_of, sizes_of
+from .creation import asarray
+from .shaping import shape_of
 
 _PYTHON = (bool, int, float, complex)
 ndarray = Array
@@ -24,6 +29,8 @@ def _typed(x: Any) -> tuple[np.dtype[Any], bool]:
         return canonical(x), x is not bool
     if isinstance(x, (str, type, np.dtype)):
         return canonical(x), False
+    if isinstance(getattr(x, "dtype", None), np.dtype) and not is_value(x):  # what says of an array that is not there
+        return canonical(x.dtype), bool(getattr(x, "weak_type", False))
     aval = aval_of(x)
     return aval.dtype, aval.weak_type
 
@@ -47,6 +54,9 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
     >>> jnp.promote_types("int8", "uint8"), jnp.promote_types("float16", "bfloat16")
     (dtype('int16'), dtype('float32'))
     """
+    for x in (a, b):
+        if isinstance(x, np.ndarray):
+            raise TypeError(f"promote_types takes two dtypes, got an array, {x!r}; result_type takes arrays")
     operands = _typed(a), _typed(b)
     if all(np.dtype(x).itemsize < 8 for x in (a, b)):
         return dtypes.promote(operands)[0]
@@ -56,11 +66,29 @@ def promote_types(a: Any, b: Any) -> np.dtype[Any]:
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether values of one dtype can be converted to another under NumPy's casting rules."""
-    return np.can_cast(np.dtype(from_), np.dtype(to), casting=casting)  # type: ignore[arg-type]
+    if from_ is None or isinstance(from_, (int, float, complex, tuple)):
+        raise TypeError(f"can_cast takes from_ as a dtype or an array, got {from_!r} of type {type(from_).__name__}")
+    own, wanted = _as_dtype("from_", from_), _as_dtype("to", to)
+    if casting not in _CASTINGS:
+        raise ValueError(f"casting of can_cast is one of {', '.join(map(repr, _CASTINGS))}, got {casting!r}")
+    return np.can_cast(own, wanted, casting=casting)  # type: ignore[arg-type]
+
+
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def _as_dtype(name: str, x: Any) -> np.dtype[Any]:
+    try:
+        return np.dtype(x)  # type: ignore[no-any-return]
+    except TypeError:
+        raise TypeError(f"can_cast takes {name} as a dtype, got {x!r} of type {type(x).__name__}") from None
+
+
+_CLASSES = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype is, or lies under, another in NumPy's hierarchy, in which bfloat16 counts as floating.
+    """Whether a dtype is, or lies under, another in NumPy's hierarchy, where those of ml_dtypes stand with their kind.
 
     >>> import xlascope.numpy as jnp
     >>> jnp.issubdtype(jnp.bfloat16, jnp.floating), jnp.issubdtype(jnp.int32, jnp.floating)
@@ -70,7 +98,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
         return isinstance(arg2, type) and issubclass(arg2, np.generic) and issubclass(arg1, arg2)
     dtype = np.dtype(arg1)
     if isinstance(arg2, type) and issubclass(arg2, np.generic) and not _is_concrete(arg2):
-        kind = np.floating if is_floating(dtype) and dtype.kind == "V" else dtype.type
+        kind = dtype.type if issubclass(dtype.type, np.number) else _CLASSES.get(kind_of(dtype), dtype.type)
         return issubclass(kind, arg2)
     return bool(dtype == np.dtype(arg2))
 
@@ -106,23 +134,35 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         return any(isdtype(dtype, one) for one in kind)
     if isinstance(kind, str) and kind in _KINDS:
         return issubdtype(dtype, _KINDS[kind])
-    return bool(np.dtype(dtype) == np.dtype(kind))
+    try:
+        return bool(np.dtype(dtype) == np.dtype(kind))
+    except TypeError:
+        raise ValueError(f"isdtype takes dtypes and kinds ({', '.join(_KINDS)}), got {dtype!r} and {kind!r}") from None
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The shape."""
-    return aval_of(a).shape
+    """The shape, also of lists of numbers and of what has a ``shape`` without being an array."""
+    if isinstance(a, (list, tuple, range)):
+        return shape_of(asarray(a))
+    if isinstance(getattr(a, "shape", None), tuple) and not is_value(a):
+        return sizes_of(a.shape)
+    return shape_of(a)
 
 
 def ndim(a: Any) -> int:
     """The number of axes."""
-    return aval_of(a).ndim
+    return len(shape(a))
 
 
-def size(a: Any, axis: int | None = None) -> int:
-    """The number of elements, or the length of one axis."""
-    aval = aval_of(a)
-    return aval.size if axis is None else aval.shape[axis]
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """The number of elements, or how many there are along an axis or several.
+
+    >>> import xlascope.numpy as jnp
+    >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), 1)
+    (6, 3)
+    """
+    sizes = shape(a)
+    return math.prod(sizes if axis is None else (sizes[i] for i in axes_of(axis, len(sizes))))
 
 
 def isscalar(element: Any) -> bool:

@@ -8,26 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, is_floating
+from ..dtypes import bits_of, canonical, finfo, is_floating, kind_of
 from ..operations import arithmetic, bits, complex_numbers, exponentials, extremes, rounding
 from ..operations.arithmetic import div, integer_pow, mul, rem, sub
 from ..operations.bits import bitwise_and, bitwise_or
-from ..operations.comparisons import eq, gt, lt, ne
-from ..operations.exponentials import exp2
+from ..operations.comparisons import eq, lt, ne
+from ..operations.complex_numbers import real_dtype
+from ..operations.conversion import bitcast_convert_type
 from ..operations.selection import select
-from ..operations.shapes import zeros_of
 from ..operations.sums import neg
 from ..operations.trigonometry import atan2
 from ..operations.values import typed_scalar
 from ..trace.bind import bind1
+from ..trace.gate import described, unchanged
+from ..trace.planned import planned
 from ..trace.values import aval_of
-from . import logic
-from .promotion import as_dtype, inexact, inexact_pair, pair
+from . import creation, logic
+from .axes import whole_number
+from .promotion import as_dtype, inexact, inexact_pair, pair, strong_with_axes, to_inexact
 from .together import together
 
 # Arithmetic ----------------------------------------------------------------------------------------------------------
 
 
+@planned
 def add(x: Any, y: Any, /) -> Any:
     """``x + y``; of truth values, whether either is true.
 
@@ -40,11 +44,13 @@ def add(x: Any, y: Any, /) -> Any:
     return bind1(_ADD, x, y) if z is None else z
 
 
+@planned
 def subtract(x: Any, y: Any, /) -> Any:
     """``x - y``."""
     return bind1(_SUB, *pair(x, y))
 
 
+@planned
 def multiply(x: Any, y: Any, /) -> Any:
     """``x`` times ``y``; of truth values, whether both are true."""
     x, y = pair(x, y)
@@ -62,7 +68,7 @@ _ADD, _SUB, _MUL, _DIV, _OR, _AND, _MAX, _MIN = (
     extremes.Max(),
     extremes.Min(),
 )
-_BOOL, _INT = np.dtype("bool"), np.dtype("int32")
+_BOOL, _INT, _FLOAT = np.dtype("bool"), np.dtype("int32"), np.dtype("float32")
 
 
 def _bool_operation(operation: Any, x: Any, y: Any) -> Any:
@@ -73,6 +79,7 @@ def _bool_operation(operation: Any, x: Any, y: Any) -> Any:
     return None
 
 
+@planned
 def true_divide(x: Any, y: Any, /) -> Any:
     """``x`` divided by ``y``, a float also for integers.
 
@@ -96,12 +103,12 @@ def floor_divide(x: Any, y: Any, /) -> Any:
     """
     x, y = _no_truth(*pair(x, y))
     dtype = _dtype(x)
-    if dtype.kind == "c":
+    if kind_of(dtype) == "c":
         raise TypeError("floor_divide takes real operands, got complex ones")
     quotient = div(x, y)
-    if dtype.kind == "u":
+    if kind_of(dtype) == "u":
         return quotient
-    if dtype.kind == "i":
+    if kind_of(dtype) == "i":
         inexact_below = bitwise_and(ne(rounding.sign(x), rounding.sign(y)), ne(rem(x, y), 0))
         return select(inexact_below, sub(quotient, 1), quotient)
     return _float_divmod(x, y)[0]
@@ -116,7 +123,7 @@ def remainder(x: Any, y: Any, /) -> Any:
     [1 2]
     """
     x, y = _no_truth(*pair(x, y))
-    left = rem(x, y)
+    left = _left(x, y)
     other_sign = ne(lt(left, 0), lt(y, 0))
     return select(bitwise_and(other_sign, ne(left, 0)), arithmetic.add(left, y), left)
 
@@ -124,9 +131,16 @@ def remainder(x: Any, y: Any, /) -> Any:
 mod = remainder
 
 
+@together()
 def fmod(x: Any, y: Any, /) -> Any:
     """What is left of x divided by y, with the sign of x."""
-    return rem(*pair(x, y))
+    return _left(*_no_truth(*pair(x, y)))
+
+
+def _left(x: Any, y: Any) -> Any:
+    """What is left of x divided by y, with the sign of x; of integers divided by 0, it is 0."""
+    left = rem(x, y)
+    return select(eq(y, 0), 0, left) if kind_of(_dtype(x)) in "iu" else left
 
 
 @together()
@@ -140,7 +154,7 @@ def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
 
 def _no_truth(x: Any, y: Any) -> tuple[Any, Any]:
     """Truth values as integers, to calculate with."""
-    if _dtype(x).kind == "b":
+    if kind_of(_dtype(x)) == "b":
         return as_dtype(x, _INT), as_dtype(y, _INT)
     return x, y
 
@@ -155,6 +169,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return select(eq(y, 0), div(x, y), rounding.round(quotient)), left
 
 
+@planned
 def power(x: Any, y: Any, /) -> Any:
     """``x`` to the power ``y``; a whole Python number as y is a product of x's.
 
@@ -165,39 +180,43 @@ def power(x: Any, y: Any, /) -> Any:
     if y.__class__ is int:
         x = x if hasattr(x, "aval") else as_dtype(x, aval_of(x).dtype)
         return _whole_power(x, y)
-    if x.__class__ is float and _dtype(y).kind in "iu":
+    if x.__class__ is float and kind_of(_dtype(y)) in "iu":
         x = typed_scalar(x, canonical(float))
     x, y = pair(x, y)
-    return exponentials.pow(x, y) if _dtype(x).kind in "fcV" else _integer_power(x, y)
+    return exponentials.pow(x, y) if kind_of(_dtype(x)) in "fc" else _integer_power(x, y)
 
 
 def _whole_power(x: Any, y: int) -> Any:
     dtype = aval_of(x).dtype
-    if dtype.kind in "iu" and y < 0:
+    if kind_of(dtype) in "iu" and y < 0:
         raise TypeError(
             f"integers cannot be raised to negative powers, got {dtype.name} to the power {y}; "
             "convert with astype(float)"
         )
-    if dtype.kind == "b":
+    if kind_of(dtype) == "b":
         x = as_dtype(x, _INT)
     return integer_pow(x, y)
 
 
 @together()
 def _integer_power(x: Any, y: Any) -> Any:
-    """Repeated squaring, as far as the bits of ``y`` go."""
+    """Repeated squaring, as far as the bits of ``y`` go; what is less than one in size is 0."""
     x, y = _no_truth(x, y)
+    base, exponent = x, y
     result = as_dtype(1, _dtype(x))
-    for bit in range(8 * _dtype(y).itemsize - (_dtype(y).kind == "i")):
+    for bit in range(bits_of(_dtype(y)) - (kind_of(_dtype(y)) == "i")):
         chosen = ne(bitwise_and(y, 1 << bit), 0)
         result = select(chosen, mul(result, x), result)
         x = mul(x, x)
-    return result
+    if kind_of(_dtype(y)) == "u":
+        return result
+    return select(bitwise_and(lt(exponent, 0), ne(arithmetic.abs(base), 1)), 0, result)
 
 
 pow = power
 
 
+@planned
 def float_power(x: Any, y: Any, /) -> Any:
     """``x`` to the power ``y``, a float also for integers."""
     return exponentials.pow(*inexact_pair(x, y))
@@ -210,7 +229,7 @@ def negative(x: Any, /) -> Any:
 
 def positive(x: Any, /) -> Any:
     """``x`` itself."""
-    return x if hasattr(x, "aval") else as_dtype(x, aval_of(x).dtype)
+    return unchanged(x)
 
 
 def reciprocal(x: Any, /) -> Any:
@@ -218,6 +237,7 @@ def reciprocal(x: Any, /) -> Any:
     return div(1.0, inexact(x))
 
 
+@planned
 def abs(x: Any, /) -> Any:
     """The absolute value.
 
@@ -225,7 +245,7 @@ def abs(x: Any, /) -> Any:
     >>> print(jnp.abs(jnp.array([-1.5, 2.0])))
     [1.5 2. ]
     """
-    return positive(x) if aval_of(x).dtype.kind in "bu" else arithmetic.abs(x)
+    return positive(x) if kind_of(aval_of(x).dtype) in "bu" else arithmetic.abs(x)
 
 
 absolute = abs
@@ -240,7 +260,7 @@ def fabs(x: Any, /) -> Any:
 
 def square(x: Any, /) -> Any:
     """``x`` times ``x``."""
-    return arithmetic.square(as_dtype(x, _INT) if aval_of(x).dtype.kind == "b" else x)
+    return arithmetic.square(as_dtype(x, _INT) if kind_of(aval_of(x).dtype) == "b" else x)
 
 
 def sign(x: Any, /) -> Any:
@@ -248,6 +268,7 @@ def sign(x: Any, /) -> Any:
     return rounding.sign(x)
 
 
+@planned
 def maximum(x: Any, y: Any, /) -> Any:
     """The larger of x and y; NaN where either is.
 
@@ -259,6 +280,7 @@ def maximum(x: Any, y: Any, /) -> Any:
     return _first_of_complex(logic.greater, x, y) if iscomplexobj(x) else bind1(_MAX, x, y)
 
 
+@planned
 def minimum(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; NaN where either is."""
     x, y = pair(x, y)
@@ -271,17 +293,17 @@ def _first_of_complex(before: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
 
 
 @together()
-def fmax(x: Any, y: Any, /) -> Any:
-    """The larger of x and y; where one is NaN, the other."""
-    x, y = pair(x, y)
-    return logic.where(bitwise_or(gt(x, y), logic.isnan(y)), x, y)
+def fmax(x1: Any, x2: Any) -> Any:
+    """The larger of two; where one is NaN, the other."""
+    x, y = pair(x1, x2)
+    return logic.where(bitwise_or(logic.greater(x, y), logic.isnan(y)), x, y)
 
 
 @together()
-def fmin(x: Any, y: Any, /) -> Any:
-    """The smaller of x and y; where one is NaN, the other."""
-    x, y = pair(x, y)
-    return logic.where(bitwise_or(lt(x, y), logic.isnan(y)), x, y)
+def fmin(x1: Any, x2: Any) -> Any:
+    """The smaller of two; where one is NaN, the other."""
+    x, y = pair(x1, x2)
+    return logic.where(bitwise_or(logic.less(x, y), logic.isnan(y)), x, y)
 
 
 def _dtype(x: Any) -> np.dtype[Any]:
@@ -293,18 +315,18 @@ def _dtype(x: Any) -> np.dtype[Any]:
 
 def floor(x: Any, /) -> Any:
     """The largest whole number not above x."""
-    return positive(x) if aval_of(x).dtype.kind in "biu" else rounding.floor(x)
+    return positive(x) if kind_of(aval_of(x).dtype) in "biu" else rounding.floor(x)
 
 
 def ceil(x: Any, /) -> Any:
     """The smallest whole number not below x."""
-    return positive(x) if aval_of(x).dtype.kind in "biu" else rounding.ceil(x)
+    return positive(x) if kind_of(aval_of(x).dtype) in "biu" else rounding.ceil(x)
 
 
 @together()
-def trunc(x: Any, /) -> Any:
+def trunc(x: Any) -> Any:
     """``x`` without its fraction."""
-    if aval_of(x).dtype.kind in "biu":
+    if kind_of(aval_of(x).dtype) in "biu":
         return positive(x)
     return select(lt(x, 0), rounding.ceil(x), rounding.floor(x))
 
@@ -314,7 +336,7 @@ fix = trunc
 
 def rint(x: Any, /) -> Any:
     """The nearest whole number, halves to even; of complex values both parts."""
-    return _rounded(inexact(x))
+    return _rounded(as_dtype(x, canonical(float)) if kind_of(_dtype(x)) in "biu" else x)
 
 
 def _rounded(x: Any) -> Any:
@@ -333,15 +355,35 @@ def round(a: Any, decimals: int = 0) -> Any:
     >>> print(jnp.round(jnp.array([0.5, 1.5, 2.25]), 1), jnp.round(2.5))
     [0.5 1.5 2.2] 2.0
     """
-    dtype = aval_of(a).dtype
-    if dtype.kind in "biu":
+    dtype, decimals = _dtype(a), whole_number(decimals, "decimals")
+    if kind_of(dtype) == "b":
+        raise TypeError("round takes numbers, got truth values; convert with astype(int)")
+    if kind_of(dtype) in "iu":
         if decimals < 0:
             raise NotImplementedError("round of integers to negative decimals")
         return positive(a)
     if decimals == 0:
         return _rounded(a)
+    if decimals > math.log10(float(finfo(real_dtype(dtype)).max)):
+        return positive(a)  # more digits than the type has
+    computed = _computed_in(dtype)
+    wide = strong_with_axes(a) if computed == dtype else as_dtype(a, computed)
     factor = 10.0**decimals
-    return true_divide(_rounded(multiply(a, factor)), factor)
+    if kind_of(dtype) == "c" and a.__class__ is not complex:
+        # a product of complex numbers carries a NaN from one part to the other
+        parts = [_of_digits(part(wide), factor) for part in (complex_numbers.real, complex_numbers.imag)]
+        return as_dtype(complex_numbers.complex(*parts), dtype)
+    found = _of_digits(wide, factor)
+    return found if computed == dtype else as_dtype(found, dtype)
+
+
+def _of_digits(x: Any, factor: float) -> Any:
+    return true_divide(_rounded(multiply(x, factor)), factor)
+
+
+def _computed_in(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Floating-point types of less than 32 bits are computed in 32."""
+    return np.dtype("float32") if is_floating(dtype) and dtype.itemsize < 4 else dtype
 
 
 around = round
@@ -352,22 +394,60 @@ def modf(x: Any, /) -> tuple[Any, Any]:
     """The fraction and the whole part, both with the sign of x."""
     x = inexact(x)
     whole = trunc(x)
-    return select(eq(arithmetic.abs(x), math.inf), 0.0, sub(x, whole)), whole
+    return select(eq(arithmetic.abs(x), math.inf), logic.copysign(0.0, x), sub(x, whole)), whole
 
 
 @together()
 def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 times 2 to the power x2."""
-    x = inexact(x1)
-    return multiply(x, exp2(as_dtype(x2, _dtype(x))))
+    """x1 times 2 to the power x2, which is an integer; exact as long as the result is finite and not too small.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.ldexp(jnp.array([1e-30, 3.0]), jnp.array([200, -1])))
+    [1.606938e+30 1.500000e+00]
+    """
+    own = to_inexact(_dtype(x1))
+    if kind_of(own) == "c" or kind_of(_dtype(x2)) not in "biu":
+        raise ValueError(f"ldexp takes real numbers and integers, got {_dtype(x1).name} and {_dtype(x2).name}")
+    x = as_dtype(x1, own if own.itemsize >= 4 else _FLOAT)
+    limits = finfo(_dtype(x))
+    # No two numbers lie further apart than three powers that are numbers themselves.
+    least, most = int(limits.minexp), int(limits.maxexp) - 1
+    rest = _within(x2, 3 * least, 2 * most)
+    for _ in range(3):
+        step = extremes.max(extremes.min(rest, most), least)
+        x = mul(x, _power_of_two(step, _dtype(x)))
+        rest = sub(rest, step)
+    return as_dtype(x, own)
+
+
+def _within(x: Any, least: int, most: int) -> Any:
+    """Integers no smaller and no larger than that, as int32."""
+    if bits_of(_dtype(x)) >= 16:  # others hold neither
+        x = extremes.min(x, most)
+        x = x if kind_of(_dtype(x)) == "u" else extremes.max(x, least)
+    return as_dtype(x, _INT)
+
+
+def _power_of_two(exponent: Any, dtype: np.dtype[Any]) -> Any:
+    """2 to a power that is a number of that dtype, put together from bits: exact."""
+    limits = finfo(dtype)
+    whole = np.dtype(f"int{bits_of(dtype)}")
+    biased = arithmetic.add(as_dtype(exponent, whole), int(limits.maxexp) - 1)
+    return bitcast_convert_type(bits.shift_left(biased, int(limits.nmant)), dtype)
 
 
 @together()
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 where x1 is negative, 1 where it is positive, x2 where it is zero."""
     x, y = inexact_pair(x1, x2)
-    step = select(lt(x, 0), as_dtype(0.0, _dtype(x)), as_dtype(1.0, _dtype(x)))
-    return select(ne(x, x), x, select(eq(x, 0), y, step))
+    low, high = (as_dtype(value, _dtype(x), _is_weak_scalar(x)) for value in (0.0, 1.0))
+    return select(ne(x, x), x, select(eq(x, 0), y, select(lt(x, 0), low, high)))
+
+
+def _is_weak_scalar(x: Any) -> bool:
+    """Whether results that are made beside an operand stay weak, as JAX has it: without axes, where it is weak."""
+    aval = aval_of(x)
+    return aval.weak_type and not aval.shape
 
 
 # Complex parts -------------------------------------------------------------------------------------------------------
@@ -393,7 +473,7 @@ def imag(val: Any, /) -> Any:
     >>> print(jnp.imag(jnp.array([1 + 2j, 3 - 1j])))
     [ 2. -1.]
     """
-    return complex_numbers.imag(val) if iscomplexobj(val) else zeros_of(aval_of(val))
+    return complex_numbers.imag(val) if iscomplexobj(val) else creation.zeros_like(val)
 
 
 @together("deg")
@@ -404,14 +484,24 @@ def angle(z: Any, deg: bool = False) -> Any:
     >>> print(jnp.angle(1j, deg=True))
     90.0
     """
-    z = inexact(z)
+    if kind_of(_dtype(z)) in "biu":
+        z = as_dtype(z, canonical(float))
+    elif kind_of(_dtype(z)) == "f" and _is_weak_scalar(z):
+        z = as_dtype(z, _dtype(z))
     found = atan2(imag(z), real(z))
-    return mul(found, 180.0 / math.pi) if deg else found
+    return mul(strong_with_axes(found), 180.0 / math.pi) if deg else found
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex."""
-    return aval_of(x).dtype.kind == "c"
+    """Whether the dtype is complex; of a list, of its elements. None and a text are not."""
+    try:
+        return kind_of((described(x) or aval_of(x)).dtype) == "c"
+    except TypeError:
+        if x is None or isinstance(x, str):
+            return False
+        if isinstance(x, (list, tuple, range)):
+            return iscomplexobj(creation.array(x))
+        raise
 
 
 def isrealobj(x: Any) -> bool:

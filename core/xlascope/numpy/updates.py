@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.flow.loops import while_loop
+from ..dtypes import canonical, kind_of
 from ..ir.avals import shaped
 from ..operations import indexing, scattering
+from ..operations.conversion import convert_element_type
 from ..operations.dynamic_slicing import dynamic_update_slice
 from ..operations.indexing import default_fill
 from ..operations.shapes import expand_dims, reshape, squeeze, transpose
@@ -17,24 +19,19 @@ from ..operations.slicing import rev
 from ..runtime import boot
 from ..trace.bind import bind1
 from ..trace.state import STATE
-from ..trace.values import aval_of
+from ..trace.values import aval_of, is_value
 from . import creation, logic, reductions, ufuncs
+from .index_forms import At, Form, Item, New, Rows, Scalar, parse
 from .indexing import (
-    At,
-    Form,
-    Item,
-    New,
-    Rows,
-    Scalar,
     backwards,
     bounds_of,
     coordinates,
     index_rows,
     new_axes,
-    parse,
     sliced,
     taken,
     window_axes,
+    within,
 )
 from .promotion import as_dtype, common_dtype
 from .shaping import broadcast_to
@@ -71,10 +68,10 @@ class IndexUpdateAt:
 
     def get(self, *, mode: Any = None, fill_value: Any = None, **hints: Any) -> Any:
         """The elements; beyond the end, with ``mode="fill"``, ``fill_value`` (NaN), else the last one."""
-        _mode_of({**hints, "mode": mode})
-        if _name_of(mode) in ("fill", "drop"):
-            return get_filled(self._array, self._index, fill_value)
-        return self._array[self._index]
+        read = _mode_of({**hints, "mode": mode})
+        filled = _name_of(mode) in ("fill", "drop")
+        index = self._index if read.wrap else _from_front(self._index, _NOWHERE if filled else 0)
+        return get_filled(self._array, index, fill_value) if filled else self._array[index]
 
     def set(self, values: Any, **hints: Any) -> Any:
         """The array with ``values`` at the index.
@@ -105,7 +102,7 @@ class IndexUpdateAt:
     mul = multiply
 
     def divide(self, values: Any, **hints: Any) -> Any:
-        """The array with the elements at the index divided by ``values``.
+        """The array with the elements at the index divided by ``values``; floats also for integers, as of any division.
 
         >>> import xlascope.numpy as jnp
         >>> print(jnp.ones(3).at[jnp.array([0, 0])].divide(2.0))
@@ -157,12 +154,13 @@ class IndexUpdateAt:
         """The elements combined with the product of all values that fall on them, those left out with one."""
         x = self._array
         ones = IndexUpdateAt(creation.ones_like(x), self._index)
-        return as_dtype(combine(x, ones._changed("multiply", values, hints)), x.dtype)
+        return combine(x, ones._changed("multiply", values, hints))
 
     def _changed(self, how: str, values: Any, hints: dict[str, Any]) -> Any:
         x = self._array
         mode = _mode_of(hints)
-        form, operands = parse(x.shape, self._index, eager=False)
+        index = self._index if mode.wrap else _from_front(self._index, 0 if mode.clip else _NOWHERE)
+        form, operands = parse(x.shape, index, eager=False)
         if STATE.trace is not None:
             return changed(x, operands, values, form, how, mode)
         if not mode.clip:
@@ -171,11 +169,12 @@ class IndexUpdateAt:
 
 
 class Mode(NamedTuple):
-    """How the indices of an update are read: clamped or not, and what is promised of them."""
+    """How the indices of an update are read: clamped or not, what is promised of them, and whether from behind."""
 
     clip: bool
     indices_are_sorted: bool
     unique_indices: bool
+    wrap: bool
 
 
 def _name_of(mode: Any) -> Any:
@@ -191,11 +190,27 @@ def _mode_of(hints: dict[str, Any]) -> Mode:
     mode = _name_of(hints.get("mode"))
     if mode not in (None, "clip", "drop", "fill", "promise_in_bounds"):
         raise ValueError(f'the mode of an update is "clip", "drop", "fill" or "promise_in_bounds", got {mode!r}')
-    return Mode(mode == "clip", bool(hints.get("indices_are_sorted")), bool(hints.get("unique_indices")))
+    sorted_, unique = (bool(hints.get(name)) for name in ("indices_are_sorted", "unique_indices"))
+    return Mode(mode == "clip", sorted_, unique, bool(hints.get("wrap_negative_indices", True)))
 
 
 #: An index that is beyond the end of every axis.
 _NOWHERE = 2**31 - 1
+
+
+def _from_front(index: Any, before: int) -> Any:
+    """An index whose negative integers are not counted from behind, but read as ``before``."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return tuple(_not_negative(part, before) for part in parts)
+
+
+def _not_negative(part: Any, before: int) -> Any:
+    if isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+        return before if part < 0 else part
+    if is_value(part) and kind_of(aval_of(part).dtype) == "i":
+        return logic.where(logic.less(part, 0), before, as_dtype(part, canonical(int)))
+    return part
+
 
 _COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "set": lambda old, new: new,
@@ -231,7 +246,12 @@ def _moved_out(form: Form, operands: Sequence[Any]) -> tuple[list[Any], Form]:
 
 
 def changed(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, mode: Mode) -> Any:
-    """``x`` with the elements at an index combined with ``values``."""
+    """``x`` with the elements at an index combined with ``values``; weak where ``x`` is."""
+    made, aval = _combined(x, operands, values, form, how, mode), aval_of(x)
+    return convert_element_type(made, aval.dtype, True) if aval.weak_type and not aval_of(made).weak_type else made
+
+
+def _combined(x: Any, operands: Sequence[Any], values: Any, form: Form, how: str, mode: Mode) -> Any:
     shape = x.shape
     items = [item for item in form if not isinstance(item, New)]
     if not mode.clip and any(isinstance(i, At) and not 0 <= i.place < n for i, n in zip(items, shape, strict=True)):
@@ -281,9 +301,17 @@ def _scattered(x: Any, indices: Any, axes: tuple[int, ...], place: int, values: 
     lead = iter(aval_of(indices).shape[:-1])
     total = len(window) + len(aval_of(indices).shape) - 1
     wanted = tuple(next(kept) if axis in window else next(lead) for axis in range(total))
-    updates = _new_values("set", None, values, wanted, aval.dtype)
+    dtype = aval.dtype if how == "set" else common_dtype([aval, aval_of(values)])[0]
+    updates = _new_values("set", None, values, wanted, dtype)
     operation = _OPERATIONS[how](numbers, "clip" if mode.clip else "drop", mode.indices_are_sorted, mode.unique_indices)
-    return bind1(operation, x, indices, updates)
+    if dtype == aval.dtype:
+        return bind1(operation, x, indices, updates)
+    before = as_dtype(x, dtype)  # computed in the dtype of both, as x[index] + y is
+    after = bind1(operation, before, indices, updates)
+    made = as_dtype(after, aval.dtype)
+    if kind_of(aval.dtype) in "iu" and kind_of(dtype) in "fc":  # integers that stay were rounded on the way
+        return logic.where(logic.equal(before, after), x, made)
+    return made
 
 
 def _put_back(x: Any, form: Form, part: Any, *, whole: bool) -> Any:
@@ -355,7 +383,7 @@ def _inside(x: Any, operands: list[Any], form: Form) -> Any:
         if isinstance(item, (Rows, Scalar)):
             i = next(given)
             places.append(position)
-            here = logic.bitwise_and(logic.greater_equal(i, -size), logic.less(i, size))
+            here = within(i, size)
             inside = here if inside is True else logic.bitwise_and(inside, here)
         else:
             kept.append(position)

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+
+from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
+from ..ir.jaxpr import Literal
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
+from ..xla.builder import attribute
 from .comparisons import eq, ge
 from .complex_numbers import conj, real, real_dtype
 from .conversion import convert_element_type
-from .families import Binary, Unary
+from .families import Binary, Unary, stretch_values
 from .linear import pushed
-from .requirements import is_linear
+from .requirements import is_linear, require_kind
 from .rounding import floor, sign
 from .selection import select
 from .sums import as_result, convolved, neg, same_shape, sum_tangents, unstretch
-from .values import as_float, match, shape_of, typed_scalar
+from .values import as_float, dtype_of, match, shape_of, typed_scalar
 from .values import aval as aval_of_operand
+from .whole_numbers import whole_number
 
 
 class Add(Binary, name="add"):
@@ -92,10 +99,35 @@ def mul(x: Any, y: Any) -> Any:
     return bind1(Mul.instance, *match(x, y))
 
 
-class Div(Binary, name="div"):
+class Division(Binary):
+    """A division, which for integers has a result also where the divisor is zero."""
+
+    def by_zero(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
+        """The result for an integer x over zero, as XLA has it."""
+        raise NotImplementedError
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        divisor, aval = builder.inputs[1], builder.outputs[0].aval
+        if kind_of(aval.dtype) not in "iu" or (divisor.__class__ is Literal and divisor.val != 0):
+            return super().to_stablehlo(builder, operands)
+        # By a zero that it knows XLA would divide while it compiles, and the processor would end the process.
+        x, y = stretch_values(builder, operands)
+        equal = {"comparison_direction": attribute("#stablehlo<comparison_direction EQ>")}
+        none = shaped(aval.shape, np.dtype(np.bool_))
+        is_zero = builder.emit1("stablehlo.compare", [y, builder.constant(0, aval)], none, equal)
+        (safe,) = builder.emit("stablehlo.select", [is_zero, builder.constant(1, aval), y])
+        (usual,) = builder.emit(self.hlo, [x, safe])
+        return builder.emit("stablehlo.select", [is_zero, self.by_zero(builder, x, aval), usual])  # type: ignore[no-any-return]
+
+
+class Div(Division, name="div"):
     """x divided by y; the quotient of integers is cut off towards zero."""
 
     hlo = "stablehlo.divide"
+
+    def by_zero(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
+        limits: Any = ml_dtypes.iinfo(aval.dtype)  # type: ignore[no-untyped-call]
+        return builder.constant(limits.max if limits.min == 0 else -1, aval)  # all bits set
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         return div(as_result(t, z) if shape_of(y) != shape_of(z) else t, y)
@@ -125,15 +157,20 @@ def div(x: Any, y: Any) -> Any:
 
 def reciprocal(x: Any) -> Any:
     """One divided by x, elementwise."""
-    return div(1.0, as_float(x))
+    x = as_float(x)
+    require_kind("reciprocal", dtype_of(x), "fc")
+    return div(1.0, x)
 
 
-class Rem(Binary, name="rem"):
+class Rem(Division, name="rem"):
     """The remainder of x / y, with the sign of x."""
 
     hlo = "stablehlo.remainder"
     kinds = "if"
     taylor_rule = pushed
+
+    def by_zero(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
+        return x
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         return as_result(t, z)
@@ -184,6 +221,15 @@ class IntegerPow(Unary, name="integer_pow"):
     hlo = "stablehlo.multiply"
     kinds = "ifc"
 
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        if self.y < 0 and kind_of(x.dtype) in "iu":
+            raise TypeError(
+                f"integer_pow of {x.dtype.name} to the power {self.y}: whole numbers have no negative powers; convert "
+                "with astype(float)"
+            )
+        return super().abstract_eval(operands)
+
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,) = operands
         (aval,) = builder.out_avals
@@ -207,7 +253,7 @@ class IntegerPow(Unary, name="integer_pow"):
 
 def integer_pow(x: Any, y: int) -> Any:
     """X to the whole power y, elementwise."""
-    return bind1(IntegerPow(y), x)
+    return bind1(IntegerPow(whole_number(y, "the power of integer_pow")), x)
 
 
 class Abs(Unary, name="abs"):
@@ -216,15 +262,15 @@ class Abs(Unary, name="abs"):
     """
 
     hlo = "stablehlo.abs"
-    kinds = "ifc"
+    kinds = "sfc"
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = super().abstract_eval(operands)
-        return [x if x.dtype.kind != "c" else shaped(x.shape, real_dtype(x.dtype), x.weak_type)]
+        return [x if kind_of(x.dtype) != "c" else shaped(x.shape, real_dtype(x.dtype), x.weak_type)]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         dtype = aval_of_operand(x).dtype
-        if dtype.kind == "c":
+        if kind_of(dtype) == "c":
             length = select(eq(y, 0), typed_scalar(1, real_dtype(dtype)), y)
             return real(mul(t, div(conj(x), convert_element_type(length, dtype))))
         return mul(t, select(ge(x, 0), typed_scalar(1, dtype), typed_scalar(-1, dtype)))

@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import bits_of, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
 from ..xla.builder import attribute
+from ..xla.narrow_types import CARRIERS
 from .families import Binary, Flat, Unary, stretch_values
 from .linear import Linear
 from .requirements import require_kind
 from .values import match
+from .whole_numbers import whole_number
 
 
 class _Bitwise(Binary):
@@ -61,6 +64,16 @@ def bitwise_xor(x: Any, y: Any) -> Any:
     return bind1(Xor.instance, *match(x, y))
 
 
+def _own_bits(builder: Any, operands: Sequence[Any], avals: Sequence[ShapedArray] | None = None) -> Sequence[Any]:
+    """An operand with zeros in those bits of its carrier that are not its own."""
+    (x,), (aval,) = operands, avals or builder.in_avals
+    if aval.dtype not in CARRIERS:
+        return operands
+    carrier = shaped(aval.shape, CARRIERS[aval.dtype])
+    own = builder.constant(2 ** bits_of(aval.dtype) - 1, carrier)
+    return [builder.emit1("stablehlo.and", [x, own], carrier)]
+
+
 class Not(Flat, name="not"):
     """Logical not of truth values, bitwise not of integers."""
 
@@ -91,6 +104,10 @@ class ShiftRightLogical(_Bitwise, name="shift_right_logical"):
     hlo = "stablehlo.shift_right_logical"
     kinds = "i"
 
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        x, y = stretch_values(builder, operands)
+        return builder.emit(self.hlo, [*_own_bits(builder, [x], builder.out_avals), y])  # type: ignore[no-any-return]
+
 
 def shift_right_logical(x: Any, y: Any) -> Any:
     """X with its bits moved down by y, zeros coming in."""
@@ -115,6 +132,9 @@ class PopulationCount(Flat, name="population_count"):
     hlo = "stablehlo.popcnt"
     kinds = "i"
 
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return super().to_stablehlo(builder, _own_bits(builder, operands))
+
 
 def population_count(x: Any) -> Any:
     """How many bits are set, elementwise."""
@@ -126,6 +146,22 @@ class CountLeadingZeros(Flat, name="clz"):
 
     hlo = "stablehlo.count_leading_zeros"
     kinds = "i"
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (aval,) = builder.in_avals
+        if aval.dtype not in CARRIERS:
+            return [self._counted(builder, operands[0], aval)]
+        (counted,) = super().to_stablehlo(builder, _own_bits(builder, operands))
+        carrier = shaped(aval.shape, CARRIERS[aval.dtype])
+        above = builder.constant(8 - bits_of(aval.dtype), carrier)
+        return [builder.emit1("stablehlo.subtract", [counted, above], carrier)]
+
+    def _counted(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
+        """XLA computes ahead what is known, and finds -32 zeros above the sign of an int32: bits have no sign."""
+        if aval.dtype.kind == "u":
+            return builder.emit1(self.hlo, [x], aval)
+        bits = shaped(aval.shape, np.dtype(f"uint{bits_of(aval.dtype)}"))
+        return builder.bitcast(builder.emit1(self.hlo, [builder.bitcast(x, aval, bits)], bits), bits, aval)
 
 
 def clz(x: Any) -> Any:
@@ -157,10 +193,10 @@ class MulHi(Binary, name="mulhi"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (out,) = builder.out_avals
-        if out.dtype.itemsize == 8:
+        bits = bits_of(out.dtype)
+        if bits == 64:
             return builder.emit("chlo.mulhi", stretch_values(builder, operands))  # type: ignore[no-any-return]
-        bits = 8 * out.dtype.itemsize
-        wide = shaped(out.shape, np.dtype(f"{'u' if out.dtype.kind == 'u' else ''}int{2 * bits}"))
+        wide = shaped(out.shape, np.dtype(f"{'u' if kind_of(out.dtype) == 'u' else ''}int{max(2 * bits, 8)}"))
         x, y = (builder.emit1("stablehlo.convert", [v], wide) for v in stretch_values(builder, operands))
         product = builder.emit1("stablehlo.multiply", [x, y], wide)
         upper = builder.emit1("stablehlo.shift_right_logical", [product, builder.constant(bits, wide)], wide)
@@ -218,4 +254,10 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     >>> print(reduce_precision(np.float32(1.2345), 5, 3))
     1.25
     """
-    return bind1(ReducePrecision(int(exponent_bits), int(mantissa_bits)), operand)
+    return bind1(
+        ReducePrecision(
+            whole_number(exponent_bits, "exponent_bits of reduce_precision"),
+            whole_number(mantissa_bits, "mantissa_bits of reduce_precision"),
+        ),
+        operand,
+    )

@@ -29,6 +29,8 @@ class Collective(Linear):
 
     axes: tuple[Hashable, ...]
 
+    surrounded = True
+
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> NoReturn:
         listed = ", ".join(map(repr, self.axes))
         raise NameError(
@@ -111,7 +113,7 @@ class PSum(_Reduction, name="psum"):
 class _Extreme(_Reduction):
     """The largest or smallest over all examples. Where several are equally extreme they share the derivative."""
 
-    kinds = "bif"
+    kinds = "bifc"
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
+from ..xla.builder import attribute
 from .families import align, stretch_values
 from .linear import Linear
 from .requirements import is_linear, require_kind, stretched
@@ -30,12 +32,12 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     >>> real_dtype(np.dtype("complex64"))
     dtype('float32')
     """
-    return np.zeros((), dtype).real.dtype if dtype.kind == "c" else dtype
+    return np.zeros((), dtype).real.dtype if kind_of(dtype) == "c" else dtype
 
 
 def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The complex dtype with parts of a real dtype; a complex dtype itself."""
-    return dtype if dtype.kind == "c" else np.dtype("complex128" if dtype.itemsize == 8 else "complex64")
+    return dtype if kind_of(dtype) == "c" else np.dtype("complex128" if dtype.itemsize == 8 else "complex64")
 
 
 class _Part(Linear):
@@ -116,6 +118,24 @@ def complex(x: Any, y: Any) -> Any:
     return bind1(Complex.instance, *match(x, y))
 
 
+def extreme(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
+    """What the operation of that name, maximum or minimum, gives; XLA's own looks at the real parts of complex values
+    only: where these are equal the imaginary parts decide.
+    """
+    if kind_of(aval.dtype) != "c":
+        return builder.emit1(name, [x, y], aval)
+    truth, part = shaped(aval.shape, np.dtype("bool")), shaped(aval.shape, real_dtype(aval.dtype))
+
+    def compared(direction: str, part_of: str) -> Any:
+        parts = [builder.emit1(f"stablehlo.{part_of}", [value], part) for value in (x, y)]
+        how = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
+        return builder.emit1("stablehlo.compare", parts, truth, how)
+
+    beyond = "GT" if name.endswith("maximum") else "LT"
+    cases = [compared("EQ", "real"), compared(beyond, "imag"), compared(beyond, "real")]
+    return builder.emit1("stablehlo.select", [builder.emit1("stablehlo.select", cases, truth), x, y], aval)
+
+
 class Conj(Linear, name="conj"):
     """The complex conjugate, complex also for a real operand; ``input_dtype`` is the operand's dtype."""
 
@@ -123,12 +143,16 @@ class Conj(Linear, name="conj"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
-        require_kind(self.name, x.dtype, "fc")
+        if x.dtype.name not in ("float32", "float64", "complex64", "complex128"):
+            raise TypeError(
+                f"conj takes operands of dtype float32 or float64, or complex ones, got {x.dtype.name}; convert with "
+                "astype"
+            )
         return [shaped(x.shape, complex_dtype(x.dtype), x.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,), (aval_x,) = operands, builder.in_avals
-        if aval_x.dtype.kind != "c":
+        if kind_of(aval_x.dtype) != "c":
             return builder.emit("stablehlo.convert", [x])  # type: ignore[no-any-return]
         part = shaped(aval_x.shape, real_dtype(aval_x.dtype))
         inside = builder.emit1("stablehlo.negate", [builder.emit1("stablehlo.imag", [x], part)], part)
@@ -136,7 +160,7 @@ class Conj(Linear, name="conj"):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,) = cotangents
-        if self.input_dtype.kind == "c":
+        if kind_of(self.input_dtype) == "c":
             return [conj(ct)]
         return [real(ct)]
 

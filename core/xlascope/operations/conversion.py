@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..dtypes import bits_of, canonical, iinfo, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
+from ..ir.sources import user_line, where_text
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from .complex_numbers import real_dtype
 from .families import Flat, Unary
 from .linear import pushed
+from .requirements import require_kind
+from .shapes import moveaxis
 from .values import aval as aval_of_operand
 
 
@@ -36,33 +39,49 @@ class ConvertElementType(Unary, name="convert_element_type"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,), (aval,) = operands, builder.in_avals
         (out,) = builder.out_avals
-        if out.dtype.kind == "b" and aval.dtype.kind != "b":  # XLA's convert to i1 keeps the lowest bit
+        if kind_of(out.dtype) == "b" and kind_of(aval.dtype) != "b":  # XLA's convert to i1 keeps the lowest bit
             direction = attribute("#stablehlo<comparison_direction NE>")
             zero = builder.constant(0, aval)
             return builder.emit("stablehlo.compare", [x, zero], {"comparison_direction": direction})  # type: ignore[no-any-return]
-        if aval.dtype.kind == "c" and out.dtype.kind != "c":
-            x = builder.emit1("stablehlo.real", [x], shaped(aval.shape, real_dtype(aval.dtype)))
+        if kind_of(aval.dtype) == "c" and kind_of(out.dtype) != "c":
+            aval = shaped(aval.shape, real_dtype(aval.dtype))
+            x = builder.emit1("stablehlo.real", [x], aval)
+        if kind_of(aval.dtype) == "f" and kind_of(out.dtype) in "iu" and bits_of(out.dtype) < 8:
+            x = _within(builder, x, aval, out.dtype)
         return builder.emit(self.hlo, [x])  # type: ignore[no-any-return]
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return ZERO if self.new_dtype.kind in "biu" else convert_element_type(t, self.new_dtype)
+        return ZERO if kind_of(self.new_dtype) in "biu" else convert_element_type(t, self.new_dtype)
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x,) = cotangents, operands
         return [convert_element_type(ct, x.aval.dtype)]
 
 
+def _within(builder: Any, x: Any, aval: ShapedArray, dtype: np.dtype[Any]) -> Any:
+    """Floats moved to the nearest number of an integer type narrower than its carrier, as XLA does for wider ones."""
+    wide = aval
+    if bits_of(aval.dtype) <= 8:  # some of them have no negative numbers, or none so large
+        wide = shaped(aval.shape, np.dtype("float32"))
+        x = builder.emit1("stablehlo.convert", [x], wide)
+    limits = iinfo(dtype)
+    least, most = (builder.constant(int(limit), wide) for limit in (limits.min, limits.max))
+    return builder.emit1("stablehlo.clamp", [least, x, most], wide)
+
+
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
     """The elements of ``operand`` as ``new_dtype`` (64-bit types become 32-bit unless enable_x64 is set)."""
+    if new_dtype is None:
+        raise _no_dtype("convert_element_type")
     dtype = canonical(new_dtype)
     aval = aval_of_operand(operand)
-    if aval.dtype == dtype and aval.weak_type == weak_type and hasattr(operand, "aval"):
+    if aval.dtype == dtype and aval.weak_type == weak_type and getattr(operand, "aval", None) is aval:
         return operand
     return bind1(ConvertElementType(dtype, weak_type), operand)
 
 
 class BitcastConvertType(Flat, name="bitcast_convert_type"):
-    """The same bits read as another dtype of the same width."""
+    """The same bits read as another dtype; the elements that make a wider one lie along a last axis."""
 
     new_dtype: np.dtype[Any]
 
@@ -71,11 +90,45 @@ class BitcastConvertType(Flat, name="bitcast_convert_type"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
-        if x.dtype.itemsize != self.new_dtype.itemsize:
-            raise TypeError(f"bitcast_convert_type from {x.dtype.name} to {self.new_dtype.name}: the widths differ")
-        return [shaped(x.shape, self.new_dtype)]
+        if x.dtype != self.new_dtype:
+            require_kind(self.name, x.dtype, "if")
+            require_kind(self.name, self.new_dtype, "if")
+        return [shaped(self._shape(x), self.new_dtype)]
+
+    def _shape(self, x: ShapedArray) -> tuple[int, ...]:
+        """An element of a wider type is a last axis of narrower ones."""
+        own, new = bits_of(x.dtype), bits_of(self.new_dtype)
+        if own == new:
+            return x.shape
+        if own > new:
+            return (*x.shape, own // new)
+        if x.shape[-1:] != (new // own,):
+            raise ValueError(
+                f"bitcast_convert_type from {x.dtype.name} to {self.new_dtype.name} takes operands whose last axis has "
+                f"size {new // own}, got shape {x.shape}"
+            )
+        return x.shape[:-1]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x,), (own,), (out,) = operands, builder.in_avals, builder.out_avals
+        return [builder.bitcast(x, own, out)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        return [bind1(self, moveaxis(x, axis, 0))], [0]
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
-    """The bits of ``operand`` read as ``new_dtype``, which has the same width."""
-    return bind1(BitcastConvertType(np.dtype(new_dtype)), operand)
+    """The bits of ``operand`` read as ``new_dtype``: in the same shape, or with a last axis more or less.
+
+    >>> import numpy as np
+    >>> print(bitcast_convert_type(np.float32(1), np.uint8))
+    [  0   0 128  63]
+    """
+    if new_dtype is None:
+        raise _no_dtype("bitcast_convert_type")
+    return bind1(BitcastConvertType(canonical(new_dtype)), operand)
+
+
+def _no_dtype(name: str) -> ValueError:
+    return ValueError(f"{name} takes new_dtype, the dtype to convert to, got None{where_text(user_line())}")

@@ -7,21 +7,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
-from . import arithmetic, extremes
+from . import extremes
 from .arithmetic import add, mul, sub
 from .comparisons import eq, ne
+from .complex_numbers import extreme, real_dtype
 from .exponentials import exp, log1p
 from .linear import Linear, pushed
 from .requirements import require_axes, require_kind
 from .selection import select
 from .shapes import moveaxis
 from .slicing import concatenate, pad, rev, slice_in_dim
-from .sums import ADD_ANY, neg, sum_tangents
+from .sums import ADD_ANY, sum_tangents
 from .values import aval, highest, lowest, shape_of, typed_scalar
 
 
@@ -156,9 +158,12 @@ class _Scanned(Cumulative):
 
 
 class _CumExtreme(_Scanned):
-    """A running extreme."""
+    """A running extreme, of complex values by their real parts first."""
 
-    kinds = "if"
+    kinds = "ifc"
+
+    def step(self, builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Any:
+        return extreme(builder, self.combine, x, y, scalar)
 
     def combined(self, before: Pair, after: Pair) -> Pair:
         (x, tx), (y, ty) = before, after
@@ -175,7 +180,7 @@ class CumMax(_CumExtreme, name="cummax"):
     combine = "stablehlo.maximum"
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        return lowest(dtype)
+        return complex(-np.inf, -np.inf) if kind_of(dtype) == "c" else lowest(dtype)
 
     def _operation(self) -> extremes.Max | extremes.Min:
         return extremes.Max()
@@ -187,7 +192,7 @@ class CumMin(_CumExtreme, name="cummin"):
     combine = "stablehlo.minimum"
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        return highest(dtype)
+        return complex(np.inf, np.inf) if kind_of(dtype) == "c" else highest(dtype)
 
     def _operation(self) -> extremes.Max | extremes.Min:
         return extremes.Min()
@@ -196,30 +201,55 @@ class CumMin(_CumExtreme, name="cummin"):
 class CumLogSumExp(_Scanned, name="cumlogsumexp"):
     """The logarithm of the running sum of exponentials along an axis, without overflow."""
 
-    kinds = "f"
+    kinds = "fc"
 
     def start(self, dtype: np.dtype[Any]) -> Any:
         return -np.inf
 
     def step(self, builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Any:
-        # max + log(1 + e^-|x - y|); the difference of equal infinities is NaN, and there x + y is right
+        # max + log(1 + e^(min - max)); the difference of equal infinities is NaN, and there x + y is right
         def emit(name: str, *operands: Any) -> Any:
             return builder.emit1(f"stablehlo.{name}", list(operands), scalar)
 
-        difference = emit("subtract", x, y)
-        small = emit("log_plus_one", emit("exponential", emit("negate", emit("abs", difference))))
-        usual = emit("add", emit("maximum", x, y), small)
+        largest, least = (extreme(builder, f"stablehlo.{name}", x, y, scalar) for name in ("maximum", "minimum"))
+        difference = emit("subtract", least, largest)
+        usual = emit("add", largest, emit("log_plus_one", emit("exponential", difference)))
+        if kind_of(scalar.dtype) == "c":
+            usual = _principal(builder, usual, scalar)
+        truth = shaped((), np.dtype("bool"))
         not_equal = {"comparison_direction": attribute("#stablehlo<comparison_direction NE>")}
-        is_nan = builder.emit1("stablehlo.compare", [difference, difference], shaped((), np.dtype("bool")), not_equal)
-        return emit("select", is_nan, emit("add", x, y), usual)
+
+        def is_nan(value: Any) -> Any:
+            return builder.emit1("stablehlo.compare", [value, value], truth, not_equal)
+
+        found = emit("select", is_nan(difference), emit("add", x, y), usual)
+        if kind_of(scalar.dtype) != "c":
+            return found
+        # the larger of two complex numbers may be either where one is NaN
+        either = builder.emit1("stablehlo.or", [is_nan(x), is_nan(y)], truth)
+        return emit("select", either, builder.constant(complex(np.nan, np.nan), scalar), found)
 
     def combined(self, before: Pair, after: Pair) -> Pair:
         (x, tx), (y, ty) = before, after
-        difference = sub(x, y)
-        usual = add(extremes.max(x, y), log1p(exp(neg(arithmetic.abs(difference)))))
+        largest = extremes.max(x, y)
+        difference = sub(extremes.min(x, y), largest)
+        usual = add(largest, log1p(exp(difference)))
         z = select(ne(difference, difference), add(x, y), usual)
         moved = [mul(t, exp(sub(_finite(v), _finite(z)))) for v, t in ((x, tx), (y, ty))]
         return z, sum_tangents(moved)
+
+
+def _principal(builder: Any, x: Any, scalar: ShapedArray) -> Any:
+    """A complex logarithm whose imaginary part lies within π of zero."""
+    part = shaped((), real_dtype(scalar.dtype))
+
+    def emit(name: str, *operands: Any) -> Any:
+        return builder.emit1(f"stablehlo.{name}", list(operands), part)
+
+    turn, angle = builder.constant(2 * np.pi, part), emit("imag", x)
+    turns = emit("round_nearest_even", emit("divide", angle, turn))
+    angle = emit("subtract", angle, emit("multiply", turns, turn))
+    return builder.emit1("stablehlo.complex", [emit("real", x), angle], scalar)
 
 
 def _finite(x: Any) -> Any:

@@ -12,13 +12,15 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import integers
+from ..xla.dispatch import integer_array
 from . import indexing
 from .extremes import clamp
 from .indexing import batched_gather, mapped_size, stacked_indices
 from .linear import pushed
-from .requirements import is_linear, require_indices, type_of
+from .requirements import is_linear, require_index_scalars, type_of
 from .shapes import mapped_in_front, moveaxis, zeros_of
 from .values import aval, shape_of
+from .whole_numbers import whole_numbers
 
 
 class DynamicSlice(Operation, name="dynamic_slice"):
@@ -30,8 +32,9 @@ class DynamicSlice(Operation, name="dynamic_slice"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, *starts = operands
-        require_indices(self.name, starts)
-        if len(starts) != x.ndim or any(size > have for size, have in zip(self.slice_sizes, x.shape, strict=True)):
+        require_index_scalars(self.name, starts)
+        fits = len(starts) == len(self.slice_sizes) == x.ndim
+        if not fits or any(not 0 <= size <= have for size, have in zip(self.slice_sizes, x.shape, strict=True)):
             raise TypeError(
                 f"cannot take a block of size {self.slice_sizes} at {len(starts)} indices from shape {x.shape}"
             )
@@ -64,11 +67,15 @@ def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Seque
     """A block of size ``slice_sizes`` of ``operand`` that begins at ``start_indices``, moved inside where it would
     leave it.
     """
-    return bind1(DynamicSlice(tuple(map(int, slice_sizes))), operand, *_index_scalars(start_indices))
+    sizes = whole_numbers(slice_sizes, "slice_sizes of dynamic_slice")
+    return bind1(DynamicSlice(sizes), operand, *_index_scalars(start_indices))
 
 
 def _index_scalars(indices: Sequence[Any]) -> list[Any]:
-    return [np.int32(i) if i.__class__ is int else i for i in indices]
+    return [integer_array(i, _INDEX)[()] if i.__class__ is int else i for i in indices]
+
+
+_INDEX = np.dtype("int32")
 
 
 class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
@@ -78,7 +85,7 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, update, *starts = operands
-        require_indices(self.name, starts)
+        require_index_scalars(self.name, starts)
         fits = len(starts) == x.ndim == update.ndim and x.dtype == update.dtype
         if not fits or any(size > have for size, have in zip(update.shape, x.shape, strict=True)):
             raise TypeError(f"cannot put {update} at {len(starts)} indices into {x}")

@@ -139,7 +139,8 @@ class AllToAll(_Exchange, name="all_to_all"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
-        require_axes(self.name, (self.split_axis, self.concat_axis), x.shape)
+        for axis in (self.split_axis, self.concat_axis):  # which may be one
+            require_axes(self.name, (axis,), x.shape)
         shape = list(_parted(self.name, x.shape, self.split_axis, self))
         if self.tiled:
             shape[self.concat_axis] *= self.count

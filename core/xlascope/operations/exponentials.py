@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import is_differentiable, is_integer
 from ..trace.bind import bind1, bind_inexact
 from .arithmetic import add, div, integer_pow, mul, sub
 from .bits import bitwise_and
 from .comparisons import eq
+from .conversion import convert_element_type
 from .families import Binary, Unary
 from .selection import select
 from .sums import as_result
-from .values import match
+from .values import dtype_of, match
 
 
 class Exp(Unary, name="exp"):
@@ -149,6 +151,7 @@ class Cbrt(Unary, name="cbrt"):
     """The cube root; its derivative is 1 / (3 y²)."""
 
     hlo = "stablehlo.cbrt"
+    kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, mul(1 / 3, integer_pow(y, -2)))
@@ -179,5 +182,9 @@ class Pow(Binary, name="pow"):
 
 
 def pow(x: Any, y: Any) -> Any:
-    """X to the power y, elementwise."""
-    return bind1(Pow.instance, *match(x, y))
+    """X to the power y, elementwise; of a floating-point x also to whole powers."""
+    x, y = match(x, y)
+    own = dtype_of(x)
+    if is_differentiable(own) and is_integer(dtype_of(y)):
+        y = convert_element_type(y, own)
+    return bind1(Pow.instance, x, y)

@@ -12,6 +12,7 @@ from ..trace.bind import bind1
 from . import bits
 from .arithmetic import mul
 from .comparisons import eq, gt, lt
+from .complex_numbers import extreme
 from .families import Binary, align, stretch_values
 from .linear import pushed
 from .requirements import require_kind, stretched
@@ -21,10 +22,15 @@ from .values import aval, match, typed_scalar
 
 
 class _Extreme(Binary):
-    """The larger or smaller operand. Where they are equal each gets half of the derivative."""
+    """The larger or smaller operand, complex ones by their real parts first. Equal ones get half of the derivative."""
 
-    kinds = "bif"
+    kinds = "bifc"
     taylor_rule = pushed
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (aval,) = builder.out_avals
+        x, y = stretch_values(builder, operands)
+        return [extreme(builder, self.hlo, x, y, aval)]
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         return mul(as_result(t, z), _share(x, y, z))
@@ -104,7 +110,9 @@ class Clamp(Operation, name="clamp"):
 
 
 def clamp(min: Any, x: Any, max: Any) -> Any:
-    """X limited to the range from ``min`` to ``max``."""
+    """X limited to the range from ``min`` to ``max``; complex values in the order of :func:`max`."""
     low, _ = match(min, x)
     high, _ = match(max, x)
+    if aval(x).dtype.kind == "c" and aval(low).dtype == aval(high).dtype == aval(x).dtype:
+        return bind1(Min.instance, bind1(Max.instance, low, x), high)
     return bind1(Clamp.instance, low, x, high)

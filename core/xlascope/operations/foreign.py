@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation, Primitive
+from ..keys import key_of
 from ..trace.values import aval_of
 from .requirements import is_linear
 
@@ -90,7 +91,7 @@ class Foreign(Operation):
     given: tuple[tuple[str, Any], ...]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Foreign) and self.handle is other.handle and self.given == other.given
+        return isinstance(other, Foreign) and self.handle is other.handle and key_of(self.given) == key_of(other.given)
 
     def __hash__(self) -> int:
         return hash((self.handle, self.given))

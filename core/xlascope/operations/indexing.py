@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dtypes import is_differentiable
+from ..dtypes import iinfo, is_differentiable, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -17,33 +17,17 @@ from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import arithmetic
 from .comparisons import eq
+from .dimension_numbers import GatherDimensionNumbers as GatherDimensionNumbers
+from .dimension_numbers import ScatterDimensionNumbers as ScatterDimensionNumbers
+from .dimension_numbers import check_gather, check_scatter
 from .linear import pushed
-from .requirements import is_linear, require_indices
+from .requirements import is_linear, require_indices, require_kind
 from .selection import select
 from .shapes import broadcasted_iota, full, mapped_in_front, moveaxis, reshape, zeros_of
 from .slicing import concatenate
 from .sums import sum_tangents
 from .values import aval, shape_of, typed_scalar
-
-
-class GatherDimensionNumbers(NamedTuple):
-    """Which axes of a gather mean what; the names are StableHLO's."""
-
-    offset_dims: tuple[int, ...]
-    collapsed_slice_dims: tuple[int, ...]
-    start_index_map: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    start_indices_batching_dims: tuple[int, ...] = ()
-
-
-class ScatterDimensionNumbers(NamedTuple):
-    """Which axes of a scatter mean what; the names are StableHLO's."""
-
-    update_window_dims: tuple[int, ...]
-    inserted_window_dims: tuple[int, ...]
-    scatter_dims_to_operand_dims: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    scatter_indices_batching_dims: tuple[int, ...] = ()
+from .whole_numbers import whole_numbers
 
 
 class Gather(Operation, name="gather"):
@@ -66,6 +50,7 @@ class Gather(Operation, name="gather"):
         x, indices = operands
         require_indices(self.name, [indices])
         numbers = self.dimension_numbers
+        check_gather(numbers, self.slice_sizes, x.shape, indices.shape)
         dropped = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
         window = iter([size for axis, size in enumerate(self.slice_sizes) if axis not in dropped])
         batch = iter(indices.shape[:-1])
@@ -178,15 +163,15 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
     """What stands for no value: NaN, the smallest of the signed integers, the largest of the unsigned ones, true."""
     if is_differentiable(dtype):
         return np.asarray(np.nan).astype(dtype)[()]
-    if dtype.kind == "b":
+    if kind_of(dtype) == "b":
         return np.True_
-    limits = np.iinfo(dtype)
-    return dtype.type(limits.max if dtype.kind == "u" else limits.min)
+    limits = iinfo(dtype)
+    return dtype.type(limits.max if kind_of(dtype) == "u" else limits.min)
 
 
 def bounds_of_indices(builder: Any, index_aval: ShapedArray, limits: Sequence[int]) -> tuple[Any, Any]:
     """Zeros and the largest indices that are inside, as MLIR values of the indices' type."""
-    most = np.iinfo(index_aval.dtype).max
+    most = int(iinfo(index_aval.dtype).max)
     row = builder.constant(np.array([min(n, most) for n in limits]), shaped((len(limits),), index_aval.dtype))
     high = builder.broadcast(row, index_aval, (index_aval.ndim - 1,))
     low = builder.broadcast(builder.constant(0, shaped((), index_aval.dtype)), index_aval)
@@ -197,7 +182,7 @@ def gather(
     operand: Any, start_indices: Any, dimension_numbers: GatherDimensionNumbers, slice_sizes: Sequence[int]
 ) -> Any:
     """Blocks of ``operand`` of size ``slice_sizes`` at ``start_indices``, whose last axis holds the coordinates."""
-    return bind1(Gather(dimension_numbers, tuple(map(int, slice_sizes))), operand, start_indices)
+    return bind1(Gather(dimension_numbers, whole_numbers(slice_sizes, "slice_sizes of gather")), operand, start_indices)
 
 
 class ScatterFamily(Operation):
@@ -212,11 +197,17 @@ class ScatterFamily(Operation):
     indices_are_sorted: bool = False
     unique_indices: bool = False
 
+    #: The kinds of dtypes that can be merged.
+    kinds: ClassVar[str] = ""
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, indices, updates = operands
+        if self.kinds:
+            require_kind(self.name, x.dtype, self.kinds)
         require_indices(self.name, [indices])
         if x.dtype != updates.dtype:
             raise TypeError(f"{self.name} takes an operand and updates of one dtype, got {x} and {updates}")
+        check_scatter(self.name, self.dimension_numbers, x.shape, indices.shape, updates.shape)
         return [shaped(x.shape, x.dtype)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..dtypes import promote
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -40,6 +42,7 @@ class DotGeneral(Operation, name="dot_general"):
         (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
         require_one_dtype(self.name, x, y)
         require_kind(self.name, x.dtype, "bifc")
+        self._check_axes(x, y)
         for i, j in zip((*contract_x, *batch_x), (*contract_y, *batch_y), strict=True):
             if x.shape[i] != y.shape[j]:
                 raise TypeError(
@@ -53,20 +56,34 @@ class DotGeneral(Operation, name="dot_general"):
         )
         return [shaped(shape, self.preferred_element_type or x.dtype, x.weak_type and y.weak_type)]
 
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+    def _check_axes(self, x: ShapedArray, y: ShapedArray) -> None:
         (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
-        numbers = attribute(
-            f"#stablehlo.dot<lhs_batching_dimensions = {list(batch_x)}, rhs_batching_dimensions = {list(batch_y)}, "
-            f"lhs_contracting_dimensions = {list(contract_x)}, rhs_contracting_dimensions = {list(contract_y)}>"
-        )
-        attributes = {
-            "dot_dimension_numbers": numbers,
-            "precision_config": attribute(precision_config(self.precision)),
+        for operand, axes in ((x, (*contract_x, *batch_x)), (y, (*contract_y, *batch_y))):
+            if len(set(axes)) < len(axes) or not all(0 <= axis < operand.ndim for axis in axes):
+                raise TypeError(f"dot_general takes different axes below {operand.ndim} of {operand}, got {axes}")
+        if len(contract_x) != len(contract_y) or len(batch_x) != len(batch_y):
+            raise TypeError(
+                "dot_general takes as many contracting and batch axes of one operand as of the other, got "
+                f"{self.dimension_numbers}"
+            )
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        attributes = {name: attribute(text) for name, text in self._attributes.items()}
+        return builder.emit("stablehlo.dot_general", operands, attributes)  # type: ignore[no-any-return]
+
+    @functools.cached_property
+    def _attributes(self) -> dict[str, str]:
+        (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
+        texts = {
+            "dot_dimension_numbers": (
+                f"#stablehlo.dot<lhs_batching_dimensions = {list(batch_x)}, "
+                f"rhs_batching_dimensions = {list(batch_y)}, lhs_contracting_dimensions = {list(contract_x)}, "
+                f"rhs_contracting_dimensions = {list(contract_y)}>"
+            ),
+            "precision_config": precision_config(self.precision),
         }
         algorithm = algorithm_attribute(self.precision)
-        if algorithm is not None:
-            attributes["algorithm"] = attribute(algorithm)
-        return builder.emit("stablehlo.dot_general", operands, attributes)  # type: ignore[no-any-return]
+        return texts if algorithm is None else {**texts, "algorithm": algorithm}
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         (contract_x, _), _ = self.dimension_numbers
@@ -141,8 +158,14 @@ def _put_back(product: Any, where: Sequence[int]) -> Any:
 def dot_general(
     lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """The product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``."""
+    """The product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``, of operands of
+    two dtypes in the dtype where they meet.
+    """
     (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
     numbers = (tuple(contract_x), tuple(contract_y)), (tuple(batch_x), tuple(batch_y))
     dtype = None if preferred_element_type is None else np.dtype(preferred_element_type)
+    types = aval(lhs), aval(rhs)
+    if types[0].dtype is not types[1].dtype:
+        common, _ = promote(tuple((each.dtype, each.weak_type) for each in types))
+        lhs, rhs = convert_element_type(lhs, common), convert_element_type(rhs, common)
     return bind1(DotGeneral(numbers, precision_of(precision), dtype), lhs, rhs)

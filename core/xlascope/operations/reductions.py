@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
@@ -15,12 +16,14 @@ from ..xla.builder import attribute, integers
 from . import cumulative
 from .arithmetic import div, mul
 from .comparisons import eq
+from .complex_numbers import extreme
 from .conversion import convert_element_type
 from .linear import pushed
 from .requirements import require_axes, require_kind
 from .shapes import broadcast_in_dim, moveaxis, reduce_region, reduce_sum, reshape, transpose
 from .slicing import pad
 from .values import aval, highest, lowest, shape_of
+from .whole_numbers import whole_numbers
 
 
 class _Reduction(Operation):
@@ -63,8 +66,12 @@ class _Reduction(Operation):
 class _Extreme(_Reduction):
     """The largest or smallest element. Where several are equally extreme they share the derivative."""
 
-    kinds = "bif"
+    kinds = "bifc"
     taylor_rule = pushed
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        start = self.start(builder.in_avals[0].dtype)
+        return reduce_region(builder, operands[0], self.axes, start, self.combine, extreme)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents
@@ -87,7 +94,7 @@ class ReduceMax(_Extreme, name="reduce_max"):
 
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
     """The largest element along ``axes``."""
-    return bind1(ReduceMax(tuple(axes)), operand)
+    return bind1(ReduceMax(whole_numbers(axes, "axes of reduce_max")), operand)
 
 
 class ReduceMin(_Extreme, name="reduce_min"):
@@ -101,7 +108,7 @@ class ReduceMin(_Extreme, name="reduce_min"):
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
     """The smallest element along ``axes``."""
-    return bind1(ReduceMin(tuple(axes)), operand)
+    return bind1(ReduceMin(whole_numbers(axes, "axes of reduce_min")), operand)
 
 
 class ReduceProd(_Reduction, name="reduce_prod"):
@@ -134,7 +141,7 @@ class ReduceProd(_Reduction, name="reduce_prod"):
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
     """The product along ``axes``."""
-    return bind1(ReduceProd(tuple(axes)), operand)
+    return bind1(ReduceProd(whole_numbers(axes, "axes of reduce_prod")), operand)
 
 
 def _exclusive_product(x: Any, axis: int, reverse: bool) -> Any:
@@ -154,6 +161,10 @@ class _Truth(_Reduction):
 
     kinds = "bi"
 
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (y,) = super().abstract_eval(operands)
+        return [shaped(y.shape, y.dtype)]  # bits are of the type that was combined: no longer weak
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *primals)], [ZERO]
 
@@ -164,12 +175,12 @@ class ReduceAnd(_Truth, name="reduce_and"):
     combine = "stablehlo.and"
 
     def start(self, dtype: np.dtype[Any]) -> Any:
-        return True if dtype.kind == "b" else np.invert(np.zeros((), dtype))
+        return True if kind_of(dtype) == "b" else np.invert(np.zeros((), dtype))
 
 
 def reduce_and(operand: Any, axes: Sequence[int]) -> Any:
     """Whether all are true, along ``axes``."""
-    return bind1(ReduceAnd(tuple(axes)), operand)
+    return bind1(ReduceAnd(whole_numbers(axes, "axes of reduce_and")), operand)
 
 
 class ReduceOr(_Truth, name="reduce_or"):
@@ -183,7 +194,7 @@ class ReduceOr(_Truth, name="reduce_or"):
 
 def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
     """Whether any is true, along ``axes``."""
-    return bind1(ReduceOr(tuple(axes)), operand)
+    return bind1(ReduceOr(whole_numbers(axes, "axes of reduce_or")), operand)
 
 
 class ReduceXor(_Truth, name="reduce_xor"):
@@ -197,7 +208,7 @@ class ReduceXor(_Truth, name="reduce_xor"):
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
     """Whether an odd number is true, along ``axes``; of integers, bit by bit."""
-    return bind1(ReduceXor(tuple(axes)), operand)
+    return bind1(ReduceXor(whole_numbers(axes, "axes of reduce_xor")), operand)
 
 
 class _ArgExtreme(Operation):
@@ -210,8 +221,11 @@ class _ArgExtreme(Operation):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
+        if len(self.axes) != 1:
+            raise ValueError(f"{self.name} goes along one axis, got {self.axes}")
         (axis,) = self.axes
         require_axes(self.name, self.axes, x.shape)
+        require_kind(f"{self.name} (index_dtype)", self.index_dtype, "i")
         if x.shape[axis] == 0:
             raise ValueError(f"{self.name} along axis {axis} of shape {x.shape}, which has no elements")
         require_kind(self.name, x.dtype, "bif")

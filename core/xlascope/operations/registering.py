@@ -11,6 +11,7 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr, Literal
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Primitive
+from ..keys import key_of
 from ..runtime.boot import enable_x64, threefry_partitionable
 from ..trace.bind import bind1
 from ..trace.jaxpr_trace import stage
@@ -209,7 +210,7 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Callabl
         # Kept: a module being written knows the programs that are called in it by their ids.
         kept = context.primitive.derived
         settings = (enable_x64.value, threefry_partitionable.value)
-        key = (fun, tuple(context.avals_in), tuple(sorted(params.items())), settings)
+        key = (fun, tuple(context.avals_in), key_of(tuple(sorted(params.items()))), settings)
         program = kept.get(key)
         if program is None:
             program = kept[key] = stage(flat, context.avals_in, context.primitive.name)

@@ -2,42 +2,72 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..dtypes import is_floating
+from ..dtypes import kind_of
 from ..errors import see
 from ..ir.avals import ShapedArray
 from ..ir.markers import LinearInput
 from ..ir.sources import user_line, where_text
 from ..trace.values import aval_of
+from .whole_numbers import whole_number
 
-_KINDS = {bool: "bool", int: "integer", float: "floating-point", complex: "complex"}
+#: The letters that operations state their requirements with. An operation that takes "i" takes unsigned integers too.
+_KINDS = {"b": "bool", "i": "integer", "s": "signed integer", "f": "floating-point", "c": "complex"}
+_ACCEPTED = {"b": "b", "i": "is", "u": "i", "f": "f", "c": "c"}
+
+
+#: The widest have 16 bytes, and bytes are counted in 63 bits.
+_MOST_ELEMENTS = 1 << 59
 
 
 def require_kind(name: str, dtype: np.dtype[Any], kinds: str) -> None:
-    """Raise TypeError unless the dtype's kind (b, i, f, c) is one of ``kinds``."""
-    kind = "f" if is_floating(dtype) else "i" if dtype.kind in "iu" else dtype.kind
-    if kind not in kinds:
-        wanted = " or ".join(
-            _KINDS[t] for k, t in (("b", bool), ("i", int), ("f", float), ("c", complex)) if k in kinds
+    """Raise TypeError unless the dtype is of one of the ``kinds``: letters of b, i, s (signed integers), f, c."""
+    if not any(kind in kinds for kind in _ACCEPTED.get(kind_of(dtype), "")):
+        wanted = " or ".join(words for kind, words in _KINDS.items() if kind in kinds)
+        raise TypeError(
+            f"{name} takes operands of {wanted} type, got {dtype.name}{where_text(user_line())}; convert with astype"
         )
-        raise TypeError(f"{name} takes operands of {wanted} type, got {dtype.name}; convert with astype")
 
 
 def require_axes(name: str, axes: Sequence[int], shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless all ``axes`` are axes of ``shape``."""
+    """Raise ValueError unless all ``axes`` are axes of ``shape``, each named once; TypeError for no integer."""
     for axis in axes:
+        if axis.__class__ is not int:
+            whole_number(axis, f"each of the axes of {name}")
         if not 0 <= axis < len(shape):
             raise ValueError(f"{name} along axis {axis} of shape {shape}, which has {len(shape)} axes")
+    if len(axes) > 1 and len(set(axes)) < len(axes):
+        raise ValueError(f"{name} along axes {tuple(axes)}: an axis is named twice")
+
+
+def require_shape(name: str, shape: Sequence[int]) -> None:
+    """Raise TypeError unless all sizes are at least 0, ValueError for more elements than can be counted in bytes."""
+    if any(size < 0 for size in shape):
+        raise TypeError(f"{name} to shape {tuple(shape)}: sizes are at least 0")
+    if math.prod(shape) > _MOST_ELEMENTS:
+        raise ValueError(f"{name} to shape {tuple(shape)}: an array has at most {_MOST_ELEMENTS} elements")
+
+
+def require_index_scalars(name: str, indices: Sequence[ShapedArray]) -> None:
+    """Raise TypeError unless all ``indices`` are scalars of one integer type."""
+    require_indices(name, indices)
+    for aval in indices:
+        if aval.shape:
+            raise TypeError(f"{name} takes an index without axes for each axis, got one of shape {aval.shape}")
 
 
 def require_indices(name: str, indices: Sequence[ShapedArray]) -> None:
-    """Raise TypeError unless all ``indices`` are of integer type."""
+    """Raise TypeError unless all ``indices`` are of one integer type."""
+    if len({aval.dtype for aval in indices}) > 1:
+        names = ", ".join(aval.dtype.name for aval in indices)
+        raise TypeError(f"{name} takes indices of one dtype, got {names}; convert with astype")
     for aval in indices:
-        if aval.dtype.kind not in "iu":
+        if kind_of(aval.dtype) not in "iu":
             raise TypeError(f"{name} takes indices of integer type, got {aval.dtype.name}; convert with astype")
 
 

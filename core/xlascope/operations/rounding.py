@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
+from ..ir.sources import user_line, where_text
 from ..trace.bind import bind1, bind_inexact
 from .families import Flat
 
@@ -18,6 +20,12 @@ class Sign(Flat, name="sign"):
 
     hlo = "stablehlo.sign"
     kinds = "ifc"
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (aval,) = builder.in_avals
+        if kind_of(aval.dtype) != "u":
+            return super().to_stablehlo(builder, operands)
+        return builder.emit("stablehlo.minimum", [*operands, builder.constant(1, aval)])  # type: ignore[no-any-return]
 
 
 def sign(x: Any) -> Any:
@@ -70,8 +78,18 @@ class Round(Flat, name="round"):
 
 
 def round(x: Any, rounding_method: int = 0) -> Any:
-    """The nearest whole number; halves away from zero (0) or to even (1), elementwise."""
-    return bind1(Round(int(rounding_method)), x)
+    """The nearest whole number; halves away from zero (0) or to even (1), elementwise; ValueError for other methods."""
+    return bind1(Round(_method(rounding_method)), x)
+
+
+def _method(given: Any) -> int:
+    try:
+        return int(RoundingMethod(given))
+    except (ValueError, TypeError):
+        raise ValueError(
+            "rounding_method of round is lax.RoundingMethod.AWAY_FROM_ZERO (0) or TO_NEAREST_EVEN (1), got "
+            f"{given!r}{where_text(user_line())}"
+        ) from None
 
 
 class IsFinite(Flat, name="is_finite"):

@@ -16,6 +16,7 @@ from . import arithmetic
 from .arithmetic import div, mul
 from .bits import bitwise_or
 from .comparisons import eq, ne
+from .complex_numbers import extreme
 from .conversion import convert_element_type
 from .indexing import ScatterAdd, ScatterFamily
 from .requirements import is_linear, require_kind
@@ -27,6 +28,8 @@ from .values import aval, shape_of, typed_scalar
 
 class ScatterSub(ScatterFamily, name="scatter_sub"):
     """Updates taken from the operand at indices."""
+
+    kinds = "ifc"
 
     jvp = ScatterAdd.jvp
     flops = ScatterAdd.flops
@@ -99,11 +102,11 @@ class _ScatterExtreme(ScatterFamily):
     combine: ClassVar[str]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        require_kind(self.name, operands[0].dtype, "bif")
+        require_kind(self.name, operands[0].dtype, "bifc")
         return super().abstract_eval(operands)
 
     def merge(self, builder: Any, old: Any, new: Any, scalar: ShapedArray) -> Any:
-        return builder.emit1(self.combine, [old, new], scalar)
+        return extreme(builder, self.combine, old, new, scalar)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         x, indices, updates = primals

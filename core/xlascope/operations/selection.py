@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
@@ -29,12 +30,12 @@ class SelectN(Operation, name="select_n"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         which, *cases = operands
-        if which.dtype.kind not in "biu" or not cases:
+        if kind_of(which.dtype) not in "biu" or not cases:
             raise TypeError(
                 f"select_n takes a truth value or an integer that says which case, and at least one case, got {which} "
                 f"and {len(cases)} cases"
             )
-        if which.dtype.kind == "b" and len(cases) > 2:
+        if kind_of(which.dtype) == "b" and len(cases) > 2:
             raise TypeError(f"select_n takes two cases for a truth value, got {len(cases)}; choose by an int32")
         if len({case.dtype for case in cases}) > 1:
             names = " and ".join(case.dtype.name for case in cases)
@@ -48,7 +49,7 @@ class SelectN(Operation, name="select_n"):
         which, *cases = stretch_values(builder, operands)
         if len(cases) == 1:
             return cases
-        if builder.in_avals[0].dtype.kind == "b":
+        if kind_of(builder.in_avals[0].dtype) == "b":
             return builder.emit("stablehlo.select", [which, cases[1], cases[0]])  # type: ignore[no-any-return]
         number = shaped(builder.out_avals[0].shape, builder.in_avals[0].dtype)
         truth = shaped(number.shape, np.dtype("bool"))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind, bind1
+from ..trace.gate import unchanged
 from ..xla.builder import attribute, integers
 from .linear import Linear
-from .requirements import require_axes, require_kind
+from .requirements import require_axes, require_kind, require_shape
 from .values import aval
+from .whole_numbers import axis_of, whole_number, whole_numbers
 
 
 class BroadcastInDim(Linear, name="broadcast_in_dim"):
@@ -27,6 +30,7 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         dimensions = self.broadcast_dimensions
+        require_shape(self.name, self.shape)
         fits = len(dimensions) == x.ndim == len(set(dimensions)) and all(
             0 <= axis < len(self.shape) and size in (1, self.shape[axis])
             for size, axis in zip(x.shape, dimensions, strict=True)
@@ -59,16 +63,28 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
 
 def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
     """Spread ``operand`` over ``shape``; its axis i becomes axis ``broadcast_dimensions[i]`` of the result."""
-    return bind1(BroadcastInDim(tuple(map(int, shape)), tuple(map(int, broadcast_dimensions))), operand)
+    try:
+        sizes, places = tuple(map(index, shape)), tuple(map(index, broadcast_dimensions))
+    except TypeError:
+        sizes = whole_numbers(shape, "sizes of broadcast_in_dim")
+        places = whole_numbers(broadcast_dimensions, "broadcast_dimensions of broadcast_in_dim")
+    return bind1(BroadcastInDim(sizes, places), operand)
 
 
 def expand_dims(x: Any, dimensions: Sequence[int]) -> Any:
-    """Insert axes of size 1 so that they stand at ``dimensions`` of the result."""
-    if not dimensions:
-        return x
+    """Insert axes of size 1 so that they stand at ``dimensions`` of the result, counted from its end where negative.
+
+    Raises ValueError for a place that the result does not have, or that is named twice.
+    """
     shape = aval(x).shape
+    if dimensions.__class__ is not tuple:
+        dimensions = whole_numbers(dimensions, "dimensions of expand_dims")
+    if not dimensions:
+        return unchanged(x)
     rank = len(shape) + len(dimensions)
-    new = {d % rank for d in dimensions}
+    new = {d if 0 <= d < rank else axis_of(d, rank, "the dimension of expand_dims") for d in dimensions}
+    if len(new) < len(dimensions):
+        raise ValueError(f"expand_dims to dimensions {dimensions} of {rank} axes: one is named twice")
     kept = [d for d in range(rank) if d not in new]
     sizes = iter(shape)
     return broadcast_in_dim(x, [1 if d in new else next(sizes) for d in range(rank)], kept)
@@ -81,6 +97,7 @@ class Reshape(Linear, name="reshape"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
+        require_shape(self.name, self.new_sizes)
         if math.prod(self.new_sizes) != x.size:
             raise TypeError(f"cannot reshape shape {x.shape} ({x.size} elements) to {self.new_sizes}")
         return [shaped(self.new_sizes, x.dtype, x.weak_type)]
@@ -100,9 +117,12 @@ class Reshape(Linear, name="reshape"):
 
 def reshape(operand: Any, new_sizes: Sequence[int]) -> Any:
     """``operand`` with shape ``new_sizes``, which has as many elements."""
-    sizes = tuple(map(int, new_sizes))
+    try:
+        sizes = tuple(map(index, new_sizes))
+    except TypeError:
+        sizes = whole_numbers(new_sizes, "new_sizes of reshape")
     if aval(operand).shape == sizes:
-        return operand
+        return unchanged(operand)
     return bind1(Reshape(sizes), operand)
 
 
@@ -134,8 +154,8 @@ class Squeeze(Linear, name="squeeze"):
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     """Drop the axes ``dimensions``, which have size 1."""
     rank = len(aval(array).shape)
-    axes = tuple(sorted(d % rank for d in dimensions))
-    return bind1(Squeeze(axes), array) if axes else array
+    axes = tuple(sorted(axis_of(d, rank, "the dimension of squeeze") for d in dimensions))
+    return bind1(Squeeze(axes), array) if axes else unchanged(array)
 
 
 class Transpose(Linear, name="transpose"):
@@ -165,12 +185,19 @@ class Transpose(Linear, name="transpose"):
 
 def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     """Permute axes: axis i of the result is axis ``permutation[i]`` of ``operand``."""
-    order = tuple(map(int, permutation))
-    return operand if order == tuple(range(len(aval(operand).shape))) else bind1(Transpose(order), operand)
+    try:
+        order = tuple(map(index, permutation))
+    except TypeError:
+        order = whole_numbers(permutation, "permutation of transpose")
+    if order == tuple(range(len(aval(operand).shape))):
+        return unchanged(operand)
+    return bind1(Transpose(order), operand)
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
     """Move one axis, the others keeping their order."""
+    if source == destination:
+        return unchanged(x)
     rank = len(aval(x).shape)
     order = [axis for axis in range(rank) if axis != source]
     order.insert(destination, source)
@@ -214,15 +241,30 @@ class ReduceSum(Linear, name="reduce_sum"):
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
     """The sum of ``operand`` over ``axes``."""
-    return bind1(ReduceSum(tuple(axes)), operand) if axes else operand
+    axes = whole_numbers(axes, "axes of reduce_sum")
+    if axes:
+        return bind1(ReduceSum(axes), operand)
+    require_kind("reduce_sum", aval(operand).dtype, "ifc")
+    return unchanged(operand)
 
 
-def reduce_region(builder: Any, value: Any, axes: Sequence[int], start: Any, combine: str) -> list[Any]:
-    """Emit a ``stablehlo.reduce`` that combines elements with one binary operation."""
+def _plainly(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
+    return builder.emit1(name, [x, y], aval)
+
+
+def reduce_region(
+    builder: Any,
+    value: Any,
+    axes: Sequence[int],
+    start: Any,
+    combine: str,
+    emit: Callable[[Any, str, Any, Any, ShapedArray], Any] = _plainly,
+) -> list[Any]:
+    """Emit a ``stablehlo.reduce`` that combines elements with one binary operation, which ``emit`` writes."""
     scalar = shaped((), builder.in_avals[0].dtype)
     initial = builder.constant(start, scalar)
     made = builder.operation("stablehlo.reduce", [value, initial], {"dimensions": integers(axes)}, regions=1)
-    builder.fill_region(made, [scalar] * 2, lambda a, b: [builder.emit1(combine, [a, b], scalar)])
+    builder.fill_region(made, [scalar] * 2, lambda a, b: [emit(builder, combine, a, b, scalar)])
     return list(made.results)
 
 
@@ -238,6 +280,9 @@ class Iota(Operation, name="iota"):
     dimension: int
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        require_kind(self.name, self.dtype, "ifc")
+        require_shape(self.name, self.shape)
+        require_axes(self.name, (self.dimension,), self.shape)
         return [shaped(self.shape, self.dtype)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -253,7 +298,8 @@ class Iota(Operation, name="iota"):
 
 def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
     """0, 1, 2, … along axis ``dimension`` of an array of that shape."""
-    return bind1(Iota(np.dtype(dtype), tuple(shape), dimension))
+    sizes = whole_numbers(shape, "sizes of iota")
+    return bind1(Iota(np.dtype(dtype), sizes, whole_number(dimension, "the dimension of iota")))
 
 
 def zeros_of(type_: ShapedArray) -> Any:
@@ -263,4 +309,4 @@ def zeros_of(type_: ShapedArray) -> Any:
 
 def full(shape: Sequence[int], fill_value: Any) -> Any:
     """An array of that shape filled with a scalar."""
-    return broadcast_in_dim(fill_value, shape, ()) if len(shape) else fill_value
+    return broadcast_in_dim(fill_value, shape, ()) if len(shape) else unchanged(fill_value)

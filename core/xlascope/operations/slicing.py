@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
+from ..trace.gate import unchanged
+from ..trace.source import here
 from ..xla.builder import attribute, integers
 from .linear import Linear, pushed
 from .requirements import is_linear, require_axes, type_of
@@ -19,6 +22,7 @@ from .selection import select
 from .shapes import broadcast_in_dim, full, mapped_in_front, moveaxis, reduce_sum, zeros_of
 from .sums import ADD_ANY, neg
 from .values import aval
+from .whole_numbers import is_several, whole_numbers
 
 
 class Concatenate(Operation, name="concatenate"):
@@ -68,7 +72,7 @@ class Concatenate(Operation, name="concatenate"):
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     """Join ``operands`` along axis ``dimension``."""
     if len(operands) == 1:
-        return operands[0]
+        return unchanged(operands[0])
     return bind1(Concatenate(dimension), *operands)
 
 
@@ -86,6 +90,8 @@ class Slice(Linear, name="slice"):
         complete = len(self.start_indices) == len(self.limit_indices) == len(strides) == x.ndim
         if not complete or any(not 0 <= start <= limit <= size for start, limit, size in bounds):
             raise TypeError(f"slice from {self.start_indices} to {self.limit_indices} leaves shape {x.shape}")
+        if any(stride < 1 for stride in strides):
+            raise TypeError(f"slice takes strides of at least 1, got {self.strides}")
         shape = tuple(-(-(limit - start) // s) for (start, limit, _), s in zip(bounds, strides, strict=True))
         return [shaped(shape, x.dtype, x.weak_type)]
 
@@ -120,8 +126,12 @@ class Slice(Linear, name="slice"):
 
 def slice(operand: Any, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Any = None) -> Any:
     """The elements of ``operand`` from ``start_indices`` to ``limit_indices`` (exclusive) in steps of ``strides``."""
-    steps = None if strides is None or all(s == 1 for s in strides) else tuple(map(int, strides))
-    return bind1(Slice(tuple(map(int, start_indices)), tuple(map(int, limit_indices)), steps), operand)
+    steps = None if strides is None else whole_numbers(strides, "strides of slice")
+    if steps is not None and all(s == 1 for s in steps):
+        steps = None
+    starts = whole_numbers(start_indices, "start_indices of slice")
+    limits = whole_numbers(limit_indices, "limit_indices of slice")
+    return bind1(Slice(starts, limits, steps), operand)
 
 
 def slice_in_dim(operand: Any, start_index: int, limit_index: int, axis: int = 0, stride: int = 1) -> Any:
@@ -145,6 +155,8 @@ class Pad(Operation, name="pad"):
         x, value = operands
         if x.dtype != value.dtype or value.shape or len(self.padding_config) != x.ndim:
             raise TypeError(f"pad takes an operand, a scalar of its dtype and one triple per axis, got {x} and {value}")
+        if any(interior < 0 for _, _, interior in self.padding_config):
+            raise ValueError(f"pad takes interior padding of at least 0, got {self.padding_config}")
         shape = tuple(
             low + high + size + max(size - 1, 0) * interior
             for size, (low, high, interior) in zip(x.shape, self.padding_config, strict=True)
@@ -199,10 +211,23 @@ class Pad(Operation, name="pad"):
 
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """Put ``padding_value`` around the elements: (low, high, interior) counts for each axis."""
-    config = tuple((int(a), int(b), int(c)) for a, b, c in padding_config)
+    try:
+        config = tuple((index(a), index(b), index(c)) for a, b, c in padding_config)
+    except (TypeError, ValueError):
+        config = _triples(padding_config)
     if all(triple == (0, 0, 0) for triple in config):
-        return operand
+        return unchanged(operand)
     return bind1(Pad(config), operand, padding_value)
+
+
+def _triples(padding_config: Any) -> tuple[tuple[int, int, int], ...]:
+    """What is no sequence of (low, high, interior) for each axis, as an error that says so."""
+    if not is_several(padding_config):
+        raise TypeError(f"pad takes (low, high, interior) for each axis, got {padding_config!r}{here()}")
+    triples = [whole_numbers(each, "numbers (low, high, interior) of pad") for each in padding_config]
+    if any(len(each) != 3 for each in triples):
+        raise ValueError(f"pad takes (low, high, interior) for each axis, got {padding_config!r}{here()}")
+    return tuple((low, high, interior) for low, high, interior in triples)
 
 
 class Rev(Linear, name="rev"):
@@ -229,4 +254,4 @@ class Rev(Linear, name="rev"):
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     """``operand`` with the order of elements reversed along ``dimensions``."""
-    return bind1(Rev(tuple(dimensions)), operand)
+    return bind1(Rev(whole_numbers(dimensions, "dimensions of rev")), operand)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import is_floating
+from ..dtypes import is_floating, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -17,9 +17,10 @@ from . import indexing
 from .complex_numbers import real_dtype
 from .indexing import gather
 from .linear import pushed
-from .requirements import require_kind
+from .requirements import require_axes, require_kind
 from .shapes import broadcasted_iota, expand_dims, mapped_in_front, moveaxis
 from .values import aval
+from .whole_numbers import axis_of, whole_number
 
 
 class Sort(Operation, name="sort"):
@@ -38,8 +39,11 @@ class Sort(Operation, name="sort"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         if len({x.shape for x in operands}) != 1:
             raise TypeError(f"sort takes operands of one shape, got {' and '.join(str(x.shape) for x in operands)}")
-        if not 0 <= self.dimension < operands[0].ndim or not 1 <= self.num_keys <= len(operands):
-            raise TypeError(f"sort of {len(operands)} operands of shape {operands[0].shape} cannot be {self!r}")
+        require_axes(self.name, (self.dimension,), operands[0].shape)
+        if not 1 <= self.num_keys <= len(operands):
+            raise ValueError(
+                f"sort takes num_keys from 1 to the number of operands, {len(operands)}; got {self.num_keys}"
+            )
         return list(operands)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -90,7 +94,7 @@ _TRUTH = shaped((), np.dtype("bool"))
 
 def _parts(builder: Any, x: Any, y: Any, scalar: ShapedArray) -> Iterator[tuple[Any, Any, ShapedArray]]:
     """What two values of a key are compared by: of complex ones the real parts, then the imaginary ones."""
-    if scalar.dtype.kind != "c":
+    if kind_of(scalar.dtype) != "c":
         yield x, y, scalar
         return
     part = shaped((), real_dtype(scalar.dtype))
@@ -176,14 +180,15 @@ class TopK(Operation, name="top_k"):
         return bind(TopK(self.k, self.axis + 1), moveaxis(x, axis, 0)), [0, 0]
 
 
-def top_k(operand: Any, k: int, axis: int = -1) -> tuple[Any, Any]:
-    """The ``k`` largest elements along an axis, the largest first, and their positions."""
-    rank = len(aval(operand).shape)
-    values, places = bind(TopK(int(k), axis + rank if axis < 0 else axis), operand)
-    return values, places
+def top_k(operand: Any, k: int, axis: int = -1) -> list[Any]:
+    """The ``k`` largest elements along an axis, the largest first, and their positions: a list of the two."""
+    place = axis_of(axis, len(aval(operand).shape), "axis of top_k")
+    return bind(TopK(whole_number(k, "k of top_k"), place), operand)
 
 
 def sort(operands: Sequence[Any], dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> list[Any]:
     """Arrays of one shape, put together into the order of the first ``num_keys`` of them along an axis."""
-    rank = len(aval(operands[0]).shape)
-    return bind(Sort(dimension % rank, is_stable, num_keys), *operands)
+    if not operands:
+        raise TypeError("sort takes at least one operand")
+    place = axis_of(dimension, len(aval(operands[0]).shape), "dimension of sort")
+    return bind(Sort(place, bool(is_stable), whole_number(num_keys, "num_keys of sort")), *operands)

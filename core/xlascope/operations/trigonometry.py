@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ..ir.avals import ShapedArray, shaped
 from ..trace.bind import bind1, bind_inexact
+from ..xla.builder import attribute
 from .arithmetic import add, div, mul, square, sub
+from .complex_numbers import real_dtype
 from .exponentials import rsqrt
 from .families import Binary, Unary
 from .sums import as_result, neg, sum_tangents
@@ -31,8 +37,33 @@ class Cos(Unary, name="cos"):
 
     hlo = "stablehlo.cosine"
 
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x,), (aval,) = operands, builder.in_avals
+        return (
+            [_complex_cosine(builder, x, aval)] if aval.dtype.kind == "c" else super().to_stablehlo(builder, operands)
+        )
+
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, neg(sin(x)))
+
+
+def _complex_cosine(builder: Any, x: Any, aval: ShapedArray) -> Any:
+    """The cosine of a + ib, cos a cosh b - i sin a sinh b, from e^b - 1 and e^-b - 1: exact near zero, signs too."""
+    part, truth = shaped(aval.shape, real_dtype(aval.dtype)), shaped(aval.shape, np.dtype("bool"))
+
+    def emit(name: str, *values: Any) -> Any:
+        return builder.emit1(f"stablehlo.{name}", values, part)
+
+    a, b = emit("real", x), emit("imag", x)
+    zero, two = builder.constant(0, part), builder.constant(2, part)
+    up, down = emit("exponential_minus_one", b), emit("exponential_minus_one", emit("negate", b))
+    cosh = emit("divide", emit("add", emit("add", up, down), two), two)
+    sinh = emit("divide", emit("subtract", up, down), two)
+    imaginary = emit("multiply", emit("negate", emit("sine", a)), sinh)
+    equal = {"comparison_direction": attribute("#stablehlo<comparison_direction EQ>")}
+    is_real = builder.emit1("stablehlo.compare", [a, zero], truth, equal)
+    imaginary = builder.emit1("stablehlo.select", [is_real, zero, imaginary], part)
+    return builder.emit1("stablehlo.complex", [emit("multiply", emit("cosine", a), cosh), imaginary], aval)
 
 
 def cos(x: Any) -> Any:
@@ -100,7 +131,7 @@ class Atan2(Binary, name="atan2"):
     """The angle of the point (y, x)."""
 
     hlo = "stablehlo.atan2"
-    kinds = "f"
+    kinds = "fc"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         return mul(as_result(t, z), div(y, add(square(x), square(y))))

@@ -6,30 +6,37 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, is_floating, scalar_type
+from ..dtypes import canonical, finfo, iinfo, is_floating, kind_of, scalar_type
 from ..ir.avals import ShapedArray
+from ..keys import scalar_bits
+from ..recent import Recent
+from ..trace.source import here
 from ..trace.values import aval_of
 
-_scalars: dict[tuple[Any, type, np.dtype[Any]], Any] = {}
-
-
-_MOST_SCALARS = 10_000
-
+_scalars: Recent[tuple[Any, type, np.dtype[Any]], Any] = Recent(4096)
 
 PYTHON_SCALARS = (bool, int, float, complex)
 
 
 def typed_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """A NumPy scalar of that dtype with the value of a Python scalar."""
-    if value == 0:  # 0.0 and -0.0 are equal keys and different values
-        return np.asarray(value).astype(dtype)[()]
-    key = (value, value.__class__, dtype)
+    key = (value or scalar_bits(value), value.__class__, dtype)
     found = _scalars.get(key)
     if found is None:
-        if len(_scalars) >= _MOST_SCALARS:
-            _scalars.clear()
-        found = _scalars[key] = np.asarray(value).astype(dtype)[()]
-    return found
+        found = _scalars.again(key)
+    if found is not None:
+        return found
+    made = np.asarray(_whole(value, dtype) if value.__class__ is float else value).astype(dtype)[()]
+    # Of a complex zero the parts have signs, which the key does not see.
+    return made if value.__class__ is complex else _scalars.keep(key, made)
+
+
+def _whole(value: float, dtype: np.dtype[Any]) -> Any:
+    """A float on its way to an integer type, as XLA converts it: the nearest one there is, NaN is 0."""
+    if kind_of(dtype) not in "iu":
+        return value
+    limits = iinfo(dtype)
+    return 0 if value != value else int(min(max(value, int(limits.min)), int(limits.max)))
 
 
 def as_float(x: Any) -> Any:
@@ -52,12 +59,34 @@ def match(x: Any, y: Any) -> tuple[Any, Any]:
 def _beside(value: Any, other: Any) -> Any:
     """A Python scalar in the other operand's dtype, and weak as that is."""
     dtype = _dtype(other)
+    if (value.__class__ is float and kind_of(dtype) in "biu") or (value.__class__ is complex and kind_of(dtype) != "c"):
+        raise TypeError(
+            f"the number {value!r} has no value of dtype {dtype.name}, which the other operand has; convert that with "
+            "astype (the functions of xlascope.numpy do it)"
+        )
+    if value.__class__ is int and kind_of(dtype) in "iu":
+        require_fit(value, dtype)
     try:
         weak = other.aval.weak_type
     except AttributeError:
         weak = False
     kind = scalar_type(dtype) if weak else None
     return kind(value) if kind and canonical(kind) == dtype else typed_scalar(value, dtype)
+
+
+def require_fit(value: int, dtype: np.dtype[Any]) -> None:
+    """Raise OverflowError when a dtype does not hold an integer."""
+    if dtype not in _LIMITS:
+        limits = iinfo(dtype)
+        _LIMITS[dtype] = range(int(limits.min), int(limits.max) + 1)
+    if value not in _LIMITS[dtype]:
+        raise OverflowError(
+            f"the integer {value} does not fit {dtype.name}, which the other operand has{here()}; convert that with "
+            "astype, or write a float"
+        )
+
+
+_LIMITS: dict[np.dtype[Any], range] = {}
 
 
 def _dtype(x: Any) -> np.dtype[Any]:
@@ -82,15 +111,28 @@ def dtype_of(x: Any) -> np.dtype[Any]:
     return aval_of(x).dtype
 
 
+def has_infinity(dtype: np.dtype[Any]) -> bool:
+    """Whether a floating-point dtype has infinities: some of the narrow ones end with their largest number."""
+    return bool(np.isinf(np.asarray(np.inf).astype(dtype).astype(np.float64)))
+
+
 def lowest(dtype: np.dtype[Any]) -> Any:
     """The smallest value of a dtype, -inf where there is one."""
-    if dtype.kind == "b":
+    if kind_of(dtype) == "b":
         return False
-    return -np.inf if is_floating(dtype) else np.iinfo(dtype).min
+    if kind_of(dtype) == "c":
+        return -np.inf
+    if not is_floating(dtype):
+        return int(iinfo(dtype).min)
+    return -np.inf if has_infinity(dtype) else float(finfo(dtype).min)
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
     """The largest value of a dtype, inf where there is one."""
-    if dtype.kind == "b":
+    if kind_of(dtype) == "b":
         return True
-    return np.inf if is_floating(dtype) else np.iinfo(dtype).max
+    if kind_of(dtype) == "c":
+        return np.inf
+    if not is_floating(dtype):
+        return int(iinfo(dtype).max)
+    return np.inf if has_infinity(dtype) else float(finfo(dtype).max)

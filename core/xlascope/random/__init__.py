@@ -5,6 +5,7 @@
 >>> x = xs.random.normal(data_key, (3,))
 """
 
+from ..names import explain_missing as _explain_missing
 from .continuous import exponential as exponential
 from .continuous import gumbel as gumbel
 from .continuous import laplace as laplace
@@ -23,3 +24,5 @@ from .keys import split as split
 from .keys import wrap_key_data as wrap_key_data
 from .shuffles import choice as choice
 from .shuffles import permutation as permutation
+
+_explain_missing(__name__)

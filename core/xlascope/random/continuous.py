@@ -11,21 +11,23 @@ from ml_dtypes import finfo
 
 from ..api import jit
 from ..dtypes import canonical, is_floating
-from ..operations import arithmetic, extremes
+from ..operations import arithmetic, complex_numbers, extremes
 from ..operations.arithmetic import add, div, mul, sub
 from ..operations.barriers import stop_gradient
 from ..operations.bits import bitwise_or, shift_right_logical
-from ..operations.comparisons import eq, gt, lt
+from ..operations.comparisons import eq, ge, gt, lt
+from ..operations.complex_numbers import real_dtype
 from ..operations.conversion import bitcast_convert_type, convert_element_type
 from ..operations.exponentials import log, log1p
 from ..operations.rounding import sign
 from ..operations.selection import select
-from ..operations.shapes import broadcast_in_dim
+from ..operations.shapes import broadcast_in_dim, squeeze
+from ..operations.slicing import slice_in_dim
 from ..operations.special import erf, erf_inv
 from ..operations.sums import neg
 from ..trace.values import aval_of
 from .generator import UNSIGNED, random_bits
-from .keys import checked, halves, shape_of
+from .keys import checked, halves, shape_of, split
 
 Shape = Sequence[int]
 _finfo: Callable[[Any], Any] = finfo
@@ -74,10 +76,21 @@ def exponential(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     return _exponential(checked(key, "exponential"), sizes, real)
 
 
-def gumbel(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
-    """Numbers from the Gumbel distribution, -log(-log(u)) for an even u."""
+def gumbel(key: Any, shape: Shape = (), dtype: Any = float, mode: str | None = None) -> Any:
+    """Numbers from the Gumbel distribution, -log(-log(u)) for an even u.
+
+    In float32 none is larger than about 16; with ``mode`` "high" (otherwise "low"), which draws two words for each
+    number, 32.
+    """
     sizes, real = shape_of(shape, "gumbel"), _real(dtype, "gumbel")
-    return _gumbel(checked(key, "gumbel"), sizes, real)
+    return _gumbel(checked(key, "gumbel"), sizes, real, is_high("low" if mode is None else mode, "gumbel"))
+
+
+def is_high(mode: Any, user: str) -> bool:
+    """Whether numbers are to have twice the digits; raises ValueError for another ``mode`` than high and low."""
+    if mode not in ("low", "high"):
+        raise ValueError(f'random.{user} takes mode as "low" or "high", got {mode!r}')
+    return bool(mode == "high")
 
 
 def laplace(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
@@ -115,7 +128,10 @@ def _unit_interval(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> An
 def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     if dtype.kind != "c":
         return normal_values(key, shape, dtype)
-    raise NotImplementedError("random.normal for complex types")
+    part = real_dtype(dtype)
+    first, second = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
+    parts = (normal_values(k, shape, part) for k in (first, second))
+    return div(complex_numbers.complex(*parts), math.sqrt(2))
 
 
 def normal_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -157,15 +173,27 @@ def _exponential(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return neg(log1p(neg(uniform_values(key, shape, dtype, 0.0, 1.0))))
 
 
-@jit(static_argnums=(1, 2))
-def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return gumbel_values(key, shape, dtype)
+@jit(static_argnums=(1, 2, 3))
+def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], high: bool) -> Any:
+    return gumbel_values(key, shape, dtype, high)
 
 
-def gumbel_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def gumbel_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], high: bool = False) -> Any:
     """The numbers of :func:`gumbel`, for use inside other samplers."""
     tiny = _finfo(dtype).tiny
-    return neg(log(neg(log(uniform_values(key, shape, dtype, tiny, 1.0)))))
+    if not high:
+        return neg(log(neg(log(uniform_values(key, shape, dtype, tiny, 1.0)))))
+    # u = 1 - x: large numbers come from small x, where a float has digits for the second word too.
+    coarse, fine = finer_values(key, shape, dtype)
+    x = select(ge(coarse, 0.5), coarse, add(add(coarse, fine), tiny))
+    return neg(log(neg(log1p(neg(x)))))
+
+
+def finer_values(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Even numbers in [0, 1), and as many below their last place: together they have twice the digits."""
+    both = uniform_values(key, (2, *shape), dtype, 0.0, 1.0)
+    coarse, fine = (squeeze(slice_in_dim(both, i, i + 1), (0,)) for i in (0, 1))
+    return coarse, mul(fine, 2.0 ** -_finfo(dtype).nmant)
 
 
 @jit(static_argnums=(1, 2))

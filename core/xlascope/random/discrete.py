@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from ..operations.conversion import convert_element_type
 from ..operations.extremes import clamp
 from ..operations.reductions import argmax
 from ..operations.selection import select
-from ..operations.shapes import expand_dims, squeeze
+from ..operations.shapes import expand_dims, moveaxis, reshape, squeeze
 from ..operations.slicing import slice_in_dim
+from ..operations.sorting import top_k
 from ..trace.values import aval_of
-from .continuous import Shape, fitted, gumbel_values, uniform_values
+from .continuous import Shape, finer_values, fitted, gumbel_values, is_high, uniform_values
 from .generator import UNSIGNED, random_bits
 from .keys import checked, halves, shape_of, split
 
@@ -52,8 +54,11 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) 
     return _randint(checked(key, "randint"), shape_of(shape, "randint"), low, high, found)
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
+def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: str = "low") -> Any:
     """Truth values that are true with probability ``p``, which broadcasts to ``shape``.
+
+    In float32 a ``p`` below about 1e-7 counts as none or as that; ``mode="high"`` draws two words for each, and has
+    no such step.
 
     >>> import xlascope as xs
     >>> coins = xs.random.bernoulli(xs.random.PRNGKey(0), 0.3, (10,))
@@ -61,13 +66,21 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None) -> Any:
     if not is_floating(aval_of(p).dtype):
         raise TypeError(f"random.bernoulli takes p as a floating-point number, got {aval_of(p).str_short()}")
     sizes = aval_of(p).shape if shape is None else shape_of(shape, "bernoulli")
-    return _bernoulli(checked(key, "bernoulli"), p, sizes)
+    return _bernoulli(checked(key, "bernoulli"), p, sizes, is_high(mode, "bernoulli"))
 
 
-def categorical(key: Any, logits: Any, axis: int = -1, shape: Shape | None = None) -> Any:
+def categorical(
+    key: Any,
+    logits: Any,
+    axis: int = -1,
+    shape: Shape | None = None,
+    replace: bool = True,
+    mode: str | None = None,
+) -> Any:
     """Indices along ``axis`` of ``logits``, drawn with probabilities proportional to exp(logits).
 
-    ``shape`` is that of the result: the shape of ``logits`` without ``axis``, behind any axes for further draws.
+    ``shape`` is that of the result: the shape of ``logits`` without ``axis``, behind any axes for further draws, which
+    never take an index twice where ``replace`` is False. ``mode`` is that of :func:`gumbel`.
 
     >>> import xlascope as xs
     >>> xs.random.categorical(xs.random.PRNGKey(0), xs.numpy.zeros(5), shape=(3,)).shape
@@ -84,7 +97,14 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Shape | None = Non
             f"random.categorical: the result's shape has to end with {batch}, that of the logits without axis {axis}; "
             f"got {sizes}"
         )
-    return _categorical(checked(key, "categorical"), logits, place, sizes[: len(sizes) - len(batch)])
+    draws, high = sizes[: len(sizes) - len(batch)], is_high("low" if mode is None else mode, "categorical")
+    if replace:
+        return _categorical(checked(key, "categorical"), logits, place, draws, high)
+    if math.prod(draws) > aval.shape[place]:
+        raise ValueError(
+            f"random.categorical: {math.prod(draws)} cannot be drawn from {aval.shape[place]} without replacement"
+        )
+    return _categorical_once(checked(key, "categorical"), logits, place, draws, high)
 
 
 # Traced bodies ------------------------------------------------------------------------------------------------------
@@ -123,19 +143,32 @@ def randint_values(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, d
     return add(low, convert_element_type(offset, dtype))
 
 
-@jit(static_argnums=2)
-def _bernoulli(key: Any, p: Any, shape: tuple[int, ...]) -> Any:
+@jit(static_argnums=(2, 3))
+def _bernoulli(key: Any, p: Any, shape: tuple[int, ...], high: bool) -> Any:
     dtype = aval_of(p).dtype
+    if high:
+        coarse, fine = finer_values(key, shape, dtype)
+        return lt(fine, sub(fitted(p, shape, dtype, "bernoulli"), coarse))
     return lt(uniform_values(key, shape, dtype, 0.0, 1.0), fitted(p, shape, dtype, "bernoulli"))
 
 
-@jit(static_argnums=(2, 3))
-def _categorical(key: Any, logits: Any, axis: int, draws: tuple[int, ...]) -> Any:
+@jit(static_argnums=(2, 3, 4))
+def _categorical(key: Any, logits: Any, axis: int, draws: tuple[int, ...], high: bool) -> Any:
     # The index of the largest of logits + Gumbel noise is distributed as wanted.
     dtype = aval_of(logits).dtype
-    noise = gumbel_values(key, (*draws, *aval_of(logits).shape), dtype)
+    noise = gumbel_values(key, (*draws, *aval_of(logits).shape), dtype, high)
     total = add(noise, expand_dims(logits, tuple(range(len(draws)))))
     return argmax(total, len(draws) + axis, canonical(int))
+
+
+@jit(static_argnums=(2, 3, 4))
+def _categorical_once(key: Any, logits: Any, axis: int, draws: tuple[int, ...], high: bool) -> Any:
+    # So are the indices of the largest ones, none of them drawn twice.
+    aval = aval_of(logits)
+    last = len(aval.shape) - 1
+    total = moveaxis(add(logits, gumbel_values(key, aval.shape, aval.dtype, high)), axis, last)
+    indices = moveaxis(top_k(total, math.prod(draws))[1], last, 0)
+    return reshape(indices, (*draws, *aval_of(indices).shape[1:]))
 
 
 # Limits -------------------------------------------------------------------------------------------------------------

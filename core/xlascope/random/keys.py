@@ -15,6 +15,7 @@ from ..operations.conversion import convert_element_type
 from ..operations.shapes import expand_dims, reshape, squeeze
 from ..operations.slicing import concatenate, slice_in_dim
 from ..runtime.boot import threefry_partitionable
+from ..trace.gate import unchanged
 from ..trace.values import aval_of
 from ..xla.dispatch import put
 from . import generator
@@ -56,7 +57,10 @@ def key(seed: Any, *, impl: str | None = None) -> Any:
 
 def key_data(keys: Any) -> Any:
     """The words of a key, or of an array of keys; for keys as they are now, the array itself."""
-    return keys
+    aval = aval_of(keys)
+    if aval.dtype != _WORD or aval.shape[-1:] != (2,):
+        raise TypeError(f"key_data takes keys: uint32 words along a last axis of size 2, got {aval.str_short()}")
+    return unchanged(keys)
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
@@ -65,7 +69,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
     aval = aval_of(key_bits_array)
     if aval.dtype != _WORD or aval.shape[-1:] != (2,):
         raise TypeError(f"wrap_key_data takes uint32 words along a last axis of size 2, got {aval.str_short()}")
-    return key_bits_array
+    return unchanged(key_bits_array)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
@@ -88,7 +92,9 @@ def fold_in(key: Any, data: Any) -> Any:
     """
     checked(key, "fold_in")
     if isinstance(data, int):
-        return _threefry_fold_in(key, np.uint32(data & 0xFFFFFFFF))
+        if not 0 <= data < 2**32:
+            raise OverflowError(f"fold_in takes a Python integer from 0 to 2**32 - 1 as its data, got {data}")
+        return _threefry_fold_in(key, np.uint32(data))
     aval = aval_of(data)
     if aval.shape or not is_integer(aval.dtype):
         raise TypeError(f"fold_in takes one integer as its data, got {aval.str_short()}")
@@ -110,9 +116,9 @@ def checked(key: Any, user: str) -> Any:
 
 
 def shape_of(shape: Any, user: str) -> tuple[int, ...]:
-    """A shape as a tuple of integers; raises TypeError when it is none, ValueError when one is negative."""
+    """A shape, one size or several, as a tuple; raises TypeError for no integers, ValueError for negative ones."""
     try:
-        sizes = tuple(operator.index(size) for size in shape)
+        sizes = tuple(operator.index(size) for size in ((shape,) if isinstance(shape, int) else shape))
     except TypeError:
         raise TypeError(
             f"random.{user} takes a shape as a tuple of integers, such as (3,), known while tracing; got {shape!r}"

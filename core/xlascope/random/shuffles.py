@@ -9,6 +9,7 @@ import numpy as np
 
 from ..api import jit
 from ..dtypes import canonical, is_integer
+from ..numpy.axes import axis_of
 from ..operations.arithmetic import add, mul, sub
 from ..operations.comparisons import lt
 from ..operations.conversion import convert_element_type
@@ -20,7 +21,7 @@ from ..operations.slicing import slice_in_dim
 from ..operations.sorting import sort
 from ..operations.sums import neg
 from ..trace.values import aval_of
-from .continuous import Shape, gumbel_values, uniform_values
+from .continuous import Shape, gumbel_values, is_high, uniform_values
 from .discrete import randint_values
 from .generator import random_bits
 from .keys import checked, halves, shape_of, split
@@ -35,28 +36,38 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     >>> order = xs.random.permutation(xs.random.PRNGKey(0), 10)
     """
     checked(key, "permutation")
-    if isinstance(x, int):
-        return _permuted_numbers(key, x)
-    aval = aval_of(x)
+    aval = aval_of(0 if x.__class__ is int else x)
+    if not aval.shape and not is_integer(aval.dtype):
+        raise TypeError(f"random.permutation takes an array with axes or an integer, got {aval.str_short()}")
+    place = axis_of(axis, max(1, len(aval.shape)))
     if not aval.shape:
-        return _permuted_numbers(key, int(x))
-    if not -len(aval.shape) <= axis < len(aval.shape):
-        raise ValueError(f"random.permutation: an array of shape {aval.shape} has no axis {axis}")
-    place = axis % len(aval.shape)
+        return _permuted_numbers(key, max(0, int(x)))
     if independent or len(aval.shape) == 1:
         return _shuffle(key, x, place)
     return _permuted_slices(key, x, place)
 
 
-def choice(key: Any, a: Any, shape: Shape = (), replace: bool = True, p: Any = None, axis: int = 0) -> Any:
+def choice(
+    key: Any,
+    a: Any,
+    shape: Shape = (),
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
+    mode: str | None = None,
+) -> Any:
     """Slices of ``a`` along ``axis`` (for an integer: numbers below it) drawn at random, with probabilities ``p``.
 
-    Without ``replace`` none is drawn twice. Raises ValueError when there are not enough for that.
+    Without ``replace`` none is drawn twice. Raises ValueError when there are not enough for that. ``mode`` is that of
+    :func:`gumbel`, by which slices of unequal probabilities are drawn once each.
 
     >>> import xlascope as xs
     >>> x = xs.random.choice(xs.random.PRNGKey(0), 5, (3,), replace=False)
     """
     checked(key, "choice")
+    high = is_high("low" if mode is None else mode, "choice")
+    if isinstance(shape, int):
+        raise TypeError(f"random.choice takes a shape as a tuple of integers, such as ({shape},); got {shape}")
     sizes = shape_of(shape, "choice")
     aval = aval_of(a)
     if not aval.shape and not (isinstance(a, (int, np.integer)) or is_integer(aval.dtype)):
@@ -73,7 +84,7 @@ def choice(key: Any, a: Any, shape: Shape = (), replace: bool = True, p: Any = N
     if p is None and not replace:
         whole = permutation(key, a, place)
         return reshape(slice_in_dim(whole, 0, draws, place), _result_shape(aval.shape, place, sizes))
-    indices = _choice_indices(key, p, count, sizes, replace)
+    indices = _choice_indices(key, p, count, sizes, bool(replace), high)
     return indices if not aval.shape else _taken(a, indices, place)
 
 
@@ -101,15 +112,15 @@ def _permuted_slices(key: Any, x: Any, axis: int) -> Any:
     return _taken(x, _permuted_numbers(key, aval_of(x).shape[axis]), axis)
 
 
-@jit(static_argnums=(2, 3, 4))
-def _choice_indices(key: Any, p: Any, count: int, shape: tuple[int, ...], replace: bool) -> Any:
+@jit(static_argnums=(2, 3, 4, 5))
+def _choice_indices(key: Any, p: Any, count: int, shape: tuple[int, ...], replace: bool, high: bool) -> Any:
     integer = canonical(int)
     if p is None:
         return randint_values(key, shape, 0, count, integer)
     dtype = canonical(float) if is_integer(aval_of(p).dtype) else aval_of(p).dtype
     p = convert_element_type(p, dtype)
     if not replace:
-        score = add(gumbel_values(key, (count,), dtype), log(p))
+        score = add(gumbel_values(key, (count,), dtype, high), log(p))
         order = sort((neg(score), broadcasted_iota(integer, (count,), 0)), dimension=0, num_keys=1)[1]
         return reshape(slice_in_dim(order, 0, math.prod(shape)), shape)
     summed = cumsum(p, 0)

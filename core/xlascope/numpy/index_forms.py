@@ -1,0 +1,228 @@
+"""An index taken apart: a *form*, which says for each axis what happens, and the *operands*."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..dtypes import kind_of
+from ..errors import NonConcreteBooleanIndexError
+from ..trace.gate import opened
+from ..trace.source import user_line, where_text
+from ..trace.tracer import Tracer
+from ..xla.backend import ArrayImpl
+
+
+class Keep(NamedTuple):
+    """``length`` elements of an axis from ``start`` in steps of ``step``."""
+
+    start: int
+    length: int
+    step: int
+
+
+class At(NamedTuple):
+    """One element of an axis, at a static place (maybe beyond the ends); the axis goes."""
+
+    place: int
+
+
+class Block(NamedTuple):
+    """``length`` elements of an axis from a place that is an operand."""
+
+    length: int
+
+
+class Scalar(NamedTuple):
+    """One element of an axis, at a place that is an operand; the axis goes."""
+
+
+class Rows(NamedTuple):
+    """Elements at the places in an operand with axes of its own."""
+
+
+class New(NamedTuple):
+    """A new axis of size 1."""
+
+
+Item = Keep | At | Block | Scalar | Rows | New
+Form = tuple[Item, ...]
+
+
+# Taking an index apart ----------------------------------------------------------------------------------------------
+
+
+def parse(shape: tuple[int, ...], index: Any, *, eager: bool) -> tuple[Form, list[Any]]:
+    """The form and the operands of an index into an array of that shape."""
+    parts = _completed(shape, _parts(shape, index))
+    # an index array needs its neighbours static
+    eager = eager and not any(getattr(part, "ndim", 0) for part in parts)
+    form: list[Item] = []
+    operands: list[Any] = []
+    sizes = iter(shape)
+    for part in parts:
+        if part is None:
+            form.append(New())
+            continue
+        item, operand = _item(part, next(sizes), eager)
+        form.append(item)
+        operands.extend(operand)
+    if 0 in shape and not any(isinstance(item, Rows) for item in form):
+        _require_elements(shape, form)
+    return tuple(form), operands
+
+
+def _require_elements(shape: tuple[int, ...], form: Sequence[Item]) -> None:
+    items = [item for item in form if not isinstance(item, New)]
+    if any(not size and isinstance(item, (At, Scalar)) for item, size in zip(items, shape, strict=True)):
+        raise nothing_there()
+
+
+def _parts(shape: tuple[int, ...], index: Any) -> list[Any]:
+    if isinstance(index, list):
+        raise TypeError(
+            "a list is no index; write x[jnp.array(indices)] for the elements at indices, or x[tuple(indices)] "
+            "for one index per axis"
+        )
+    parts: list[Any] = []
+    masks: list[tuple[int, tuple[int, ...]]] = []  # where their places begin, and their shapes
+    lone: list[int] = []
+    for part in index if isinstance(index, tuple) else (index,):
+        if part is True:
+            lone.append(len(parts))
+            parts.append(None)  # a mask without axes that holds: one example of the whole
+            continue
+        if isinstance(part, (list, tuple)):
+            part = _listed(part)
+        if _is_mask(part):
+            masks.append((len(parts), np.shape(part)))
+            parts.extend(_mask(part))
+        else:
+            parts.append(part)
+    for begin, own in masks:
+        _require_fit(shape, parts, begin, own)
+    return _without_lone(parts, lone) if lone and any(getattr(part, "ndim", 0) for part in parts) else parts
+
+
+def _require_fit(shape: tuple[int, ...], parts: list[Any], begin: int, own: tuple[int, ...]) -> None:
+    """Raise IndexError unless a mask has the sizes of the axes that it stands for."""
+    before, behind = parts[:begin], parts[begin + len(own) :]
+    if any(part is Ellipsis for part in before):
+        end = len(shape) - sum(part is not None for part in behind)
+        axes = range(end - len(own), end)
+    else:
+        start = sum(part is not None for part in before)
+        axes = range(start, start + len(own))
+    wanted = tuple(shape[axis] for axis in axes if 0 <= axis < len(shape))
+    if len(wanted) == len(own) and wanted != own:
+        raise IndexError(
+            f"a mask of shape {own} does not fit the axes {tuple(axes)} of an array of shape {shape}, which have sizes "
+            f"{wanted}{where_text(user_line())}"
+        )
+
+
+def _without_lone(parts: list[Any], lone: list[int]) -> list[Any]:
+    """The parts without truth values, which index arrays beside them take in."""
+    chosen = [i for i, part in enumerate(parts) if i in lone or not (part is None or part is Ellipsis or _is_cut(part))]
+    if chosen != list(range(chosen[0], chosen[-1] + 1)):
+        raise NotImplementedError(
+            "an index with a single True apart from index arrays, which puts their axes in front; leave the True away "
+            "and move the axes (jnp.moveaxis)"
+        )
+    return [part for i, part in enumerate(parts) if i not in lone]
+
+
+def _is_cut(part: Any) -> bool:
+    return isinstance(part, slice)
+
+
+def _listed(part: Any) -> np.ndarray[Any, Any]:
+    """The numbers or truth values in a list, as an array."""
+    try:
+        made = np.asarray(part) if part else np.zeros((0,), np.int32)
+    except (ValueError, TypeError):  # traced values, or lists of several lengths
+        made = np.empty((), object)
+    if made.dtype.kind not in "biu":
+        raise TypeError(
+            f"a list in an index holds integers or truth values, known while tracing, got {part!r}"
+            f"{where_text(user_line())}; for traced ones write jnp.stack(...)"
+        )
+    return made
+
+
+def _is_mask(part: Any) -> bool:
+    return isinstance(part, (bool, np.bool_)) or getattr(part, "dtype", None) == np.bool_
+
+
+def _mask(part: Any) -> Sequence[Any]:
+    """A mask as index arrays, which needs its values."""
+    if isinstance(part, Tracer):
+        value = part.concrete()
+        if value is None:
+            raise NonConcreteBooleanIndexError(
+                f"a mask has to be known when it is an index, but {part!r} is traced{where_text(user_line())}: "
+                "the shape of the result would depend on its values. Use jnp.where(mask, x, y), which keeps the shape."
+            )
+        part = value
+    mask = np.asarray(part)
+    if mask.ndim == 0:
+        raise NotImplementedError("indexing with a single truth value; use jnp.where(condition, x, y)")
+    return [places.astype(np.int32) for places in np.nonzero(mask)]
+
+
+def _completed(shape: tuple[int, ...], parts: list[Any]) -> list[Any]:
+    """The parts with Ellipsis written out: one part for each axis, besides the new ones."""
+    dots = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError("an index holds at most one Ellipsis")
+    used = sum(1 for part in parts if part is not None and part is not Ellipsis)
+    if used > len(shape):
+        raise IndexError(f"too many indices: the array has {len(shape)} axes, the index {used}")
+    rest = [slice(None)] * (len(shape) - used)
+    at = dots[0] if dots else len(parts)
+    return [*parts[:at], *rest, *parts[at + 1 :]]
+
+
+def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
+    if isinstance(part, slice):
+        return _slice_item(part, size, eager)
+    if isinstance(part, (int, np.integer)):
+        place = int(part)
+        if eager:
+            return Scalar(), [place]
+        return At(place + size if place < 0 else place), []
+    if isinstance(part, (Tracer, ArrayImpl, np.ndarray)):
+        dtype = part.dtype
+        if kind_of(dtype) not in "iu":
+            raise TypeError(f"an index is made of integers, got dtype {dtype.name}; convert it with astype(int)")
+        return (Rows() if len(part.shape) else Scalar()), [part]
+    if getattr(part, "__jax_array__", None) is not None:
+        return _item(opened(part), size, eager)
+    if hasattr(part, "__index__"):
+        return _item(part.__index__(), size, eager)
+    raise TypeError(f"an index is made of integers, slices, None, Ellipsis and integer arrays, got {part!r}")
+
+
+def nothing_there() -> IndexError:
+    """The error for a place on an axis that has none."""
+    return IndexError("an axis without elements has no element to index")
+
+
+def _slice_item(part: slice, size: int, eager: bool) -> tuple[Item, list[Any]]:
+    try:
+        start, stop, step = part.indices(size)
+    except TypeError as error:
+        if not any(isinstance(bound, Tracer) for bound in (part.start, part.stop, part.step)):
+            raise
+        raise IndexError(
+            "the bounds of a slice have to be known when the program is traced, as they determine a shape. "
+            f"Use lax.dynamic_slice (a static size at a traced start). {error}"
+        ) from None
+    count = len(range(start, stop, step))
+    if count == 0:
+        return Keep(0, 0, 1), []
+    if eager and step == 1 and count < size:
+        return Block(count), [start]
+    return Keep(start, count, step), []

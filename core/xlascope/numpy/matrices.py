@@ -1,0 +1,146 @@
+"""Matrices of ones and zeros, and the parts of matrices: diagonals and triangles."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical
+from ..operations.arithmetic import add
+from ..operations.bits import bitwise_and
+from ..operations.comparisons import eq, ge
+from ..operations.conversion import convert_element_type
+from ..operations.selection import select
+from ..operations.shapes import broadcast_in_dim, broadcasted_iota
+from ..operations.slicing import pad
+from ..trace.values import aval_of
+from . import repeating, shaping
+from .axes import whole_number
+from .creation import as_shape
+from .promotion import as_dtype
+from .together import together
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Ones on diagonal ``k``, zeros elsewhere.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.eye(2))
+    [[1. 0.]
+     [0. 1.]]
+    """
+    return _eye(
+        rows=whole_number(N, "N"),
+        columns=whole_number(N if M is None else M, "M"),
+        k=whole_number(k, "k"),
+        dtype=canonical(float if dtype is None else dtype),
+    )
+
+
+@together("rows", "columns", "k", "dtype")
+def _eye(rows: int, columns: int, k: int, dtype: Any) -> Any:
+    return convert_element_type(eq(*_row_and_column(rows, columns, k)), dtype)
+
+
+def _row_and_column(rows: int, columns: int, k: int) -> tuple[Any, Any]:
+    """The row number moved by ``k`` and the column number of each element of a matrix."""
+    row = broadcasted_iota(np.int32, (rows, columns), 0)
+    return (add(row, k) if k else row), broadcasted_iota(np.int32, (rows, columns), 1)
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """The identity matrix."""
+    return eye(n, dtype=dtype)
+
+
+@together("N", "M", "k", "dtype")
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones on and below diagonal ``k``, zeros above."""
+    sizes = as_shape((whole_number(N, "N"), whole_number(N if M is None else M, "M")))
+    below = ge(*_row_and_column(sizes[0], sizes[1], whole_number(k, "k")))
+    return convert_element_type(below, float if dtype is None else dtype)
+
+
+@together("k")
+def tril(m: Any, k: int = 0) -> Any:
+    """The elements on and below diagonal ``k``, zeros above."""
+    return _triangle(m, whole_number(k, "k"), True)
+
+
+@together("k")
+def triu(m: Any, k: int = 0) -> Any:
+    """The elements on and above diagonal ``k``, zeros below."""
+    return _triangle(m, whole_number(k, "k") - 1, False)
+
+
+def _triangle(m: Any, k: int, lower: bool) -> Any:
+    aval = aval_of(m)
+    if aval.ndim < 2:
+        raise ValueError(f"tril and triu take arrays of at least two axes, got shape {aval.shape}")
+    below = ge(*_row_and_column(aval.shape[-2], aval.shape[-1], k))
+    below = shaping.broadcast_to(below, aval.shape)
+    zero = np.zeros((), aval.dtype)[()]
+    found = select(below, m, zero) if lower else select(below, zero, m)
+    return convert_element_type(found, aval.dtype, True) if aval.weak_type else found
+
+
+@together("k")
+def diag(v: Any, k: int = 0) -> Any:
+    """The diagonal of a matrix, or the matrix with a vector on its diagonal.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.diag(jnp.array([1, 2])))
+    [[1 0]
+     [0 2]]
+    """
+    aval = aval_of(v)
+    if aval.ndim == 2:
+        return repeating.diagonal(v, k)
+    if aval.ndim != 1:
+        raise ValueError(f"diag takes one or two axes, got shape {aval.shape}")
+    size = aval.shape[0] + abs(k)
+    row = pad(v, np.zeros((), aval.dtype)[()], [(max(k, 0), max(-k, 0), 0)])
+    onto = eq(*_row_and_column(size, size, k))
+    return select(onto, shaping.broadcast_to(row, (size, size)), np.zeros((), aval.dtype)[()])
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """The matrix with all elements on a diagonal."""
+    return diag(shaping.ravel(v), k)
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """The array with a value on its diagonal; as arrays cannot be changed, it takes ``inplace=False``.
+
+    Several values stand on it one after the other, and again from the first one.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fill_diagonal(jnp.zeros((3, 2)), jnp.array([1, 2]), inplace=False))
+    [[1. 0.]
+     [0. 2.]
+     [0. 0.]]
+    """
+    if inplace:
+        raise NotImplementedError("arrays cannot be changed in place; pass inplace=False and use the result")
+    if wrap:
+        raise NotImplementedError("fill_diagonal with wrap=True, where the diagonal of a tall matrix starts again")
+    shape = aval_of(a).shape
+    if len(shape) < 2 or (len(shape) > 2 and len(set(shape)) > 1):
+        raise ValueError(f"fill_diagonal takes a matrix, or more axes of one size, got shape {shape}")
+    if not aval_of(val).size:
+        raise ValueError(f"fill_diagonal takes at least one value, got shape {aval_of(val).shape}")
+    return _with_diagonal(a, val)
+
+
+@together()
+def _with_diagonal(x: Any, value: Any) -> Any:
+    aval = aval_of(x)
+    first, *others = (broadcasted_iota(np.int32, aval.shape, axis) for axis in range(aval.ndim))
+    onto = functools.reduce(bitwise_and, (eq(first, other) for other in others))
+    value = as_dtype(value, aval.dtype)
+    if aval_of(value).shape:
+        row = repeating.resize(value, (aval.shape[0],))
+        value = broadcast_in_dim(row, aval.shape, [0])
+    return select(onto, value, x)

@@ -1,0 +1,243 @@
+"""Elements put around an array, in all of NumPy's ways."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import kind_of
+from ..operations import slicing
+from ..operations.complex_numbers import real_dtype
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import broadcasted_iota, reshape
+from ..operations.slicing import concatenate, slice_in_dim
+from ..trace.planned import planned
+from ..trace.values import aval_of
+from . import reductions, sorting, ufuncs
+from .creation import asarray
+from .promotion import as_dtype, inexact
+from .repeating import flip, picked
+from .shaping import broadcast_to, moveaxis, shape_of
+from .together import together
+
+Pairs = tuple[tuple[int, int], ...]
+
+#: The arguments that each mode takes, with what they are when they are left out.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "constant": {"constant_values": 0},
+    "empty": {},
+    "edge": {},
+    "wrap": {},
+    "reflect": {"reflect_type": "even"},
+    "symmetric": {"reflect_type": "even"},
+    "linear_ramp": {"end_values": 0},
+    "maximum": {"stat_length": None},
+    "minimum": {"stat_length": None},
+    "mean": {"stat_length": None},
+    "median": {"stat_length": None},
+}
+#: More elements than this are no array that a memory holds.
+_MOST = 2**62
+
+
+@planned
+def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant", **kwargs: Any) -> Any:
+    """Elements put around: ``pad_width`` is a number, a (before, after) pair, or one pair per axis.
+
+    Modes are constant (with ``constant_values``), edge, wrap, reflect and symmetric (with ``reflect_type`` even or
+    odd), linear_ramp (to ``end_values``), maximum, minimum, mean and median (of the ``stat_length`` elements next to
+    the edge, or all), empty (zeros), or a function of each padded vector, its widths, axis and ``kwargs``, that gives
+    the vector back.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.pad(jnp.arange(1, 3), (1, 2)), jnp.pad(jnp.arange(1, 3), 2, "linear_ramp"))
+    [0 1 2 0 0] [0 0 1 2 1 0]
+    """
+    pairs = _pairs(pad_width, len(shape_of(array)))
+    if callable(mode):
+        return _by_function(array, pairs, mode, kwargs)
+    options = _options(mode, kwargs)
+    if mode in ("constant", "empty"):
+        return _pad_constant(array, pairs, options.get("constant_values", 0))
+    if not pairs:
+        return slicing.pad(array, as_dtype(0, aval_of(array).dtype), ())
+    _require_elements(array, pairs, mode)
+    if mode == "linear_ramp":
+        return _pad_ramp(array, asarray(options["end_values"]), pairs=pairs)
+    if "stat_length" in options:
+        return _pad_statistic(array, pairs=pairs, lengths=_lengths(options["stat_length"], pairs), mode=mode)
+    return _pad_from(array, pairs=pairs, mode=mode, odd=_is_odd(options.get("reflect_type", "even")))
+
+
+def _options(mode: Any, given: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(mode, str) or mode not in _OPTIONS:
+        kind = NotImplementedError if isinstance(mode, Hashable) else TypeError
+        raise kind(f"pad takes mode as one of {', '.join(_OPTIONS)}, or a function; got {mode!r}")
+    for name in given:
+        if name not in _OPTIONS[mode]:
+            raise ValueError(f"pad with mode={mode!r} takes no argument {name}")
+    return {**_OPTIONS[mode], **given}
+
+
+def _pairs(widths: Any, rank: int) -> Pairs:
+    """How many elements are put before and behind, for each axis."""
+    try:
+        table = np.asarray(widths)
+        known = (table.dtype.kind in "iu" or not table.size) and not isinstance(widths, dict)
+    except ValueError:
+        known = False
+    if not known:
+        raise TypeError(f"pad takes pad_width as integers: one, a pair, or a pair for each axis; got {widths!r}")
+    if table.shape not in ((), (1,), (2,), (1, 1), (1, 2), (rank, 1), (rank, 2)):
+        raise ValueError(f"pad takes pad_width as one number, a pair, or {rank} pairs; got shape {table.shape}")
+    if rank and ((table < 0).any() or (table > _MOST).any()):
+        raise ValueError(f"pad takes widths from 0 on, as many as a memory holds; got {widths!r}")
+    return tuple((int(low), int(high)) for low, high in np.broadcast_to(table, (rank, 2)))
+
+
+def _require_elements(array: Any, pairs: Pairs, mode: str) -> None:
+    """Raise ValueError where an axis without elements is to be continued."""
+    for axis, (size, pair) in enumerate(zip(shape_of(array), pairs, strict=True)):
+        if not size and (any(pair) or mode in ("maximum", "minimum")) and mode != "mean":
+            raise ValueError(f"pad with mode={mode!r}: axis {axis} has no elements to go on from")
+
+
+def _pad_constant(array: Any, pairs: Pairs, values: Any) -> Any:
+    dtype, weak = aval_of(array).dtype, aval_of(array).weak_type
+    if not isinstance(values, (list, tuple)) and not shape_of(values):
+        found = slicing.pad(array, as_dtype(values, dtype), [(low, high, 0) for low, high in pairs])
+        return convert_element_type(found, dtype, True) if weak else found
+    table = _table(values, len(pairs), "constant_values")
+    for axis, ((low, high), (before, after)) in enumerate(zip(pairs, table, strict=True)):
+        config = [(0, 0, 0)] * len(pairs)
+        for value, triple in ((before, (low, 0, 0)), (after, (0, high, 0))):
+            config[axis] = triple
+            array = slicing.pad(array, value.astype(dtype), config)
+    return array
+
+
+def _table(values: Any, rank: int, name: str) -> np.ndarray[Any, Any]:
+    """A value before and one behind for each axis."""
+    given = np.asarray(values)
+    try:
+        return np.broadcast_to(given, (rank, 2))
+    except ValueError:
+        raise ValueError(f"pad takes {name} as one value, a pair, or {rank} pairs; got shape {given.shape}") from None
+
+
+# Of the elements ----------------------------------------------------------------------------------------------------
+
+
+def _is_odd(kind: Any) -> bool:
+    if kind not in ("even", "odd"):
+        raise ValueError(f'pad takes reflect_type as "even" or "odd", got {kind!r}')
+    return bool(kind == "odd")
+
+
+@together("pairs", "mode", "odd")
+def _pad_from(array: Any, pairs: Pairs, mode: str, odd: bool) -> Any:
+    for axis, (low, high) in enumerate(pairs):
+        if not (low or high):
+            continue
+        if odd:
+            behind = flip(_beyond(flip(array, axis), axis, mode, high), axis)
+            array = concatenate([_beyond(array, axis, mode, low), array, behind], axis)
+        else:
+            places = np.pad(np.arange(shape_of(array)[axis]), (low, high), mode=mode)  # type: ignore[call-overload]
+            array = picked(array, axis, places)
+    return array
+
+
+def _beyond(array: Any, axis: int, mode: str, count: int) -> Any:
+    """So many elements before the first: the array turned about the point at its edge, again and again."""
+    whole = array
+    offset = 1 if mode == "reflect" and shape_of(array)[axis] > 1 else 0
+    while (have := shape_of(whole)[axis] - shape_of(array)[axis]) < count:
+        step = min(count - have, shape_of(whole)[axis] - offset)
+        edge = slice_in_dim(whole, 0, 1, axis)
+        mirrored = flip(slice_in_dim(whole, offset, offset + step, axis), axis)
+        whole = concatenate([ufuncs.subtract(ufuncs.multiply(edge, 2), mirrored), whole], axis)
+    return slice_in_dim(whole, 0, count, axis)
+
+
+# Ramps and statistics -----------------------------------------------------------------------------------------------
+
+
+@together("pairs")
+def _pad_ramp(array: Any, end_values: Any, pairs: Pairs) -> Any:
+    ends = broadcast_to(end_values, (len(pairs), 2))
+    for axis, (low, high) in enumerate(pairs):
+        first = slice_in_dim(array, 0, 1, axis)
+        last = slice_in_dim(array, shape_of(array)[axis] - 1, shape_of(array)[axis], axis)
+        before = _ramp(ends[axis, 0], first, axis, low)
+        behind = flip(_ramp(ends[axis, 1], last, axis, high), axis)
+        array = _joined(before, array, behind, axis)
+    return array
+
+
+def _ramp(end: Any, edge: Any, axis: int, count: int) -> Any:
+    """So many values that go evenly from ``end`` to the edge, which is not among them; of integers rounded down."""
+    dtype = aval_of(edge).dtype
+    wide = inexact(edge)
+    end = as_dtype(as_dtype(end, dtype), aval_of(wide).dtype)
+    sizes = [count if i == axis else 1 for i in range(len(shape_of(edge)))]
+    steps = reshape(broadcasted_iota(np.dtype("int32"), (count,), 0), sizes)
+    part = ufuncs.true_divide(as_dtype(steps, real_dtype(aval_of(wide).dtype)), max(1, count))
+    values = ufuncs.add(end, ufuncs.multiply(ufuncs.subtract(wide, end), part))
+    return as_dtype(ufuncs.floor(values) if kind_of(dtype) in "iu" else values, dtype)
+
+
+def _joined(before: Any, array: Any, behind: Any, axis: int) -> Any:
+    dtype, weak = aval_of(array).dtype, aval_of(array).weak_type
+    found = concatenate([as_dtype(x, dtype) for x in (before, array, behind)], axis)
+    return convert_element_type(found, dtype, True) if weak else found
+
+
+def _lengths(given: Any, pairs: Pairs) -> Pairs | None:
+    if given is None:
+        return None
+    table = _table(given, len(pairs), "stat_length")
+    if table.dtype.kind not in "iu" or (table < 1).any():
+        raise ValueError(f"pad takes stat_length as integers from 1 on, got {given!r}")
+    return tuple((int(low), int(high)) for low, high in table)
+
+
+@together("pairs", "lengths", "mode")
+def _pad_statistic(array: Any, pairs: Pairs, lengths: Pairs | None, mode: str) -> Any:
+    for axis, (low, high) in enumerate(pairs):
+        size = shape_of(array)[axis]
+        first, second = (size, size) if lengths is None else (min(n, size) for n in lengths[axis])
+        before = _statistic(slice_in_dim(array, 0, first, axis), axis, mode, low)
+        behind = _statistic(slice_in_dim(array, size - second, size, axis), axis, mode, high)
+        array = _joined(before, array, behind, axis)
+    return array
+
+
+def _statistic(part: Any, axis: int, mode: str, count: int) -> Any:
+    """One value of each vector along an axis, so many times; of integers rounded."""
+    take: dict[str, Callable[..., Any]] = {
+        "maximum": reductions.max,
+        "minimum": reductions.min,
+        "mean": reductions.mean,
+        "median": sorting.median,
+    }
+    found = take[mode](part, axis, keepdims=True)
+    if kind_of(aval_of(part).dtype) in "iu":
+        found = ufuncs.rint(found)
+    shape = shape_of(part)
+    return broadcast_to(as_dtype(found, aval_of(part).dtype), (*shape[:axis], count, *shape[axis + 1 :]))
+
+
+def _by_function(array: Any, pairs: Pairs, function: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+    padded = _pad_constant(array, pairs, 0)
+    for axis, pair in enumerate(pairs):
+        moved = moveaxis(padded, axis, -1)
+        shape = shape_of(moved)
+        rows = reshape(moved, (math.prod(shape[:-1]), shape[-1]))
+        done = [function(rows[i], pair, axis, kwargs) for i in range(shape_of(rows)[0])]
+        if done:
+            padded = moveaxis(reshape(concatenate([reshape(row, (1, shape[-1])) for row in done], 0), shape), -1, axis)
+    return padded

@@ -1,0 +1,180 @@
+"""Numbers at even distances, and grids of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical, kind_of
+from ..ir.avals import shaped
+from ..operations import exponentials
+from ..operations.arithmetic import add, div, mul, sub
+from ..operations.complex_numbers import real
+from ..operations.conversion import convert_element_type
+from ..operations.exponentials import log
+from ..operations.rounding import floor, sign
+from ..operations.shapes import broadcasted_iota, expand_dims, reshape
+from ..operations.slicing import concatenate, slice_in_dim
+from ..trace.tracer import Tracer
+from ..trace.values import aval_of
+from ..xla.dispatch import put
+from . import shaping
+from .axes import axis_of, whole_number
+from .creation import as_shape, astype
+from .promotion import as_dtype, broadcast_shape, common_dtype, inexact, to_common_dtype, to_inexact
+from .together import together
+
+
+def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
+    """start, start + step, … below stop; with one argument, 0, 1, … below it.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.arange(3), jnp.arange(0, 1, 0.25))
+    [0 1 2] [0.   0.25 0.5  0.75]
+    """
+    for name, x in (("start", start), ("stop", stop), ("step", step)):
+        if isinstance(x, Tracer) and x.concrete() is None:
+            raise _size_error(name, x)
+    if stop is None:
+        start, stop = 0, start
+    given: list[Any] = [
+        np.asarray(x)[()] if hasattr(x, "aval") else x for x in (start, stop, 1 if step is None else step)
+    ]
+    wanted = common_dtype([aval_of(x) for x in given])[0] if dtype is None else canonical(dtype)
+    if given[0] == 0 and given[2] == 1 and wanted.kind in "iuf":
+        size = max(0, math.ceil(given[1]))
+        return broadcasted_iota(wanted, (size,), 0)
+    values = np.arange(given[0], given[1], given[2])
+    return put(values, shaped(values.shape, wanted))
+
+
+def _size_error(name: str, x: Tracer) -> Exception:
+    try:
+        x.__index__()
+    except TypeError as error:
+        return type(error)(f"arange: {name} determines the size of the result. {error}")
+    raise AssertionError
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    """``num`` evenly spaced values from start to stop.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linspace(0, 1, 5))
+    [0.   0.25 0.5  0.75 1.  ]
+    """
+    place, count = _axis_of_values(axis, start, stop), _number_of_values(num)
+    values, step = _linspace(start, stop, num=count, endpoint=bool(endpoint), dtype=dtype, axis=place)
+    return (values, step) if retstep else values
+
+
+def _axis_of_values(axis: Any, start: Any, stop: Any) -> int:
+    """Where the values between two go: an axis of what both are broadcast to, with one more."""
+    return axis_of(axis, max(len(aval_of(x).shape) for x in (start, stop)) + 1)
+
+
+def _number_of_values(num: Any) -> int:
+    count = whole_number(num, "num")
+    if count < 0:
+        raise ValueError(f"num is the number of values, at least 0, got {count}")
+    return count
+
+
+@together("num", "endpoint", "dtype", "axis")
+def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
+    start, stop = to_common_dtype((start, stop))
+    computed = to_inexact(aval_of(start).dtype)
+    start, stop = as_dtype(start, computed), as_dtype(stop, computed)
+    parts = num - 1 if endpoint else num
+    shape = broadcast_shape(aval_of(start).shape, aval_of(stop).shape)
+    start, stop = shaping.broadcast_to(start, shape), shaping.broadcast_to(stop, shape)
+    step = div(sub(stop, start), float(parts)) if parts > 0 else mul(start, math.nan)
+    values = _between(expand_dims(start, (0,)), expand_dims(stop, (0,)), num, parts)
+    if dtype is not None and kind_of(canonical(dtype)) in "iu":
+        values = floor(real(values) if kind_of(computed) == "c" else values)
+    values = convert_element_type(values, computed if dtype is None else dtype)
+    return shaping.moveaxis(values, 0, axis), step
+
+
+def _between(start: Any, stop: Any, num: int, parts: int) -> Any:
+    """``num`` values along the first axis, from start on, in that many equal parts of the way to stop."""
+    if num < 2:
+        return slice_in_dim(start, 0, num)
+    aval = aval_of(start)
+    count = min(num, parts)
+    where = div(broadcasted_iota(aval.dtype, (count, *[1] * (aval.ndim - 1)), 0), float(parts))
+    values = add(mul(start, sub(1.0, where)), mul(stop, where))
+    # the last is put behind them: dividing is multiplying by an inverse for XLA, and 41 / 41 is not quite 1
+    return values if count == num else concatenate([values, stop], 0)
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    """``num`` values from base**start to base**stop whose logarithms are evenly spaced."""
+    place, count = _axis_of_values(axis, start, stop), _number_of_values(num)
+    values = _logspace(start, stop, base, num=count, endpoint=bool(endpoint), axis=place)
+    return values if dtype is None else astype(values, dtype)
+
+
+@together("num", "endpoint", "axis")
+def _logspace(start: Any, stop: Any, base: Any, num: int, endpoint: bool, axis: int) -> Any:
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    return exponentials.pow(as_dtype(base, aval_of(exponents).dtype), exponents)
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """``num`` values from start to stop, both of one sign, each the same multiple of the one before."""
+    place, count = _axis_of_values(axis, start, stop), _number_of_values(num)
+    values = _geomspace(start, stop, num=count, endpoint=bool(endpoint), axis=place)
+    return values if dtype is None else astype(values, dtype)
+
+
+@together("num", "endpoint", "axis")
+def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> Any:
+    first, last = (inexact(x) for x in to_common_dtype((start, stop)))
+    shape = broadcast_shape(aval_of(first).shape, aval_of(last).shape)
+    first, last = shaping.broadcast_to(first, shape), shaping.broadcast_to(last, shape)
+    direction = sign(first)
+    low, high = (mul(log(div(x, direction)), 1 / math.log(10)) for x in (first, last))
+    # powers of 10 and not of e: XLA makes exp of a NaN that it knows when it compiles something arbitrary
+    values = logspace(low, high, num, endpoint)
+    return shaping.moveaxis(mul(values, expand_dims(direction, (0,))), 0, axis)
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
+    """Coordinate arrays from coordinate vectors.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.meshgrid(jnp.arange(3), jnp.arange(2))[0])
+    [[0 1 2]
+     [0 1 2]]
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f'meshgrid: indexing is "xy" or "ij", got {indexing!r}')
+    places = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        places[:2] = [1, 0]
+    sizes = [math.prod(aval_of(x).shape) for x in xi]
+    shape = [0] * len(xi)
+    for size, place in zip(sizes, places, strict=True):
+        shape[place] = size
+    grids = []
+    for x, size, place in zip(xi, sizes, places, strict=True):
+        own = [size if i == place else 1 for i in range(len(xi))]
+        grid = reshape(x, own)
+        grids.append(grid if sparse else shaping.broadcast_to(grid, tuple(shape)))
+    return grids
+
+
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """``function`` of the indices of all elements at once."""
+    if not callable(function):
+        raise TypeError(f"fromfunction takes a function of indices, got {function!r} of type {type(function).__name__}")
+    sizes = as_shape(shape)
+    return function(*(broadcasted_iota(canonical(dtype), sizes, i) for i in range(len(sizes))), **kwargs)

@@ -1,0 +1,156 @@
+"""Places in sorted arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..control.flow.fori_loop import fori_loop
+from ..dtypes import kind_of
+from ..operations import sorting
+from ..operations.arithmetic import add, div, sub
+from ..operations.bits import bitwise_and, bitwise_not, bitwise_or
+from ..operations.comparisons import eq, ge, lt, ne
+from ..operations.complex_numbers import imag, real
+from ..operations.conversion import convert_element_type
+from ..operations.selection import select
+from ..operations.shapes import broadcasted_iota, expand_dims, full, reduce_sum, reshape
+from ..operations.slicing import concatenate, rev, slice_in_dim
+from ..trace.values import aval_of
+from .promotion import to_common_dtype
+from .shaping import broadcast_to, shape_of
+from .taking import take
+from .together import together
+
+#: The type of places, also with 64-bit types.
+_PLACE = np.dtype("int32")
+_METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+    """Where elements have to be put into a sorted array to keep it so, before (left) or behind (right) equal ones.
+
+    ``a`` has one axis and is in rising order, NaN last; with ``sorter``, ``take(a, sorter)`` is. ``method`` says how:
+    "scan" halves intervals in a loop, "scan_unrolled" without one, "sort" sorts both together (for many elements, on
+    accelerators), "compare_all" compares each with each (for short ``a``). Raises ValueError for another side or
+    method, and where ``a`` has not one axis.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.searchsorted(jnp.array([1, 3, 5]), jnp.array([0, 3, 9])))
+    [0 1 3]
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f'searchsorted takes side as "left" or "right", got {side!r}')
+    if method not in _METHODS:
+        raise ValueError(f"searchsorted takes method as one of {', '.join(_METHODS)}, got {method!r}")
+    if len(shape_of(a)) != 1:
+        raise ValueError(f"searchsorted takes an array a with one axis, got shape {shape_of(a)}")
+    if sorter is not None:
+        _require_places(sorter, shape_of(a)[0])
+    return _searchsorted(a, v, sorter, side=side, method=method)
+
+
+def _require_places(sorter: Any, size: int) -> None:
+    """Raise ValueError unless ``sorter`` has one axis, and places only where there are elements."""
+    shape = shape_of(sorter)
+    if len(shape) != 1 or (shape[0] and not size):
+        raise ValueError(
+            f"searchsorted takes sorter as the places of the {size} elements of a in rising order, on one axis; got "
+            f"shape {shape}"
+        )
+
+
+@together("side", "method")
+def _searchsorted(a: Any, v: Any, sorter: Any, side: str, method: str) -> Any:
+    keys, values = to_common_dtype([a if sorter is None else take(a, sorter, 0, mode="clip"), v])
+    if not shape_of(keys)[0]:
+        return full(shape_of(values), _PLACE.type(0))
+    if method == "sort":
+        return _by_sorting(keys, values, side)
+    if method == "compare_all":
+        return _by_comparing(keys, values, side)
+    return _by_halving(keys, values, side, method == "scan_unrolled")
+
+
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
+    """The number of the interval between ``bins``, which rise or fall, in which each element lies."""
+    size = shape_of(bins)[:1]
+    if len(shape_of(bins)) != 1:
+        raise ValueError(f"digitize takes bins with one axis, got shape {shape_of(bins)}")
+    if size == (0,):
+        return full(shape_of(x), _PLACE.type(0))
+    return _digitize(x, bins, side="left" if right else "right", method=method or "scan")
+
+
+@together("side", "method")
+def _digitize(x: Any, bins: Any, side: str, method: str) -> Any:
+    (bins,) = to_common_dtype([bins])
+    (size,) = shape_of(bins)
+    rising = reshape(ge(slice_in_dim(bins, size - 1, size), slice_in_dim(bins, 0, 1)), ())
+    up = searchsorted(bins, x, side, method=method)
+    down = sub(size, searchsorted(rev(bins, (0,)), x, side, method=method))
+    return select(rising, up, down)
+
+
+def _before(x: Any, y: Any) -> Any:
+    """Whether x comes before y in rising order: NaN last, complex numbers by their real parts first."""
+    kind = kind_of(aval_of(x).dtype)
+    if kind == "c":
+        first, second = (real(x), real(y)), (imag(x), imag(y))
+        tied = bitwise_not(bitwise_or(_before(*first), _before(*first[::-1])))
+        return bitwise_or(_before(*first), bitwise_and(tied, _before(*second)))
+    if kind != "f":
+        return lt(x, y)
+    return bitwise_or(lt(x, y), bitwise_and(eq(x, x), ne(y, y)))
+
+
+def _comes_first(side: str) -> Callable[[Any, Any], Any]:
+    """Whether an element goes behind a key."""
+    return _before if side == "left" else lambda key, value: bitwise_not(_before(value, key))
+
+
+def _by_halving(keys: Any, values: Any, side: str, unroll: bool) -> Any:
+    """Each element lies between ``low`` and ``high``; the key in the middle says in which half."""
+    size, shape, dtype = shape_of(keys)[0], shape_of(values), _PLACE
+    comes_first = _comes_first(side)
+
+    def halve(_: Any, bounds: tuple[Any, Any]) -> tuple[Any, Any]:
+        low, high = bounds
+        middle = add(low, div(sub(high, low), 2))
+        behind = comes_first(take(keys, middle, 0, mode="clip"), values)
+        searching = lt(low, high)
+        return (
+            select(bitwise_and(searching, behind), add(middle, 1), low),
+            select(bitwise_and(searching, bitwise_not(behind)), middle, high),
+        )
+
+    start = full(shape, dtype.type(0)), full(shape, dtype.type(size))
+    return fori_loop(0, size.bit_length(), halve, start, unroll=unroll)[0]
+
+
+def _by_comparing(keys: Any, values: Any, side: str) -> Any:
+    """How many keys an element goes behind."""
+    shape = (*shape_of(values), *shape_of(keys))
+    spread = broadcast_to(expand_dims(values, (len(shape) - 1,)), shape)
+    behind = _comes_first(side)(broadcast_to(keys, shape), spread)
+    return reduce_sum(convert_element_type(behind, _PLACE), (len(shape) - 1,))
+
+
+def _by_sorting(keys: Any, values: Any, side: str) -> Any:
+    """An element's place among keys and elements, less its place among the elements; equal ones keep their order."""
+    (size,), count = shape_of(keys), int(np.prod(shape_of(values), dtype=int))
+    flat = reshape(values, (count,))
+    if side == "left":
+        places = slice_in_dim(_places(concatenate([flat, keys], 0)), 0, count)
+    else:
+        places = slice_in_dim(_places(concatenate([keys, flat], 0)), size, size + count)
+    return reshape(convert_element_type(sub(places, _places(flat)), _PLACE), shape_of(values))
+
+
+def _places(x: Any) -> Any:
+    """Where each element comes to stand when they are sorted."""
+    numbers = broadcasted_iota(_PLACE, shape_of(x), 0)
+    order = sorting.sort([x, numbers], 0, True)[1]
+    return sorting.sort([order, numbers], 0, True)[1]

@@ -1,0 +1,53 @@
+"""Arguments that are whole numbers: axes, sizes, counts. What users may write, and what functions calculate with."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import TracerError
+from ..trace.source import here
+
+
+def whole_number(x: Any, name: str) -> int:
+    """An argument that is an integer; raises TypeError, with the argument's ``name``, for what is none."""
+    try:
+        found = operator.index(x)
+        return found if found.__class__ is int else int(found)  # the index of True is True
+    except TracerError:
+        raise
+    except TypeError:
+        raise TypeError(f"{name} is an integer, got {x!r} of type {type(x).__name__}{here()}") from None
+
+
+def is_several(x: Any) -> bool:
+    """Whether an argument holds several numbers rather than being one."""
+    return isinstance(x, Iterable) and not isinstance(x, (str, bytes)) and getattr(x, "ndim", 1) > 0
+
+
+def whole_numbers(xs: Any, name: str) -> tuple[int, ...]:
+    """Arguments that are integers; raises TypeError, with the argument's ``name``, for what are none.
+
+    >>> whole_numbers([1, 2], "axes of rev")
+    (1, 2)
+    """
+    try:
+        return tuple(map(operator.index, xs))
+    except TypeError:  # now slowly, to say what is wrong
+        if not is_several(xs):
+            raise TypeError(
+                f"{name} are a sequence of integers, got {xs!r} of type {type(xs).__name__}{here()}"
+            ) from None
+        return tuple(whole_number(x, f"each of the {name}") for x in xs)
+
+
+def axis_of(axis: Any, rank: int, name: str = "axis") -> int:
+    """An axis number, counted from behind when negative; ``name`` is what the user calls it.
+
+    Raises TypeError for what is no integer, ValueError when there is no such axis.
+    """
+    number = whole_number(axis, name)
+    if not -rank <= number < rank:
+        raise ValueError(f"{name} {axis} is out of bounds for an array with {rank} axes")
+    return number % rank
