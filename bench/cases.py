@@ -1,4 +1,6 @@
-"""What is measured. Each case, given a side, returns seconds for one unit of work (the best of several runs)."""
+"""What is measured. Each case, given a side, returns seconds for one unit of work (the best of several runs), those of
+the models also how many equations the program has.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from .mlp import digits_like, init, make_update
+from .models import MODELS, equations_in
 from .sides import Side
 from .transformer import make_gradient, weights_and_tokens
 
@@ -27,34 +33,67 @@ def _best(work: Callable[[], Any], runs: int = 5) -> float:
     return min(seconds)
 
 
-def _chain(side: Side) -> Callable[[Any], Any]:
+def chain(side: Side) -> Callable[[Any], Any]:
     """A function of 3,001 equations; a new one each time, because jax remembers traces by function."""
     jnp = side.jnp
 
-    def chain(x: Any) -> Any:
+    def looped(x: Any) -> Any:
         for _ in range(_LENGTH):
             x = jnp.sin(x) * 2.0 + x
         return jnp.sum(x)
 
-    return chain
+    return looped
 
 
 def trace(side: Side) -> float:
     """Seconds per equation to trace a chain of sin, mul, add."""
     x = side.jnp.ones(10)
-    return _best(lambda: side.xs.make_jaxpr(_chain(side))(x)) / _EQUATIONS
+    return _best(lambda: side.xs.make_jaxpr(chain(side))(x)) / _EQUATIONS
 
 
 def grad_trace(side: Side) -> float:
     """Seconds per forward equation to trace the gradient of that chain."""
     x = side.jnp.ones(10)
-    return _best(lambda: side.xs.make_jaxpr(side.xs.grad(_chain(side)))(x)) / _EQUATIONS
+    return _best(lambda: side.xs.make_jaxpr(side.xs.grad(chain(side)))(x)) / _EQUATIONS
+
+
+def vmap_grad_trace(side: Side) -> float:
+    """Seconds per forward equation to trace that gradient for a batch of examples."""
+    x = side.jnp.ones((4, 10))
+    return _best(lambda: side.xs.make_jaxpr(side.xs.vmap(side.xs.grad(chain(side))))(x)) / _EQUATIONS
 
 
 def lower(side: Side) -> float:
     """Seconds per equation to lower that chain to a StableHLO module."""
     x = side.jnp.ones(10)
-    return min(_best(side.lower(_chain(side), x), 1) for _ in range(4)) / _EQUATIONS
+    return min(_best(side.lower(chain(side), x), 1) for _ in range(4)) / _EQUATIONS
+
+
+# Models --------------------------------------------------------------------------------------------------------------
+
+
+def _stage(model: str, stage: str, side: Side) -> tuple[float, int]:
+    """Seconds for one stage of a model's program, and the equations of the program that it makes (or lowers)."""
+    xs = side.xs
+    loss, weights, example = MODELS[model](side)
+    examples = xs.tree_util.tree_map(lambda x: np.stack([x] * 4), example)
+    make, data = {
+        "trace": (loss, example),
+        "grad_trace": (lambda: xs.grad(loss()), example),
+        "vmap_grad_trace": (lambda: xs.vmap(xs.grad(loss()), in_axes=(None, 0)), examples),
+        "lower": (lambda: xs.grad(loss()), example),
+    }[stage]
+    equations = equations_in(xs.make_jaxpr(make())(weights, data).jaxpr)
+    if stage == "lower":
+        return min(_best(side.lower(make(), weights, data), 1) for _ in range(4)), equations
+    return _best(lambda: xs.make_jaxpr(make())(weights, data)), equations
+
+
+STAGES = ("trace", "grad_trace", "vmap_grad_trace", "lower")
+MODEL_CASES = {f"{model}_{stage}": partial(_stage, model, stage) for model in MODELS for stage in STAGES}
+
+
+# Calls ---------------------------------------------------------------------------------------------------------------
 
 
 def _repeat(function: Callable[[Any], Any], x: Any, calls: int = 3000) -> float:
@@ -71,6 +110,46 @@ def _repeat(function: Callable[[Any], Any], x: Any, calls: int = 3000) -> float:
 def jit_dispatch(side: Side) -> float:
     """Seconds per call of a compiled function of one small array."""
     return _repeat(side.xs.jit(lambda x: side.jnp.sin(x)), side.jnp.ones(10))
+
+
+def compiled_call(side: Side) -> float:
+    """Seconds per call of a function that was compiled ahead of time."""
+    x = side.jnp.ones(10)
+    return _repeat(side.xs.jit(lambda x: side.jnp.sin(x)).lower(x).compile(), x)
+
+
+def tree_map(side: Side) -> float:
+    """Seconds to map a function over the leaves of nested dicts, lists and tuples (120 leaves)."""
+    tree = [{"w": (1.0, 2.0), "b": [3.0, {"x": 4.0}], "n": (5.0, 6.0)} for _ in range(20)]
+    return _best(lambda: [side.xs.tree_util.tree_map(_same, tree) for _ in range(300)]) / 300
+
+
+def _same(x: Any) -> Any:
+    return x
+
+
+def eager_sin(side: Side) -> float:
+    """Seconds for ``jnp.sin(x)`` outside of jit."""
+    return _repeat(side.jnp.sin, side.jnp.ones(10), 1000)
+
+
+def eager_sum(side: Side) -> float:
+    """Seconds for ``jnp.sum(x)`` outside of jit."""
+    return _repeat(side.jnp.sum, side.jnp.ones(10), 1000)
+
+
+def eager_grad(side: Side) -> float:
+    """Seconds for the gradient of a chain of 300 operations outside of jit."""
+    jnp = side.jnp
+
+    def looped(x: Any) -> Any:
+        for _ in range(100):
+            x = jnp.sin(x) * 2.0 + x
+        return jnp.sum(x)
+
+    gradient, x = side.xs.grad(looped), jnp.ones(10)
+    side.xs.block_until_ready(gradient(x))
+    return _best(lambda: side.xs.block_until_ready(gradient(x)))
 
 
 def eager_index(side: Side) -> float:
@@ -131,13 +210,19 @@ def first_call_warm(side: Side) -> float:
         return first_call_cold(side)
 
 
-CASES = {
+CASES: dict[str, Callable[[Side], Any]] = {
     case.__name__: case
     for case in (
         trace,
         grad_trace,
+        vmap_grad_trace,
         lower,
         jit_dispatch,
+        compiled_call,
+        tree_map,
+        eager_sin,
+        eager_sum,
+        eager_grad,
         eager_index,
         eager_slice,
         eager_multiply,
@@ -146,4 +231,4 @@ CASES = {
         first_call_cold,
         first_call_warm,
     )
-}
+} | MODEL_CASES

@@ -1,4 +1,6 @@
-"""Measure one case on one side, in this process: ``python -m bench.one xlascope trace`` prints seconds."""
+"""Measure one case on one side, in this process: ``python -m bench.one xlascope trace`` prints seconds
+(and how many equations the program has, where the case is a model).
+"""
 
 from __future__ import annotations
 
@@ -9,4 +11,5 @@ from .sides import side
 
 if __name__ == "__main__":
     name, case = sys.argv[1:]
-    print(CASES[case](side(name)))
+    found = CASES[case](side(name))
+    print(*(found if isinstance(found, tuple) else (found,)))

@@ -14,18 +14,18 @@ class Side(NamedTuple):
     name: str
     xs: ModuleType
     jnp: ModuleType
-    lower: Callable[[Callable[..., Any], Any], Callable[[], Any]]
+    lower: Callable[..., Callable[[], Any]]
 
 
-def _lower_ours(function: Callable[..., Any], x: Any) -> Callable[[], Any]:
+def _lower_ours(function: Callable[..., Any], *args: Any) -> Callable[[], Any]:
     make_jaxpr = importlib.import_module("xlascope").make_jaxpr
     lower = importlib.import_module("xlascope.xla.lowering").lower
-    program = make_jaxpr(function)(x)
+    program = make_jaxpr(function)(*args)
     return lambda: lower(program, "bench")
 
 
-def _lower_theirs(function: Callable[..., Any], x: Any) -> Callable[[], Any]:
-    traced = importlib.import_module("jax").jit(function).trace(x)
+def _lower_theirs(function: Callable[..., Any], *args: Any) -> Callable[[], Any]:
+    traced = importlib.import_module("jax").jit(function).trace(*args)
     return lambda: traced.lower()
 
 
