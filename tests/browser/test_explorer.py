@@ -355,7 +355,7 @@ def test_the_least_time_is_said_when_the_machines_ceilings_are_known(explorer):
     explorer.show(layered(), live=state["live"] | {"ceilings": ceilings})
     explorer.group("none")
     explorer.press(explorer.node("0"))
-    assert "at least 768 µs alone, limited by memory" in explorer.detail()
+    assert "at least 768 µs alone, by the ceiling of memory" in explorer.detail()
     assert "measured here" in explorer.detail()
 
 

@@ -5,7 +5,19 @@ import time
 import pytest
 from tests.browser.test_panel import SCREENSHOTS, Drawn, state_of
 
-from xlascope.records import Compiled, Failure, Jaxpr, Lowered, SourceRange, Started, Traced
+from xlascope.records import (
+    Compiled,
+    DeviceTime,
+    Executed,
+    Failure,
+    Jaxpr,
+    KernelTime,
+    Lowered,
+    SourceRange,
+    Span,
+    Started,
+    Traced,
+)
 
 EMPTY = Jaxpr("f", (), (), (), {}, ())
 SITE = SourceRange("In[7]", 3, 0, 3, 9, "<module>")
@@ -113,3 +125,34 @@ def test_a_panel_that_follows_forgets_the_cell_before(strip):
     )
     assert told(strip).startswith("In[9]") and "loss" in told(strip) and "update" not in told(strip)
     assert strip.find(".xs-why").count() == 0 and strip.find(".xs-again").is_hidden()
+
+
+def ran(step, clock, whole=0, **more):
+    """An `Executed` of a program of which the profiler has seen so many whole calls, or a part of one."""
+    kernels = (KernelTime("dot", whole, 0.06 * whole),) if whole else ()
+    seen = (DeviceTime("cpu:0", 0.06 * whole, kernels, (Span("dot", 0.0, 0.024),), whole=whole > 0),)
+    return Executed(1, "update", time.time(), 10, 0.8, 0.08 * whole, whole, step, seen, clock, **more)
+
+
+@pytest.mark.parametrize(
+    ("record", "words", "tip"),
+    [
+        (ran(0.08, "host", 3, profiling=0.12), "10 calls · 80.0 ms each (host clock)", "the first for 120 ms"),
+        (ran(0.09, "profile", 3), "10 calls · 90.0 ms each (profiler’s clock)", "something else is done"),
+        (ran(0.38, "host", 0, at_most=True), "10 calls · ≤ 380 ms each (host clock)", "from call to call"),
+        (ran(0.162, "host"), "10 calls · 162 ms each (host clock)", "by the host’s clock"),
+        (ran(0.0, ""), "10 calls", "no call has finished"),
+    ],
+)
+def test_the_time_of_a_call_and_whose_clock_says_so(strip, record, words, tip):
+    strip.show(state_of([*built(1), record], opened=False, finished=True))
+    assert words in told(strip)
+    ran_stage = strip.find(".xs-stage:has-text('ran')").first
+    assert tip in ran_stage.get_attribute("title")
+    part = "part of a step" in told(strip)
+    assert part == (not record.observed_calls) and part == ("busy" not in told(strip))
+    name = f"strip_{record.clock}_{record.step:g}"
+    strip.page.screenshot(path=SCREENSHOTS / f"{name}_light.png")
+    strip.page.evaluate("document.body.dataset.jpThemeLight = 'false'; document.body.style.background = '#111'")
+    strip.page.wait_for_selector(".xs-root.dark")
+    strip.page.screenshot(path=SCREENSHOTS / f"{name}_dark.png")

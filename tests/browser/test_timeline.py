@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -128,7 +129,7 @@ def test_a_loops_kernels_stand_below_the_loop(panel, measured):
     for loop in loops:
         inside = [b for b in bars if b["y"] > top and loop["x"] <= b["x"] + 1 <= loop["x"] + loop["width"]]
         assert inside
-    assert "% of device time has an equation" in panel.find(".xs-time-words").inner_text()
+    assert "% of the kernels' time has an equation" in panel.find(".xs-time-words").inner_text()
     panel.screenshot("timeline_loops")
 
 
@@ -270,7 +271,7 @@ def test_the_hottest_kernels_have_rates_and_bounds(panel, measured):
     words = panel.find(".xs-time-words").inner_text()
     assert "measured here" in words and "GB/s" in words
     table = panel.find("table").inner_text()
-    assert "GFLOP/s" in table and ("memory" in table or "compute" in table)
+    assert "GFLOP/s" in table and re.search(r"(memory|compute), \d+ %|neither.* \(memory (< )?\d+ %", table)
     shares = panel.find("tbody tr td:nth-child(3)").all_inner_texts()
     assert len(shares) == len(of(measured, Executed).devices[0].kernels)
     panel.find('[data-time="order bytes"]').click()
@@ -282,7 +283,7 @@ def test_the_hottest_kernels_have_rates_and_bounds(panel, measured):
     for by in ("equations", "lines"):
         panel.find(f'[data-time="by {by}"]').click()
         panel.find("tbody tr").first.click()
-        assert panel.find("tr.selected").count() == 1
+        assert "selected" in panel.find("tbody tr").first.get_attribute("class")  # and what a loop holds with it
     assert "tanh" in panel.find("table").inner_text()
 
 

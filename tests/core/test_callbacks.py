@@ -21,8 +21,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import lax, settings
 from xlascope.experimental import io_callback, jet
-from xlascope.records import Missed
-from xlascope.records.watch import watch
+from xlascope.records import Missed, watch
 from xlascope.transforms.dce import dce_program
 
 HERE = Path(__file__).with_name("callback_programs.py")

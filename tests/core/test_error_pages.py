@@ -26,6 +26,7 @@ PROMISES = {
     "NonConcreteBooleanIndexError": ["(in sum_of_positive)", "bool[3]", "jnp.where(mask, x, y)"],
     "UnexpectedTracerError": ["(in <module>)", "computed by mul", "(in double)", "Return the value"],
     "JaxprTypeError": ["equation 0 (add)", "used before it is defined"],
+    "CompilationError": ["direction of u8[2]", "cpu", "(in <module>)", "astype", "compiler_text"],
     "OutOfMemoryError": ["(in <module>)", "1 PiB", "cpu:0", "donate_argnums", "checkpoint"],
     "DeletedArrayError": ["f32[1000]", "(in <module>)", "donated to step (its argument weights)", "x = f(x)"],
     "static-arguments": ["[1, 2]", "hash"],

@@ -37,14 +37,18 @@ LAYERS = (
     "analysis",
     "readers",
     "records",
-    "tree dtypes errors settings names starting",
+    "tree dtypes keys errors settings names missing starting recent",
     "runtime",
 )
 FACADE = -1
 RANK = {module: rank for rank, line in enumerate(LAYERS) for module in line.split()}
 
 #: Rooms that need no engine, and all that each may import of the rest.
-APART: dict[str, set[str]] = {"records": set(), "readers": {"records"}, "analysis": {"records", "readers"}}
+APART: dict[str, set[str]] = {
+    "records": {"names"},
+    "readers": {"records", "names"},
+    "analysis": {"records", "readers"},
+}
 
 #: Within a layer: its rooms, top to bottom. What stands beside the rooms stands above them all.
 ROOMS = {"control": ("debugging", "checkpoint", "rules", "flow", "jit", "programs")}
@@ -64,6 +68,8 @@ BY_NAME = {
     ("xlascope.__main__", "main"),
     ("xlascope", "_fill_methods"),
     ("xlascope.names", "get"),
+    ("xlascope.names", "_error_of"),
+    ("xlascope.names", "find_spec"),
     ("xlascope.lax.primitives", "operations_by_name"),  # every file of two layers below
 }
 

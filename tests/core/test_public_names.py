@@ -76,7 +76,7 @@ def test_an_operation_with_a_function_of_its_name_is_in_lax():
 @pytest.mark.parametrize(
     ("program", "file"),
     [
-        ("import xlascope.numpy as jnp\njnp.arange", "numpy/creation.py"),
+        ("import xlascope.numpy as jnp\njnp.arange", "numpy/ranges.py"),
         ("from xlascope import lax\nlax.tile", "lax/shaping.py"),
         ("from xlascope import lax\nlax.erf_inv", "operations/special.py"),
         ("from xlascope.lax import scan\nscan", "control"),

@@ -11,9 +11,8 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.errors import UnexpectedTracerError
-from xlascope.records import Traced, store
+from xlascope.records import Traced, store, watch
 from xlascope.records.op_names import equation_path, scoped
-from xlascope.records.watch import watch
 
 
 def layer(x: Any) -> Any:

@@ -4,9 +4,13 @@ import functools
 
 import numpy as np
 import pytest
+from jaxlib.mlir.dialects import stablehlo
 
 import xlascope as xs
 import xlascope.numpy as jnp
+from xlascope.errors import CompilationError, OutOfMemoryError
+from xlascope.extend.core import Primitive
+from xlascope.interpreters import mlir
 
 
 @pytest.fixture(name="step")
@@ -163,3 +167,25 @@ def test_unused_arguments_are_dropped_unless_kept():
     ignoring = lambda x, y: x  # noqa: E731
     assert "%arg1" not in xs.jit(ignoring).lower(1.0, 2.0).as_text()
     assert "%arg1" in xs.jit(ignoring, keep_unused=True).lower(1.0, 2.0).as_text()
+
+
+def test_compiling_ahead_fails_in_the_words_of_a_call():
+    direction = Primitive("direction")
+    direction.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(direction, lambda context, x: [stablehlo.SignOp(x).result])
+    function = xs.jit(lambda x: direction.bind(x) + 1)
+    words = r"^sign in <lambda> of u8\[1\] could not be compiled for cpu at .*test_stages"
+    with pytest.raises(CompilationError, match=words) as called:
+        function(np.uint8([3]))
+    with pytest.raises(CompilationError, match=words) as ahead:
+        function.lower(np.uint8([3])).compile()
+    assert "sign" in ahead.value.compiler_text and "sign" in called.value.compiler_text
+
+
+def test_compiling_ahead_asks_for_room():
+    with pytest.raises(OutOfMemoryError, match=r"<lambda> needs more memory than cpu:0 has left at .*test_stages"):
+        xs.jit(lambda: jnp.zeros((1 << 48,))).lower().compile()
+
+
+def test_bits_of_a_known_number_have_no_sign():
+    assert int(xs.jit(lambda: xs.lax.clz(-1))()) == 0 == int(xs.jit(lambda: xs.lax.clz(np.int8(-128)))())

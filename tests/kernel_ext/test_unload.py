@@ -8,7 +8,7 @@ import pytest
 
 from xlascope.inspect import result
 from xlascope.ir import sources
-from xlascope.records.watch import watchers
+from xlascope.records.watchers import watchers
 from xlascope.runtime.boot import post_hook
 
 
@@ -97,7 +97,7 @@ import json, threading
 from typing import Any
 from xlascope.inspect import result
 from xlascope.ir import sources
-from xlascope.records.watch import watchers
+from xlascope.records.watchers import watchers
 from xlascope.runtime.boot import post_hook
 import xlascope_widgets  # what importing the widgets' libraries changes is theirs
 {source}

@@ -80,10 +80,39 @@ def test_memory_of_a_huge_program_stays_small(samples):
     assert len(json.dumps(sent)) < 60_000
 
 
-def test_devices_are_sent_with_the_seconds_that_shares_are_of(samples):
+def test_devices_are_sent_with_their_part_of_the_account(samples):
     records = samples.training_records()
     run = of(records, Executed)
     (program, *_) = Ledger.of(records).by_weight()
     sent = wire.light(program)["executed"]["devices"]
-    assert [device["seconds"] for device in sent] == [device.busy for device in run.devices]
+    for device, own in zip(sent, program.account.devices, strict=True):
+        assert device["busy"] == own.busy and "whole" not in device
+        assert {name: seconds for name, (_, seconds) in device["kernels"].items()} == {
+            each.kernel: pytest.approx(each.seconds) for each in own.kernels
+        }
     assert len(sent[0]["spans"]) == len(run.devices[0].spans)
+
+
+def test_of_a_part_of_a_step_only_bars_are_sent(samples):
+    run = of(samples.training_records(), Executed)
+    parts = [dataclasses.replace(each, whole=False, kernels=(), busy=0.0) for each in run.devices]
+    part = dataclasses.replace(run, observed_calls=0, devices=tuple(parts), clock="host")
+    (program, *_) = Ledger.of([*samples.training_records()[:-1], part]).by_weight()
+    sent = wire.light(program)["executed"]
+    assert "account" not in sent and (sent["observed"], sent["step"], sent["clock"]) == (0, run.step, "host")
+    assert all(each["whole"] is False and not each["kernels"] and each["spans"] for each in sent["devices"])
+
+
+def test_a_targets_view_has_its_own_plan_of_memory_and_no_ceilings(samples, script):
+    """It once showed the plan of what ran here."""
+    compiled = of(samples.training_records(), Compiled)
+    here = planned(compiled, [Buffer(compiled.kernels[0].name, "temporary", (), 0, 0, 64, 0, 1)])
+    there = planned(compiled, [Buffer(compiled.kernels[0].name, "temporary", (), 0, 0, 4096, 0, 1)])
+    for found, most in ((there, 4096), (dataclasses.replace(compiled, memory=None), None)):
+        target = dataclasses.replace(found, target="gpu:h100")
+        (program, *_) = Ledger.of([samples.traced(), here, samples.executed(), target]).by_weight()
+        view = "programFor(Object.assign(new Program(a, b), { ceilings: {} }), a.targets['gpu:h100'])"
+        heavy, light = wire.heavy(program), wire.light(program)
+        assert heavy["memory"]["most"] == 64
+        assert script(f"[{view}.heavy.memory?.most ?? null, {view}.ceilings ?? null]", heavy, light) == [most, None]
+        assert script(f"[{view}.times.size, {view}.account ?? null]", heavy, light) == [0, None]

@@ -1,81 +1,14 @@
-"""Who works for which equation, how many bytes move, what bounds a kernel: by hand-made examples."""
+"""How many bytes move, what bounds a kernel: by hand-made examples."""
 
 import pytest
 
-from xlascope.analysis.costs.roofline import attributed_share, hottest, kernel_flops, roof
+from xlascope.analysis.costs.call_times import DeviceCall, KernelCall
+from xlascope.analysis.costs.roofline import Reached, hottest, kernel_flops, reached
 from xlascope.analysis.folded_products import with_folded
 from xlascope.readers.hlo.kernels import read_kernels
-from xlascope.readers.hlo.provenance import agreed, provenance
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.hlo.traffic import Traffic
-from xlascope.records import Ceilings, Compiled, DeviceTime, Equation, Jaxpr, Kernel, KernelTime, Traced, Variable
-
-LOOP = """HloModule m, is_scheduled=true
-%body (s: (s32[], f32[8])) -> (s32[], f32[8]) {
-  %s = (s32[], f32[8]{0}) parameter(0)
-  %i = s32[] get-tuple-element(%s), index=0
-  %x = f32[8]{0} get-tuple-element(%s), index=1
-  %copy.1 = s32[] copy(%i)
-  %next = s32[] add(%copy.1, %copy.1), metadata={op_name="jit(f)/e1/scan"}
-  %sin.1 = f32[8]{0} sine(%x), metadata={op_name="jit(f)/e1/jit(body)/e0/sin"}
-  ROOT %out = (s32[], f32[8]{0}) tuple(%next, %sin.1)
-}
-%cond (s: (s32[], f32[8])) -> pred[] {
-  %s.1 = (s32[], f32[8]{0}) parameter(0)
-  %i.1 = s32[] get-tuple-element(%s.1), index=0
-  ROOT %less = pred[] compare(%i.1, %i.1), direction=LT, metadata={op_name="jit(f)/e1/scan"}
-}
-%reduce (p: f32[8]) -> f32[2] {
-  %p = f32[8]{0} parameter(0)
-  ROOT %window = f32[2]{0} slice(%p), slice={[0:2]}
-}
-ENTRY %main (x: f32[8]) -> (f32[8], f32[2]) {
-  %x.1 = f32[8]{0} parameter(0)
-  %zero = s32[] constant(0)
-  %copy.2 = s32[] copy(%zero)
-  %copy.3 = f32[8]{0} copy(%x.1)
-  %init = (s32[], f32[8]{0}) tuple(%copy.2, %copy.3)
-  %while.1 = (s32[], f32[8]{0}) while(%init), condition=%cond, body=%body, metadata={op_name="jit(f)/e1/scan"}
-  %result = f32[8]{0} get-tuple-element(%while.1), index=1
-  %wrapped = f32[2]{0} fusion(%result), kind=kLoop, calls=%reduce
-  %exp.1 = f32[2]{0} exponential(%wrapped), metadata={op_name="jit(f)/e2/exp"}
-  %copy.4 = f32[8]{0} copy(%result)
-  %stray = f32[8]{0} custom-call(), custom_call_target="Nothing"
-  ROOT %both = (f32[8]{0}, f32[2]{0}) tuple(%copy.4, %exp.1)
-}"""
-
-
-@pytest.mark.parametrize(
-    ("computation", "instruction", "paths"),
-    [
-        ("main", "copy.2", ("1",)),  # the loop whose carry it becomes
-        ("main", "copy.3", ("1",)),
-        ("main", "wrapped", ("2",)),  # made for what uses it
-        ("reduce", "window", ("2",)),  # and so is what is inside
-        ("main", "copy.4", ("1",)),  # a copy of a result: what made it
-        ("body", "copy.1", ("1",)),
-        ("body", "sin.1", ("1/0",)),
-        ("main", "stray", ()),
-    ],
-)
-def test_what_xla_left_without_a_name_works_for_something(computation: str, instruction: str, paths: object) -> None:
-    assert provenance(read_module(LOOP))[computation, instruction] == paths
-
-
-def test_ten_thousand_unnamed_instructions_in_a_row() -> None:
-    lines = [f"  %n{i} = f32[] negate(%n{i - 1})" for i in range(1, 10_000)]
-    text = "\n".join(["HloModule m", "ENTRY %main (x: f32[]) -> f32[] {", "  %n0 = f32[] parameter(0)", *lines, "}"])
-    assert set(provenance(read_module(text)).values()) == {()}
-    assert len(read_kernels(text)) == 9_999
-
-
-def test_agreement_is_the_innermost_equation_that_holds_all() -> None:
-    assert agreed([]) == agreed([(), ()]) == ()
-    assert agreed([("4/1",), (), ("4/1",)]) == ("4/1",)
-    assert agreed([("4/1", "4/2"), ("4/12/0",)]) == ("4",)
-    assert agreed([("1", "2"), ("2", "3")]) == ("2",)
-    assert agreed([("1/0",), ("10/0",)]) == ()
-
+from xlascope.records import Ceilings, Compiled, Equation, Jaxpr, Kernel, Traced, Variable
 
 FUSIONS = """HloModule m
 %update (a: f32[100,8], b: f32[8], i: s32[]) -> f32[100,8] {
@@ -154,29 +87,59 @@ def test_a_transposed_product_is_found_again() -> None:
 def test_operations_are_counted_once() -> None:
     kernels = (
         kernel("dot", "0", "1"),
-        kernel("first", "2", "3"),
-        kernel("second", "3"),
+        kernel("first", "2", "3", bytes_moved=2999),
+        kernel("second", "3", bytes_moved=999),
         kernel("loop", "9", kind="call"),
+        kernel("unknown"),
     )
-    assert kernel_flops(kernels, JAXPR) == {"dot": 4000, "first": 8 + 5, "second": 5}
+    assert kernel_flops(kernels, JAXPR) == {"dot": 4000, "first": 8 + 7.5, "second": 2.5}  # by the bytes they read
+    assert sum(kernel_flops(kernels, JAXPR).values()) == sum(each.flops for each in JAXPR.equations)
+
+
+def test_what_moves_an_operand_into_place_computes_nothing() -> None:
+    turned = Kernel("turn", "transpose", "single", "f32[8]", ("0",), 1, 0, 1000, 1000, 0)
+    assert kernel_flops((turned, kernel("dot", "0")), JAXPR) == {"turn": 0, "dot": 4000}
+
+
+def test_nobody_counts_the_work_of_equations_known_by_names_alone() -> None:
+    named = Jaxpr("f", (), (), (), {}, (Equation("0", "dot_general", "", (), ()),))
+    assert named.by_names and not JAXPR.by_names
+    assert kernel_flops((kernel("dot", "0"),), named) == {}
+    (dot,) = hottest(device(KernelCall("dot", 8e-6, 1, 1.0)), compiled(kernel("dot", "0")), {}, CEILINGS)
+    assert (dot.flops, dot.flop_rate, dot.reached.compute) == (None, None, None)
+    assert dot.reached.words == "neither (memory 12 %)"
+
+
+def device(*kernels: KernelCall) -> DeviceCall:
+    return DeviceCall("cpu:0", 1e-4, 1e-4, 1.0, kernels)
 
 
 def test_the_hottest_kernel_is_first_and_knows_its_bound() -> None:
     kernels = (kernel("dot", "0"), kernel("sin", "2", bytes_moved=64), kernel("loop", "9", kind="call"))
-    times = (KernelTime("sin", 10, 1e-6), KernelTime("dot", 10, 80e-6), KernelTime("loop", 10, 19e-6))
-    found = hottest(DeviceTime("cpu:0", 1e-4, times, ()), compiled(*kernels), JAXPR, CEILINGS)
-    assert [each.kernel for each in found] == ["dot", "loop", "sin"]
-    dot, loop, sin = found
-    assert (dot.bound, dot.seconds, dot.share) == ("compute", pytest.approx(8e-6), pytest.approx(0.8))
-    assert dot.of_ceiling == pytest.approx(4000 / 1e9 / 8e-6)
-    assert (loop.bound, loop.of_ceiling, loop.flops) == ("", None, None)
-    assert (sin.bound, sin.of_ceiling) == ("memory", pytest.approx(64 / 1e9 / 1e-7))
-    assert roof(0, 0, 1.0, CEILINGS) == roof(1, 1, 0.0, CEILINGS) == roof(1, 1, 1.0, None) == ("", None)
+    calls = (KernelCall("dot", 10e-6, 2, 0.8), KernelCall("loop", 2e-6, 1, 0.16), KernelCall("sin", 1e-7, 1, 0.04))
+    dot, loop, sin = hottest(device(*calls), compiled(*kernels), kernel_flops(kernels, JAXPR), CEILINGS)
+    assert dot.reached == (pytest.approx(4000 / 1e9 / 5e-6), pytest.approx(1000 / 1e9 / 5e-6))  # of one run
+    assert dot.flop_rate == pytest.approx(4000 / 5e-6) and dot.reached.words == "compute, 80 %"
+    assert (loop.reached.bound, loop.reached, loop.flops) == ("", (None, None), None)
+    assert sin.reached.words == "memory, 64 %"
+    assert reached(0, 0, 0.0, CEILINGS) == reached(1, 1, 1.0, None) == (None, None)
 
 
-def test_the_share_is_of_busy_time_and_never_more_than_all() -> None:
-    kernels = (kernel("known", "0"), kernel("unknown"))
-    times = (KernelTime("known", 1, 6.0), KernelTime("unknown", 1, 2.0))
-    assert attributed_share([DeviceTime("cpu:0", 10.0, times, ())], kernels) == 0.6
-    assert attributed_share([DeviceTime("cpu:0", 5.0, times, ())], kernels) == 0.75  # side by side
-    assert attributed_share([], kernels) is None
+@pytest.mark.parametrize(
+    ("parts", "bound", "words"),
+    [
+        ((0.01, 0.03), "neither", "neither (memory 3 %, compute 1 %)"),  # once called "bound by memory, 3 %"
+        ((0.0, 0.59), "neither", "neither (memory 59 %, compute 0 %)"),
+        ((0.0, 0.597), "memory", "memory, 60 %"),  # as it is told
+        ((0.6, 0.1), "compute", "compute, 60 %"),
+        ((0.7, 0.8), "memory", "memory, 80 %"),
+        ((1.3, 0.8), "compute", "compute, 130 %"),  # faster than the product that the ceiling was measured with
+        ((0.1, 2.16), "neither", "neither, in cache (memory 216 %, compute 10 %)"),
+        ((0.7, 2.0), "compute", "compute, 70 %"),
+        ((None, 0.2), "neither", "neither (memory 20 %)"),
+        ((0.001, 0.002), "neither", "neither (memory < 1 %, compute < 1 %)"),
+        ((None, None), "", ""),
+    ],
+)
+def test_a_kernel_is_bound_by_a_ceiling_that_it_comes_near(parts: tuple[float, float], bound: str, words: str) -> None:
+    assert (Reached(*parts).bound, Reached(*parts).words) == (bound, words)

@@ -205,7 +205,7 @@ def test_a_program_of_jax_is_answered_about_its_kernels(form: str, of_jax: Path)
     program = Program((of_jax / form).read_bytes())
     assert program.record.function == "layer"
     told = str(inspect.fusions(program))
-    assert told.startswith("layer: equations unknown, compiled in") and "no equation known" in told
+    assert told.startswith("layer: equations unknown, compiled in") and "no source known" in told
     assert "(a) argument 0" not in str(inspect.memory(program))
     assert "InstructionFusion" in str(inspect.why(program))
     assert "tanh" in str(inspect.hlo(program, stage="optimized"))
@@ -213,6 +213,19 @@ def test_a_program_of_jax_is_answered_about_its_kernels(form: str, of_jax: Path)
         inspect.why(program, edge=("0", "1"))
     with pytest.raises(QuestionError, match="equations of layer are unknown"):
         inspect.passes(program).removed("tanh")
+
+
+def test_nobody_counts_what_names_do_not_tell(of_jax: Path, program: Program) -> None:
+    """A comparison once said "work 0 FLOP" of a product of matrices."""
+    text = (of_jax / "text").read_text()
+    for name, path in NAMED.items():
+        text = text.replace(f'"{name}"', f'"{path}"')
+    untold, named = Program((of_jax / "text").read_bytes()), Program(text)
+    numbers = {each.name: each for each in inspect.diff(untold, named).diff.numbers}
+    assert "work" not in numbers and (numbers["equations"].before, numbers["equations"].after) == (None, 2.0)
+    numbers = {each.name: each for each in inspect.diff(named, program).diff.numbers}
+    assert numbers["work"].before is None and numbers["work"].after
+    assert numbers["kernels"].before
 
 
 def test_a_program_of_jax_with_paths_in_its_names(of_jax: Path) -> None:

@@ -10,7 +10,7 @@ from jaxlib import _profiler
 import xlascope as xs
 from xlascope import inspect, records
 from xlascope.inspect.running.live import Sampler
-from xlascope.records.watch import watchers
+from xlascope.records.watchers import watchers
 from xlascope.runtime.boot import post_hook
 
 
@@ -59,7 +59,8 @@ def test_a_program_made_before_is_introduced(step: Any) -> None:
     with Sampler(emit=seen.append):
         step.update(*step.arguments)
         step.update(*step.arguments)
-    assert [type(each).__name__ for each in seen] == ["Traced", "Compiled", "Executed"]
+    # Counts may be told several times: the sampler's clock ticks between two calls where the machine is busy.
+    assert list(dict.fromkeys(type(each).__name__ for each in seen)) == ["Traced", "Compiled", "Executed"]
     assert seen[-1].calls == 2 and len({each.program for each in seen}) == 1
 
 
@@ -78,7 +79,8 @@ def test_of_several_programs_only_those_that_run_are_introduced(step: Any) -> No
     seen: list[Any] = []
     with Sampler(emit=seen.append):
         step.update(step.params, step.x[:4], step.y[:4])
-    traced, compiled, ran = seen
+    traced, compiled, *counts = seen
+    ran = counts[-1]
     assert "f32[4,16]" in traced.text and traced.program == compiled.program == ran.program and ran.calls == 1
 
 
@@ -127,9 +129,14 @@ def test_stopping_leaves_nothing_behind(step: Any) -> None:
 
 def test_nothing_is_profiled_while_nothing_runs(step: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
-    look = Sampler._look
-    monkeypatch.setattr(Sampler, "_look", lambda self: (looks.append(time.perf_counter()), look(self)))
-    monkeypatch.setattr("xlascope.inspect.running.live.next_pause", lambda spent: 0.0)
+    watch = Sampler._watch
+
+    def noted(self: Sampler, length: float) -> Any:
+        looks.append(time.perf_counter())
+        return watch(self, length)
+
+    monkeypatch.setattr(Sampler, "_watch", noted)
+    monkeypatch.setattr("xlascope.inspect.running.looks.next_pause", lambda spent: 0.0)
     with Sampler(emit=lambda record: None):
         run(step, 0.3)
         ended = time.perf_counter()
@@ -140,7 +147,7 @@ def test_nothing_is_profiled_while_nothing_runs(step: Any, monkeypatch: pytest.M
 def test_somebody_elses_profiler_is_named_once_and_calls_are_still_counted(
     step: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("xlascope.inspect.running.live.next_pause", lambda spent: 0.0)
+    monkeypatch.setattr("xlascope.inspect.running.looks.next_pause", lambda spent: 0.0)
     step.update(*step.arguments)
     seen: list[Any] = []
     session = _profiler.ProfilerSession()

@@ -12,7 +12,7 @@ import xlascope.numpy as jnp
 from xlascope import inspect
 from xlascope.inspect.recompile_log import MOST_RECORDS, RecompileLog
 from xlascope.records import load
-from xlascope.records.watch import watchers
+from xlascope.records.watchers import watchers
 
 
 @pytest.fixture

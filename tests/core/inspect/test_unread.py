@@ -10,11 +10,10 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope import inspect, records
+from xlascope import inspect, readers, records
 from xlascope.inspect.running import live, measure
 from xlascope.readers import FormatError
 from xlascope.records import Compiled, Executed, Explained, Passes
-from xlascope.xla import compiled_module
 from xlascope.xla.explain import decisions, passes
 
 X = np.arange(8.0, dtype=np.float32)
@@ -35,7 +34,7 @@ def unreadable(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], None]:
 
 
 def test_without_a_plan_the_memory_view_says_why(unreadable: Callable[[Any, str], None], tmp_path: Path) -> None:
-    unreadable(compiled_module, "read_buffers")
+    unreadable(readers.memory, "read_buffers")
     found = inspect.memory(xs.jit(lambda x: function(x)), X)
     assert str(found).startswith("note: the plan of memory cannot be shown: XLA's writing: expected one thing, found")
     assert "knows the form of jaxlib" in str(found)
@@ -46,7 +45,7 @@ def test_without_a_plan_the_memory_view_says_why(unreadable: Callable[[Any, str]
 
 
 def test_without_kernels_the_program_runs_and_its_questions_say_why(unreadable: Callable[[Any, str], None]) -> None:
-    unreadable(compiled_module, "read_module")
+    unreadable(readers.hlo, "read_module")
     seen: list[records.Record] = []
     jitted = xs.jit(lambda x: function(x))
     with records.watch(seen.append):
@@ -63,7 +62,7 @@ def test_a_fault_of_a_reader_reaches_no_program_that_is_watched(
     def faulty(*args: Any) -> Any:
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr(compiled_module, "read_buffers", faulty)
+    monkeypatch.setattr(readers.memory, "read_buffers", faulty)
     seen: list[records.Record] = []
     with records.watch(seen.append):
         np.testing.assert_allclose(xs.jit(lambda x: function(x))(X), np.sin(X) * 2.0, rtol=1e-6)
@@ -73,8 +72,8 @@ def test_a_fault_of_a_reader_reaches_no_program_that_is_watched(
 
 
 def test_kernels_that_name_no_equation_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = compiled_module.read_module
-    monkeypatch.setattr(compiled_module, "read_module", lambda text: read(text.replace("op_name", "operation_name")))
+    read = readers.hlo.read_module
+    monkeypatch.setattr(readers.hlo, "read_module", lambda text: read(text.replace("op_name", "operation_name")))
     assert "note: no kernel can be traced to equations: expected op_name" in str(
         inspect.fusions(xs.jit(lambda x: function(x)), X)
     )
@@ -87,7 +86,7 @@ def test_what_can_be_read_has_no_notes(program: Callable[[Any], Any]) -> None:
 
 
 def test_a_profile_of_another_form_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "read_profile", lambda data: ())
+    monkeypatch.setattr(measure, "read_profile", lambda data, entries: ())
     found = inspect.timings(function, X)
     assert "note: no kernel's time can be shown: expected events of the profiler with hlo_module" in str(found)
     (run,) = (each for each in found.records if isinstance(each, Executed))

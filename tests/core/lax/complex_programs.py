@@ -33,6 +33,8 @@ HOLOMORPHIC = {
     "reduce_prod": ("lambda a: jnp.prod(a, 1)", A),
     "cumsum": ("lambda z: lax.cumsum(z, 0, True)", Z),
     "cumprod": ("lambda z: lax.cumprod(z)", Z),
+    "cumlogsumexp": ("lambda z: lax.cumlogsumexp(z)", Z),
+    "atan2": ("lambda z, w: lax.atan2(z, w)", Z, W),
     "select": ("lambda z, w: lax.select(z.real > 0, z, w)", Z, W),
     "to complex64": ("lambda z: lax.convert_element_type(z, np.complex64)", Z),
     "gather": ("lambda a: a[np.array([0, 2])]", A),

@@ -68,6 +68,10 @@ def along(lib, nn):
     yield "logsumexp of something certain", logsumexp(np.array([0.0, np.inf], "float32"))
     yield "standardize", nn.standardize(x)
     yield "standardize axis 0", nn.standardize(x, axis=0)
+    yield "standardize where", nn.standardize(x, where=x > -1)
+    yield "standardize stable", nn.standardize(x, algorithm="stable")
+    yield "standardize float16", nn.standardize(x.astype("float16"))
+    yield "softmax over a list of axes", nn.softmax(x, axis=[0])
     yield "grad standardize", lib.grad(lambda y: (nn.standardize(y)[..., 0] ** 2).sum())(x)
 
 
@@ -79,6 +83,7 @@ def classes(lib, nn):
     yield "one_hot dtype", nn.one_hot(labels, 3, dtype="int32")
     yield "one_hot of a number", nn.one_hot(1, 3)
     yield "one_hot of uint8", nn.one_hot(labels.astype("uint8"), 3)
+    yield "one_hot over a mapped axis", lib.vmap(lambda i: nn.one_hot(i, 5, axis="i"), axis_name="i")(labels)
     yield "vmap one_hot", lib.vmap(lambda i: nn.one_hot(i, 3))(labels)
 
 
@@ -92,3 +97,11 @@ def begin(lib, nn):
     yield "initializers.zeros", nn.initializers.zeros(key, (2, 3))
     yield "initializers.ones", nn.initializers.ones(key, (), "int32")
     yield "initializers.constant", nn.initializers.constant(3.5)(key, (2,))
+    yield "initializers.constant of an array", nn.initializers.constant(np.ones(2), "float16")(key, (3, 2))
+    yield "initializers.normal dtype", nn.initializers.normal(dtype="float16")(key, (3, 2))
+    yield "fan_geo_avg", nn.initializers.variance_scaling(1.0, "fan_geo_avg", "normal")(key, (2, 3))
+    yield "batch_axis", nn.initializers.he_normal(batch_axis=0)(key, (2, 3, 4))
+    yield "several axes", nn.initializers.he_normal((0, 1), 2)(key, (2, 3, 4))
+    for distribution in ("uniform", "truncated_normal"):
+        scaling = nn.initializers.variance_scaling(1.0, "fan_in", distribution, dtype="complex64")
+        yield f"complex {distribution}", scaling(key, (2, 3))

@@ -494,6 +494,7 @@ def _rows() -> Iterator[Row]:
     yield from unary(trigonometry.Acosh(), np.arccosh, low=1.2, high=3)
     yield from unary(trigonometry.Atanh(), np.arctanh, low=-0.9, high=0.9)
     yield from unary(rounding.Sign(), np.sign, low=0.1, dtypes=(*HALF, "int32"))
+    yield Row(rounding.Sign(), np.sign, exactly([0, 1, 200]), dtypes=("uint8",), smooth=False, note="unsigned")
     yield Row(rounding.Sign(), np.sign, exactly([-2.0, -0.0, 0.0, 3.0, np.nan]), smooth=False, note="zero and nan")
     yield from unary(rounding.Floor(), np.floor, low=0.1, high=0.9, dtypes=HALF)
     yield from unary(rounding.Ceil(), np.ceil, low=0.1, high=0.9, dtypes=HALF)
@@ -515,6 +516,8 @@ def _rows() -> Iterator[Row]:
     yield Row(conversion.ConvertElementType(np.dtype("float32"), False), np.real, real(2, 3), linear=((0,),), dtypes=("complex64",), smooth=False, note="real part")
     yield Row(conversion.ConvertElementType(INT32, False), np.trunc, exactly([-1.7, -0.2, 0.5, 2.9]), smooth=False, note="towards zero")
     yield Row(conversion.BitcastConvertType(np.dtype("int32")), lambda x: x.view("int32"), real(2, 3), raw=True, smooth=False)
+    yield Row(conversion.BitcastConvertType(np.dtype("uint16")), lambda x: x.view("uint16").reshape(2, 3, 2), real(2, 3), raw=True, smooth=False, note="to narrower")
+    yield Row(conversion.BitcastConvertType(np.dtype("int32")), lambda x: x.view("int32")[..., 0], real(3, 2), dtypes=("float16",), raw=True, smooth=False, note="to wider")
     yield Row(conversion.BitcastConvertType(np.dtype("uint16")), lambda x: x.view("uint16"), real(2, 3), dtypes=("float16", "bfloat16"), raw=True, smooth=False)
 
     # complex numbers

@@ -5,6 +5,7 @@ import importlib.util
 import re
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -21,6 +22,7 @@ from xlascope.operations import (
     conversion,
     cumulative,
     dynamic_slicing,
+    exponentials,
     extremes,
     indexing,
     linear_algebra,
@@ -28,6 +30,7 @@ from xlascope.operations import (
     selection,
     shapes,
     slicing,
+    sorting,
     special,
     sums,
     trigonometry,
@@ -131,6 +134,11 @@ truth = shaped((2,), np.dtype("bool"))
 MATVEC = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), None, None)
 DOT = linear_algebra.DotGeneral((((0,), (0,)), ((), ())), None, None)
 GATHER = indexing.Gather(indexing.GatherDimensionNumbers((1,), (0,), (0,)), (1, 2))
+GATHER_ALL = indexing.Gather(indexing.GatherDimensionNumbers((1,), (0,), (0,)), (1, 9))
+GATHER_ELSEWHERE = indexing.Gather(indexing.GatherDimensionNumbers((1,), (0,), (2,)), (1, 2))
+FAR_DOT = linear_algebra.DotGeneral((((5,), (0,)), ((), ())), None, None)
+LAME_DOT = linear_algebra.DotGeneral((((0, 1), (0,)), ((), ())), None, None)
+TO_FLOAT = conversion.BitcastConvertType(np.dtype("float32"))
 SCATTER = indexing.Scatter(indexing.ScatterDimensionNumbers((1,), (0,), (0,)), "drop")
 
 ERRORS = {
@@ -169,6 +177,30 @@ ERRORS = {
     "dynamic_slice at floats": (dynamic_slicing.DynamicSlice((2,)), [f(3), f()], "integer"),
     "dynamic_update_slice": (dynamic_slicing.DynamicUpdateSlice(), [f(3), f(4), n()], r"float32\[4\].*float32\[3\]"),
     "gather by floats": (GATHER, [f(3, 2), f(4, 1)], "gather.*float32"),
+    "abs of unsigned integers": (arithmetic.Abs(), [shaped((2,), np.dtype("uint8"))], "abs .*signed integer.*uint8"),
+    "cbrt of complex": (exponentials.Cbrt(), [shaped((2,), np.dtype("complex64"))], "cbrt .*complex64"),
+    "iota of truth": (shapes.Iota(np.dtype("bool"), (2,), 0), [], "iota .*bool"),
+    "iota of no axis": (shapes.Iota(np.dtype("int32"), (2,), 1), [], r"iota along axis 1 .*\(2,\)"),
+    "a negative size": (shapes.BroadcastInDim((-3,), ()), [f()], r"\(-3,\)"),
+    "two negative sizes": (shapes.Reshape((-1, -6)), [f(2, 3)], r"\(-1, -6\)"),
+    "an axis twice": (shapes.ReduceSum((0, 0)), [f(2, 3)], "reduce_sum .*twice"),
+    "dot_general of an axis that is not there": (FAR_DOT, [f(2, 3), f(2, 3)], r"dot_general .*float32\[2,3\].*\(5,\)"),
+    "dot_general of unlike numbers of axes": (LAME_DOT, [f(2, 3), f(2, 3)], "dot_general .*as many"),
+    "slice with a stride of 0": (slicing.Slice((0,), (2,), (0,)), [f(3)], r"strides .*\(0,\)"),
+    "pad with negative space between": (slicing.Pad(((0, 0, -1),)), [f(3), f()], "interior"),
+    "dynamic_slice of another rank": (dynamic_slicing.DynamicSlice((1, 1)), [f(3), n()], r"\(1, 1\).*\(3,\)"),
+    "argmax by floats": (reductions.ArgMax((0,), np.dtype("float32")), [f(2)], "argmax.*index_dtype.*float32"),
+    "sort without an axis": (sorting.Sort(0, True, 1), [f()], r"sort along axis 0 of shape \(\)"),
+    "sort by too many keys": (sorting.Sort(0, True, 3), [f(2)], "num_keys .*3"),
+    "bits of truth": (conversion.BitcastConvertType(np.dtype("uint8")), [truth], "bitcast_convert_type .*bool"),
+    "bits that do not fill an element": (TO_FLOAT, [shaped((3,), np.dtype("uint8"))], r"size 4, got shape \(3,\)"),
+    "gather of a slice that is too large": (GATHER_ALL, [f(3, 2), n(4, 1)], r"\(1, 9\).*\(3, 2\)"),
+    "gather along an axis that is not there": (GATHER_ELSEWHERE, [f(3, 2), n(4, 1)], r"start_index_map.*\(2,\)"),
+    "gather at a scalar": (GATHER, [f(3, 2), n()], "coordinates"),
+    "gather at too many coordinates": (GATHER, [f(3, 2), n(4, 2)], r"start_index_map.*\(4, 2\)"),
+    "scatter of too large updates": (SCATTER, [f(3, 2), n(4, 1), f(4, 3)], r"updates of shape \(4, 3\)"),
+    "scatter of too few updates": (SCATTER, [f(3, 2), n(4, 1), f(5, 2)], r"\(5, 2\).*\(4, 1\)"),
+    "scatter of updates of another rank": (SCATTER, [f(3, 2), n(4, 1), f(4)], r"update_window_dims .*\(1,\)"),
     "scatter of dtypes": (SCATTER, [f(3, 2), n(4, 1), n(4, 2)], "scatter.*int32"),
 }  # fmt: skip
 
@@ -181,6 +213,40 @@ def test_operands_that_do_not_fit_are_named(name):
     assert re.search(message, str(caught.value)), caught.value
 
 
+@pytest.mark.parametrize("name", ["float6_e2m3fn", "complex32", "int1", "longdouble", "V4"])
+def test_a_dtype_that_arrays_cannot_have_is_named(name):
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    for use in (shapes.full, lambda _, x: conversion.convert_element_type(x, dtype)):
+        with pytest.raises(TypeError, match=r"arrays cannot have dtype .*; they have one of: .*float32"):
+            use((2,), np.zeros((), dtype) if use is shapes.full else np.float32(1))
+
+
+@pytest.mark.parametrize("name", ["int2", "int4", "uint2", "uint4", "float4_e2m1fn"])
+def test_packed_elements_are_moved_and_sorted(name):
+    # over some of these XLA's CPU compiler aborts the process when it is given packed elements, and jax with it
+    x = np.array([[1, 0, 3, 2], [0, 1, 1, 3]]).astype(np.dtype(getattr(ml_dtypes, name)))
+    wide = x.astype(np.float32)
+    for ours, wanted in [
+        (slicing.concatenate([x, x], 1), np.concatenate([wide, wide], 1)),
+        (slicing.rev(x, (1,)), wide[:, ::-1]),
+        (sorting.sort([x], 1)[0], np.sort(wide, 1)),
+        (reductions.argmax(x, 1, "int32"), np.argmax(wide, 1)),
+        (reductions.reduce_max(x, (0,)), wide.max(0)),
+    ]:
+        np.testing.assert_array_equal(np.asarray(ours).astype(np.float32), wanted)
+
+
+def test_equal_results_of_a_custom_rule_keep_their_own_cotangents():
+    @xs.custom_vjp
+    def choose(a, b):
+        return b
+
+    choose.defvjp(lambda a, b: (b, None), lambda _, ct: (ct, 0.0 * ct))  # as surrogate gradients do
+    weights = np.float32([1, 2, 3])
+    moved = xs.grad(lambda a: shapes.reduce_sum(arithmetic.mul(xs.vmap(choose, (0, None))(a, 5.0), weights), (0,)))
+    np.testing.assert_array_equal(moved(np.float32([7, 8, 9])), weights)
+
+
 def test_an_operation_without_a_rule_is_refused():
     class Half(Operation):
         def abstract_eval(self, operands):
@@ -188,3 +254,16 @@ def test_an_operation_without_a_rule_is_refused():
 
     with pytest.raises(TypeError, match="lacks to_stablehlo, jvp, batch_rule"):
         type("Bad", (Half,), {}, name="bad")
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "int4"])
+def test_integers_divided_by_a_zero_that_is_known_give_a_result(dtype):
+    """XLA would divide them while it compiles, which ends the process (it does in jax)."""
+
+    def divided():
+        x, zero = xs.lax.full((2,), 3, dtype), xs.lax.full((2,), 0, dtype)
+        return xs.lax.div(x, zero), xs.lax.rem(x, zero), xs.lax.div(x, xs.lax.full((2,), 2, dtype))
+
+    quotient, remainder, usual = xs.jit(divided)()
+    all_bits = 255 if dtype == "uint8" else -1
+    assert [int(part[0]) for part in (quotient, remainder, usual)] == [all_bits, 3, 1]

@@ -106,6 +106,14 @@ def categories(lib, random, wide):
     yield "categorical of a vector", random.categorical(key, logits[0])
     yield "categorical of a vector, many", random.categorical(key, logits[0], shape=(1000,))
     yield "categorical axis 0 shape", random.categorical(key, logits, axis=0, shape=(2, 7, 4))
+    for mode in ("low", "high"):
+        once = {"replace": False, "mode": mode}
+        yield f"categorical without replacement, {mode}", random.categorical(key, logits, shape=(2, 3), **once)
+        yield f"categorical axis 0, {mode}", random.categorical(key, logits, axis=0, shape=(3, 4), **once)
+        yield f"gumbel {mode}", random.gumbel(key, (3, 5), mode=mode)
+        yield f"bernoulli {mode}", random.bernoulli(key, 0.3, (50,), mode=mode)
+        p = np.array([0.1, 0.5, 0.2, 0.2], "float32")
+        yield f"choice {mode}", random.choice(key, 4, (3,), False, p, mode=mode)
     yield (
         "categorical with impossible",
         random.categorical(key, np.array([-np.inf, 0.0, -np.inf], "float32"), shape=(9,)),

@@ -17,7 +17,7 @@ from xlascope.readers.dumps import (
     read_passes,
 )
 from xlascope.readers.hlo.kernels import read_kernels
-from xlascope.readers.hlo.provenance import provenance
+from xlascope.readers.hlo.provenance import provenance_of
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.memory.buffer_assignment import read_buffers
 from xlascope.readers.memory.wire_format import fields
@@ -100,7 +100,7 @@ def plan(load_program: Callable[[str], Any]) -> tuple[bytes, bytes, Any]:
 
 def test_fields_that_moved_are_no_empty_plan(plan: tuple[bytes, bytes, Any]) -> None:
     assignment, proto, module = plan
-    known = provenance(module)
+    known = provenance_of(module)
     with pytest.raises(FormatError, match=rf"XLA's plan of memory .*: expected logical buffers in field 1.*{KNOWN}"):
         read_buffers(moved_fields(assignment), proto, module, known)
     with pytest.raises(FormatError, match=rf"XLA's module .*: expected the \d+ instructions of .*, found 0.*{KNOWN}"):

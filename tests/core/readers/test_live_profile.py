@@ -10,7 +10,6 @@ from jaxlib import _profiler
 
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.readers.profiles import ModuleProfile, read_profile
-from xlascope.records import DeviceTime, KernelTime
 from xlascope.xla.profile import LONGEST, SHORTEST, ProfilerInUseError, Window, next_window, window
 
 
@@ -28,8 +27,10 @@ def run(executable: Any, times: int) -> None:
 def test_a_window_sees_each_call_and_each_kernel(noise: Any) -> None:
     with Window() as opened:
         run(noise, 5)
-    (module,) = (each for each in read_profile(opened.data) if each.module.startswith("jit_noise"))
     (compiled,) = noise.hlo_modules()
+    entries = {compiled.name: {each.name for each in read_kernels(compiled.to_string())}}
+    found = read_profile(opened.data, entries=entries)
+    (module,) = (each for each in found if each.module.startswith("jit_noise"))
     assert (module.module, module.observed_calls) == (compiled.name, 5) == ("jit_noise.1", 5)
     (device,) = module.devices
     assert device.device == "cpu:0"
@@ -70,13 +71,21 @@ def test_an_error_inside_ends_the_window() -> None:
     assert isinstance(window(0.0), bytes)
 
 
+def test_a_window_whose_end_was_interrupted_closes_when_nobody_holds_it():
+    window = Window()
+    window.__enter__()
+    del window  # an interrupt came between the block and `__exit__`
+    with Window() as again:
+        pass
+    assert isinstance(again.data, bytes)
+
+
 @pytest.mark.parametrize(
     ("seconds", "step", "runs", "longer"),
     [(0.01, 1e-3, 750, 0.002), (0.001, 1e-4, 240, 0.001), (0.002, 5e-3, 5, 0.05), (0.05, 2.0, 10, LONGEST)],
 )
 def test_the_next_window_fits_the_program(seconds: float, step: float, runs: int, longer: float) -> None:
-    device = DeviceTime("cpu:0", 0.0, (KernelTime("k", runs, 0.0),), ())
-    chosen = next_window(seconds, [ModuleProfile("m", 1, 5, step, (device,))])
+    chosen = next_window(seconds, [ModuleProfile("m", 1, 5, step, (), runs=runs)])
     assert chosen == pytest.approx(longer, rel=0.2)
     assert SHORTEST <= chosen <= LONGEST
 

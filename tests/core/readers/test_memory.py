@@ -12,7 +12,7 @@ from xlascope import inspect, lax
 from xlascope.analysis.memory import held_at, live_bytes, peak_of
 from xlascope.inspect.engine.calls import trace_call
 from xlascope.inspect.memory_text import allocated
-from xlascope.readers.hlo.provenance import provenance
+from xlascope.readers.hlo.provenance import provenance_of
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.memory.buffer_assignment import read_buffers
 from xlascope.readers.memory.wire_format import fields
@@ -139,7 +139,7 @@ def plan() -> tuple[bytes, bytes, Any]:
 
 def test_damaged_bytes_are_refused_or_read_but_nothing_else(plan: tuple[bytes, bytes, Any]) -> None:
     assignment, proto, module = plan
-    known = provenance(module)
+    known = provenance_of(module)
     assert read_buffers(assignment, proto, module, known)
     dice = random.Random(0)
     refused = 0

@@ -19,7 +19,7 @@ import numpy as np
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
-from xlascope.records.watch import watchers
+from xlascope.records.watchers import watchers
 from xlascope.runtime import boot
 from xlascope.trace.state import STATE
 
@@ -241,8 +241,8 @@ def clean() -> None:
     STATE.axes = ()
     for state in (boot.in_trace, boot.disable_jit, boot.enable_x64):
         state.set_local(False)
-    boot.default_matmul_precision.set_local(None)
-    boot.note_changes()
+    boot.default_matmul_precision.set_local(boot.UNSET)
+    boot.note_blocks(False)
 
 
 def sites(program: str, mode: str) -> list[Any]:

@@ -27,6 +27,25 @@ def registered(lib):
     return made
 
 
+def with_jvp(lib):
+    """A function of two arguments, each of whose results depends on one of them, with a rule of its own."""
+    function = lib.custom_jvp(lambda a, b: (2 * a, lib.numpy.sin(b)))
+    function.defjvp(lambda xs, ts: (function(*xs), (2 * ts[0], lib.numpy.cos(xs[1]) * ts[1])))
+    return function
+
+
+def with_vjp(lib):
+    """The same with a backward rule."""
+    function = lib.custom_vjp(lambda a, b: (2 * a, lib.numpy.sin(b)))
+    function.defvjp(lambda a, b: (function(a, b), b), lambda b, cts: (2 * cts[0], lib.numpy.cos(b) * cts[1]))
+    return function
+
+
+def doubled(lib):
+    """A loop that carries a value along without changing it."""
+    return lambda a, b: lib.lax.while_loop(lambda c: c[0] < 9, lambda c: (c[0] * 2 + 1, c[1]), (a, b))
+
+
 def add(a, b):
     return a + b
 
@@ -108,6 +127,21 @@ ROWS = {
     "out None of a constant": lambda lib, box: lib.vmap(lambda a: lib.numpy.ones(2), 0, None)(X),
     "out None of a number": lambda lib, box: lib.vmap(lambda a: 2.0, 0, None)(X),
     "out None of an argument that is not mapped": lambda lib, box: lib.vmap(lambda a, b: b, (0, None), None)(X, X[0]),
+    "out None behind custom_jvp": lambda lib, box: lib.vmap(with_jvp(lib), (0, None), (0, None))(X, X[0]),
+    "out None behind custom_vjp": lambda lib, box: lib.vmap(with_vjp(lib), (0, None), (0, None))(X, X[0]),
+    "out None behind a jitted custom_jvp": lambda lib, box: lib.vmap(lib.jit(with_jvp(lib)), (0, None), (0, None))(
+        X, X[0]
+    ),
+    "out None behind custom_jvp of what is mapped": lambda lib, box: lib.vmap(with_jvp(lib), (0, None), None)(X, X[0]),
+    "out None behind a loop that each example ends": lambda lib, box: lib.vmap(doubled(lib), (0, None), (0, None))(
+        X[:, 0], X[0]
+    ),
+    "out None behind a loop that changes it": lambda lib, box: lib.vmap(doubled(lib), (0, None), None)(X[:, 0], X[0]),
+    "out None behind scan": lambda lib, box: lib.vmap(
+        lambda a, b: lib.lax.scan(lambda c, _: ((c[0] + 1, c[1] * 2), c[1]), (a, b), None, length=2),
+        (0, None),
+        ((0, None), None),
+    )(X, X[0]),
     "out a tree": lambda lib, box: lib.vmap(lambda a: {"a": (a, a), "b": 1.0}, 0, {"a": (0, 1), "b": None})(X),
     "out a prefix": lambda lib, box: lib.vmap(lambda a: {"a": (a, [a, a])}, 0, {"a": 1})(X),
     "out a prefix that is None": lambda lib, box: lib.vmap(lambda a: (a, {"c": 1.0}), 0, (1, None))(X),

@@ -95,7 +95,7 @@ def test_what_others_keep_there_stays_and_what_nobody_finishes_goes(tmp_path: Pa
 
 
 def test_a_writer_that_is_interrupted_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*_: Any) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", interrupt)
@@ -228,9 +228,10 @@ print(*seen, len(caught), *(each.message for each in caught))
 """
 LIMIT = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
 READ_ONLY = """
-for name in os.listdir(sys.argv[1]):
-    os.chmod(os.path.join(sys.argv[1], name), 0o444)
-os.chmod(sys.argv[1], 0o555)
+for path in (*(os.path.join(sys.argv[1], name) for name in os.listdir(sys.argv[1])), sys.argv[1]):
+    os.chmod(path, 0o555)
+    if os.geteuid() == 0:
+        os.chown(path, 65534, -1)
 if os.geteuid() == 0:  # may write anywhere
     os.seteuid(65534)
 """
@@ -266,7 +267,7 @@ def test_a_folder_that_takes_no_more_is_still_read(open_folder: str, refuse: str
 
 def test_a_full_disk(tmp_path: Path) -> None:
     mount = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
-    inside = 'mount -t tmpfs -o size=64k tmpfs "$1" && exec "$2" -c "$3" "$1"'
+    inside = 'mount -t tmpfs -o size=64k,mode=700 tmpfs "$1" && exec "$2" -c "$3" "$1"'
     possible = (
         shutil.which("unshare")
         and not subprocess.run(

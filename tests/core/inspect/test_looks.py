@@ -1,0 +1,99 @@
+"""When the profiler looks, and for how long: windows grow until a call fits, and cost what they may."""
+
+from typing import NamedTuple
+
+import pytest
+
+from xlascope.inspect.running.looks import DEAR, ONCE, TRIAL, VAIN, Looks
+from xlascope.inspect.running.pace import Finish, Pace, Times
+from xlascope.inspect.running.tally import Tally
+from xlascope.readers.profiles import ModuleProfile
+from xlascope.xla.profile import LONGEST_ONCE
+
+
+class Program(NamedTuple):
+    """A program that is called again and again: its step, the time from call to call, and what a second of it costs."""
+
+    step: float
+    apart: float
+    rate: float = 0.1
+
+
+class Window(NamedTuple):
+    seconds: float
+    cost: float
+    pause: float
+    whole: bool
+
+
+def look(program: Program, times: int, known: bool = True) -> list[Window]:
+    """The windows that are opened; a call is whole in one if it is as long as two calls and the time between."""
+    looks, found = Looks(), []
+    tally = Tally(1, "f", 0.0, calls=10, seconds=1.0)
+    pace = Pace(Finish(1, {}, 0.0, 0.0, waited=False))
+    for number in (1, 2) if known else ():
+        pace.finished(
+            Finish(1, {1: number}, number * program.apart - program.step, number * program.apart, waited=True)
+        )
+    for _ in range(times):
+        profiled = {1: program.step} if tally.observed else {}
+        seconds = looks.next({1: tally}, Times(pace, profiled), {1: 5})
+        if not seconds:
+            continue
+        whole = seconds >= program.step + program.apart
+        seen = ModuleProfile("m", 1, int(whole), program.step * whole, (), program.step * whole, runs=10)
+        tally.add_window([seen], seconds)
+        cost = seconds * program.rate
+        found.append(Window(seconds, cost, looks.saw(seconds, cost, [seen], {1: tally}), whole))
+    return found
+
+
+@pytest.mark.parametrize("program", [Program(0.08, 0.08), Program(0.08, 0.4), Program(0.2, 0.2), Program(1.2, 1.2)])
+def test_the_first_window_that_is_to_hold_a_step_holds_one(program: Program) -> None:
+    first, *more = look(program, 2)
+    assert first.whole or (first.seconds == TRIAL and more[0].whole)
+
+
+def test_nobody_knows_how_long_a_call_takes_and_windows_grow() -> None:
+    found = [each.seconds for each in look(Program(100.0, 100.0), 9, known=False)]
+    assert found[1:-1] == sorted(found[1:-1]) and found[-1] > 1.0 and max(found) <= LONGEST_ONCE
+
+
+def test_a_step_that_is_longer_than_any_window_is_given_up() -> None:
+    found = look(Program(60.0, 60.0, rate=0.001), 50)
+    assert found[-1].seconds == LONGEST_ONCE and len(found) <= VAIN + 2 and not any(each.whole for each in found)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 2.0, 10.0])
+@pytest.mark.parametrize("step", [1e-4, 0.08, 0.5, 2.0])
+def test_looking_for_a_whole_step_costs_what_it_may_once(step: float, rate: float) -> None:
+    found = look(Program(step, step, rate), 50)
+    first = next((n for n, each in enumerate(found) if each.whole), len(found) - 1)
+    unknown = 0.5 * rate  # what looking costs is known after the first window
+    assert sum(each.cost for each in found[: first + 1]) <= max(ONCE, unknown) + 1e-9
+    assert any(each.whole for each in found) == (2.2 * step * rate <= ONCE - TRIAL * rate * (step > 0.2) or step < 0.2)
+
+
+@pytest.mark.parametrize("program", [Program(1e-4, 1e-4, 3.0), Program(0.08, 0.08, 0.4), Program(0.5, 0.5, 0.2)])
+def test_after_the_first_whole_step_a_minute_costs_less_than_a_hundredth(program: Program) -> None:
+    found = look(program, 200)
+    first = next(n for n, each in enumerate(found) if each.whole)
+    passed, costs = found[first].pause, []
+    for each in found[first + 1 :]:
+        if passed < 60:
+            costs.append(each.cost)
+        passed += each.seconds + each.pause
+    assert sum(costs) < 0.01 * 60 and all(cost <= DEAR for cost in costs)
+
+
+def test_the_second_program_is_looked_for_when_the_first_was_seen() -> None:
+    looks, pace = Looks(), Pace(Finish(1, {}, 0.0, 0.0, waited=False))
+    tallies = {n: Tally(n, "f", 0.0, calls=10, seconds=float(n)) for n in (1, 2)}
+    for number in range(1, 5):
+        pace.finished(Finish(1 + number % 2, {1: number // 2, 2: (number + 1) // 2}, 0.0, 0.1 * number, waited=True))
+    for sought in (2, 1, None):
+        seconds = looks.next(tallies, Times(pace, {}), {})
+        assert looks.sought == sought and seconds > 0
+        if sought is not None:
+            tallies[sought].add_window([ModuleProfile("m", 1, 1, 0.1, (), 0.1, runs=3)], seconds)
+            looks.saw(seconds, 0.01, [ModuleProfile("m", 1, 1, 0.1, (), 0.1, runs=3)], tallies)

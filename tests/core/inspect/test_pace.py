@@ -1,0 +1,128 @@
+"""The time of a call by the host's clock, from when calls are done: in loops of every kind, by hand-made finishes."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+
+from xlascope.inspect.running.pace import Finish, Pace, StepTime, Times
+
+
+class Call(NamedTuple):
+    """One call of a program: how long it runs, what its caller does before it, and whether the caller waits for it."""
+
+    program: int
+    seconds: float
+    before: float = 0.0
+    waits: bool = False
+    inline: bool = False
+
+
+def finishes(calls: list[Call], seen: Callable[[int], bool] = lambda number: True) -> Iterator[Finish]:
+    """What is heard of these calls on a device that runs one after the other."""
+    now = free = 0.0
+    counts: dict[int, int] = {}
+    for number, call in enumerate(calls, 1):
+        now += call.before
+        counts[call.program] = counts.get(call.program, 0) + 1
+        done = max(now, free) + call.seconds
+        returned = done if call.inline else now + 1e-6
+        free, now = done, done if call.waits or call.inline else returned
+        if seen(number):
+            yield Finish(call.program, dict(counts), returned, done, waited=not call.inline)
+
+
+def pace_of(calls: list[Call], seen: Callable[[int], bool] = lambda number: True) -> Pace:
+    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
+    for finish in finishes(calls, seen):
+        pace.finished(finish)
+    return pace
+
+
+def seldom(number: int) -> bool:
+    return number in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+
+
+LOOPS = {
+    "made at once": ([Call(1, 0.08)] * 10, {}, 0.08, "host"),
+    "waited for": ([Call(1, 0.08, waits=True)] * 10, {}, 0.08, "host"),
+    "made at once, then slept": ([Call(1, 0.08, waits=True, before=0.3)] * 10, {}, 0.08, "host"),
+    "a small program": ([Call(1, 2e-5, inline=True)] * 60, {1: 6e-5}, 2e-5, "host"),
+    "a small program between sleeps": ([Call(1, 2e-5, before=0.01, inline=True)] * 60, {1: 3e-5}, 3e-5, "profile"),
+    "a program of its own before": ([Call(2, 1.0, waits=True), *[Call(1, 0.08)] * 10], {}, 0.08, "host"),
+    "one call": ([Call(1, 5.0)], {}, 5.0, "host"),
+}
+
+
+@pytest.mark.parametrize("seen", [lambda number: True, seldom], ids=["every call", "some calls"])
+@pytest.mark.parametrize("loop", LOOPS)
+def test_the_time_of_a_call(loop: str, seen: Callable[[int], bool]) -> None:
+    calls, profiled, seconds, clock = LOOPS[loop]
+    found = Times(pace_of(calls, seen), profiled).step(1)
+    assert found == StepTime(pytest.approx(seconds, rel=0.02), clock)
+
+
+def test_two_programs_by_turns_have_times_of_their_own() -> None:
+    calls = [Call(1, 0.08), Call(2, 0.02)] * 10
+    for pace in (pace_of(calls), pace_of(calls, lambda number: number in (1, 2, 3, 8, 16, 20))):
+        times = Times(pace, {})
+        assert times.step(1).seconds == pytest.approx(0.08, rel=0.02)
+        assert times.step(2).seconds == pytest.approx(0.02, rel=0.02)
+
+
+def test_where_nothing_tells_a_call_from_what_is_between_it_is_at_most_that() -> None:
+    calls = [Call(1, 2e-5, before=0.01, inline=True)] * 10
+    assert Times(pace_of(calls), {}).step(1) == StepTime(pytest.approx(0.01, rel=0.02), "host", at_most=True)
+
+
+def test_before_a_call_is_done_there_is_no_time() -> None:
+    assert Times(pace_of([]), {}).step(1) == StepTime(0.0, "")
+
+
+def test_the_time_from_call_to_call_holds_what_is_between() -> None:
+    pace = pace_of([Call(1, 0.08, waits=True, before=0.3)] * 10)
+    assert Times(pace, {}).pace(1) == pytest.approx(0.38, rel=0.01)
+
+
+def test_calls_under_a_profiler_count_only_where_there_are_no_others() -> None:
+    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
+    slow = [Call(1, 0.5, waits=True)] * 3
+    heard = list(finishes([*slow, *[Call(1, 0.1, waits=True)] * 2]))
+    pace.look_begins(0.0)
+    for finish in heard[:3]:
+        pace.finished(finish)
+    pace.look_ends(1.5)
+    assert Times(pace, {}).step(1).seconds == pytest.approx(0.5, rel=0.01)
+    for finish in heard[3:]:
+        pace.finished(finish)
+    assert Times(pace, {}).step(1).seconds == pytest.approx(0.1, rel=0.01)
+
+
+def test_a_finish_that_is_heard_late_is_not_believed_against_the_profiler() -> None:
+    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
+    for number in range(1, 6):  # 80 ms of the program, and Python is busy for 300 ms after each call is made
+        pace.finished(Finish(1, {1: number}, 0.3 * number - 0.299, 0.3 * number, waited=True))
+    assert Times(pace, {1: 0.085}).step(1) == StepTime(0.085, "profile")
+
+
+def test_a_call_that_was_made_through_python_begins_when_it_was_made() -> None:
+    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
+    pace.finished(Finish(1, {1: 1}, 10.2, 10.5, waited=True, began=10.0))  # it was compiled before
+    assert Times(pace, {}).step(1) == StepTime(pytest.approx(0.5), "host")
+
+
+def test_making_the_next_call_is_time_of_the_call() -> None:
+    pace = pace_of([Call(1, 0.002, before=0.0004, waits=True)] * 10)
+    assert Times(pace, {1: 0.0021}).step(1) == StepTime(pytest.approx(0.002, rel=0.01), "host")
+    assert Times(pace, {1: 0.0021}, {1: 0.0004}).step(1) == StepTime(pytest.approx(0.0024, rel=0.01), "host")
+
+
+@pytest.mark.parametrize(("looked", "seconds"), [(0.01, 5e-4), (0.3, 2e-3)])
+def test_a_stretch_counts_where_a_profiler_looked_at_a_small_part_of_it(looked: float, seconds: float) -> None:
+    pace = Pace(Finish(0, {}, 0.0, 0.0, waited=False))
+    pace.look_begins(0.1)
+    pace.look_ends(0.1 + looked)
+    calls = [Call(1, 2e-3)] * 3 + [Call(1, 5e-4)] * 1000  # the first ones take longer
+    for finish in finishes(calls, lambda number: number in (1, 2, 3, 1003)):
+        pace.finished(finish)
+    assert Times(pace, {}).pace(1) == pytest.approx(seconds, rel=0.01)

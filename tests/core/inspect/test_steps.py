@@ -1,0 +1,197 @@
+"""A step is a whole call: live, what is less is called a part; and the time of a call is there when one is done."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xlascope as xs
+import xlascope.numpy as jnp
+from xlascope import inspect, records
+from xlascope.inspect.running import live, measure
+from xlascope.inspect.running.alternate import WARM_UP
+from xlascope.inspect.running.live import Sampler
+from xlascope.readers.hlo.entry import entry_names
+from xlascope.readers.profiles import read_profile
+from xlascope.xla.profile import Window
+
+X = np.full((300, 300), 1e-3, np.float32)
+
+
+def turns(n: int) -> Any:
+    """A program of ``n`` matrix products, one after the other: as long as one likes."""
+
+    @xs.jit
+    def spin(x: Any) -> Any:
+        return xs.lax.fori_loop(0, n, lambda i, y: jnp.tanh(y @ x), x)
+
+    return spin
+
+
+def as_long_as(seconds: float) -> Any:
+    """A program of about so many seconds, compiled and run before."""
+    trial = turns(40)
+    trial(X).block_until_ready()
+    began = time.perf_counter()
+    trial(X).block_until_ready()
+    made = turns(max(1, int(40 * seconds / (time.perf_counter() - began))))
+    made(X).block_until_ready()
+    return made
+
+
+@pytest.fixture(scope="module")
+def long() -> Any:
+    return as_long_as(0.3)
+
+
+def watch(run: Callable[[], Any], until: Callable[[Any], bool], most: float = 30.0) -> Iterator[records.Executed]:
+    """Run again and again under a sampler until a record says so; the records so far."""
+    seen: list[Any] = []
+    with Sampler(emit=seen.append):
+        end = time.monotonic() + most
+        while time.monotonic() < end:
+            run()
+            if any(until(each) for each in seen if isinstance(each, records.Executed)):
+                break
+    return iter([each for each in seen if isinstance(each, records.Executed)])
+
+
+def test_a_part_of_a_step_has_no_shares_and_windows_grow_until_one_is_whole(
+    long: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("xlascope.inspect.running.looks.LONG", 0.0)  # the first window is a short one
+    monkeypatch.setattr("xlascope.inspect.running.looks.TRIAL", 0.01)
+    found = list(watch(lambda: long(X).block_until_ready(), lambda each: each.observed_calls > 0))
+    parts = [each for each in found if each.devices and not each.observed_calls]
+    assert parts and found[-1].observed_calls > 0
+    for each in parts:
+        assert all(not device.whole and not device.kernels and not device.busy for device in each.devices)
+        assert any(device.spans for device in each.devices) and each.window == 0.0
+        assert "no whole step was seen" in each.notes[0]
+    last = found[-1]
+    assert last.notes == () and last.profiling > 0 and all(device.whole for device in last.devices)
+    (device,) = last.devices
+    length = max(span.start + span.duration for span in device.spans)
+    assert 0.5 * last.step < length < 2 * last.step, "the lane is a whole step"
+    assert {each.calls for each in device.kernels if "while" in each.kernel} == {last.observed_calls}
+
+
+def test_a_call_whose_loop_goes_on_is_not_whole(long: Any) -> None:
+    with Window() as begun:
+        result = long(X)
+        time.sleep(0.1)
+    (part,) = read_profile(begun.data)
+    seen = {span.kernel for device in part.devices for span in device.spans}
+    assert any(name.startswith("while") for name in seen), "it was seen"
+    entries = {part.module: entry_names(long.lower(X).compile().as_text()) & seen}
+    (part,) = read_profile(begun.data, entries=entries)
+    result.block_until_ready()
+    assert part.observed_calls == 0 and not any(device.whole for device in part.devices)
+    with Window() as whole:
+        long(X).block_until_ready()
+    (all_of_it,) = read_profile(whole.data, entries=entries)
+    assert all_of_it.observed_calls == 1
+
+
+def test_the_time_of_a_call_is_there_when_one_is_done_by_the_host(long: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live.Sampler, "_look", lambda self: False)
+    seen: list[Any] = []
+    with Sampler(emit=seen.append):
+        began = time.perf_counter()
+        long(X).block_until_ready()
+        once = time.perf_counter() - began
+        end = time.monotonic() + 10
+        while not any(isinstance(each, records.Executed) and each.step for each in seen) and time.monotonic() < end:
+            time.sleep(0.01)
+    first = next(each for each in seen if isinstance(each, records.Executed) and each.step)
+    assert (first.calls, first.clock, first.devices) == (1, "host", ())
+    assert 0.5 * once < first.step < 1.5 * once
+
+
+def test_calls_that_were_made_and_are_not_done_have_no_time(long: Any) -> None:
+    seen: list[Any] = []
+    with Sampler(emit=seen.append, windows=False):
+        results = [long(X) for _ in range(3)]
+    last = [each for each in seen if isinstance(each, records.Executed)][-1]
+    xs.block_until_ready(results)
+    assert last.calls == 3 and (last.step, last.clock) == (0.0, "")
+
+
+def test_calls_made_at_once_have_the_time_they_run_and_not_that_in_which_they_are_made(long: Any) -> None:
+    seen: list[Any] = []
+    with Sampler(emit=seen.append, windows=False):
+        began = time.perf_counter()
+        results = [long(X) for _ in range(6)]
+        made = time.perf_counter() - began
+        xs.block_until_ready(results)
+        each_took = (time.perf_counter() - began) / 6
+    last = [each for each in seen if isinstance(each, records.Executed)][-1]
+    assert made / 6 < 0.5 * each_took, "calls return before they are done"
+    assert last.clock == "host" and 0.6 * each_took < last.step < 1.5 * each_took
+
+
+def test_time_between_calls_is_no_time_of_a_call() -> None:
+    short = as_long_as(0.02)
+
+    def run() -> None:
+        short(X).block_until_ready()
+        time.sleep(0.2)
+
+    last = list(watch(run, lambda each: each.observed_calls > 0 and each.calls > 8))[-1]
+    assert 0 < last.step < 0.12 and not last.at_most
+    assert last.window > last.devices[0].busy * 1.2, "idle time counts in the window"
+
+
+def test_two_programs_by_turns_are_both_seen_whole() -> None:
+    one, other = as_long_as(0.05), as_long_as(0.01)
+    seen: dict[int, records.Executed] = {}
+
+    def run() -> None:
+        one(X).block_until_ready()
+        other(X).block_until_ready()
+
+    def both(each: records.Executed) -> bool:
+        seen[each.program] = each
+        return len(seen) == 2 and all(each.observed_calls for each in seen.values())
+
+    list(watch(run, both))
+    first, second = sorted(seen.values(), key=lambda each: each.program)
+    assert first.observed_calls and second.observed_calls and first.step > 1.5 * second.step
+
+
+def test_the_time_of_a_measured_call_is_that_of_runs_without_the_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = xs.jit(lambda x: jnp.sum(jnp.sin(x) * 2.0))
+    x = jnp.arange(100.0)
+    calls: list[bool] = []
+    opened: list[Window] = []
+    enter, leave, caller = Window.__enter__, Window.__exit__, measure.caller
+    monkeypatch.setattr(Window, "__enter__", lambda self: (opened.append(self), enter(self))[1])
+    monkeypatch.setattr(Window, "__exit__", lambda self, *error: (opened.pop(), leave(self, *error))[1])
+
+    def counted(call: Any) -> Any:
+        run = caller(call)
+
+        def slower() -> None:
+            calls.append(bool(opened))
+            run()
+            if opened:
+                time.sleep(0.001)  # as a profiler that makes everything slower
+
+        return slower
+
+    monkeypatch.setattr(measure, "caller", counted)
+    (run,) = (each for each in inspect.timings(small, x).records if isinstance(each, records.Executed))
+    assert run.clock == "host" and 0 < run.step < 0.001
+    assert True in calls and run.calls == calls.count(False) - WARM_UP
+    assert run.observed_calls == calls.count(True), "every call in the windows is whole"
+
+
+def test_timings_of_a_donating_function_are_measured_on_copies(donating: Any) -> None:
+    (run,) = (
+        each
+        for each in inspect.timings(donating.update, *donating.arguments).records
+        if isinstance(each, records.Executed)
+    )
+    assert run.step > 0 and run.observed_calls > 0

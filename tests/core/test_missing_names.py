@@ -1,0 +1,112 @@
+"""Names that are not there: what jax has, what is left out for good, what was meant."""
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+import xlascope as xs
+import xlascope.experimental
+import xlascope.random
+import xlascope.tree_util
+from xlascope.missing import LEFT_OUT, names_of_jax
+
+PALLAS = "jax's .*pallas is left out for good, because kernels written by hand .* xlascope.inspect"
+NOT_YET = "jax's {} is not in xlascope yet. .*beside_jax.md"
+
+ATTRIBUTES = {
+    ("xlascope", "pallas"): PALLAS,
+    ("xlascope.experimental", "pallas"): PALLAS,
+    ("xlascope", "shard_map"): NOT_YET.format("shard_map"),
+    ("xlascope.numpy", "fft"): NOT_YET.format("numpy.fft"),
+    ("xlascope.numpy", "gcd"): NOT_YET.format("numpy.gcd"),
+    ("xlascope.numpy", "load"): "left out for good, because it reads files; use numpy.load",
+    ("xlascope.numpy.linalg", "svd"): NOT_YET.format("numpy.linalg.svd"),
+    ("xlascope.lax", "conv"): NOT_YET.format("lax.conv"),
+    ("xlascope.random", "gamma"): NOT_YET.format("random.gamma"),
+    ("xlascope.nn", "mish"): NOT_YET.format("nn.mish"),
+    ("xlascope.experimental", "sparse"): NOT_YET.format("experimental.sparse"),
+    ("xlascope.errors", "KeyReuseError"): NOT_YET.format("errors.KeyReuseError"),
+    ("xlascope", "jitt"): "has no attribute 'jitt'; did you mean 'jit'",
+    ("xlascope.numpy", "arrange"): "did you mean 'arange', .* or 'array'",
+    ("xlascope.random", "norml"): "did you mean 'normal'",
+    ("xlascope.tree_util", "tree_mapp"): "did you mean 'tree_map'",
+    ("xlascope", "of_nobodys"): "^module 'xlascope' has no attribute 'of_nobodys'$",
+    ("xlascope", "_repr_html_"): "^module 'xlascope' has no attribute '_repr_html_'$",
+}
+IMPORTS = {
+    "from xlascope import pallas": PALLAS,
+    "from xlascope.experimental import pallas": PALLAS,
+    "import xlascope.experimental.pallas": PALLAS,
+    "import xlascope.experimental.pallas.triton": PALLAS,
+    "from xlascope.numpy import gcd": "^cannot import name 'gcd' from 'xlascope.numpy': " + NOT_YET.format("numpy.gcd"),
+    "from xlascope.numpy import fft": NOT_YET.format("numpy.fft"),
+    "import xlascope.numpy.fft": "^No module named 'xlascope.numpy.fft': " + NOT_YET.format("numpy.fft"),
+    "from xlascope.scipy.special import erf": NOT_YET.format("scipy"),
+    "from xlascope.tree_util import tree_mapp": "^cannot import name 'tree_mapp' .*did you mean 'tree_map'",
+    "import xlascope.nnn": "^No module named 'xlascope.nnn'; did you mean 'nn'",
+}
+
+
+@pytest.mark.parametrize(("module", "name"), ATTRIBUTES)
+def test_a_missing_attribute_is_explained(module, name):
+    found = importlib.import_module(module)
+    with pytest.raises(AttributeError, match=ATTRIBUTES[module, name]):
+        getattr(found, name)
+    assert not hasattr(found, name) and name not in dir(found)
+    assert getattr(found, name, 3) == 3
+
+
+@pytest.mark.parametrize("statement", IMPORTS)
+def test_a_failed_import_is_explained(statement):
+    with pytest.raises(ImportError, match=IMPORTS[statement]):
+        exec(statement)
+
+
+def test_who_looks_whether_a_module_is_there_hears_no():
+    assert importlib.util.find_spec("xlascope.pallas") is None
+    assert importlib.util.find_spec("xlascope.nn") is not None
+
+
+def test_names_that_are_there_are_imported_as_ever():
+    namespace = {}
+    exec("from xlascope import numpy, nn, jit\nfrom xlascope.tree_util import tree_map", namespace)
+    assert namespace["jit"] is xs.jit and namespace["tree_map"] is xlascope.tree_util.tree_map
+
+
+def test_the_explanation_is_loaded_when_it_is_needed(fresh_python):
+    program = (
+        "import sys, xlascope, xlascope.numpy; print(*(m in sys.modules for m in ('xlascope.missing', 'difflib')))"
+    )
+    assert fresh_python(program).split()[0] == "False"
+
+
+@pytest.mark.slow
+def test_the_names_are_those_of_jax_and_what_is_left_out_is_not_here():
+    program = (
+        "import importlib, sys\n"
+        "def there(name):\n"
+        "    path = ['jax', *name.split('.')]\n"
+        "    for at in range(len(path), 0, -1):\n"
+        "        try: found = importlib.import_module('.'.join(path[:at]))\n"
+        "        except ModuleNotFoundError as error:\n"
+        "            if not error.name.startswith('jax'): return True\n"
+        "            continue\n"
+        "        except ImportError: return True\n"
+        "        for part in path[at:]:\n"
+        "            if not hasattr(found, part): return False\n"
+        "            found = getattr(found, part)\n"
+        "        return True\n"
+        "print(*(name for name in sys.stdin.read().split() if not there(name)))"
+    )
+    names = "\n".join(names_of_jax())
+    done = subprocess.run([sys.executable, "-c", program], input=names, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
+    for name in LEFT_OUT:
+        with pytest.raises(AttributeError, match="left out for good"):
+            found = xs
+            for part in name.split("."):
+                found = getattr(found, part)

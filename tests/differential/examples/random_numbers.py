@@ -1,0 +1,81 @@
+"""Keys, random numbers, initial values."""
+
+from __future__ import annotations
+
+from .. import kinds
+from ..draws import Draw
+from ..language import array, tuple_of
+from .declaring import Example, an_array, example_of, of
+
+
+@example_of("random.categorical")
+def _categorical(draw: Draw) -> Example:
+    return of(
+        kinds.key(draw),
+        an_array(draw, *draw.pick([(3,), (2, 3)]), dtype="float32"),
+        **({"shape": tuple_of([2])} if draw.chance(0.2) else {}),
+    )
+
+
+@example_of("random.choice")
+def _choice(draw: Draw) -> Example:
+    p = {"p": array("float32", (3,), [0.5, 0.25, 0.25])} if draw.chance(0.3) else {}
+    source = an_array(draw, 3) if draw.chance(0.6) else draw.pick([3, 0, 5])
+    return [kinds.key(draw), source, tuple_of([2])], {**p, **({"replace": False} if draw.chance(0.4) else {})}, None
+
+
+@example_of("random.randint")
+def _randint(draw: Draw) -> Example:
+    low, high = draw.pick(
+        [
+            (0, 10),
+            (-5, 5),
+            (0, 0),
+            (5, 1),
+            (0, 256),
+            (-(2**31), 2**31 - 1),
+            (0, 2**40),
+            (array("int32", (3,), [0, 1, 2]), 9),
+        ]
+    )
+    return of(
+        kinds.key(draw),
+        tuple_of([3]),
+        low,
+        high,
+        *([draw.pick(["int32", "uint8", "int8", "uint32", "int64", "float32"])] if draw.chance(0.5) else []),
+    )
+
+
+@example_of("random.truncated_normal")
+def _truncated(draw: Draw) -> Example:
+    low, high = draw.pick([(-1, 1), (0.0, 2.5), (array("float32", (2,), [-1, 0]), 3.0)])
+    return of(kinds.key(draw), low, high, *([tuple_of([2])] if draw.chance(0.6) else []))
+
+
+@example_of("random.key_data")
+def _key_data(draw: Draw) -> Example:
+    return of(kinds.key(draw))
+
+
+@example_of("random.wrap_key_data")
+def _wrap_key_data(draw: Draw) -> Example:
+    return of(
+        array("uint32", draw.pick([(2,), (3, 2), (3,)]), range(draw.pick([2])) if False else [1, 2])
+        if draw.chance(0.6)
+        else array("uint32", (2, 2), [1, 2, 3, 4])
+    )
+
+
+@example_of("nn.initializers.ones", "nn.initializers.zeros")
+def _initial_values(draw: Draw) -> Example:
+    return of(kinds.key(draw), kinds.shape(draw), *([kinds.float_dtype(draw)] if draw.chance(0.5) else []))
+
+
+@example_of("nn.initializers.variance_scaling")
+def _variance_scaling(draw: Draw) -> Example:
+    return of(
+        draw.pick([1.0, 2, 0.5, 0]),
+        draw.pick(["fan_in", "fan_out", "fan_avg", "fan"]),
+        draw.pick(["normal", "truncated_normal", "uniform", "other"]),
+    )

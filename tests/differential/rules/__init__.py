@@ -1,0 +1,23 @@
+"""Differences that are meant, each with its reason; every other one is a failure.
+
+A rule holds for functions of a pattern and kinds of difference, where its condition holds. A rule that explains nothing
+in a full run is reported: it has outlived its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..judging import Verdict
+from . import arrays, everywhere, lax, numpy
+from .rule import Rule
+
+__all__ = ["RULES", "Rule", "explained"]
+
+#: Those for some functions come first: what they say is nearer.
+RULES: tuple[Rule, ...] = (*lax.RULES, *arrays.RULES, *numpy.RULES, *everywhere.RULES)
+
+
+def explained(verdict: Verdict, rules: Sequence[Rule] = RULES) -> Rule | None:
+    """The first rule that explains a difference."""
+    return next((rule for rule in rules if rule.explains(verdict)), None)
