@@ -1,9 +1,11 @@
 # make lab     open the first notebook in JupyterLab
 # make test    style, types and tests (what CI runs)
 # make slow    the tests marked slow
+# make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
 # make names   write what follows from the lists of public names
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
-# make bench   side by side with jax, into bench/RESULTS.md
+# make bench   side by side with jax, into bench/RESULTS.md; CASE=mlp_trace (or several) prints these alone
+# make guard   whether tracing has become more expensive, in instructions of Python
 #
 # Everything lives in .venv, made with PYTHON (3.11 or newer): make test PYTHON=python3.12
 
@@ -19,7 +21,7 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test style types front-types pytest slow names bench clean
+.PHONY: lab test style types front-types pytest slow judge names bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -51,11 +53,19 @@ slow: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -m "slow and alone" $(PYTEST_ARGS)
 	$(BIN)/python -m pytest $(PARALLEL) -m "slow and not alone" $(PYTEST_ARGS)
 
+SEED ?= 0
+CALLS ?= 20000
+judge: $(VENV)/.installed-test
+	$(BIN)/python -m tests.differential run --seed $(SEED) --calls $(CALLS) --only "$(ONLY)"
+
 names: $(VENV)/.installed-test
 	$(BIN)/python tests/public_names.py
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python -m bench
+	$(BIN)/python -m bench $(if $(CASE),--only $(CASE))
+
+guard: $(VENV)/.installed-test
+	$(BIN)/python -m bench.guard
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache
