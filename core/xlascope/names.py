@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 _IMPORT = re.compile(r"^from (\.+)([\w.]*) import (?:(\w+) as (\w+)|(\*))$", re.MULTILINE)
@@ -70,7 +71,8 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], l
         if home is None:
             if sys._getframe(1).f_code.co_name == "_handle_fromlist":  # it asks before it imports a module of that name
                 raise AttributeError(name)
-            raise _error_of(package, name, [*vars(found), *homes])
+            own = (each for each, value in vars(found).items() if not isinstance(value, ModuleType))
+            raise _error_of(package, name, [*own, *homes])  # no rooms of ours that happen to be loaded
         module = importlib.import_module(home.module)
         value = getattr(module, home.name) if home.name else module
         setattr(found, name, value)
