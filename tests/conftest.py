@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from tests import oracle
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Whoever reads the traceback of a failing test wants to see the library's frames.
@@ -30,10 +32,37 @@ ALONE = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+#: Where what a program gives is tested and not how it was compiled: what was compiled before is loaded.
+COMPILED_BEFORE = tuple(
+    f"core/{room}/"
+    for room in ("compositions", "control", "extend", "lax", "nn", "numpy", "operations", "random", "transforms")
+)
+COMPILED = oracle.ROOT / "build" / "compiled"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if oracle.afresh() and not hasattr(config, "workerinput"):
+        shutil.rmtree(COMPILED, ignore_errors=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    import xlascope  # noqa: PLC0415 -- not above: tests set what it reads from the environment when it is imported
+
+    folder = str(COMPILED) if _place(item).startswith(COMPILED_BEFORE) else None
+    if xlascope.config.jax_compilation_cache_dir != folder:
+        xlascope.config.update("compilation_cache_dir", folder)
+
+
+def _place(item: pytest.Item) -> str:
+    """Where a test is, from this folder on."""
     here = Path(__file__).parent
+    return item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(here) and item.path.relative_to(here).as_posix().startswith(ALONE):
+        if _place(item).startswith(ALONE):
             item.add_marker(pytest.mark.alone)
 
 

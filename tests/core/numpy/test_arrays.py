@@ -14,17 +14,10 @@ from xlascope.xla.backend import ArrayImpl
 X = np.array([1.0, 2.0, 3.0], np.float32)
 
 
-@pytest.mark.parametrize("name", [*OPERATORS, *METHODS, *PROPERTIES])
-def test_arrays_and_tracers_have_every_method(name: str) -> None:
-    assert hasattr(ArrayImpl, name) and hasattr(Tracer, name)
-    assert getattr(ArrayImpl, name) is getattr(Tracer, name)
-
-
-@pytest.mark.parametrize("name", jnp.__all__)
-def test_what_is_exported_is_there_and_explains_itself(name: str) -> None:
-    value = getattr(jnp, name)
-    if callable(value) and getattr(value, "__module__", "").startswith("xlascope"):
-        assert value.__doc__
+def test_arrays_and_tracers_have_every_method() -> None:
+    names = [*OPERATORS, *METHODS, *PROPERTIES]
+    assert [name for name in names if not hasattr(ArrayImpl, name)] == []
+    assert [name for name in names if getattr(ArrayImpl, name) is not getattr(Tracer, name)] == []
 
 
 def test_ndarray_knows_arrays_and_tracers() -> None:

@@ -29,7 +29,7 @@ def table() -> ModuleType:
 
 
 def _chosen(metafunc: pytest.Metafunc) -> list[object]:
-    """The rows that a test marked ``rows("smooth")`` or ``rows("linear")`` is for."""
+    """The rows that a test marked ``rows("moving")`` or ``rows("linear")`` is for."""
     mark = metafunc.definition.get_closest_marker("rows")
     rows = TABLE.ROWS
     if mark is None:

@@ -23,6 +23,7 @@ from xlascope.control.flow.cond import Cond
 from xlascope.control.flow.scan import Scan
 from xlascope.control.flow.while_loop import While
 from xlascope.control.programs.call import Call
+from xlascope.dtypes import is_differentiable
 from xlascope.ir.avals import shaped
 from xlascope.ir.operation import Operation
 from xlascope.operations import (
@@ -160,6 +161,24 @@ class Row:
         """The operands of an example."""
         random = np.random.default_rng([zlib.crc32(self.id.encode()), example])
         return [operand.make(random, dtype) for operand in self.operands]
+
+    @property
+    def single(self) -> str | None:
+        """The dtype in which derivatives are tested, the first of single precision."""
+        return next((dtype for dtype in self.dtypes if dtype in ("float32", "complex64")), None)
+
+    @property
+    def moving(self) -> bool:
+        """Whether there is a derivative to test: in some operand the row is smooth and can be moved."""
+        return self.smooth and self.single is not None and any(is_differentiable(x.dtype) for x in self.make(self.single))
+
+    @property
+    def moving_alone(self) -> bool:
+        """Whether all results move as well."""
+        return self.moving and all(is_differentiable(aval.dtype) for aval in self._results())
+
+    def _results(self) -> Sequence[Any]:
+        return self.operation(self.single).abstract_eval([shaped(x.shape, x.dtype) for x in self.make(self.single)])
 
     def expected(self, operands: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
         """What the oracle says, computed in double precision."""

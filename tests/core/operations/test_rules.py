@@ -192,7 +192,7 @@ def doubles(row: Any) -> list[str]:
     return [DOUBLE[dtype] for dtype in row.dtypes if dtype in DOUBLE]
 
 
-@pytest.mark.rows("smooth")
+@pytest.mark.rows("moving")
 def test_derivative(row):
     for dtype in doubles(row):
         with x64(dtype):
@@ -200,8 +200,6 @@ def test_derivative(row):
 
 
 def check_derivative(function: Any, primals: list[Any], tangents: list[Any], cotangents: list[Any]) -> None:
-    if not primals:
-        return
     floating = [np.asarray(ct).dtype.kind in "fc" for ct in cotangents]
     whole = [ct if real else np.zeros(np.shape(ct)) for ct, real in zip(cotangents, floating, strict=True)]
     both = xs.jit(lambda xs_, ts, cts: (*push(function, xs_, ts), pull(function, xs_, cts)))
@@ -216,14 +214,10 @@ def check_derivative(function: Any, primals: list[Any], tangents: list[Any], cot
     close(dot(whole, moved), dot(received, tangents), 1e-9)
 
 
-@pytest.mark.rows("smooth")
+@pytest.mark.rows("moving")
 def test_derivative_without_jit_in_single_precision(row):
-    dtype = row.dtypes[0]
-    if dtype not in DOUBLE:
-        pytest.skip("no derivative")
+    dtype = row.single
     function, primals, tangents, cotangents = derivative_case(row, dtype)
-    if not primals:
-        pytest.skip("no operand moves")
     _, moved = push(function, primals, tangents)
     received = pull(function, primals, cotangents)
     for t, q in zip(
@@ -248,7 +242,7 @@ def _rebuilt(row: Any, dtype: str, moving: Sequence[Any]) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.rows("smooth")
+@pytest.mark.rows("moving_alone")
 def test_second_derivative(row):
     for dtype in doubles(row):
         with x64(dtype):
@@ -256,8 +250,6 @@ def test_second_derivative(row):
 
 
 def check_second_derivative(function: Any, primals: list[Any], tangents: list[Any], cotangents: list[Any]) -> None:
-    if not primals or any(np.asarray(ct).dtype.kind not in "fc" for ct in cotangents):
-        return
     pushed = xs.jit(lambda *values: push(function, values, tangents)[1])
     pulled = xs.jit(lambda *values: pull(function, values, cotangents))
     for first in (pushed, pulled):
@@ -318,8 +310,6 @@ def check_batching(row: Any, axes_of: Callable[[int], Sequence[int]], table: Any
         combinations = [c for c in combinations if len({axis != 0 for axis in c if axis is not None}) == 1]
     if count > 3:  # one operand, or all
         combinations = [c for c in combinations if c.count(None) in (0, count - 1)]
-    if not combinations:
-        return
     stacked = {
         (k, axis): np.stack([ex[k] for ex in examples], axis)
         for k in range(count)
@@ -348,24 +338,22 @@ def check_batching(row: Any, axes_of: Callable[[int], Sequence[int]], table: Any
             close(y, np.stack(parts), table.TOLERANCE.get(dtype, 0) * row.tolerance, f"mapped over {axes}")
 
 
+@pytest.mark.rows("operands")
 def test_batching(row, table):
     check_batching(row, lambda rank: (0, -1) if rank else (0,), table)
 
 
 @pytest.mark.slow
+@pytest.mark.rows("operands")
 def test_batching_over_every_axis(row, table):
     check_batching(row, lambda rank: range(rank + 1), table)
 
 
 @pytest.mark.slow
-@pytest.mark.rows("smooth")
+@pytest.mark.rows("moving")
 def test_batching_of_derivatives(row):
-    dtype = row.dtypes[0]
-    if dtype not in DOUBLE:
-        pytest.skip("no derivative")
+    dtype = row.single
     function, primals, _, cotangents = derivative_case(row, dtype)
-    if not primals:
-        pytest.skip("no operand moves")
     batch = [np.stack([x, x * 1.01]) for x in primals]
     pulled = xs.vmap(lambda *values: pull(function, values, cotangents))(*batch)
     for k in range(SIZE):
