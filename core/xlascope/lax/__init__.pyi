@@ -11,6 +11,7 @@ from ..operations.bits import bitwise_and as bitwise_and
 from ..operations.bits import bitwise_not as bitwise_not
 from ..operations.bits import bitwise_or as bitwise_or
 from ..operations.bits import bitwise_xor as bitwise_xor
+from ..operations.fourier import FftType as FftType
 from ..operations.precision import Precision as Precision
 from ..operations.rounding import RoundingMethod as RoundingMethod
 from ..operations.selection import select as select

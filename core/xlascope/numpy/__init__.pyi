@@ -1,5 +1,6 @@
 """The public names, the one list of them: see :mod:`xlascope.names`."""
 
+from . import fft as fft
 from . import linalg as linalg
 from .calculus import cumulative_prod as cumulative_prod
 from .calculus import cumulative_sum as cumulative_sum

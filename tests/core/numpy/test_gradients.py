@@ -56,6 +56,10 @@ jnp.inner(m, m)
 jnp.outer(x, p)
 jnp.tensordot(t, m, ((1,), (0,)))
 jnp.linalg.norm(m) + jnp.linalg.norm(x)
+jnp.abs(jnp.fft.fft(x, 5)) + jnp.abs(jnp.fft.ifft2(m, (2, 5)))[0]
+jnp.fft.irfft(jnp.fft.rfft(x) * p[:2]) * jnp.fft.hfft(x)[:2]
+jnp.imag(jnp.fft.rfftn(t * t, norm="ortho")) + jnp.fft.irfftn(t, (3, 2), (0, 2))[:2, :, :2]
+jnp.imag(jnp.fft.ihfft(x)) + jnp.fft.fftshift(p)[:2]
 jnp.trace(m) + jnp.diag(x) + jnp.tril(m[:, :3]) - jnp.triu(m[:, :3], 1)
 jnp.reshape(m, (4, 3)) @ x
 jnp.transpose(t, (2, 0, 1)) * 2.0
