@@ -29,6 +29,7 @@ from ..operations.complex_numbers import imag as imag
 from ..operations.complex_numbers import real as real
 from ..operations.conversion import bitcast_convert_type as bitcast_convert_type
 from ..operations.conversion import convert_element_type as convert_element_type
+from ..operations.convolution import conv_general_dilated as conv_general_dilated
 from ..operations.cumulative import cumlogsumexp as cumlogsumexp
 from ..operations.cumulative import cummax as cummax
 from ..operations.cumulative import cummin as cummin
@@ -114,6 +115,7 @@ complex_p: Primitive
 concatenate_p: Primitive
 cond_p: Primitive
 conj_p: Primitive
+conv_general_dilated_p: Primitive
 convert_element_type_p: Primitive
 copy_p: Primitive
 cos_p: Primitive

@@ -298,6 +298,38 @@ lax.convert_element_type(x, None)
 lax.round(x, [1])
 lax.round(x, 2)
 lax.reduce_sum(b, ())
+lax.conv_general_dilated(m[None, None], m[None, None, :2, :2], (1, 1), "same")
+lax.conv_general_dilated(m[None, None], m[None, None, :2, :2], (2, 1), "SAME_LOWER", rhs_dilation=(1, 2))
+lax.conv_general_dilated(m[None, ..., None], m[:2, :2, None, None], (1, 1), ((1, 0), (-1, 2)), (1, 2), None, LAYOUT)
+lax.conv_general_dilated(t, t[:, :1], (1,), "VALID", batch_group_count=2)
+lax.conv_general_dilated(t, np.ones((6, 1, 2), np.float32), (1,), [(0, 0)], feature_group_count=3, precision="highest")
+lax.conv_general_dilated(t.astype(np.int8), t.astype(np.int8), (1,), [(0, 0)], preferred_element_type=np.int32)
+lax.conv_general_dilated(t, t, (1,), "FOO")
+lax.conv_general_dilated(t, t, (1, 1), "VALID")
+lax.conv_general_dilated(t, t, (1,), "SAME", (2,))
+lax.conv_general_dilated(t, t, (1,), [(-5, 0)])
+lax.conv_general_dilated(t, t[:, :2], (1,), "VALID")
+lax.conv_general_dilated(t, m, (1,), "VALID")
+lax.conv_general_dilated(t, t, (1,), "VALID", dimension_numbers=("NCH", "OIW", "NCH"))
+lax.conv_general_dilated(t, t, (1,), "VALID", preferred_element_type=np.int32)
+lax.conv(t, t, (2,), "SAME")
+lax.conv_with_general_padding(t, t, (1,), [(1, 2)], (2,), None)
+lax.conv_transpose(t, np.ones((3, 4, 2), np.float32), (2,), "SAME")
+lax.conv_transpose(t, np.ones((3, 2, 4), np.float32), (3,), "VALID", (2,), transpose_kernel=True)
+lax.conv_transpose(t, np.ones((3, 4, 2), np.float32), (2,), [(1, 0)], use_consistent_padding=True)
+lax.conv_transpose(t, np.ones((3, 4, 2), np.float32), (2,), [(1, 0)])
+lax.conv_transpose(t, np.ones((3, 4, 2), np.float32), (2,), "SAME_LOWER")
+lax.conv_general_dilated_patches(t, (2,), (1,), "VALID")
+lax.conv_general_dilated_patches(m[None, ..., None], (2, 3), (1, 2), "SAME", dimension_numbers=LAYOUT)
+lax.conv_general_dilated_local(t, np.ones((2, 6, 3), np.float32), (1,), "VALID", (2,))
+lax.conv_dimension_numbers((2, 3, 4), (2, 3, 4), ("NHC", "HIO", "NHC"))
+lax.conv_general_permutations(("NHWC", "HWIO", "NCHW"))
+lax.conv_general_permutations(("NHWC", "HWIO", "NCHH"))
+tuple(map(int, lax.conv_shape_tuple((2, 3, 8), (4, 3, 3), (2,), "SAME")))
+tuple(map(int, lax.conv_general_shape_tuple((2, 8, 3), (3, 3, 4), (2,), "VALID", ("NHC", "HIO", "NCH"))))
+tuple(map(int, lax.conv_transpose_shape_tuple((2, 8, 3), (3, 3, 4), (2,), "VALID", ("NHC", "HIO", "NCH"))))
+tuple(int(k) for pair in lax.padtype_to_pads((8, 7), (3, 4), (2, 3), "SAME_LOWER") for k in pair)
+tuple(map(int, lax.reduce_window_shape_tuple((8, 7), (3, 4), (2, 3), ((1, 1), (2, 2)), (2, 2), (2, 1))))
 """
 ROWS = [
     *(f"lax.{name}(x)" for name in _ONE.split()),
@@ -319,6 +351,7 @@ def evaluate(library: Any, row: str, *, jit: bool = False) -> Any:
     def function(given: dict[str, Any]) -> Any:
         numbers = {
             "ROWS": library.lax.GatherDimensionNumbers((), (0,), (0,)),
+            "LAYOUT": ("NHWC", "HWIO", "NCHW"),
             "PUT": library.lax.ScatterDimensionNumbers((), (0,), (0,)),
         }
         return eval(row, {"lax": library.lax, "np": np, **numbers, **given})

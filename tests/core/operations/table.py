@@ -34,6 +34,7 @@ from xlascope.operations import (
     complex_numbers,
     constants,
     conversion,
+    convolution,
     cumulative,
     dynamic_slicing,
     exponentials,
@@ -358,6 +359,36 @@ def put_along(add: Any) -> Callable[[Any, Any, Any], Any]:
         return x
 
     return put
+
+
+def slide(x: Any, kernel: tuple[int, ...], strides: Any, pads: Any, holes: Any, dilation: Any, fill: Any = 0) -> Any:
+    """The windows over the last axes of x: (axes in front, places, kernel)."""
+    lead = x.ndim - len(kernel)
+    config = [(0, 0, 0)] * lead + [(low, high, d - 1) for (low, high), d in zip(pads, holes, strict=True)]
+    x = padded(config)(x, np.asarray(fill, x.dtype))
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    view = np.lib.stride_tricks.sliding_window_view(x, spans, axis=tuple(range(lead, x.ndim)))
+    steps = (slice(None),) * lead + tuple(slice(None, None, s) for s in strides) + tuple(slice(None, None, d) for d in dilation)
+    return view[steps]
+
+
+def conv(strides: Any, pads: Any, holes: Any, dilation: Any, numbers: Any = None, features: int = 1, batches: int = 1) -> tuple[Operation, Any]:
+    """A convolution, and what it is by sums over windows, group by group."""
+    rank = len(strides)
+    numbers = numbers or (tuple(range(rank + 2)),) * 3
+
+    def oracle(x: Any, w: Any) -> Any:
+        x, w = np.transpose(x, numbers[0]), np.transpose(w, numbers[1])
+        windows = slide(x, w.shape[2:], strides, pads, holes, dilation)
+        parts = []
+        for group, kernels in enumerate(np.split(w, features * batches)):
+            part = np.split(np.split(windows, batches)[group % batches], features, 1)[group % features]
+            over = tuple(range(2 + rank, 2 + 2 * rank))
+            parts.append(np.moveaxis(np.tensordot(part, kernels, ((1, *over), (1, *range(2, 2 + rank)))), -1, 1))
+        return np.transpose(np.concatenate(parts, 1), np.argsort(numbers[2]))
+
+    axes = convolution.ConvDimensionNumbers(*numbers)
+    return convolution.ConvGeneralDilated(strides, pads, holes, dilation, axes, features, batches, None, None), oracle
 
 
 def dot(contract: tuple[Any, Any], batch: tuple[Any, Any] = ((), ())) -> tuple[Operation, Callable[[Any, Any], Any]]:
@@ -748,6 +779,19 @@ def _rows() -> Iterator[Row]:
     highest = linear_algebra.precision_of("highest")
     wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), highest, np.dtype("float32"))
     yield Row(wide, np.matmul, real(2, 3), real(3, 2), dtypes=("bfloat16", "float16"), linear=EITHER, smooth=False, note="wider result", tolerance=30)
+
+    # convolutions
+    for note, sizes, arguments in (
+        ("plain", ((2, 3, 5), (4, 3, 2)), ((1,), ((0, 0),), (1,), (1,))),
+        ("no places", ((2, 3), (4, 3)), ((), (), (), ())),
+        ("strides, holes, padding", ((2, 2, 5), (3, 2, 2)), ((2,), ((2, -1),), (2,), (2,))),
+        ("layout", ((5, 2, 4, 3), (2, 3, 3, 2)), ((1, 2), ((1, 1), (0, 1)), (1, 1), (1, 1), ((1, 3, 0, 2), (3, 2, 0, 1), (0, 3, 1, 2)))),
+        ("features in groups", ((2, 4, 4), (6, 2, 2)), ((2,), ((1, 0),), (1,), (1,), None, 2)),
+        ("batch in groups", ((4, 2, 4), (6, 2, 2)), ((1,), ((1, -1),), (1,), (2,), None, 1, 2)),
+        ("no batch", ((0, 2, 4), (3, 2, 2)), ((1,), ((0, 0),), (1,), (1,))),
+    ):
+        operands = [real(*shape) for shape in sizes]
+        yield Row(*conv(*arguments), *operands, linear=EITHER, dtypes=(*HALF, "complex64", "int32") if note == "plain" else FLOAT, note=note, tolerance=5)
 
     # random bits
     yield Row(random_bits.Threefry2x32(), threefry, words(), words(), words(3), words(3))
