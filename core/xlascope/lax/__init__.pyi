@@ -5,6 +5,8 @@ from ..control.flow.conditionals import switch as switch
 from ..control.flow.fori_loop import fori_loop as fori_loop
 from ..control.flow.loops import scan as scan
 from ..control.flow.loops import while_loop as while_loop
+from ..control.flow.reducing import reduce as reduce
+from ..control.flow.reducing import reduce_window as reduce_window
 from ..control.rules.linear_solve import custom_linear_solve as custom_linear_solve
 from ..operations.arithmetic import reciprocal as reciprocal
 from ..operations.bits import bitwise_and as bitwise_and

@@ -181,6 +181,7 @@ ppermute_p: Primitive
 psum_p: Primitive
 pure_callback_p: Primitive
 real_p: Primitive
+reduce_p: Primitive
 reduce_and_p: Primitive
 reduce_max_p: Primitive
 reduce_min_p: Primitive
@@ -189,6 +190,10 @@ reduce_precision_p: Primitive
 reduce_prod_p: Primitive
 reduce_scatter_p: Primitive
 reduce_sum_p: Primitive
+reduce_window_p: Primitive
+reduce_window_max_p: Primitive
+reduce_window_min_p: Primitive
+reduce_window_sum_p: Primitive
 reduce_xor_p: Primitive
 rem_p: Primitive
 remat2_p: Primitive
@@ -203,6 +208,8 @@ scatter_max_p: Primitive
 scatter_min_p: Primitive
 scatter_mul_p: Primitive
 scatter_sub_p: Primitive
+select_and_gather_add_p: Primitive
+select_and_scatter_add_p: Primitive
 select_n_p: Primitive
 shift_left_p: Primitive
 shift_right_arithmetic_p: Primitive

@@ -140,3 +140,33 @@ def _window_shape(draw: Draw) -> Example:
 
 def _dilations(draw: Draw) -> dict[str, Described]:
     return {name: _counts(draw) for name in ("base_dilation", "window_dilation") if draw.chance(0.3)}
+
+
+_COMPUTATIONS = ["add", "add", "max", "max", "min", "mul"]
+_STARTS = {"add": 0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
+
+
+@example_of("lax.reduce", "lax.reduce_window")
+def _reduce(draw: Draw) -> Example:
+    how = draw.pick(_COMPUTATIONS)
+    dtype = (
+        draw.pick(["float32", "float32", "float16", "bfloat16", "complex64"]) if how in ("add", "mul") else "float32"
+    )
+    start: Described = _STARTS[how] if draw.chance(0.9) else 2.0
+    if how in ("add", "mul") and draw.chance(0.3):
+        dtype, start = "int32", int(_STARTS[how])
+    operand = an_array(draw, 3, 4, dtype=dtype)
+    computation: Described = {"attribute": f"lax.{how}"}
+    if draw.function == "lax.reduce":
+        return of(
+            operand, start, computation, draw.pick([several(0), several(1), several(0, 1), several(), several(5), 0])
+        )
+    padding = draw.pick(["SAME", "VALID", "SAME_LOWER", [[0, 1], [1, 0]], [[-1, 1], [0, 2]], "FULL"])
+    windows = several(*(draw.pick([1, 2, 3]) for _ in range(2))) if draw.chance(0.95) else several(2)
+    named: dict[str, Described] = {}
+    for name in ("window_strides", "base_dilation", "window_dilation"):
+        if draw.chance(0.4):
+            named[name] = several(draw.pick([1, 2]), draw.pick([1, 2, 3]))
+    if draw.chance(0.6):
+        named["padding"] = padding
+    return [operand, start, computation, windows], named, None

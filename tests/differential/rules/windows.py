@@ -54,4 +54,18 @@ RULES: tuple[Rule, ...] = (
         "A complex product is four real ones here; JAX makes it of three, whose sums overflow where no result does.",
         lambda verdict: "complex" in source.line(verdict.call),
     ),
+    Rule(
+        "numbers to begin with",
+        "lax.reduce lax.reduce_window",
+        ("accepted only here",),
+        "A Python number is one of the operand's dtype; in JAX it is where it happens to change nothing, else refused.",
+        theirs_says("inconsistent dtypes for operands and init_values|should match corresponding initial value dtypes"),
+    ),
+    Rule(
+        "windows by a program, padded by a word",
+        "lax.reduce_window",
+        ("accepted only here",),
+        "Padding by name holds for each computation; JAX fails over the axes of the init value.",
+        theirs_says("^operands could not be broadcast together with shapes"),
+    ),
 )
