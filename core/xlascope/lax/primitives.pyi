@@ -29,6 +29,7 @@ from ..operations.complex_numbers import imag as imag
 from ..operations.complex_numbers import real as real
 from ..operations.conversion import bitcast_convert_type as bitcast_convert_type
 from ..operations.conversion import convert_element_type as convert_element_type
+from ..operations.convolution import conv_general_dilated as conv_general_dilated
 from ..operations.cumulative import cumlogsumexp as cumlogsumexp
 from ..operations.cumulative import cummax as cummax
 from ..operations.cumulative import cummin as cummin
@@ -115,6 +116,7 @@ complex_p: Primitive
 concatenate_p: Primitive
 cond_p: Primitive
 conj_p: Primitive
+conv_general_dilated_p: Primitive
 convert_element_type_p: Primitive
 copy_p: Primitive
 cos_p: Primitive
@@ -181,6 +183,7 @@ ppermute_p: Primitive
 psum_p: Primitive
 pure_callback_p: Primitive
 real_p: Primitive
+reduce_p: Primitive
 reduce_and_p: Primitive
 reduce_max_p: Primitive
 reduce_min_p: Primitive
@@ -189,6 +192,10 @@ reduce_precision_p: Primitive
 reduce_prod_p: Primitive
 reduce_scatter_p: Primitive
 reduce_sum_p: Primitive
+reduce_window_p: Primitive
+reduce_window_max_p: Primitive
+reduce_window_min_p: Primitive
+reduce_window_sum_p: Primitive
 reduce_xor_p: Primitive
 rem_p: Primitive
 remat2_p: Primitive
@@ -203,6 +210,8 @@ scatter_max_p: Primitive
 scatter_min_p: Primitive
 scatter_mul_p: Primitive
 scatter_sub_p: Primitive
+select_and_gather_add_p: Primitive
+select_and_scatter_add_p: Primitive
 select_n_p: Primitive
 shift_left_p: Primitive
 shift_right_arithmetic_p: Primitive

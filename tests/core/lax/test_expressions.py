@@ -21,6 +21,7 @@ KNOWN = {
     "lax.dynamic_slice(m, (0, 0), (1, 2, 3))": "a TypeError that names the sizes; jax fails in a zip",
     "lax.slice(m, (0, 0), (2, 2), (0, 1))": "a TypeError that names the strides; jax divides by zero",
     "lax.dot(m, m)": "the TypeError that jax had, and that programs expect",
+    'lax.conv_general_dilated(t, t, (1,), "FOO")': "a ValueError, as for what else is wrong; jax's is a RuntimeError",
 }
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.special
 
 from xlascope.control.flow.cond import Cond
+from xlascope.control.flow.reduce import Reduce, ReduceWindow
 from xlascope.control.flow.scan import Scan
 from xlascope.control.flow.while_loop import While
 from xlascope.control.programs.call import Call
@@ -34,6 +35,7 @@ from xlascope.operations import (
     complex_numbers,
     constants,
     conversion,
+    convolution,
     cumulative,
     dynamic_slicing,
     exponentials,
@@ -52,6 +54,7 @@ from xlascope.operations import (
     special,
     sums,
     trigonometry,
+    windows,
 )
 from xlascope.trace.jaxpr_trace import stage
 
@@ -294,7 +297,7 @@ def along(x: Any, at: Any) -> Any:
     return np.take_along_axis(x, np.clip(at[..., 0], 0, x.shape[1] - 1), axis=1)
 
 
-def windows(x: Any, at: Any) -> Any:
+def corners(x: Any, at: Any) -> Any:
     """2x2 windows at clamped corners."""
     return np.stack([block((2, 2))(x, *corner) for corner in at])
 
@@ -361,6 +364,69 @@ def put_along(add: Any) -> Callable[[Any, Any, Any], Any]:
     return put
 
 
+def slide(x: Any, kernel: tuple[int, ...], strides: Any, pads: Any, holes: Any, dilation: Any, fill: Any = 0) -> Any:
+    """The windows over the last axes of x: (axes in front, places, kernel)."""
+    lead = x.ndim - len(kernel)
+    config = [(0, 0, 0)] * lead + [(low, high, d - 1) for (low, high), d in zip(pads, holes, strict=True)]
+    x = padded(config)(x, np.asarray(fill, x.dtype))
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    view = np.lib.stride_tricks.sliding_window_view(x, spans, axis=tuple(range(lead, x.ndim)))
+    steps = (slice(None),) * lead + tuple(slice(None, None, s) for s in strides) + tuple(slice(None, None, d) for d in dilation)
+    return view[steps]
+
+
+def conv(strides: Any, pads: Any, holes: Any, dilation: Any, numbers: Any = None, features: int = 1, batches: int = 1) -> tuple[Operation, Any]:
+    """A convolution, and what it is by sums over windows, group by group."""
+    rank = len(strides)
+    numbers = numbers or (tuple(range(rank + 2)),) * 3
+
+    def oracle(x: Any, w: Any) -> Any:
+        x, w = np.transpose(x, numbers[0]), np.transpose(w, numbers[1])
+        view = slide(x, w.shape[2:], strides, pads, holes, dilation)
+        parts = []
+        for group, kernels in enumerate(np.split(w, features * batches)):
+            part = np.split(np.split(view, batches)[group % batches], features, 1)[group % features]
+            over = tuple(range(2 + rank, 2 + 2 * rank))
+            parts.append(np.moveaxis(np.tensordot(part, kernels, ((1, *over), (1, *range(2, 2 + rank)))), -1, 1))
+        return np.transpose(np.concatenate(parts, 1), np.argsort(numbers[2]))
+
+    axes = convolution.ConvDimensionNumbers(*numbers)
+    return convolution.ConvGeneralDilated(strides, pads, holes, dilation, axes, features, batches, None, None), oracle
+
+
+def sums_of_windows(kernel: Any, strides: Any, pads: Any, holes: Any, dilation: Any) -> Callable[[Any], Any]:
+    return lambda x: slide(x, kernel, strides, pads, holes, dilation).sum(tuple(range(-len(kernel), 0))) if kernel else x
+
+
+def extremes_of_windows(reduce: Any, fill: float, kernel: Any, strides: Any, pads: Any, holes: Any, dilation: Any) -> Callable[[Any], Any]:
+    return lambda x, *start: reduce(slide(x, kernel, strides, pads, holes, dilation, fill), tuple(range(-len(kernel), 0)))
+
+
+def _chosen(x: Any, kernel: Any, strides: Any, pads: Any) -> Any:
+    """For each window the number of the element that is largest, -1 for padding."""
+    ones = (1,) * len(kernel)
+    view = slide(x, kernel, strides, pads, ones, ones, -np.inf)
+    numbers = slide(np.arange(x.size, dtype=float).reshape(x.shape), kernel, strides, pads, ones, ones, -1)
+    places = view.reshape(*view.shape[: x.ndim], -1).argmax(-1)
+    return np.take_along_axis(numbers.reshape(*view.shape[: x.ndim], -1), places[..., None], -1)[..., 0].astype(int)
+
+
+def gathered(*arguments: Any) -> Callable[[Any, Any], Any]:
+    """What stands where windows have their largest elements."""
+    return lambda t, x: t.ravel()[_chosen(x, *arguments)]
+
+
+def scattered(*arguments: Any) -> Callable[[Any, Any], Any]:
+    """An element for each window, added where that has its largest element."""
+
+    def add(source: Any, x: Any) -> Any:
+        made = np.zeros(x.size, source.dtype)
+        np.add.at(made, _chosen(x, *arguments).ravel(), source.ravel())
+        return made.reshape(x.shape)
+
+    return add
+
+
 def dot(contract: tuple[Any, Any], batch: tuple[Any, Any] = ((), ())) -> tuple[Operation, Callable[[Any, Any], Any]]:
     """A dot_general and what NumPy's einsum gives for it."""
 
@@ -374,6 +440,12 @@ def dot(contract: tuple[Any, Any], batch: tuple[Any, Any] = ((), ())) -> tuple[O
         return np.einsum(f"{''.join(left)},{''.join(right)}->{''.join(shared + free)}", x, y)
 
     return linear_algebra.DotGeneral((contract, batch), None, None), einsum
+
+
+def _windows_of(body: Any, kernel: Any, strides: Any, pads: Any, holes: Any, dilation: Any) -> Operation:
+    return ReduceWindow(
+        jaxpr=body, window_dimensions=kernel, window_strides=strides, padding=pads, base_dilation=holes, window_dilation=dilation
+    )
 
 
 def _call(body: Callable[..., Any], *shapes: tuple[int, ...]) -> Callable[[np.dtype[Any]], Operation]:
@@ -698,7 +770,7 @@ def _rows() -> Iterator[Row]:
     yield Row(indexing.Gather(GATHER_ROWS._replace(offset_dims=(2,)), (1, 2)), rows_at, real(3, 2), index(2, 2, 1, high=2), linear=((0,),), note="rows by matrix")
     yield Row(indexing.Gather(GATHER_ROWS, (1, 2)), rows_at, real(3, 2), index(0, 1, high=2), linear=((0,),), note="no rows")
     yield Row(indexing.Gather(GATHER_ALONG, (1, 1)), along, real(2, 4), index(2, 3, 1, high=3), linear=((0,),), note="along an axis")
-    yield Row(indexing.Gather(GATHER_WINDOWS, (2, 2)), windows, real(4, 3), exactly([[0, 0], [9, 1], [1, -3]], "int32"), linear=((0,),), note="windows")
+    yield Row(indexing.Gather(GATHER_WINDOWS, (2, 2)), corners, real(4, 3), exactly([[0, 0], [9, 1], [1, -3]], "int32"), linear=((0,),), note="windows")
     for fill in (None, 7):
         gather = indexing.Gather(GATHER_ROWS, (1, 2), "fill", fill)
         yield Row(gather, rows_or(fill), real(3, 2), OUTSIDE, dtypes=(*NUMBERS, "bool"), smooth=fill is not None, note=f"rows filled with {fill}")
@@ -749,6 +821,54 @@ def _rows() -> Iterator[Row]:
     highest = linear_algebra.precision_of("highest")
     wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), highest, np.dtype("float32"))
     yield Row(wide, np.matmul, real(2, 3), real(3, 2), dtypes=("bfloat16", "float16"), linear=EITHER, smooth=False, note="wider result", tolerance=30)
+
+    # convolutions
+    for note, sizes, arguments in (
+        ("plain", ((2, 3, 5), (4, 3, 2)), ((1,), ((0, 0),), (1,), (1,))),
+        ("no places", ((2, 3), (4, 3)), ((), (), (), ())),
+        ("strides, holes, padding", ((2, 2, 5), (3, 2, 2)), ((2,), ((2, -1),), (2,), (2,))),
+        ("layout", ((5, 2, 4, 3), (2, 3, 3, 2)), ((1, 2), ((1, 1), (0, 1)), (1, 1), (1, 1), ((1, 3, 0, 2), (3, 2, 0, 1), (0, 3, 1, 2)))),
+        ("features in groups", ((2, 4, 4), (6, 2, 2)), ((2,), ((1, 0),), (1,), (1,), None, 2)),
+        ("batch in groups", ((4, 2, 4), (6, 2, 2)), ((1,), ((1, -1),), (1,), (2,), None, 1, 2)),
+        ("no batch", ((0, 2, 4), (3, 2, 2)), ((1,), ((0, 0),), (1,), (1,))),
+    ):
+        operands = [real(*shape) for shape in sizes]
+        yield Row(*conv(*arguments), *operands, linear=EITHER, dtypes=(*HALF, "complex64", "int32") if note == "plain" else FLOAT, note=note, tolerance=5)
+
+    # windows
+    for note, shape, arguments in (
+        ("plain", (4,), ((2,), (1,), ((0, 0),), (1,), (1,))),
+        ("two axes", (4, 3), ((2, 2), (2, 1), ((0, 1), (1, 0)), (1, 1), (1, 1))),
+        ("holes and cropping", (4,), ((2,), (2,), ((-1, 2),), (2,), (2,))),
+        ("no axes", (), ((), (), (), (), ())),
+        ("none", (2,), ((3,), (1,), ((0, 0),), (1,), (1,))),
+    ):
+        yield Row(windows.ReduceWindowSum(*arguments), sums_of_windows(*arguments) if note != "none" else lambda x: x[:0], real(*shape), linear=((0,),), dtypes=(*HALF, "complex64", "int32") if note == "plain" else FLOAT, note=note, tolerance=3)
+        if note not in ("no axes", "none"):
+            yield Row(windows.ReduceWindowMax(*arguments), extremes_of_windows(np.max, -np.inf, *arguments), apart(*shape), dtypes=HALF, note=note, smooth=note != "holes and cropping")
+            yield Row(windows.ReduceWindowMin(*arguments), extremes_of_windows(np.min, np.inf, *arguments), apart(*shape), dtypes=HALF, note=note, smooth=note != "holes and cropping")
+    for note, shape, (kernel, strides, pads) in (
+        ("plain", (4,), ((2,), (1,), ((0, 0),))),
+        ("apart", (5,), ((2,), (2,), ((0, 0),))),
+        ("two axes", (4, 3), ((2, 2), (2, 1), ((0, 0), (0, 0)))),
+    ):
+        ones = (1,) * len(kernel)
+        many = windows.SelectAndGatherAdd(kernel, strides, pads, ones, ones, "ge")
+        yield Row(many, gathered(kernel, strides, pads), real(*shape), apart(*shape), linear=((0,),), note=note)
+        source = real(*many.windows(shape))
+        yield Row(windows.SelectAndScatterAdd(kernel, strides, pads, "ge"), scattered(kernel, strides, pads), source, apart(*shape), linear=((0,),), note=note)
+    product = stage(lambda x, y: [arithmetic.mul(x, y)], [shaped((), np.dtype("float32"))] * 2)
+    both = stage(lambda x, y, u, v: [arithmetic.mul(x, u), arithmetic.add(y, v)], [shaped((), np.dtype("float32"))] * 4)
+    yield Row(Reduce(product, (0,)), lambda x, start: x.prod(0) * start, real(3, 2), exactly(2.0), smooth=False, note="product", tolerance=3)
+    yield Row(Reduce(product, (1, 0)), lambda x, start: x.prod() * start, real(2, 2), exactly(2.0), smooth=False, note="all", tolerance=3)
+    yield Row(Reduce(product, (0,)), lambda x, start: np.full(2, start), real(0, 2), exactly(2.0), smooth=False, note="nothing")
+    yield Row(Reduce(both, (1,)), lambda x, y, p, q: (x.prod(1) * p, y.sum(1) + q), real(2, 3), real(2, 3), exactly(1.0), exactly(0.0), smooth=False, note="two", tolerance=3)
+    for note, shape, arguments in (
+        ("product", (4,), ((2,), (1,), ((0, 0),), (1,), (1,))),
+        ("two axes", (3, 3), ((2, 2), (2, 1), ((0, 1), (1, 0)), (1, 1), (1, 1))),
+        ("holes", (4,), ((2,), (2,), ((-1, 2),), (2,), (2,))),
+    ):
+        yield Row(_windows_of(product, *arguments), extremes_of_windows(np.prod, 1.0, *arguments), real(*shape), exactly(1.0), smooth=False, note=note, tolerance=3)
 
     # random bits
     yield Row(random_bits.Threefry2x32(), threefry, words(), words(), words(3), words(3))

@@ -1,0 +1,195 @@
+"""reduce and reduce_window: what users call with a function of two elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import tree
+from ...dtypes import kind_of
+from ...ir.avals import shaped
+from ...ir.jaxpr import ClosedJaxpr
+from ...operations import arithmetic, bits, extremes, reductions
+from ...operations.shapes import reduce_sum
+from ...operations.values import PYTHON_SCALARS, highest, lowest
+from ...operations.whole_numbers import whole_numbers
+from ...operations.window_shapes import dilated, factors, padding_pairs, padding_word, pads_of
+from ...operations.windows import ReduceWindowMax, ReduceWindowMin, ReduceWindowSum, Windows
+from ...trace.bind import bind, bind1
+from ...trace.source import here
+from ...trace.traceback_filtering import api_boundary
+from ..programs.agreement import check_same_structure, differing
+from ..programs.bodies import body_of
+from ..programs.names import name_of
+from ..programs.values import as_type, concrete, operand_aval
+from .reduce import Reduce, ReduceWindow
+
+
+def _everything(dtype: np.dtype[Any]) -> Any:
+    return True if kind_of(dtype) == "b" else np.invert(np.zeros((), dtype))
+
+
+#: Functions whose reductions are operations of their own, with the value that they begin with.
+_REDUCTIONS: dict[Callable[..., Any], tuple[Callable[..., Any], Callable[[np.dtype[Any]], Any], str]] = {
+    arithmetic.add: (reduce_sum, lambda dtype: 0, "ifc"),
+    arithmetic.mul: (reductions.reduce_prod, lambda dtype: 1, "ifc"),
+    extremes.max: (reductions.reduce_max, lowest, "bif"),
+    extremes.min: (reductions.reduce_min, highest, "bif"),
+    bits.bitwise_and: (reductions.reduce_and, _everything, "bi"),
+    bits.bitwise_or: (reductions.reduce_or, lambda dtype: 0, "bi"),
+    bits.bitwise_xor: (reductions.reduce_xor, lambda dtype: 0, "bi"),
+}
+_WINDOWS: dict[Callable[..., Any], type[Windows]] = {
+    arithmetic.add: ReduceWindowSum,
+    extremes.max: ReduceWindowMax,
+    extremes.min: ReduceWindowMin,
+}
+
+
+@api_boundary
+def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]) -> Any:
+    """Arrays reduced along the axes ``dimensions`` by a function of two elements, in any order.
+
+    ``operands`` is an array, or a tree of arrays of one shape, which are reduced together: ``computation`` is then a
+    function of two such trees of scalars. It has to be associative, and ``init_values``, of the same tree, a scalar
+    each that changes nothing. The results have the operands' dtypes. Raises TypeError where trees or dtypes do not fit,
+    ValueError for an axis that there is not.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.reduce(jnp.arange(1.0, 5.0), 1.0, lax.mul, (0,)))
+    24.0
+    """
+    arrays, structure, starts = _operands("reduce", operands, init_values)
+    axes = whole_numbers(dimensions, "dimensions of reduce")
+    known = _REDUCTIONS.get(computation) if _hashable(computation) else None
+    if known is not None and len(arrays) == 1:
+        function, start, kinds = known
+        aval = operand_aval("the operand of reduce", arrays[0])
+        if kind_of(aval.dtype).replace("u", "i") in kinds and _is(starts[0], start(aval.dtype)):
+            return structure.unflatten([function(arrays[0], axes)])
+    program = _program("reduce", computation, structure, arrays)
+    return structure.unflatten(bind(Reduce(program, axes), *arrays, *starts))
+
+
+@api_boundary
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[[Any, Any], Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
+    """Each window of ``window_dimensions`` elements, reduced by a function of two elements, in any order.
+
+    Windows slide by ``window_strides``. ``padding`` is "VALID", "SAME", "SAME_LOWER" or (low, high) for each axis,
+    negative numbers crop. ``base_dilation`` of d puts d - 1 holes between neighbours, ``window_dilation`` has windows
+    take each d-th element. Holes and padding are ``init_value``. As for :func:`reduce`, operands may be trees of arrays
+    of one shape. Raises TypeError where trees, dtypes or numbers of axes do not fit, ValueError for numbers below 1.
+
+    The derivative of :func:`max` and :func:`min` is that of the first of the most extreme elements of each window.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.reduce_window(jnp.arange(6.0), 0.0, lax.add, (2,), (2,)))
+    [1. 5. 9.]
+    """
+    name = "of reduce_window"
+    arrays, structure, starts = _operands("reduce_window", operand, init_value)
+    shape = operand_aval("the operand of reduce_window", arrays[0]).shape
+    rank = len(shape)
+    sizes = _factors(window_dimensions, rank, f"window_dimensions {name}")
+    strides = _factors(window_strides, rank, f"window_strides {name}")
+    base = _factors(base_dilation, rank, f"base_dilation {name}")
+    dilation = _factors(window_dilation, rank, f"window_dilation {name}")
+    if isinstance(padding, str):
+        spread = [dilated(size, each) for size, each in zip(shape, base, strict=True)]
+        windows = [dilated(size, each) for size, each in zip(sizes, dilation, strict=True)]
+        pairs = pads_of(spread, windows, strides, padding_word(padding, f"padding {name}"))
+    else:
+        pairs = padding_pairs(padding, rank, f"padding {name}")
+    parameters = (sizes, strides, pairs, base, dilation)
+    known = _WINDOWS.get(computation) if _hashable(computation) else None
+    if known is not None and len(arrays) == 1:
+        aval = operand_aval("the operand of reduce_window", arrays[0])
+        operation = known(*parameters)
+        if kind_of(aval.dtype) != "b" and _is(starts[0], operation.start(aval.dtype)):  # type: ignore[attr-defined]
+            return structure.unflatten([bind1(operation, arrays[0])])
+    program = _program("reduce_window", computation, structure, arrays)
+    general = ReduceWindow(
+        jaxpr=program,
+        window_dimensions=sizes,
+        window_strides=strides,
+        padding=pairs,
+        base_dilation=base,
+        window_dilation=dilation,
+    )
+    return structure.unflatten(bind(general, *arrays, *starts))
+
+
+def _factors(given: Any, rank: int, name: str) -> tuple[int, ...]:
+    found = (1,) * rank if given is None else whole_numbers(given, name)
+    if len(found) != rank:
+        raise TypeError(f"{name} are as many as the operand has axes, {rank}; got {found}{here()}")
+    return factors(found, rank, name)
+
+
+def _hashable(computation: Any) -> bool:
+    return getattr(computation, "__hash__", None) is not None
+
+
+def _is(start: Any, value: Any) -> bool:
+    """Whether a value is known, and that one."""
+    found = concrete(start)
+    return found is not None and bool(np.asarray(found) == np.asarray(value))
+
+
+def _operands(name: str, operands: Any, init_values: Any) -> tuple[list[Any], Any, list[Any]]:
+    """The arrays, their tree, and what they begin with, in their dtypes; raises TypeError for what does not fit."""
+    arrays, structure = tree.flatten(operands)
+    starts, of_starts = tree.flatten(init_values)
+    if not arrays:
+        raise ValueError(f"{name} takes at least one array{here()}")
+    words = f"{name} takes init values like the operands"
+    check_same_structure(words, "tree", ("the operands are", "the init values"), structure, of_starts)
+    avals = [operand_aval(f"an operand of {name}", x) for x in arrays]
+    if len({aval.shape for aval in avals}) > 1:
+        raise ValueError(f"{name} takes arrays of one shape, got {' and '.join(str(a.shape) for a in avals)}{here()}")
+    begun = []
+    for start, aval in zip(starts, avals, strict=True):
+        own = operand_aval(f"an init value of {name}", start)
+        if own.shape:
+            raise TypeError(f"{name} begins with scalars, got an init value of shape {own.shape}{here()}")
+        if own.dtype != aval.dtype and start.__class__ not in PYTHON_SCALARS:
+            raise TypeError(
+                f"{name} begins with values of the operands' dtypes, got {own.dtype.name} for an operand of "
+                f"{aval.dtype.name}{here()}; convert one of them with astype"
+            )
+        begun.append(as_type(start, shaped((), aval.dtype)))
+    return arrays, structure, begun
+
+
+def _program(name: str, computation: Any, structure: Any, arrays: Sequence[Any]) -> ClosedJaxpr:
+    """The program of a computation; raises TypeError where it does not return what it is given, or closes over
+    arrays.
+    """
+    if not callable(computation):
+        raise TypeError(f"computation of {name} is a function of two elements, got {computation!r}{here()}")
+    scalars = [shaped((), operand_aval("", x).dtype) for x in arrays]
+    both = tree.structure((structure.unflatten([0] * len(arrays)),) * 2)
+    body = body_of(computation, both, [*scalars, *scalars])
+    words = f"computation ({name_of(computation)}) of {name} has to return what it is given"
+    terms = ("an element is", "the result")
+    check_same_structure(words, "tree", terms, structure, body.structure)
+    different = differing(structure, scalars, body.program.out_avals, "leaf", terms)
+    if different:
+        raise TypeError(f"{words}: {different}{here()}")
+    if body.consts:
+        raise TypeError(
+            f"computation ({name_of(computation)}) of {name} closes over arrays, and it can use nothing but the "
+            f"elements and Python numbers{here()}"
+        )
+    return body.program

@@ -1,0 +1,337 @@
+"""Convolutions: kernels that slide over arrays, in any layout, with strides, dilations and groups."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical, kind_of
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation
+from ..ir.sources import user_line, where_text
+from ..trace.bind import bind1
+from ..xla.builder import attribute, integers
+from .complex_numbers import real_dtype
+from .conversion import convert_element_type
+from .convolution_checks import check_groups, check_sum_type
+from .convolution_groups import merged, parted, regrouped
+from .convolution_numbers import ConvDimensionNumbers, conv_dimension_numbers
+from .precision import Precisions, precision_config, precision_of
+from .requirements import is_linear, require_kind, require_one_dtype, type_of
+from .shapes import broadcast_in_dim
+from .slicing import rev
+from .sums import convolved, sum_tangents
+from .values import aval
+from .whole_numbers import whole_number, whole_numbers
+from .window_shapes import Pairs, dilated, factors, padding_pairs, padding_word, pads_of, window_shape
+
+
+class ConvGeneralDilated(Operation, name="conv_general_dilated"):
+    """out[n, o, p] = Σ lhs[n, i, s p + d k - low] rhs[o, i, k] over features i and places k of the kernel.
+
+    s is window_strides, d rhs_dilation, and lhs has lhs_dilation - 1 zeros between its elements. With
+    feature_group_count, equal parts of the features i belong to equal parts of the features o each, with
+    batch_group_count equal parts of the batch.
+    """
+
+    window_strides: tuple[int, ...]
+    padding: Pairs
+    lhs_dilation: tuple[int, ...]
+    rhs_dilation: tuple[int, ...]
+    dimension_numbers: ConvDimensionNumbers
+    feature_group_count: int
+    batch_group_count: int
+    precision: Precisions
+    preferred_element_type: np.dtype[Any] | None
+
+    taylor_rule = convolved
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, w = operands
+        require_one_dtype(self.name, x, w)
+        require_kind(self.name, x.dtype, "bifc")
+        check_groups(self.name, x.shape, w.shape, self)
+        dtype = self.preferred_element_type or x.dtype
+        check_sum_type(self.name, x.dtype, dtype)
+        lhs, rhs, out = self.dimension_numbers
+        sizes, kernel = [x.shape[axis] for axis in lhs[2:]], [w.shape[axis] for axis in rhs[2:]]
+        for size, dilation, (low, high) in zip(sizes, self.lhs_dilation, self.padding, strict=True):
+            if low + high + dilated(size, dilation) < 0:
+                raise ValueError(f"{self.name}: padding {self.padding} takes more from shape {x.shape} than there is")
+        spatial = window_shape(sizes, kernel, self.window_strides, self.padding, self.lhs_dilation, self.rhs_dilation)
+        found = dict(zip(out, (x.shape[lhs[0]] // self.batch_group_count, w.shape[rhs[0]], *spatial), strict=True))
+        return [shaped(tuple(found[axis] for axis in range(x.ndim)), dtype, x.weak_type and w.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x, w), (out,) = operands, builder.out_avals
+        if not out.size or any(not each.size for each in builder.in_avals):
+            return [builder.broadcast(builder.constant(0, shaped((), out.dtype)), out)]
+        attributes = {name: attribute(text) for name, text in self._attributes.items()}
+        strides = ("window_strides", "lhs_dilation", "rhs_dilation")
+        attributes.update({name: integers(getattr(self, name)) for name in strides})
+        if kind_of(out.dtype) != "c":
+            return builder.emit("stablehlo.convolution", operands, attributes)  # type: ignore[no-any-return]
+        return [_complex_parts(builder, x, w, attributes)]
+
+    @functools.cached_property
+    def _attributes(self) -> dict[str, str]:
+        lhs, rhs, out = (
+            _letters(spec, first) for spec, first in zip(self.dimension_numbers, ("bf", "oi", "bf"), strict=True)
+        )
+        rank = len(self.padding)
+        pairs = ", ".join(f"[{low}, {high}]" for low, high in self.padding)
+        dense = f"[{pairs}]" if rank else ""
+        return {
+            "dimension_numbers": f"#stablehlo.conv<{lhs}x{rhs}->{out}>",
+            "padding": f"dense<{dense}> : tensor<{rank}x2xi64>",
+            "feature_group_count": f"{self.feature_group_count} : i64",
+            "batch_group_count": f"{self.batch_group_count} : i64",
+            "precision_config": precision_config(self.precision),
+        }
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        _, rhs, _ = self.dimension_numbers
+        return 2 * results[0].size * math.prod(operands[1].shape[axis] for axis in rhs[1:])
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x, w), (tx, tw) = primals, tangents
+        parts = [ZERO if tx is ZERO else bind1(self, tx, w), ZERO if tw is ZERO else bind1(self, x, tw)]
+        return [bind1(self, x, w)], [sum_tangents(parts)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (x, w) = cotangents, operands
+        dtype = aval(ct).dtype  # wider than the operands' when preferred_element_type is
+        ct_x = ct_w = None
+        if is_linear(x):
+            ct_x = _of_type(self._lhs_transposed(ct, _of_type(w, dtype), type_of(x).shape), x.aval.dtype)
+        if is_linear(w):
+            ct_w = _of_type(self._rhs_transposed(ct, _of_type(x, dtype), type_of(w).shape), w.aval.dtype)
+        return [ct_x, ct_w]
+
+    def _sizes(self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Along each spatial axis the sizes of lhs, kernel and result, with the holes between their elements."""
+        specs = [spec[2:] for spec in self.dimension_numbers]
+        holes = (self.lhs_dilation, self.rhs_dilation, self.window_strides)
+        return [
+            (dilated(lhs[i], a), dilated(rhs[j], b), dilated(out[k], c))
+            for i, j, k, a, b, c in zip(*specs, *holes, strict=True)
+        ]
+
+    def _lhs_transposed(self, ct: Any, w: Any, shape: tuple[int, ...]) -> Any:
+        # Each element of lhs is met by kernels that end with it to kernels that start with it: the cotangent, with
+        # holes for the strides and a kernel less one around it, is convolved with the reversed kernel, in which the
+        # two sorts of features change places. Low padding K - 1 - low puts it in place, the high one gives it lhs's
+        # size: L = low' + O + high' - K + 1.
+        lhs, rhs, out = self.dimension_numbers
+        sizes = self._sizes(shape, aval(w).shape, aval(ct).shape)
+        padding = tuple((k - 1 - low, n + low - o) for (n, k, o), (low, _) in zip(sizes, self.padding, strict=True))
+        # Features that go in groups go out in groups. Of a batch in groups each part has features of its own: they come
+        # out one group after the other as features, and become parts of the batch.
+        groups = max(self.feature_group_count, self.batch_group_count)
+        turned = rev(w, rhs[2:]) if len(rhs) > 2 else w
+        turned = regrouped(turned, rhs[0], rhs[1], groups)
+        numbers = ConvDimensionNumbers(out, (rhs[1], rhs[0], *rhs[2:]), lhs)
+        back = ConvGeneralDilated(
+            self.lhs_dilation, padding, self.window_strides, self.rhs_dilation, numbers, groups, 1, self.precision, None
+        )
+        made = bind1(back, ct, turned)
+        return regrouped(made, lhs[1], lhs[0], self.batch_group_count)
+
+    def _rhs_transposed(self, ct: Any, x: Any, shape: tuple[int, ...]) -> Any:
+        # ct_rhs[o, i, k] = Σ lhs[n, i, s p + d k - low] ct[n, o, p] over n and p: lhs is convolved with the cotangent;
+        # strides and dilation, batch and features, and their groups change places. The high padding gives it the
+        # kernel's size: K = L + low + high' - O + 1.
+        lhs, rhs, out = self.dimension_numbers
+        sizes = self._sizes(aval(x).shape, shape, aval(ct).shape)
+        padding = tuple((low, o + k - 1 - n - low) for (n, k, o), (low, _) in zip(sizes, self.padding, strict=True))
+        numbers = ConvDimensionNumbers(
+            (lhs[1], lhs[0], *lhs[2:]), (out[1], out[0], *out[2:]), (rhs[1], rhs[0], *rhs[2:])
+        )
+        back = ConvGeneralDilated(
+            self.rhs_dilation,
+            padding,
+            self.lhs_dilation,
+            self.window_strides,
+            numbers,
+            self.batch_group_count,
+            self.feature_group_count,
+            self.precision,
+            None,
+        )
+        return bind1(back, x, ct)
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # The mapped axis becomes part of an axis whose indices do not meet those of the other operand: of the batch,
+        # or of the features that come out. Where both operands are mapped, the examples are groups of a convolution.
+        (x, w), (axis_x, axis_w) = operands, axes
+        lhs, rhs, out = self.dimension_numbers
+        size = aval(w).shape[axis_w] if axis_x is NOT_MAPPED else aval(x).shape[axis_x]
+        if not size:
+            return [self._nothing(operands, axes)], [0]
+        features, batches = self.feature_group_count, self.batch_group_count
+        if axis_w is NOT_MAPPED:
+            made = bind1(self, merged(x, axis_x, lhs[0], batches), w)
+            return [parted(made, out[0], size, 1)], [0]
+        if axis_x is NOT_MAPPED:
+            groups = max(features, batches)
+            made = bind1(self, x, merged(w, axis_w, rhs[0], groups))
+            return [parted(made, out[1], size, groups)], [0]
+        if batches > 1:
+            x, batches = merged(x, axis_x, lhs[0], 1), batches * size
+        else:
+            x, features = merged(x, axis_x, lhs[1], 1), features * size
+        return [parted(bind1(self._grouped(features, batches), x, merged(w, axis_w, rhs[0], 1)), out[1], size, 1)], [0]
+
+    def _grouped(self, features: int, batches: int) -> ConvGeneralDilated:
+        """The same convolution in other numbers of groups."""
+        return ConvGeneralDilated(
+            self.window_strides,
+            self.padding,
+            self.lhs_dilation,
+            self.rhs_dilation,
+            self.dimension_numbers,
+            features,
+            batches,
+            self.precision,
+            self.preferred_element_type,
+        )
+
+    def _nothing(self, operands: Sequence[Any], axes: Sequence[Any]) -> Any:
+        """The results for no examples."""
+        types = [aval(x) for x in operands]
+        each = [
+            t if axis is NOT_MAPPED else shaped((*t.shape[:axis], *t.shape[axis + 1 :]), t.dtype)
+            for t, axis in zip(types, axes, strict=True)
+        ]
+        (out,) = self.abstract_eval(each)
+        return broadcast_in_dim(np.zeros((), out.dtype)[()], (0, *out.shape), ())
+
+
+def _letters(spec: Sequence[int], first: str) -> str:
+    """A specification as StableHLO writes it, a letter or number for each axis: ``[b, 0, 1, f]``."""
+    found = dict(zip(spec, (*first, *map(str, range(len(spec) - 2))), strict=True))
+    return "[" + ", ".join(found[axis] for axis in range(len(spec))) + "]"
+
+
+def _complex_parts(builder: Any, x: Any, w: Any, attributes: dict[str, Any]) -> Any:
+    """A convolution of complex numbers from those of their parts, which is all that compilers know."""
+    (aval_x, aval_w), (out,) = builder.in_avals, builder.out_avals
+    real = shaped(out.shape, real_dtype(out.dtype))
+
+    def part(name: str, value: Any, type_: ShapedArray) -> Any:
+        return builder.emit1(f"stablehlo.{name}", [value], shaped(type_.shape, real_dtype(type_.dtype)))
+
+    def product(one: str, other: str) -> Any:
+        return builder.emit1("stablehlo.convolution", [part(one, x, aval_x), part(other, w, aval_w)], real, attributes)
+
+    difference = builder.emit1("stablehlo.subtract", [product("real", "real"), product("imag", "imag")], real)
+    total = builder.emit1("stablehlo.add", [product("real", "imag"), product("imag", "real")], real)
+    return builder.emit1("stablehlo.complex", [difference, total], out)
+
+
+def _of_type(x: Any, dtype: np.dtype[Any]) -> Any:
+    return x if aval(x).dtype == dtype else convert_element_type(x, dtype)
+
+
+def conv_general_dilated(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The convolution of ``lhs`` with the kernel ``rhs``, along any number of spatial axes: sums of products of the
+    kernel, as it stands, with the places of ``lhs`` that it slides over.
+
+    ``lhs`` has a batch axis, a feature axis and spatial axes, ``rhs`` an axis of features that come out, one of those
+    that go in, and spatial axes, in this order or as ``dimension_numbers`` say: three strings, for lhs, rhs and the
+    result, such as ``("NHWC", "HWIO", "NHWC")``, or :class:`ConvDimensionNumbers`. The kernel moves by
+    ``window_strides``. ``padding`` is "VALID", "SAME", "SAME_LOWER" or (low, high) for each spatial axis; negative
+    numbers crop. ``lhs_dilation`` and ``rhs_dilation`` of d put d - 1 zeros between neighbours. With
+    ``feature_group_count`` groups, equal parts of the features that go in make equal parts of those that come out;
+    with ``batch_group_count`` groups, equal parts of the batch do. Operands have one dtype; sums are made in
+    ``preferred_element_type`` where that is given, which is then the result's dtype.
+
+    Raises TypeError for operands of different dtypes or ranks, ValueError for sizes that do not fit, for padding by
+    name together with ``lhs_dilation`` (:func:`conv_transpose` has it), and for numbers below 1; all name the argument.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> image, kernel = jnp.ones((1, 1, 4, 4)), jnp.ones((1, 1, 3, 3))
+    >>> print(lax.conv_general_dilated(image, kernel, (1, 1), "SAME")[0, 0])
+    [[4. 6. 6. 4.]
+     [6. 9. 9. 6.]
+     [6. 9. 9. 6.]
+     [4. 6. 6. 4.]]
+    """
+    operation = convolution_of(
+        (aval(lhs).shape, aval(rhs).shape),
+        dimension_numbers,
+        window_strides,
+        padding,
+        (lhs_dilation, rhs_dilation),
+        (feature_group_count, batch_group_count),
+        _precision(precision),
+        None if preferred_element_type is None else canonical(preferred_element_type),
+    )
+    return bind1(operation, lhs, rhs)
+
+
+def convolution_of(
+    shapes: tuple[Sequence[int], Sequence[int]],
+    dimension_numbers: Any,
+    window_strides: Any,
+    padding: Any,
+    dilations: tuple[Any, Any] = (None, None),
+    groups: tuple[Any, Any] = (1, 1),
+    precision: Precisions = None,
+    dtype: np.dtype[Any] | None = None,
+) -> ConvGeneralDilated:
+    """The operation for operands of two shapes, and arguments as users write them."""
+    name = "of conv_general_dilated"
+    x, w = shapes
+    numbers = conv_dimension_numbers(x, w, dimension_numbers)
+    rank = len(x) - 2
+    if rank < 0:
+        raise ValueError(f"lhs and rhs {name} have at least two axes, got shapes {x} and {w}{where_text(user_line())}")
+    strides = factors(whole_numbers(window_strides, f"window_strides {name}"), rank, f"window_strides {name}")
+    of_lhs = factors(dilations[0], rank, f"lhs_dilation {name}")
+    of_rhs = factors(dilations[1], rank, f"rhs_dilation {name}")
+    if isinstance(padding, str):
+        word = padding_word(padding, f"padding {name}")
+        if any(each != 1 for each in of_lhs):
+            raise ValueError(
+                f"padding {name} is (low, high) for each axis where there is an lhs_dilation, got {padding!r} with "
+                f"{of_lhs}{where_text(user_line())}; conv_transpose takes it by name"
+            )
+        kernel = [dilated(w[axis], d) for axis, d in zip(numbers.rhs_spec[2:], of_rhs, strict=True)]
+        pairs = pads_of([x[axis] for axis in numbers.lhs_spec[2:]], kernel, strides, word)
+    else:
+        pairs = padding_pairs(padding, rank, f"padding {name}")
+    features, batches = groups
+    return ConvGeneralDilated(
+        strides,
+        pairs,
+        of_lhs,
+        of_rhs,
+        numbers,
+        whole_number(features, f"feature_group_count {name}"),
+        whole_number(batches, f"batch_group_count {name}"),
+        precision,
+        dtype,
+    )
+
+
+def _precision(precision: Any) -> Precisions:
+    found = precision_of(precision)
+    return None if isinstance(found, str) else found  # algorithms are for products of matrices

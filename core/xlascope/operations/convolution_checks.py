@@ -1,0 +1,52 @@
+"""What convolutions require of sizes and types."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import kind_of
+from ..ir.sources import user_line, where_text
+
+
+def check_groups(name: str, x: Sequence[int], w: Sequence[int], numbers: Any) -> None:
+    """Raise ValueError unless the sizes of batch and features fit the numbers of groups."""
+    (batch, feature, *_), (made, taken, *_), _ = numbers.dimension_numbers
+    features, batches = numbers.feature_group_count, numbers.batch_group_count
+    here = where_text(user_line())
+    for what, count in (("feature_group_count", features), ("batch_group_count", batches)):
+        if count < 1:
+            raise ValueError(f"{what} of {name} is at least 1, got {count}{here}")
+        if w[made] % count:
+            raise ValueError(
+                f"{name}: {what} {count} does not divide the {w[made]} features that come out of rhs{here}"
+            )
+    if features > 1 and batches > 1:
+        raise ValueError(
+            f"{name} has groups of features or of the batch, got feature_group_count {features} and batch_group_count "
+            f"{batches}{here}"
+        )
+    if x[feature] % features:
+        raise ValueError(
+            f"{name}: feature_group_count {features} does not divide the {x[feature]} features of lhs{here}"
+        )
+    if x[batch] % batches:
+        raise ValueError(f"{name}: batch_group_count {batches} does not divide the batch of {x[batch]} of lhs{here}")
+    if x[feature] // features != w[taken]:
+        raise ValueError(
+            f"{name}: lhs has {x[feature]} features in {features} group{'s' * (features > 1)}, rhs of shape {tuple(w)} "
+            f"takes {w[taken]}{here}"
+        )
+
+
+def check_sum_type(name: str, dtype: np.dtype[Any], wanted: np.dtype[Any]) -> None:
+    """Raise TypeError unless sums of products of ``dtype`` can be made in ``wanted``."""
+    kinds = {"b": "b", "i": "iuf", "u": "iuf", "f": "f", "c": "c"}
+    if kind_of(wanted) not in kinds[kind_of(dtype)]:
+        raise TypeError(
+            f"preferred_element_type of {name} is {wanted.name}, which operands of {dtype.name} are not summed in"
+        )
+    if kind_of(wanted) == kind_of(dtype) and wanted.itemsize < dtype.itemsize:
+        raise TypeError(f"preferred_element_type of {name}, {wanted.name}, is narrower than the operands' {dtype.name}")

@@ -1,0 +1,143 @@
+"""Windows that slide over axes: how many there are, and the padding that words such as "SAME" stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.sources import user_line, where_text
+from .whole_numbers import is_several, whole_numbers
+
+Pairs = tuple[tuple[int, int], ...]
+_WORDS = ("SAME", "SAME_LOWER", "VALID")
+
+
+def dilated(size: int, dilation: int) -> int:
+    """The size of an axis with ``dilation - 1`` holes between each two elements."""
+    return 0 if size == 0 else (size - 1) * dilation + 1
+
+
+def count_windows(size: int, window: int, stride: int) -> int:
+    """How many windows fit into an axis, one each ``stride`` elements."""
+    return max((size - window) // stride + 1, 0)
+
+
+def padding_word(padding: str, name: str) -> str:
+    """``SAME``, ``SAME_LOWER`` or ``VALID``, in whatever case it was written; raises ValueError for another word."""
+    word = padding.upper()
+    if word not in _WORDS:
+        raise ValueError(f"{name} is 'VALID', 'SAME', 'SAME_LOWER' or (low, high) for each axis, got {padding!r}")
+    return word
+
+
+def pads_of(sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int], word: str) -> Pairs:
+    """The (low, high) padding of each axis. "SAME" gives a window for each ``stride`` elements, rounded up; what is odd
+    goes behind, with "SAME_LOWER" in front.
+    """
+    if word == "VALID":
+        return ((0, 0),) * len(sizes)
+    made = []
+    for size, window, stride in zip(sizes, windows, strides, strict=True):
+        total = max((-(-size // stride) - 1) * stride + window - size, 0)
+        less, more = total // 2, total - total // 2
+        made.append((more, less) if word == "SAME_LOWER" else (less, more))
+    return tuple(made)
+
+
+def padding_pairs(padding: Any, rank: int, name: str) -> Pairs:
+    """Padding that is written out, (low, high) for each of ``rank`` axes.
+
+    Raises TypeError for another number of pairs, or what is no integer; ValueError for what is no sequence of pairs.
+    """
+    if not is_several(padding):
+        raise ValueError(f"{name} is 'VALID', 'SAME', 'SAME_LOWER' or (low, high) for each axis, got {padding!r}")
+    pairs = [whole_numbers(each, f"numbers (low, high) of {name}") for each in padding]
+    if any(len(each) != 2 for each in pairs):
+        raise ValueError(f"{name} has a low and a high number for each axis, got {padding!r}")
+    if len(pairs) != rank:
+        raise TypeError(f"{name} has (low, high) for each of {rank} axes, got {padding!r}{where_text(user_line())}")
+    return tuple((low, high) for low, high in pairs)
+
+
+def factors(given: Any, rank: int, name: str) -> tuple[int, ...]:
+    """Strides or dilations, one for each axis, 1 where None was given.
+
+    Raises ValueError for another number of them, or where one is less than 1.
+    """
+    if given is None:
+        return (1,) * rank
+    found = whole_numbers(given, name)
+    if len(found) != rank:
+        raise ValueError(f"{name} are as many as there are axes, {rank}; got {found}{where_text(user_line())}")
+    if any(each < 1 for each in found):
+        raise ValueError(f"{name} are at least 1, got {found}{where_text(user_line())}")
+    return found
+
+
+def window_shape(
+    sizes: Sequence[int],
+    windows: Sequence[int],
+    strides: Sequence[int],
+    padding: Pairs,
+    base_dilation: Sequence[int],
+    window_dilation: Sequence[int],
+) -> tuple[int, ...]:
+    """How many windows there are along each axis."""
+    return tuple(
+        count_windows(low + dilated(size, base) + high, dilated(window, dilation), stride)
+        for size, window, stride, (low, high), base, dilation in zip(
+            sizes, windows, strides, padding, base_dilation, window_dilation, strict=True
+        )
+    )
+
+
+def padtype_to_pads(
+    in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: str
+) -> list[tuple[int, int]]:
+    """The (low, high) padding of each axis that ``"SAME"``, ``"SAME_LOWER"`` or ``"VALID"`` stands for.
+
+    Raises TypeError where ``padding`` is no word, ValueError for an unknown one, or where the sequences differ in
+    length.
+
+    >>> from xlascope import lax
+    >>> lax.padtype_to_pads((8, 7), (3, 4), (2, 3), "SAME")
+    [(0, 1), (1, 2)]
+    """
+    if not isinstance(padding, str):
+        raise TypeError(f"padding of padtype_to_pads is 'VALID', 'SAME' or 'SAME_LOWER', got {padding!r}")
+    word = padding_word(padding, "padding of padtype_to_pads")
+    sizes = whole_numbers(in_shape, "sizes in in_shape of padtype_to_pads")
+    windows = whole_numbers(window_shape, "sizes in window_shape of padtype_to_pads")
+    if len(windows) != len(sizes):
+        raise ValueError(f"padtype_to_pads takes shapes with equally many axes, got {sizes} and {windows}")
+    strides = factors(window_strides, len(sizes), "window_strides of padtype_to_pads")
+    return list(pads_of(sizes, windows, strides, word))
+
+
+def reduce_window_shape_tuple(
+    operand_shape: Sequence[int],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> tuple[int, ...]:
+    """The shape of what :func:`reduce_window` gives: how many windows there are along each axis.
+
+    Raises ValueError or TypeError, which names the argument, where the arguments do not fit each other.
+
+    >>> from xlascope import lax
+    >>> lax.reduce_window_shape_tuple((8, 7), (3, 4), (2, 3), ((1, 1), (2, 2)))
+    (4, 3)
+    """
+    name = "of reduce_window_shape_tuple"
+    sizes = whole_numbers(operand_shape, f"sizes in operand_shape {name}")
+    rank = len(sizes)
+    return window_shape(
+        sizes,
+        factors(window_dimensions, rank, f"window_dimensions {name}"),
+        factors(window_strides, rank, f"window_strides {name}"),
+        padding_pairs(padding, rank, f"padding {name}"),
+        factors(base_dilation, rank, f"base_dilation {name}"),
+        factors(window_dilation, rank, f"window_dilation {name}"),
+    )

@@ -1,0 +1,293 @@
+"""Sums and extremes of windows that slide over an array, and what selects in windows: the derivatives of extremes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..dtypes import kind_of
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from ..xla.builder import attribute, integers
+from .complex_numbers import extreme
+from .linear import Linear, pushed
+from .requirements import is_linear, require_kind, type_of
+from .shapes import mapped_in_front, moveaxis
+from .slicing import pad
+from .values import aval, highest, lowest, shape_of, typed_scalar
+from .window_shapes import Pairs, dilated, window_shape
+
+
+def padding_attribute(padding: Pairs) -> Any:
+    """The (low, high) pairs as StableHLO has them."""
+    pairs = ", ".join(f"[{low}, {high}]" for low, high in padding)
+    return attribute(f"dense<{f'[{pairs}]' if padding else ''}> : tensor<{len(padding)}x2xi64>")
+
+
+class Windows(Operation):
+    """Combines the elements of each window that slides over an operand, or over several of one shape."""
+
+    window_dimensions: tuple[int, ...]
+    window_strides: tuple[int, ...]
+    padding: Pairs
+    base_dilation: tuple[int, ...]
+    window_dilation: tuple[int, ...]
+
+    def windows(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """How many windows there are in an operand of that shape; raises ValueError where padding crops too much."""
+        sizes = zip(shape, self.base_dilation, self.padding, strict=True)
+        if any(low + dilated(size, base) + high < 0 for size, base, (low, high) in sizes):
+            raise ValueError(f"{self.name}: padding {self.padding} takes more from shape {shape} than there is")
+        return window_shape(
+            shape, self.window_dimensions, self.window_strides, self.padding, self.base_dilation, self.window_dilation
+        )
+
+    def slide(
+        self, builder: Any, operands: Sequence[Any], starts: Sequence[Any], write: Callable[..., list[Any]]
+    ) -> list[Any]:
+        """Emit the combination by ``write`` of the elements of each window, which begins with scalars ``starts``."""
+        dtypes = [x.dtype for x in builder.in_avals[: len(operands)]]
+        shape = builder.out_avals[0].shape
+        results, scalars = [shaped(shape, dtype) for dtype in dtypes], [shaped((), dtype) for dtype in dtypes]
+        if not all(shape) or not builder.in_avals[0].size:  # a window has to have elements
+            return [builder.broadcast(start, result) for start, result in zip(starts, results, strict=True)]
+        if not shape:
+            return write(*starts, *operands)
+        attributes = {
+            "window_dimensions": integers(self.window_dimensions),
+            "window_strides": integers(self.window_strides),
+            "base_dilations": integers(self.base_dilation),
+            "window_dilations": integers(self.window_dilation),
+            "padding": padding_attribute(self.padding),
+        }
+        made = builder.operation("stablehlo.reduce_window", [*operands, *starts], attributes, results, regions=1)
+        builder.fill_region(made, [*scalars, *scalars], write)
+        return list(made.results)
+
+    def with_axis_in_front(self) -> Any:
+        """The parameters for operands that have one more axis in front, over which no window reaches."""
+        ones = (self.window_dimensions, self.window_strides, self.base_dilation, self.window_dilation)
+        sizes, strides, base, dilation = ((1, *each) for each in ones)
+        return sizes, strides, ((0, 0), *self.padding), base, dilation
+
+
+class _OneOperand(Windows):
+    """A combination that begins with the value that changes nothing."""
+
+    combine: ClassVar[str]
+    kinds: ClassVar[str]
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        """The value that changes nothing."""
+        raise NotImplementedError
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (x,) = operands
+        require_kind(self.name, x.dtype, self.kinds)
+        return [shaped(self.windows(x.shape), x.dtype, x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        scalar = shaped((), builder.in_avals[0].dtype)
+        start = builder.constant(self.start(scalar.dtype), scalar)
+        return self.slide(builder, operands, [start], lambda x, y: [extreme(builder, self.combine, x, y, scalar)])
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return results[0].size * int(np.prod(self.window_dimensions))
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        return [bind1(type(self)(*self.with_axis_in_front()), moveaxis(x, axis, 0))], [0]
+
+
+class ReduceWindowSum(_OneOperand, name="reduce_window_sum"):
+    """The sum of each window: y[p] = Σ x[s p + d k - low] over the places k of the window."""
+
+    kinds = "ifc"
+    jvp = Linear.jvp
+    taylor_rule = pushed
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return 0
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        scalar = shaped((), builder.in_avals[0].dtype)
+        start = builder.constant(0, scalar)
+        add = "stablehlo.add"
+        return self.slide(builder, operands, [start], lambda x, y: [builder.emit1(add, [x, y], scalar)])
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        # An element is in the windows that begin at it or up to a window before it: its cotangent is the sum of a
+        # window over theirs, which have the holes that strides made. Low padding K - 1 - low puts that in place, the
+        # high one gives it the operand's size: X = low' + O + high' - K + 1.
+        (ct,), (x,) = cotangents, operands
+        padding = []
+        for size, out, window, stride, (low, _), base, dilation in zip(
+            type_of(x).shape,
+            shape_of(ct),
+            self.window_dimensions,
+            self.window_strides,
+            self.padding,
+            self.base_dilation,
+            self.window_dilation,
+            strict=True,
+        ):
+            before = dilated(window, dilation) - 1 - low
+            padding.append((before, dilated(size, base) + low - dilated(out, stride)))
+        back = ReduceWindowSum(
+            self.window_dimensions, self.base_dilation, tuple(padding), self.window_strides, self.window_dilation
+        )
+        return [bind1(back, ct)]
+
+
+class _WindowExtreme(_OneOperand):
+    """The most extreme element of each window; it alone has the derivative, the first of equals."""
+
+    kinds = "bifc"
+    select: ClassVar[str]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (t,) = primals, tangents
+        y = bind1(self, x)
+        if t is ZERO:
+            return [y], [ZERO]
+        if kind_of(aval(x).dtype) == "c":
+            raise NotImplementedError(f"the derivative of {self.name} of complex numbers")
+        # Holes and padding are made of what is never selected: select_and_scatter_add knows neither.
+        config = [(low, high, base - 1) for (low, high), base in zip(self.padding, self.base_dilation, strict=True)]
+        dtype = aval(x).dtype
+        x, t = pad(x, typed_scalar(self.start(dtype), dtype), config), pad(t, typed_scalar(0, dtype), config)
+        none = ((0, 0),) * len(config)
+        ones = (1,) * len(config)
+        gather = SelectAndGatherAdd(
+            self.window_dimensions, self.window_strides, none, ones, self.window_dilation, self.select
+        )
+        return [y], [bind1(gather, t, x)]
+
+
+class ReduceWindowMax(_WindowExtreme, name="reduce_window_max"):
+    """The largest element of each window."""
+
+    combine = "stablehlo.maximum"
+    select = "ge"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return complex(-np.inf, -np.inf) if kind_of(dtype) == "c" else lowest(dtype)
+
+
+class ReduceWindowMin(_WindowExtreme, name="reduce_window_min"):
+    """The smallest element of each window."""
+
+    combine = "stablehlo.minimum"
+    select = "le"
+
+    def start(self, dtype: np.dtype[Any]) -> Any:
+        return complex(np.inf, np.inf) if kind_of(dtype) == "c" else highest(dtype)
+
+
+class SelectAndGatherAdd(Windows, name="select_and_gather_add"):
+    """The element of the first operand that stands where the second one's window has its most extreme element."""
+
+    select_prim: str
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        t, x = operands
+        if t.shape != x.shape:
+            raise TypeError(f"{self.name} takes operands of one shape, got {t.shape} and {x.shape}")
+        require_kind(self.name, x.dtype, "bif")
+        return [shaped(self.windows(x.shape), t.dtype)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        moved, scalar = (shaped((), x.dtype) for x in builder.in_avals)
+        least = lowest(scalar.dtype) if self.select_prim == "ge" else highest(scalar.dtype)
+        starts = [builder.constant(0, moved), builder.constant(least, scalar)]
+
+        def choose(t: Any, x: Any, u: Any, y: Any) -> list[Any]:
+            first = builder.compare(self.select_prim.upper(), x, y)
+            return [
+                builder.emit1("stablehlo.select", [first, t, u], moved),
+                builder.emit1("stablehlo.select", [first, x, y], scalar),
+            ]
+
+        return [self.slide(builder, operands, starts, choose)[0]]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (t, x), (moved, _) = primals, tangents  # which element it is does not move
+        return [bind1(self, t, x)], [ZERO if moved is ZERO else bind1(self, moved, x)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (t, x) = cotangents, operands
+        if any(d != 1 for d in self.window_dilation):
+            raise NotImplementedError(
+                f"the reverse derivative of the extremes of windows with window_dilation {self.window_dilation}: take "
+                "those of slices of the operand instead"
+            )
+        scatter = SelectAndScatterAdd(self.window_dimensions, self.window_strides, self.padding, self.select_prim)
+        return [bind1(scatter, ct, x) if is_linear(t) else None, None]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        wider = SelectAndGatherAdd(*self.with_axis_in_front(), self.select_prim)
+        return [bind1(wider, *_in_front(operands, axes))], [0]
+
+
+class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
+    """The elements of the first operand, one for each window of the second, added up where that has its most extreme
+    element.
+    """
+
+    window_dimensions: tuple[int, ...]
+    window_strides: tuple[int, ...]
+    padding: Pairs
+    select_prim: str
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        source, x = operands
+        require_kind(self.name, x.dtype, "bif")
+        gather = self._gather()
+        if gather.windows(x.shape) != source.shape:
+            raise TypeError(f"{self.name} takes an element for each window, {gather.windows(x.shape)}, got {source}")
+        return [shaped(x.shape, source.dtype)]
+
+    def _gather(self) -> SelectAndGatherAdd:
+        ones = (1,) * len(self.padding)
+        return SelectAndGatherAdd(
+            self.window_dimensions, self.window_strides, self.padding, ones, ones, self.select_prim
+        )
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (source, x), (added, scalar) = operands, (shaped((), each.dtype) for each in builder.in_avals)
+        zero = builder.constant(0, added)
+        if not all(each.size for each in builder.in_avals):
+            return [builder.broadcast(zero, builder.out_avals[0])]
+        if not self.padding:
+            return [source]
+        attributes = {
+            "window_dimensions": integers(self.window_dimensions),
+            "window_strides": integers(self.window_strides),
+            "padding": padding_attribute(self.padding),
+        }
+        made = builder.operation("stablehlo.select_and_scatter", [x, source, zero], attributes, regions=2)
+        direction = self.select_prim.upper()
+        builder.fill_region(made, [scalar] * 2, lambda p, q: [builder.compare(direction, p, q)], 0)
+        builder.fill_region(made, [added] * 2, lambda p, q: [builder.emit1("stablehlo.add", [p, q], added)], 1)
+        return list(made.results)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (source, x), (moved, _) = primals, tangents  # which element it is does not move
+        return [bind1(self, source, x)], [ZERO if moved is ZERO else bind1(self, moved, x)]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (source, x) = cotangents, operands
+        return [bind1(self._gather(), ct, x) if is_linear(source) else None, None]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        wider = SelectAndScatterAdd(*self._gather().with_axis_in_front()[:3], self.select_prim)
+        return [bind1(wider, *_in_front(operands, axes))], [0]
+
+
+def _in_front(operands: Sequence[Any], axes: Sequence[Any]) -> list[Any]:
+    size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
+    return [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]

@@ -1,0 +1,71 @@
+"""Rules for windows: convolutions and reductions."""
+
+from __future__ import annotations
+
+from .. import source
+from .rule import Rule, ours_says, theirs_says
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "shapes of plain integers",
+        "lax.conv_*shape_tuple lax.padtype_to_pads lax.reduce_window_shape_tuple",
+        ("type", "weak type"),
+        "A shape is a tuple of Python's integers; JAX has NumPy's for some of the sizes.",
+    ),
+    Rule(
+        "shapes that nothing has",
+        "lax.conv_*shape_tuple lax.padtype_to_pads lax.reduce_window_shape_tuple",
+        ("fails only here",),
+        "Arguments that the function itself refuses have no shape of a result; JAX calculates with them.",
+        ours_says("lhs has|at least 1|as many as|does not divide|takes more|takes shapes"),
+    ),
+    Rule(
+        "words for padding",
+        "lax.conv* lax.reduce_window lax.padtype_to_pads",
+        ("error class",),
+        "An unknown word is a wrong value, a ValueError; JAX's is a RuntimeError.",
+        theirs_says("^Unrecognized padding type"),
+    ),
+    Rule(
+        "words in small letters",
+        "lax.conv_transpose*",
+        ("accepted only here",),
+        "Padding may be written in small letters, as for other convolutions.",
+        theirs_says("(Padding|padding).*same|Invalid padding mode: same"),
+    ),
+    Rule(
+        "precision by name",
+        "lax.conv_general_dilated_patches",
+        ("accepted only here",),
+        "A precision has a name, as for other convolutions.",
+        theirs_says("^Precision argument must be one of"),
+    ),
+    Rule(
+        "convolutions of narrow integers",
+        "lax.conv*",
+        ("accepted only here",),
+        "They are computed as bytes; XLA has none in their types.",
+        theirs_says("UNIMPLEMENTED: unsupported operand type"),
+    ),
+    Rule(
+        "infinite parts",
+        "lax.conv*",
+        ("accuracy", "value"),
+        "A complex product is four real ones here; JAX makes it of three, whose sums overflow where no result does.",
+        lambda verdict: "complex" in source.line(verdict.call),
+    ),
+    Rule(
+        "numbers to begin with",
+        "lax.reduce lax.reduce_window",
+        ("accepted only here",),
+        "A Python number is one of the operand's dtype; in JAX it is where it happens to change nothing, else refused.",
+        theirs_says("inconsistent dtypes for operands and init_values|should match corresponding initial value dtypes"),
+    ),
+    Rule(
+        "windows by a program, padded by a word",
+        "lax.reduce_window",
+        ("accepted only here",),
+        "Padding by name holds for each computation; JAX fails over the axes of the init value.",
+        theirs_says("^operands could not be broadcast together with shapes"),
+    ),
+)
