@@ -150,7 +150,7 @@ def mish(x: Any) -> Any:
     >>> print(xs.nn.mish(jnp.array([0.0, 20.0])))
     [ 0. 20.]
     """
-    return ufuncs.multiply(inexact(x), transcendental.tanh(softplus(x)))
+    return ufuncs.multiply(x, transcendental.tanh(softplus(x)))
 
 
 @jit
@@ -173,6 +173,8 @@ def sparse_sigmoid(x: Any) -> Any:
     >>> print(xs.nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 2.0])))
     [0.  0.5 1. ]
     """
+    if ufuncs.iscomplexobj(x):
+        raise ValueError(f"sparse_sigmoid takes real numbers, got {aval_of(x).dtype.name}")
     return ufuncs.multiply(0.5, reductions.clip(ufuncs.add(x, 1.0), 0.0, 2.0))
 
 

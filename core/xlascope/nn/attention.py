@@ -137,7 +137,7 @@ def _attention(
     found = reshape(einsum("bkgts,bskh->btkgh", weights, value), shape_of(query))
     if queries is not None:
         found = logic.where(reshape(_within(queries, length), (batch, length, 1, 1)), found, np.zeros((), dtype)[()])
-    return found, transpose(logsumexp(logits, -1), (0, 2, 1))
+    return found, as_dtype(transpose(logsumexp(logits, -1), (0, 2, 1)), dtype)
 
 
 def _within(lengths: Any, size: int) -> Any:
