@@ -146,8 +146,8 @@ def scale_and_translate(
     axes = axes_of(tuple(spatial_dims), len(sizes), "spatial_dims")
     scale, translation = asarray(scale), asarray(translation)
     image = inexact(image)
-    numbers = [[as_dtype(v[i], aval_of(image).dtype) for i in range(len(axes))] for v in (scale, translation)]
-    return _resampled(image, sizes, list(axes), *numbers, chosen, antialias, precision)
+    factors, offsets = ([as_dtype(v[i], aval_of(image).dtype) for i in range(len(axes))] for v in (scale, translation))
+    return _resampled(image, sizes, list(axes), factors, offsets, chosen, antialias, precision)
 
 
 def _method(given: Any) -> ResizeMethod:

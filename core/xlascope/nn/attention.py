@@ -66,13 +66,13 @@ def dot_product_attention(
     alone = ranks == {3}
     query, key, value = (expand_dims(x, (0,)) if alone else x for x in operands)
     _require_fit(query, key, value)
-    lengths = [_lengths(x, shape_of(query)[0]) for x in (query_seq_lengths, key_value_seq_lengths)]
+    queries, keys = (_lengths(x, shape_of(query)[0]) for x in (query_seq_lengths, key_value_seq_lengths))
     bias, mask = (_with_batch(x, alone, name) for x, name in ((bias, "bias"), (mask, "mask")))
     if mask is not None and kind_of(aval_of(mask).dtype) != "b":
         raise ValueError(f"mask holds truth values, got {aval_of(mask).dtype.name}; what is added to logits is bias")
     scale = 1 / math.sqrt(shape_of(query)[-1]) if scale is None else scale
     window = None if local_window_size is None else _window(local_window_size)
-    found, residual = _attention(query, key, value, bias, mask, *lengths, scale, bool(is_causal), window)
+    found, residual = _attention(query, key, value, bias, mask, queries, keys, scale, bool(is_causal), window)
     if alone:
         found, residual = squeeze(found, (0,)), squeeze(residual, (0,))
     return (found, residual) if return_residual else found

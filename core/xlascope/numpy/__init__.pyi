@@ -340,6 +340,8 @@ from .types import promote_types as promote_types
 from .types import result_type as result_type
 from .types import shape as shape
 from .types import size as size
+from .ufunc_objects import frompyfunc as frompyfunc
+from .ufunc_objects import ufunc as ufunc
 from .ufuncs import abs as abs
 from .ufuncs import absolute as absolute
 from .ufuncs import add as add
