@@ -155,7 +155,10 @@ def _segments(
     how: str, combine: Callable[..., Any], data: Any, ids: Any, given: int | None, bucket: int | None, hints: Any
 ) -> Any:
     """The slices of ``data`` put together by segment, in buckets by themselves first where that is asked for."""
-    count = int(np.max(np.asarray(ids), initial=-1)) + 1 if given is None else _count(given)
+    known = np.asarray(ids) if given is None else None
+    if known is not None and not known.shape and known < 0:
+        raise ValueError(f"a segment of its own has an id of at least 0, got {known}; say num_segments")
+    count = int(np.max(known, initial=-1)) + 1 if known is not None else _count(given)
     if bucket is None:
         return _at_once(how, data, ids, count, hints)
     size = whole_number(bucket, "bucket_size")

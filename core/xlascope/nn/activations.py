@@ -131,6 +131,10 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
     >>> print(xs.nn.logmeanexp(jnp.array([1000.0, 1000.0])))
     1000.0
     """
+    if where is not None and len(shape_of(where)) > len(shape_of(x)):
+        raise ValueError(
+            f"where of shape {shape_of(where)} has more axes than the array, {shape_of(x)}; give it x[None]"
+        )
     total = logsumexp(x, axis, where=where, keepdims=keepdims)
     holds = where if where is not None else np.True_
     spread = ufuncs.multiply(_ones_like(x), logic.truth(holds))
