@@ -145,6 +145,9 @@ def scale_and_translate(
         raise ValueError("scale_and_translate has no nearest neighbours; resize has")
     axes = axes_of(tuple(spatial_dims), len(sizes), "spatial_dims")
     scale, translation = asarray(scale), asarray(translation)
+    for name, given in (("scale", scale), ("translation", translation)):
+        if shape_of(given) != (len(axes),):
+            raise ValueError(f"{name} has a number for each of the {len(axes)} axes, got shape {shape_of(given)}")
     image = inexact(image)
     factors, offsets = ([as_dtype(v[i], aval_of(image).dtype) for i in range(len(axes))] for v in (scale, translation))
     return _resampled(image, sizes, list(axes), factors, offsets, chosen, antialias, precision)

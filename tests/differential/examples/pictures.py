@@ -1,10 +1,11 @@
-"""Attention."""
+"""Attention, pictures of another size, grids of counts."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from ..draws import Draw
+from ..language import array, tuple_of
 from .declaring import Example, example_of
 
 
@@ -28,3 +29,40 @@ def _attention(draw: Draw) -> Example:
     if draw.chance(0.2):
         named["return_residual"] = True
     return [query, key, value], named, None
+
+
+_RESAMPLING = ["linear", "cubic", "lanczos3", "bilinear"]
+
+
+@example_of("image.resize")
+def _resize(draw: Draw) -> Example:
+    shape = draw.pick([(3,), (3, 4), (2, 3, 2)])
+    wanted = tuple_of([draw.pick([size, 2, 5]) for size in shape])
+    named: dict[str, Any] = {"antialias": False} if draw.chance(0.3) else {}
+    return [draw.array_of("float32", shape), wanted, draw.pick([*_RESAMPLING, "nearest", "other"])], named, None
+
+
+@example_of("image.scale_and_translate")
+def _scale_and_translate(draw: Draw) -> Example:
+    scale, offset = (array("float32", (1,), [draw.pick(some)]) for some in ([0.5, 1.0, 1.5], [0.0, 0.5, -1.0]))
+    given = [draw.array_of("float32", (3, 4)), tuple_of([3, 5]), tuple_of([1]), scale, offset, draw.pick(_RESAMPLING)]
+    return given, {"antialias": False} if draw.chance(0.3) else {}, None
+
+
+@example_of("numpy.histogram2d", "numpy.histogramdd")
+def _grids(draw: Draw) -> Example:
+    named: dict[str, Any] = {"bins": draw.pick([2, [2, 3], 1])} if draw.chance(0.6) else {}
+    if draw.chance(0.2):
+        named["density"] = True
+    if draw.function == "numpy.histogramdd":
+        return [draw.array_of("float32", (4, 2))], named, None
+    return [draw.array_of("float32", (4,)), draw.array_of("float32", (4,))], named, None
+
+
+@example_of("numpy.apply_over_axes")
+def _over_axes(draw: Draw) -> Example:
+    return (
+        [{"attribute": "numpy.sum"}, draw.array_of(draw.dtype, (2, 3)), draw.pick([[0], tuple_of([0, 1]), [-1]])],
+        {},
+        None,
+    )
