@@ -33,6 +33,7 @@ def note(event, arguments):
     if event == "open" and isinstance(arguments[0], str) and arguments[0].endswith((".py", ".pyc")):
         read.add(os.path.abspath(arguments[0]))
 import jax
+import jax.flatten_util, jax.image
 import jax.numpy, jax.random, jax.nn, jax.ad_checkpoint, jax.custom_batching, jax.custom_derivatives
 sys.addaudithook(note)
 spec = importlib.util.spec_from_file_location("programs", sys.argv[1])

@@ -21,12 +21,17 @@ def _fill_methods() -> None:
     importlib.import_module("xlascope.numpy.methods")
 
 
+def _ufunc_methods() -> Any:
+    return importlib.import_module("xlascope.numpy.universal_methods")
+
+
 def _start_engine() -> Any:
     """What a question needs that is about a function: what makes programs of the engine's calls."""
     return importlib.import_module("xlascope.inspect.engine.producer").Engine()
 
 
 _starting.fill_methods = _fill_methods
+_starting.ufunc_methods = _ufunc_methods
 _starting.start_with(_start_engine)
 
 

@@ -12,6 +12,8 @@ from . import dtypes as dtypes
 from . import errors as errors
 from . import experimental as experimental
 from . import extend as extend
+from . import flatten_util as flatten_util
+from . import image as image
 from . import inspect as inspect
 from . import interpreters as interpreters
 from . import lax as lax

@@ -234,6 +234,61 @@ class TypePromotionError(ValueError):
     """Operands met that no dtype holds, or where the setting ``numpy_dtype_promotion`` keeps them apart."""
 
 
+# JAX's names --------------------------------------------------------------------------------------------------------
+
+
+class extended(np.generic):  # noqa: N801  (JAX's name)
+    """The kind of types that NumPy has no word for, such as those of typed keys; no array here has one."""
+
+
+class prng_key(extended):  # noqa: N801  (JAX's name)
+    """The kind of the types of typed keys."""
+
+
+def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> np.dtype[Any]:
+    """The dtype that values of ``dtype`` have here: 64-bit types become 32-bit unless ``enable_x64`` is set.
+
+    ``allow_extended_dtype`` changes nothing: there are none. Raises TypeError for what is no dtype.
+
+    >>> canonicalize_dtype("float64")
+    dtype('float32')
+    """
+    return canonical(float if dtype is None else dtype)
+
+
+def itemsize_bits(dtype: Any) -> int:
+    """The width of an element in bits, of those that share a byte as well; raises TypeError for what is no dtype.
+
+    >>> itemsize_bits("int4"), itemsize_bits("complex64")
+    (4, 64)
+    """
+    found = np.dtype(dtype)
+    return 8 if found == np.bool_ else bits_of(found)
+
+
+def scalar_type_of(x: Any) -> type:
+    """The Python type (bool, int, float or complex) that holds values like those of an array, a number or a dtype.
+
+    Raises TypeError for anything else.
+
+    >>> scalar_type_of(np.float16(1)), scalar_type_of("int8")
+    (<class 'float'>, <class 'int'>)
+    """
+    if isinstance(x, type) and x in _DEFAULT:
+        return x
+    dtype = getattr(x, "dtype", None)
+    try:
+        found = np.dtype(dtype if isinstance(dtype, np.dtype) else type(x) if isinstance(x, _NUMBERS) else x)
+    except TypeError:
+        found = None
+    if x is None or found not in KINDS or KINDS[found] not in _PYTHON:
+        raise TypeError(f"scalar_type_of takes an array, a number or a dtype, got {x!r} of type {type(x).__name__}")
+    return scalar_type(found)
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
 def short_name(dtype: np.dtype[Any]) -> str:
     """The name of a dtype in jaxprs: ``f32``, ``i32``, ``u8``, ``bf16``, ``bool``.
 

@@ -18,6 +18,9 @@ def _nobody() -> None:
 #: Fills the table of methods of arrays and tracers (``trace/methods.py``), for what fills it stands above.
 fill_methods: Callable[[], None] = _nobody
 
+#: Gives the methods of ufuncs (``add.reduce``), which stand above the functions that have them.
+ufunc_methods: Callable[[], Any] = _nobody
+
 _start: Callable[[], Any] | None = None
 _started: Any = None
 

@@ -36,6 +36,7 @@ __all__ = [
     "register_pytree_with_keys",
     "register_pytree_with_keys_class",
     "register_static",
+    "static",
     "structure",
     "transpose",
     "unflatten",
@@ -279,6 +280,20 @@ def register_dataclass(
         )
     default_registry.register_dataclass_node(nodetype, data, meta)
     return nodetype
+
+
+def static(**kwargs: Any) -> Any:
+    """A field of a dataclass that belongs to the structure: ``dataclasses.field`` with ``metadata["static"]`` True.
+
+    >>> @register_dataclass
+    ... @dataclasses.dataclass
+    ... class Layer:
+    ...     w: float
+    ...     name: str = static(default="dense")
+    >>> leaves(Layer(2.0))
+    [2.0]
+    """
+    return dataclasses.field(**{**kwargs, "metadata": {**(kwargs.get("metadata") or {}), "static": True}})
 
 
 class Partial(functools.partial):  # type: ignore[type-arg]

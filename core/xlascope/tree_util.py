@@ -1,7 +1,7 @@
 """Pytrees, as JAX spells it: ``tree_map`` for ``tree.map``, and so on."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from .names import explain_missing as _explain_missing
 from .runtime.boot import default_registry
@@ -39,11 +39,16 @@ __all__ = [
     "DictKey",
     "FlattenedIndexKey",
     "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
     "Partial",
     "PyTreeDef",
     "SequenceKey",
     "all_leaves",
     "default_registry",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "is_tree_node",
     "keystr",
     "register_dataclass",
     "register_pytree_node",
@@ -70,6 +75,10 @@ __all__ = [
     "treedef_tuple",
 ]
 
+#: A key of any sort, and a path of keys: what the functions with paths give and take.
+KeyEntry = TypeVar("KeyEntry")
+KeyPath = tuple[KeyEntry, ...]
+
 
 def tree_multimap(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
     """The old name of ``tree_map`` with several trees."""
@@ -83,6 +92,41 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
     elements = list(iterable)
     leaves = tree_leaves(elements, is_leaf)
     return len(leaves) == len(elements) and all(x is y for x, y in zip(leaves, elements, strict=True))
+
+
+def is_tree_node(typ: type) -> bool:
+    """Whether values of a type are containers; None counts as one, without children.
+
+    >>> is_tree_node(dict), is_tree_node(int)
+    (True, False)
+    """
+    return bool(default_registry.is_node(typ))
+
+
+def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
+    """The children of a container, and what else it is made of; raises ValueError for a leaf.
+
+    >>> flatten_one_level({"b": 1, "a": (2,)})
+    (((2,), 1), ('a', 'b'))
+    """
+    found: tuple[Iterable[Any], Any] | None = default_registry.flatten_one_level(tree)
+    if found is None:
+        raise ValueError(f"flatten_one_level takes a container, got {tree!r} of type {type(tree).__name__}, a leaf")
+    return found
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+    """The children of a container with their keys, and what else it is made of; raises ValueError for a leaf.
+
+    >>> flatten_one_level_with_keys([5])
+    (((SequenceKey(idx=0), 5),), None)
+    """
+    found: tuple[Iterable[tuple[Any, Any]], Any] | None = default_registry.flatten_one_level_with_keys(tree)
+    if found is None:
+        raise ValueError(
+            f"flatten_one_level_with_keys takes a container, got {tree!r} of type {type(tree).__name__}, a leaf"
+        )
+    return found
 
 
 def treedef_is_leaf(treedef: Any) -> bool:

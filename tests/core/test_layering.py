@@ -67,6 +67,7 @@ BY_NAME = {
     ("xlascope", "unload_ipython_extension"),
     ("xlascope.__main__", "main"),
     ("xlascope", "_fill_methods"),
+    ("xlascope", "_ufunc_methods"),
     ("xlascope.names", "get"),
     ("xlascope.names", "_error_of"),
     ("xlascope.names", "find_spec"),

@@ -2,6 +2,20 @@
 
 from ..names import explain_missing as _explain_missing
 from . import initializers as initializers
+from .activations import celu as celu
+from .activations import glu as glu
+from .activations import hard_sigmoid as hard_sigmoid
+from .activations import hard_silu as hard_silu
+from .activations import hard_swish as hard_swish
+from .activations import hard_tanh as hard_tanh
+from .activations import identity as identity
+from .activations import log1mexp as log1mexp
+from .activations import logmeanexp as logmeanexp
+from .activations import mish as mish
+from .activations import sparse_plus as sparse_plus
+from .activations import sparse_sigmoid as sparse_sigmoid
+from .activations import squareplus as squareplus
+from .attention import dot_product_attention as dot_product_attention
 from .functions import elu as elu
 from .functions import gelu as gelu
 from .functions import leaky_relu as leaky_relu

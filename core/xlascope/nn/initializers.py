@@ -77,6 +77,19 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     return initialize
 
 
+def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
+    """An initializer that gives normally distributed numbers, cut off at ``lower`` and ``upper`` standard deviations.
+
+    ``stddev`` is the deviation of the distribution before it is cut, ``dtype`` a floating-point one.
+    """
+    own = dtype
+
+    def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+        return mul(random.truncated_normal(key, lower, upper, shape, _chosen(dtype, own)), stddev)
+
+    return initialize
+
+
 def _chosen(dtype: Any, own: Any) -> np.dtype[Any]:
     """The dtype that was asked for: of the call, else of the initializer, else that of floats."""
     return canonical(next((given for given in (dtype, own) if given is not None), float))

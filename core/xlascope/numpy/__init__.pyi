@@ -22,6 +22,7 @@ from .choice import select as select
 from .choosing import compress as compress
 from .choosing import extract as extract
 from .choosing import put_along_axis as put_along_axis
+from .constants import ComplexWarning as ComplexWarning
 from .constants import bool as bool
 from .constants import character as character
 from .constants import complexfloating as complexfloating
@@ -57,6 +58,8 @@ from .creation import zeros_like as zeros_like
 from .float_parts import frexp as frexp
 from .float_parts import nextafter as nextafter
 from .float_parts import spacing as spacing
+from .histograms import histogram2d as histogram2d
+from .histograms import histogramdd as histogramdd
 from .indexing_tools import argwhere as argwhere
 from .indexing_tools import c_ as c_
 from .indexing_tools import diag_indices as diag_indices
@@ -216,12 +219,21 @@ from .scalar_types import complex128 as complex128
 from .scalar_types import complex_ as complex_
 from .scalar_types import csingle as csingle
 from .scalar_types import double as double
+from .scalar_types import float4_e2m1fn as float4_e2m1fn
+from .scalar_types import float8_e3m4 as float8_e3m4
+from .scalar_types import float8_e4m3 as float8_e4m3
+from .scalar_types import float8_e4m3b11fnuz as float8_e4m3b11fnuz
 from .scalar_types import float8_e4m3fn as float8_e4m3fn
+from .scalar_types import float8_e4m3fnuz as float8_e4m3fnuz
 from .scalar_types import float8_e5m2 as float8_e5m2
+from .scalar_types import float8_e5m2fnuz as float8_e5m2fnuz
+from .scalar_types import float8_e8m0fnu as float8_e8m0fnu
 from .scalar_types import float16 as float16
 from .scalar_types import float32 as float32
 from .scalar_types import float64 as float64
 from .scalar_types import float_ as float_
+from .scalar_types import int2 as int2
+from .scalar_types import int4 as int4
 from .scalar_types import int8 as int8
 from .scalar_types import int16 as int16
 from .scalar_types import int32 as int32
@@ -229,6 +241,8 @@ from .scalar_types import int64 as int64
 from .scalar_types import int_ as int_
 from .scalar_types import single as single
 from .scalar_types import uint as uint
+from .scalar_types import uint2 as uint2
+from .scalar_types import uint4 as uint4
 from .scalar_types import uint8 as uint8
 from .scalar_types import uint16 as uint16
 from .scalar_types import uint32 as uint32
@@ -327,6 +341,8 @@ from .types import promote_types as promote_types
 from .types import result_type as result_type
 from .types import shape as shape
 from .types import size as size
+from .ufunc_objects import frompyfunc as frompyfunc
+from .ufunc_objects import ufunc as ufunc
 from .ufuncs import abs as abs
 from .ufuncs import absolute as absolute
 from .ufuncs import add as add

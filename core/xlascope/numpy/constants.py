@@ -21,4 +21,6 @@ signedinteger, unsignedinteger, floating, complexfloating = (
 )  # fmt: skip
 character, flexible, object_ = np.character, np.flexible, np.object_
 dtype = np.dtype
+#: The warning of an imaginary part that is lost, which is NumPy's.
+ComplexWarning = np.exceptions.ComplexWarning
 bool = bool_

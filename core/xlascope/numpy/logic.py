@@ -25,6 +25,7 @@ from ..trace.planned import planned
 from ..trace.values import aval_of
 from .promotion import as_dtype, fit_ranks, inexact_pair, pair
 from .together import together
+from .universal import universal
 
 
 @planned
@@ -84,18 +85,21 @@ _EQ, _NE, _LT, _LE, _GT, _GE = (
 )
 
 
+@universal(2, -1)
 @planned
 def bitwise_and(x: Any, y: Any, /) -> Any:
     """The bits set in both."""
     return bits.bitwise_and(*pair(x, y))
 
 
+@universal(2, 0)
 @planned
 def bitwise_or(x: Any, y: Any, /) -> Any:
     """The bits set in either."""
     return bits.bitwise_or(*pair(x, y))
 
 
+@universal(2, 0)
 @planned
 def bitwise_xor(x: Any, y: Any, /) -> Any:
     """The bits set in one but not both."""
@@ -139,18 +143,21 @@ def truth(x: Any) -> Any:
     return unchanged(x) if kind_of(aval_of(x).dtype) == "b" else not_equal(x, 0)
 
 
+@universal(2, True)
 @together()
 def logical_and(x: Any, y: Any, /) -> Any:
     """Whether both are not zero."""
     return bitwise_and(truth(x), truth(y))
 
 
+@universal(2, False)
 @together()
 def logical_or(x: Any, y: Any, /) -> Any:
     """Whether either is not zero."""
     return bitwise_or(truth(x), truth(y))
 
 
+@universal(2, False)
 @together()
 def logical_xor(x: Any, y: Any, /) -> Any:
     """Whether one but not both are not zero."""

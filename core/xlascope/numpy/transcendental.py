@@ -20,6 +20,7 @@ from ..operations.sums import neg
 from ..trace.values import aval_of
 from .promotion import as_dtype, inexact, inexact_pair, strong_with_axes
 from .together import together
+from .universal import universal
 
 
 def exp(x: Any, /) -> Any:
@@ -79,6 +80,7 @@ def cbrt(x: Any, /) -> Any:
     return exponentials.cbrt(inexact(x))
 
 
+@universal(2, -math.inf)
 def logaddexp(x: Any, y: Any, /) -> Any:
     """log(exp(x) + exp(y)), without overflow.
 
@@ -119,6 +121,7 @@ _logaddexp.defjvps(
 )
 
 
+@universal(2, -math.inf)
 @together()
 def logaddexp2(x: Any, y: Any, /) -> Any:
     """log2(2^x + 2^y), without overflow."""

@@ -27,10 +27,12 @@ from . import creation, logic
 from .axes import whole_number
 from .promotion import as_dtype, inexact, inexact_pair, pair, strong_with_axes, to_inexact
 from .together import together
+from .universal import universal
 
 # Arithmetic ----------------------------------------------------------------------------------------------------------
 
 
+@universal(2, 0)
 @planned
 def add(x: Any, y: Any, /) -> Any:
     """``x + y``; of truth values, whether either is true.
@@ -44,12 +46,14 @@ def add(x: Any, y: Any, /) -> Any:
     return bind1(_ADD, x, y) if z is None else z
 
 
+@universal(2, None)
 @planned
 def subtract(x: Any, y: Any, /) -> Any:
     """``x - y``."""
     return bind1(_SUB, *pair(x, y))
 
 
+@universal(2, 1)
 @planned
 def multiply(x: Any, y: Any, /) -> Any:
     """``x`` times ``y``; of truth values, whether both are true."""
@@ -222,6 +226,7 @@ def float_power(x: Any, y: Any, /) -> Any:
     return exponentials.pow(*inexact_pair(x, y))
 
 
+@universal(1, None)
 def negative(x: Any, /) -> Any:
     """-x."""
     return neg(x)
@@ -268,6 +273,7 @@ def sign(x: Any, /) -> Any:
     return rounding.sign(x)
 
 
+@universal(2, None)
 @planned
 def maximum(x: Any, y: Any, /) -> Any:
     """The larger of x and y; NaN where either is.
@@ -280,6 +286,7 @@ def maximum(x: Any, y: Any, /) -> Any:
     return _first_of_complex(logic.greater, x, y) if iscomplexobj(x) else bind1(_MAX, x, y)
 
 
+@universal(2, None)
 @planned
 def minimum(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; NaN where either is."""

@@ -19,6 +19,15 @@ ELEMENTWISE = [
     "selu",
     "leaky_relu",
     "gelu",
+    "celu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_tanh",
+    "identity",
+    "mish",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
 ]
 ROWS = np.array([[1.0, 2.0, 3.0], [1000.0, -1000.0, 1000.0], [0.0, -np.inf, 1.0], [-1e30, 0.0, 1e30]], "float32")
 

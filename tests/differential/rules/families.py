@@ -47,4 +47,25 @@ RULES: tuple[Rule, ...] = (
         "Truth values count as numbers, as in quantile; JAX fails where it rounds the places of integers.",
         theirs_says("floor does not accept dtype int32"),
     ),
+    Rule(
+        "activations of what is no complex number",
+        "nn.hard_sigmoid nn.hard_silu nn.hard_swish nn.sparse_plus",
+        ("value",),
+        "A NaN of complex numbers stays one; JAX orders it before all, and cuts it off.",
+        lambda verdict: "nan" in str(verdict.call["args"]) + str(verdict.call["kwargs"]),
+    ),
+    Rule(
+        "axes in a list",
+        "nn.logmeanexp",
+        ("accepted only here",),
+        "Axes may come in a list; JAX wants to hash them.",
+        theirs_says("Non-hashable static arguments"),
+    ),
+    Rule(
+        "there are no extended types",
+        "dtypes.canonicalize_dtype",
+        ("accepted only here",),
+        "Whether types beyond NumPy's may come changes nothing, so it is not looked at; JAX wants to hash it.",
+        theirs_says("unhashable type"),
+    ),
 )

@@ -406,9 +406,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "terms that cancel",
-        "numpy.gradient numpy.hanning numpy.hamming numpy.blackman",
+        "numpy.gradient numpy.hanning numpy.hamming numpy.blackman numpy.poly",
         ("accuracy",),
-        "Where slopes, or the cosines of a window, cancel, the rest is as exact as they are: to units of the largest.",
+        "Where slopes, cosines or products of zeros cancel, the rest is as exact as they are: to units of the largest.",
         _at_the_largest,
     ),
     Rule(

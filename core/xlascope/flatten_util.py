@@ -1,0 +1,74 @@
+"""A tree of arrays as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import tree
+from .names import explain_missing as _explain_missing
+from .numpy.creation import zeros
+from .numpy.joining import concatenate, split
+from .numpy.promotion import common_dtype, to_common_dtype
+from .numpy.shaping import ravel, reshape
+from .operations.conversion import convert_element_type
+from .trace.gate import array_of
+from .trace.values import aval_of
+
+__all__ = ["ravel_pytree"]
+
+
+def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The leaves of a tree, flattened and joined to one vector, and the function that makes such a tree of a vector.
+
+    The vector has the dtype in which the leaves meet (floats without leaves). The function takes a vector of its shape
+    and gives leaves of the shapes and dtypes of the given ones; it raises ValueError for another shape, and TypeError
+    for another dtype where the leaves have several; where they have one, they take the vector's.
+
+    >>> import xlascope.numpy as jnp
+    >>> vector, back = ravel_pytree({"w": jnp.ones((2, 2)), "b": jnp.zeros(1)})
+    >>> print(vector)
+    [0. 1. 1. 1. 1.]
+    >>> back(2 * vector)["w"].shape
+    (2, 2)
+    """
+    leaves, treedef = tree.flatten(pytree)
+    avals = [aval_of(leaf) for leaf in leaves]
+    if not leaves:
+        return zeros(0), _Back(treedef, (), (), aval_of(zeros(0)).dtype)
+    dtype = common_dtype(avals)[0]
+    vector = concatenate([ravel(array_of(x)) for x in to_common_dtype(leaves, avals)], dtype=dtype)
+    shapes, dtypes = tuple(aval.shape for aval in avals), tuple(aval.dtype for aval in avals)
+    return vector, _Back(treedef, shapes, dtypes, dtype)
+
+
+class _Back:
+    """From a vector to a tree; equal ones make equal trees, so they can be static arguments."""
+
+    def __init__(self, treedef: Any, shapes: Sequence[Any], dtypes: Sequence[Any], dtype: np.dtype[Any]) -> None:
+        self._made_of = (treedef, tuple(shapes), tuple(dtypes), dtype)
+
+    def __call__(self, vector: Any) -> Any:
+        treedef, shapes, dtypes, dtype = self._made_of
+        if not shapes:
+            return treedef.unflatten([])
+        aval, sizes = aval_of(vector), [int(np.prod(shape)) for shape in shapes]
+        if aval.shape != (sum(sizes),):
+            raise ValueError(f"a vector of {sum(sizes)} elements makes this tree, got shape {aval.shape}")
+        each = zip(split(vector, np.cumsum(sizes[:-1]).tolist()), shapes, dtypes, strict=True)
+        if len(set(dtypes)) == 1:  # they met in none but their own: it need not be the vector's
+            return treedef.unflatten([reshape(x, shape) for x, shape, _ in each])
+        if aval.dtype != dtype:
+            raise TypeError(f"a vector of {dtype.name} makes this tree, got {aval.dtype.name}; convert with astype")
+        return treedef.unflatten([convert_element_type(reshape(x, shape), own) for x, shape, own in each])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Back) and self._made_of == other._made_of
+
+    def __hash__(self) -> int:
+        return hash(self._made_of)
+
+
+_explain_missing(__name__)

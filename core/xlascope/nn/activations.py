@@ -1,0 +1,196 @@
+"""More activation functions, those of thin and of cheap networks among them: each one named call in a jaxpr."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..api import jit
+from ..control.rules.custom_jvp import custom_jvp
+from ..numpy import logic, reductions, transcendental, ufuncs
+from ..numpy.axes import as_tuple, axis_of
+from ..numpy.promotion import inexact
+from ..numpy.shaping import shape_of
+from ..operations.slicing import slice_in_dim
+from ..trace.gate import array_of, unchanged
+from ..trace.values import aval_of
+from .functions import Axis, logsumexp, relu6, sigmoid, softplus
+
+
+@jit
+def celu(x: Any, alpha: Any = 1.0) -> Any:
+    """The value x for positive x, alpha · (e^(x / alpha) - 1) otherwise (Barron, 2017).
+
+    ``x`` is an array of any shape, ``alpha`` a number or an array that broadcasts with it; the result is floating.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.celu(jnp.array([-jnp.inf, 0.0, 2.0]), 0.5))
+    [-0.5  0.   2. ]
+    """
+    left = transcendental.expm1(ufuncs.true_divide(ufuncs.minimum(x, 0.0), alpha))
+    return ufuncs.add(ufuncs.maximum(x, 0.0), ufuncs.multiply(alpha, left))
+
+
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half along ``axis`` times the sigmoid of the second half (Dauphin et al., 2017).
+
+    The axis has an even size, which the result has half of; raises ValueError for odd ones.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.glu(jnp.array([1.0, 2.0, 0.0, 0.0])))
+    [0.5 1. ]
+    """
+    place = axis_of(axis, len(shape_of(x)))
+    if shape_of(x)[place] % 2:
+        raise ValueError(f"glu takes an axis of even size, got size {shape_of(x)[place]} of axis {axis}")
+    return _glu(x, place)
+
+
+@jit(static_argnums=1)
+def _glu(x: Any, axis: int) -> Any:
+    size = shape_of(x)[axis]
+    first, second = slice_in_dim(x, 0, size // 2, axis), slice_in_dim(x, size // 2, size, axis)
+    return ufuncs.multiply(first, sigmoid(second))
+
+
+@jit
+def hard_sigmoid(x: Any) -> Any:
+    """The sigmoid as straight lines: relu6(x + 3) / 6.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.hard_sigmoid(jnp.array([-4.0, 0.0, 4.0])))
+    [0.  0.5 1. ]
+    """
+    return ufuncs.true_divide(relu6(ufuncs.add(x, 3.0)), 6.0)
+
+
+@jit
+def hard_silu(x: Any) -> Any:
+    """X · hard_sigmoid(x), also called hard_swish (Howard et al., 2019).
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.hard_silu(jnp.array([-4.0, 0.0, 4.0])))
+    [-0.  0.  4.]
+    """
+    return ufuncs.multiply(x, hard_sigmoid(x))
+
+
+hard_swish = hard_silu
+
+
+@jit
+def hard_tanh(x: Any) -> Any:
+    """-1 below -1, 1 above 1, and x between; its derivative is 1 at both.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.hard_tanh(jnp.array([-4.0, 0.5, 4.0])))
+    [-1.   0.5  1. ]
+    """
+    return logic.where(logic.greater(x, 1), 1, logic.where(logic.less(x, -1), -1, x))
+
+
+def identity(x: Any) -> Any:
+    """The argument as it is, as an array.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.identity(jnp.array([-1.0, 2.0])))
+    [-1.  2.]
+    """
+    return unchanged(array_of(x))
+
+
+@custom_jvp
+@jit
+def log1mexp(x: Any) -> Any:
+    """log(1 - e⁻ˣ) for positive x, to full precision (Mächler, 2012); NaN for negative x.
+
+    By log(-expm1(-x)) up to log 2, where 1 - e⁻ˣ is small, and by log1p(-e⁻ˣ) above.
+
+    >>> import xlascope as xs
+    >>> print(xs.nn.log1mexp(1e-10), xs.nn.log1mexp(50.0))
+    -23.02585 -1.9287499e-22
+    """
+    x = inexact(x)
+    near = transcendental.log(ufuncs.negative(transcendental.expm1(ufuncs.negative(x))))
+    far = transcendental.log1p(ufuncs.negative(transcendental.exp(ufuncs.negative(x))))
+    return logic.where(logic.less(x, math.log(2)), near, far)
+
+
+# d/dx log(1 - e⁻ˣ) = e⁻ˣ / (1 - e⁻ˣ) = 1 / (eˣ - 1), which neither branch of where can spoil
+log1mexp.defjvps(lambda t, result, x: ufuncs.true_divide(t, transcendental.expm1(x)))
+
+
+def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
+    """The logarithm of the mean of eˣ along ``axis`` (all axes for None), without overflow.
+
+    ``where`` says which elements count. The result has the axes that are left, or all of them with ``keepdims``.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.logmeanexp(jnp.array([1000.0, 1000.0])))
+    1000.0
+    """
+    if where is not None and len(shape_of(where)) > len(shape_of(x)):
+        raise ValueError(
+            f"where of shape {shape_of(where)} has more axes than the array, {shape_of(x)}; give it x[None]"
+        )
+    total = logsumexp(x, axis, where=where, keepdims=keepdims)
+    holds = where if where is not None else np.True_
+    spread = ufuncs.multiply(_ones_like(x), logic.truth(holds))
+    count = reductions.sum(spread, as_tuple(axis), keepdims=keepdims, dtype=aval_of(ufuncs.real(total)).dtype)
+    return ufuncs.subtract(total, transcendental.log(count))
+
+
+def _ones_like(x: Any) -> Any:
+    return np.broadcast_to(np.float32(1), shape_of(x))
+
+
+@jit
+def mish(x: Any) -> Any:
+    """X · tanh(softplus(x)) (Misra, 2020).
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.mish(jnp.array([0.0, 20.0])))
+    [ 0. 20.]
+    """
+    return ufuncs.multiply(x, transcendental.tanh(softplus(x)))
+
+
+@jit
+def sparse_plus(x: Any) -> Any:
+    """0 up to -1, x from 1 on, and (x + 1)² / 4 between: the integral of :func:`sparse_sigmoid` (Lee, 2024).
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0])))
+    [0.   0.25 2.  ]
+    """
+    between = ufuncs.true_divide(ufuncs.square(ufuncs.add(x, 1.0)), 4)
+    return logic.where(logic.less_equal(x, -1.0), 0.0, logic.where(logic.greater_equal(x, 1.0), x, between))
+
+
+@jit
+def sparse_sigmoid(x: Any) -> Any:
+    """0 up to -1, 1 from 1 on, and the straight line between.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(xs.nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 2.0])))
+    [0.  0.5 1. ]
+    """
+    if ufuncs.iscomplexobj(x):
+        raise ValueError(f"sparse_sigmoid takes real numbers, got {aval_of(x).dtype.name}")
+    return ufuncs.multiply(0.5, reductions.clip(ufuncs.add(x, 1.0), 0.0, 2.0))
+
+
+@jit
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """(x + √(x² + b)) / 2, a smooth relu without exponentials (Barron, 2021).
+
+    ``b`` is how smooth it is, a number or an array that broadcasts with ``x``.
+
+    >>> import xlascope as xs
+    >>> print(xs.nn.squareplus(0.0))
+    1.0
+    """
+    root = transcendental.sqrt(ufuncs.add(ufuncs.square(x), b))
+    return ufuncs.true_divide(ufuncs.add(x, root), 2)

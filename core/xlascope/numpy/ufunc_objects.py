@@ -1,0 +1,62 @@
+"""``ufunc``: a function of numbers as one of arrays, with methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .universal import Method
+from .vectorizing import vectorize
+
+
+class _Universal(type):
+    """The class of ufunc: functions that have its attributes count as instances."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or isinstance(getattr(instance, "at", None), Method)
+
+
+class ufunc(metaclass=_Universal):  # noqa: N801  (NumPy's name)
+    """A function of numbers that is applied elementwise, with ``reduce``, ``accumulate``, ``at`` and so on.
+
+    ``jnp.add`` and its kin count as instances; :func:`frompyfunc` makes others. ``nin`` and ``nout`` are the numbers of
+    operands and results, ``identity`` the neutral element or None.
+    """
+
+    def __init__(
+        self, func: Callable[..., Any], nin: int, nout: int, *, name: str | None = None, identity: Any = None
+    ) -> None:
+        self.__name__ = name or getattr(func, "__name__", "ufunc")
+        self.nin, self.nout, self.nargs, self.identity = nin, nout, max(nin, nout), identity
+        self._elementwise = vectorize(func)
+        self.at = Method(self, "at")
+        if (nin, nout) == (2, 1):
+            for method in ("reduce", "reduceat", "accumulate", "outer"):
+                setattr(self, method, Method(self, method))
+
+    def __call__(self, *args: Any) -> Any:
+        if len(args) != self.nin:
+            raise TypeError(f"{self.__name__} takes {self.nin} operands, got {len(args)}")
+        return self._elementwise(*args)
+
+    def __repr__(self) -> str:
+        return f"<ufunc {self.__name__}>"
+
+
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
+    """A function of numbers as one of arrays, elementwise and broadcasting, with the methods of a :class:`ufunc`.
+
+    ``func`` takes ``nin`` arrays without axes and gives ``nout`` such (a tuple of more than one); ``identity`` is its
+    neutral element, if it has one. It is traced like any function. Raises TypeError for what is no function,
+    ValueError for negative numbers.
+
+    >>> import xlascope.numpy as jnp
+    >>> larger = jnp.frompyfunc(lambda x, y: jnp.where(x > y, x, y), 2, 1)
+    >>> print(larger(jnp.array([1, 5]), 3), larger.reduce(jnp.array([2, 7, 4])))
+    [3 5] 7
+    """
+    if not callable(func):
+        raise TypeError(f"frompyfunc takes a function, got {func!r} of type {type(func).__name__}")
+    if nin < 0 or nout < 0:
+        raise ValueError(f"nin and nout are numbers of operands and results, at least 0, got {nin} and {nout}")
+    return ufunc(func, nin, nout, identity=identity)
