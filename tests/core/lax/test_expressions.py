@@ -22,6 +22,7 @@ KNOWN = {
     "lax.slice(m, (0, 0), (2, 2), (0, 1))": "a TypeError that names the strides; jax divides by zero",
     "lax.dot(m, m)": "the TypeError that jax had, and that programs expect",
     'lax.conv_general_dilated(t, t, (1,), "FOO")': "a ValueError, as for what else is wrong; jax's is a RuntimeError",
+    'lax.reduce_window(i, np.iinfo(np.int32).max, lax.min, (2,), None, "SAME_LOWER")': "jax fails over a Python integer",
 }
 
 
