@@ -101,7 +101,7 @@ def reduce_window(
     arrays, structure, starts = _operands("reduce_window", operand, init_value)
     shape = operand_aval("the operand of reduce_window", arrays[0]).shape
     rank = len(shape)
-    sizes = _factors(window_dimensions, rank, f"window_dimensions {name}")
+    sizes = _factors(whole_numbers(window_dimensions, f"window_dimensions {name}"), rank, f"window_dimensions {name}")
     strides = _factors(window_strides, rank, f"window_strides {name}")
     base = _factors(base_dilation, rank, f"base_dilation {name}")
     dilation = _factors(window_dilation, rank, f"window_dilation {name}")

@@ -125,7 +125,7 @@ def igammac_formula(a: Any, x: Any) -> Any:
 
 def _with_edges(a: Any, x: Any, parts: _Parts, found: Any, at_zero: float) -> Any:
     """The value at x = 0, the other one at a = 0 and x = ∞, and NaN where there is none."""
-    nothing = found * 0.0
+    nothing = parts.a * 0.0
     found = select(parts.inside, found, nothing + np.nan)
     found = select((a >= 0.0) & (a < np.inf) & (x == np.inf), nothing + (1 - at_zero), found)
     found = select((a == 0.0) & (x > 0.0), nothing + (1 - at_zero), found)
@@ -153,8 +153,8 @@ def random_gamma_grad_formula(a: Any, x: Any) -> Any:
 
 
 def _derivative_with_edges(a: Any, x: Any, parts: _Parts, found: Any) -> Any:
-    found = select(parts.inside, found, found * 0.0 + np.nan)
-    return select((x == 0.0) & (a > 0.0), found * 0.0, found)
+    found = select(parts.inside, found, parts.a * 0.0 + np.nan)
+    return select((x == 0.0) & (a > 0.0), parts.a * 0.0, found)
 
 
 class Igamma(Binary, name="igamma"):
