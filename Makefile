@@ -1,5 +1,6 @@
 # make lab     open the first notebook in JupyterLab
 # make test    style, types and tests (what CI runs)
+# make check   style, types and the tests nearest to what has changed, in a minute
 # make slow    the tests marked slow
 # make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
 # make names   write what follows from the lists of public names
@@ -21,13 +22,16 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test style types front-types pytest slow judge names bench guard clean
+.PHONY: lab test check style types front-types pytest slow judge names bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
 	$(BIN)/python -m jupyterlab --ServerApp.ip=127.0.0.1 $(ALLOW_ROOT) $(LAB_ARGS) $(NOTEBOOK)
 
 test: style types pytest
+
+check: style types
+	$(BIN)/python -m tests.nearby
 
 style: $(VENV)/.installed-test
 	$(BIN)/ruff check .

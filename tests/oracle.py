@@ -1,7 +1,7 @@
 """jax 0.10.2 in an interpreter of its own, running the same programs as we do; what it said is kept in build/oracle.
 
 An answer is kept with the files that were read while it was made and the versions it was made with, and given again
-for as long as they are the same. ``XLASCOPE_TESTS_AFRESH=1``, as in CI, asks again whatever was kept.
+for as long as they are the same. CI begins without any.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ sys.stdout.buffer.write(pickle.dumps((result, sorted(sources))))
 def ask(path: Path, function: str, settings: Mapping[str, str]) -> Any:
     """What a function of a file of programs gives with jax as its library, kept or made now."""
     kept = FOLDER / f"{_name(path, function, settings)}.pickle"
-    found = None if afresh() else _read(kept)
+    found = _read(kept)
     if found is not None:
         return found[0]
     result, sources = _run(path, function, settings)
@@ -61,11 +61,6 @@ def rows(names: Iterable[str], known: Mapping[str, str]) -> list[Any]:
     assert set(known) <= set(names), "a row that is known to differ is gone"
     marks = {name: [pytest.mark.xfail(reason=known[name], strict=True)] for name in known}
     return [pytest.param(name, marks=marks.get(name, []), id=name) for name in names]
-
-
-def afresh() -> bool:
-    """Whether nothing that an earlier run left may be used."""
-    return os.environ.get("XLASCOPE_TESTS_AFRESH") == "1"
 
 
 def _run(path: Path, function: str, settings: Mapping[str, str]) -> Any:

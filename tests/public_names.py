@@ -28,7 +28,14 @@ WITHOUT_HANDLE = {"constant", "jit"}
 INTERNAL = {"copy", "linear_call", "threefry2x32"}
 #: The packages whose names are found on first use, and others whose names users import.
 LAZY = ("xlascope", "xlascope.numpy", "xlascope.lax")
-MODULES = (*LAZY, "xlascope.numpy.linalg", "xlascope.nn", "xlascope.nn.initializers", "xlascope.random")
+MODULES = (
+    *LAZY,
+    "xlascope.numpy.fft",
+    "xlascope.numpy.linalg",
+    "xlascope.nn",
+    "xlascope.nn.initializers",
+    "xlascope.random",
+)
 
 
 def operations() -> list[type[Operation]]:

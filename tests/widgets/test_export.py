@@ -141,9 +141,9 @@ def test_a_large_picture_has_fewer_pixels_a_unit():
 def test_dot_has_every_equation_a_cluster_for_each_body_and_a_colour_for_each_kernel(records):
     ledger = Ledger.of(records)
     drawn = dot(ledger)
-    nodes = set(re.findall(r'^\s*"?([\d/.]+)"? \[label', drawn, re.MULTILINE))
+    nodes = re.findall(r'^\s*"?([\d/.]+)"? \[label', drawn, re.MULTILINE)
     calls = {each.path for each in ledger.main.traced.jaxpr.walk() if each.bodies}
-    assert nodes == {each.path for each in ledger.main.traced.jaxpr.walk()} - calls
+    assert sorted(nodes) == sorted(each.path for each in ledger.main.traced.jaxpr.walk() if each.path not in calls)
     assert len(re.findall(r"subgraph ", drawn)) == len(calls) == 3
     colours = {re.search(rf'^\s*{path} \[.*fillcolor="(.*?)"', drawn, re.MULTILINE)[1] for path in ("2", "3")}
     assert len(colours) == 1 and colours != {"#ffffff"}  # one kernel has both
@@ -221,7 +221,7 @@ def test_a_long_program_is_folded_until_it_fits_and_is_never_left_out(length):
     data, _ = Panel.of([Traced(1, "f", 0.0, 0.1, chain(length), "", "first call")]).bundle()
     assert len(json.dumps(data)) < 200_000
     svg = b64decode(re.search(r'base64,([^"]+)"', data["text/html"])[1]).decode()
-    assert "too many" not in svg and svg.count('class="xs-node') + svg.count("xs-node ") > 3
+    assert re.findall(r'class="xs-node[ "]', svg) and f"{length:,} equations" in svg
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from ..control.programs.values import check_results
 from ..dtypes import float0, is_differentiable
 from ..ir.avals import ShapedArray, strengthened
 from ..ir.markers import ZERO
+from ..operations.conversion import convert_element_type
 from ..operations.shapes import zeros_of
 from ..trace.gate import array_of, opened, unchanged
 from ..transforms import differentiate
@@ -76,8 +77,14 @@ def _lowered(x: Any) -> Any:
 
 
 def derivative_array(value: Any, aval: ShapedArray) -> Any:
-    """A tangent or cotangent as users get it: an array of the type it belongs to, float0 for integers."""
-    return as_array(value, aval) if is_differentiable(aval.dtype) else np.zeros(aval.shape, float0)
+    """A tangent or cotangent as users get it: an array of the type it belongs to, float0 for integers.
+
+    Inside of derivatives no type is weak; the derivative by a Python number gives way to other types as that does.
+    """
+    if not is_differentiable(aval.dtype):
+        return np.zeros(aval.shape, float0)
+    found = as_array(value, aval)
+    return convert_element_type(found, aval.dtype, weak_type=True) if aval.weak_type else found
 
 
 def as_array(value: Any, aval: ShapedArray) -> Any:

@@ -18,6 +18,7 @@ from ..operations.convolution_numbers import ConvDimensionNumbers as ConvDimensi
 from ..operations.convolution_numbers import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
 from ..operations.convolution_numbers import conv_dimension_numbers as conv_dimension_numbers
 from ..operations.convolution_numbers import conv_general_permutations as conv_general_permutations
+from ..operations.fourier import FftType as FftType
 from ..operations.precision import Precision as Precision
 from ..operations.rounding import RoundingMethod as RoundingMethod
 from ..operations.selection import select as select

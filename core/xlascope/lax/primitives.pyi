@@ -54,6 +54,7 @@ from ..operations.exponentials import sqrt as sqrt
 from ..operations.extremes import clamp as clamp
 from ..operations.extremes import max as max
 from ..operations.extremes import min as min
+from ..operations.fourier import fft as fft
 from ..operations.reductions import reduce_and as reduce_and
 from ..operations.reductions import reduce_max as reduce_max
 from ..operations.reductions import reduce_min as reduce_min
@@ -149,6 +150,7 @@ erfc_p: Primitive
 exp_p: Primitive
 exp2_p: Primitive
 expm1_p: Primitive
+fft_p: Primitive
 floor_p: Primitive
 gather_p: Primitive
 ge_p: Primitive

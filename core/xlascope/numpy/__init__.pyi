@@ -1,6 +1,9 @@
 """The public names, the one list of them: see :mod:`xlascope.names`."""
 
+from . import fft as fft
 from . import linalg as linalg
+from .blocks import apply_over_axes as apply_over_axes
+from .blocks import block as block
 from .calculus import cumulative_prod as cumulative_prod
 from .calculus import cumulative_sum as cumulative_sum
 from .calculus import diff as diff
@@ -8,6 +11,7 @@ from .calculus import ediff1d as ediff1d
 from .calculus import gradient as gradient
 from .calculus import interp as interp
 from .calculus import trapezoid as trapezoid
+from .calculus import unwrap as unwrap
 from .choice import apply_along_axis as apply_along_axis
 from .choice import array_equiv as array_equiv
 from .choice import bincount as bincount
@@ -15,6 +19,9 @@ from .choice import choose as choose
 from .choice import isin as isin
 from .choice import piecewise as piecewise
 from .choice import select as select
+from .choosing import compress as compress
+from .choosing import extract as extract
+from .choosing import put_along_axis as put_along_axis
 from .constants import bool as bool
 from .constants import character as character
 from .constants import complexfloating as complexfloating
@@ -47,6 +54,9 @@ from .creation import ones as ones
 from .creation import ones_like as ones_like
 from .creation import zeros as zeros
 from .creation import zeros_like as zeros_like
+from .float_parts import frexp as frexp
+from .float_parts import nextafter as nextafter
+from .float_parts import spacing as spacing
 from .indexing_tools import argwhere as argwhere
 from .indexing_tools import c_ as c_
 from .indexing_tools import diag_indices as diag_indices
@@ -67,6 +77,11 @@ from .indexing_tools import triu_indices as triu_indices
 from .indexing_tools import unravel_index as unravel_index
 from .indexing_tools import where as where
 from .inserting import insert as insert
+from .integers import bitwise_count as bitwise_count
+from .integers import gcd as gcd
+from .integers import lcm as lcm
+from .integers import packbits as packbits
+from .integers import unpackbits as unpackbits
 from .joining import append as append
 from .joining import array_split as array_split
 from .joining import column_stack as column_stack
@@ -128,7 +143,15 @@ from .matrices import identity as identity
 from .matrices import tri as tri
 from .matrices import tril as tril
 from .matrices import triu as triu
+from .nan_quantiles import nanpercentile as nanpercentile
+from .nan_quantiles import nanquantile as nanquantile
 from .padding import pad as pad
+from .partitioning import argpartition as argpartition
+from .partitioning import partition as partition
+from .partitioning import sort_complex as sort_complex
+from .polynomial_products import poly as poly
+from .polynomial_products import polydiv as polydiv
+from .polynomial_products import polymul as polymul
 from .polynomials import bartlett as bartlett
 from .polynomials import blackman as blackman
 from .polynomials import hamming as hamming
@@ -289,6 +312,9 @@ from .transcendental import sinh as sinh
 from .transcendental import sqrt as sqrt
 from .transcendental import tan as tan
 from .transcendental import tanh as tanh
+from .triangles import diag_indices_from as diag_indices_from
+from .triangles import tril_indices_from as tril_indices_from
+from .triangles import triu_indices_from as triu_indices_from
 from .types import can_cast as can_cast
 from .types import finfo as finfo
 from .types import iinfo as iinfo
@@ -345,6 +371,10 @@ from .ufuncs import square as square
 from .ufuncs import subtract as subtract
 from .ufuncs import true_divide as true_divide
 from .ufuncs import trunc as trunc
+from .unique_forms import unique_all as unique_all
+from .unique_forms import unique_counts as unique_counts
+from .unique_forms import unique_inverse as unique_inverse
+from .unique_forms import unique_values as unique_values
 from .variances import nanstd as nanstd
 from .variances import nanvar as nanvar
 from .variances import std as std

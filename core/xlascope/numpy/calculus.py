@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ..dtypes import kind_of
 from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
 from ..operations.slicing import slice_in_dim
 from ..trace.gate import unchanged
@@ -14,7 +16,7 @@ from . import logic, reductions, searching, ufuncs
 from .axes import axes_of, axis_of, whole_number
 from .creation import asarray
 from .joining import concatenate
-from .promotion import as_dtype, inexact, to_common_dtype
+from .promotion import as_dtype, common_dtype, inexact, to_common_dtype
 from .shaping import moveaxis, ravel, shape_of
 from .taking import take
 from .together import together
@@ -204,3 +206,40 @@ def _running(x: Any, axis: int, start: int, include_initial: bool) -> Any:
         return unchanged(x)
     shape = [1 if i == axis % len(shape_of(x)) else size for i, size in enumerate(shape_of(x))]
     return concatenate([broadcast_in_dim(np.asarray(start, x.dtype)[()], shape, ()), x], axis)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+    """Angles along an axis without jumps: where neighbours differ by more than half a period, periods are added.
+
+    ``p`` holds real numbers, the result is of its shape. ``discont`` is the least difference that counts as a jump,
+    half a period or more (None: half a period); ``period`` a number. Integers stay integers where ``period`` is one.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.unwrap(jnp.array([0, 1, 2, -1, 0]), period=4))
+    [0 1 2 3 4]
+    """
+    if kind_of(aval_of(p).dtype) == "c":
+        raise ValueError(f"unwrap takes real numbers, got {aval_of(p).dtype.name}")
+    return _unwrap(p, discont, period, axis=axis)
+
+
+@together("axis")
+def _unwrap(p: Any, discont: Any, period: Any, axis: int) -> Any:
+    dtype, weak = common_dtype([aval_of(p), aval_of(period)])
+    whole = kind_of(dtype) in "iu"
+    axis = axis_of(axis, len(shape_of(p)))
+    if not shape_of(p)[axis]:
+        return unchanged(as_dtype(p, dtype, weak))
+    p = as_dtype(p, dtype)
+    half = ufuncs.floor_divide(period, 2) if whole else ufuncs.true_divide(period, 2)
+    steps = diff(p, axis=axis)
+    inside = ufuncs.subtract(ufuncs.remainder(ufuncs.add(steps, half), period), half)
+    # a step of just half a period keeps its direction
+    at_edge = logic.bitwise_and(logic.equal(inside, ufuncs.negative(half)), logic.greater(steps, 0))
+    if whole:
+        at_edge = logic.bitwise_and(at_edge, logic.equal(ufuncs.remainder(period, 2), 0))
+    correction = ufuncs.subtract(logic.where(at_edge, half, inside), steps)
+    least = half if discont is None else discont
+    correction = logic.where(logic.less(ufuncs.abs(steps), least), 0, correction)
+    rest = ufuncs.add(_part(p, axis, 1, None), reductions.cumsum(correction, axis))
+    return concatenate([_part(p, axis, 0, 1), as_dtype(rest, dtype)], axis)

@@ -169,7 +169,7 @@ def percentile(
     return _checked_quantile(a, part, axis, overwrite_input, method, keepdims, weights, "percentile")
 
 
-_METHODS = ("linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf")
+METHODS = ("linear", "lower", "higher", "nearest", "midpoint", "inverted_cdf")
 
 
 def _checked_quantile(
@@ -177,29 +177,29 @@ def _checked_quantile(
 ) -> Any:
     if overwrite:
         raise ValueError(f"{name} with overwrite_input: arrays do not change")
-    if method not in _METHODS:
-        raise ValueError(f"{name} takes method as one of {', '.join(_METHODS)}, got {method!r}")
+    if method not in METHODS:
+        raise ValueError(f"{name} takes method as one of {', '.join(METHODS)}, got {method!r}")
     if weights is not None:
-        _require_order(weights, "weights", name)
+        require_order(weights, "weights", name)
         if method != "inverted_cdf":
             raise NotImplementedError(f'{name} takes weights with method="inverted_cdf", got {method!r}')
     for argument, x in (("a", a), ("q", q)):
-        _require_order(x, argument, name)
+        require_order(x, argument, name)
     if len(shape_of(q)) > 1:
         raise ValueError(f"{name} takes q as one number, or several along one axis, got shape {shape_of(q)}")
     axes = as_tuple(axis)
     if weights is None:
         return _quantile(a, q, axis=axes, method=method, keepdims=keepdims)
-    return _weighted(a, q, weights, axis=axes, keepdims=keepdims)
+    return weighted(a, q, weights, axis=axes, keepdims=keepdims)
 
 
-def _require_order(x: Any, argument: str, name: str) -> None:
+def require_order(x: Any, argument: str, name: str) -> None:
     """Raise ValueError for complex numbers."""
     if kind_of(aval_of(x).dtype) == "c":
         raise ValueError(f"{name} takes {argument} as real numbers, which have an order, got {aval_of(x).dtype.name}")
 
 
-def _grouped(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+def grouped(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """The elements of each group along a last axis, as floats, and the axes that are one in that."""
     x = inexact(x)
     shape = shape_of(x)
@@ -214,7 +214,7 @@ def _grouped(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
 
 @together("axis", "method", "keepdims")
 def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
-    x, axes = _grouped(x, axis)
+    x, axes = grouped(x, axis)
     (ordered,), size = _ordered(x), shape_of(x)[-1]
     q = convert_element_type(inexact(q), aval_of(x).dtype)
     if not aval_of(x).size:
@@ -222,16 +222,16 @@ def _quantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
     place = sub(mul(q, float(size)), 1.0) if method == "inverted_cdf" else mul(q, float(size - 1))
     low, high = floor(place), ceil(place)
     below, above = (take(ordered, convert_element_type(p, np.int32), -1, mode="clip") for p in (low, high))
-    found = _between(below, above, sub(place, low), method)
-    return _shaped(_to_front(found, len(shape_of(q))), len(shape_of(q)), axes, keepdims)
+    found = between(below, above, sub(place, low), method)
+    return with_axes(found, len(shape_of(q)), axes, keepdims)
 
 
 @together("axis", "keepdims")
-def _weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
+def weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
     """The first element up to which the part ``q`` of the weights lies; NaN where a weight is negative."""
-    weights = _weights_of(x, weights, axis)
-    x, axes = _grouped(x, axis)
-    weights, _ = _grouped(as_dtype(weights, aval_of(x).dtype), axis)
+    weights = weights_of(x, weights, axis)
+    x, axes = grouped(x, axis)
+    weights, _ = grouped(as_dtype(weights, aval_of(x).dtype), axis)
     q = convert_element_type(inexact(q), aval_of(x).dtype)
     lead, size = shape_of(x)[:-1], shape_of(x)[-1]
     ordered, heavy = _ordered(x, weights)
@@ -248,7 +248,7 @@ def _weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
     return _shaped(reshape(found, (*shape_of(q), *lead)), len(shape_of(q)), axes, keepdims)
 
 
-def _weights_of(x: Any, weights: Any, axis: Any) -> Any:
+def weights_of(x: Any, weights: Any, axis: Any) -> Any:
     """A weight for each element: given for each, or for those along the one axis."""
     shape, own = shape_of(x), shape_of(weights)
     if own == shape:
@@ -270,7 +270,7 @@ def _ordered(x: Any, *others: Any) -> list[Any]:
     return sorting.sort([logic.where(expand_dims(unknown, (last,)), np.nan, x), *others], last)
 
 
-def _between(below: Any, above: Any, part: Any, method: str) -> Any:
+def between(below: Any, above: Any, part: Any, method: str) -> Any:
     """A value between two neighbours, ``part`` of the way from the lower to the higher."""
     if method == "linear":
         return below * (1.0 - part) + above * part
@@ -279,6 +279,11 @@ def _between(below: Any, above: Any, part: Any, method: str) -> Any:
     if method == "midpoint":
         return (below + above) * 0.5
     return logic.where(part > 0.5, above, below)
+
+
+def with_axes(x: Any, count: int, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """Quantiles whose last ``count`` axes, those of the parts asked for, come to the front."""
+    return _shaped(_to_front(x, count), count, axes, keepdims)
 
 
 def _to_front(x: Any, count: int) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +21,7 @@ from ..xla.backend import ArrayImpl
 from .checks import checked
 from .gate import array_of, opened
 from .provenance import Ended, Traced
-from .source import user_frame, with_line
+from .source import with_line
 from .state import STATE
 from .steps import Step, Steps
 from .tracer import Tracer, leaked_error, reaches
@@ -39,6 +41,8 @@ class JaxprTracer(Tracer, Var):
 
 
 _new: Callable[[type[JaxprTracer]], JaxprTracer] = object.__new__
+#: The results of a recorded equation.
+_OUTPUTS = itemgetter(2)
 _literals: Recent[tuple[Any, Any], Literal] = Recent(4096)
 
 
@@ -133,7 +137,10 @@ class JaxprTrace:
         """Record operations whose results' types are known, and add the results to the values that they count."""
         origin = STATE.origin
         if origin is None:
-            code, lasti = user_frame(2)
+            frame: Any = sys._getframe(2)  # `user_frame` written out: the functions that people call come through here
+            while frame is not None and is_library[frame.f_code.co_filename]:
+                frame = frame.f_back
+            code, lasti = (None, -1) if frame is None else (frame.f_code, frame.f_lasti)
         else:
             if origin.lasti == NO_LINE:
                 origin = with_line(origin, 3)
@@ -148,15 +155,18 @@ class JaxprTrace:
             x = values[i]
             if x.__class__ is not JaxprTracer or x._trace is not self:
                 values[i] = self.lift(x)
-        equations = self.equations
-        for operation, operands_in, avals in steps:
-            outputs = []
-            for aval in avals:
+        record, add = self.equations.append, values.append
+        if steps.single:
+            for operation, operands_in, (aval,) in steps:
                 out = _new(JaxprTracer)
                 out.aval = aval
                 out._trace = self
-                outputs.append(out)
-            equations.append((operation, operands_in(values), outputs, code, lasti, origin))
+                record((operation, operands_in(values), [out], code, lasti, origin))
+                add(out)
+            return
+        for operation, operands_in, avals in steps:
+            outputs = [JaxprTracer(aval, self) for aval in avals]
+            record((operation, operands_in(values), outputs, code, lasti, origin))
             values += outputs
 
     def lift(self, x: Any) -> Any:
@@ -200,10 +210,7 @@ class JaxprTrace:
         self.alive = False
         ended = Ended(self.traced.name if self.traced is not None else "", program)
         close(self.constvars, ended)
-        for equation in self.equations:
-            for variable in equation[2]:
-                variable.__class__ = Var
-                variable._trace = ended
+        close(chain.from_iterable(map(_OUTPUTS, self.equations)), ended)
         if self.traced is not None:
             close(self.traced.invars, ended)
             self.traced = None
@@ -227,7 +234,7 @@ def bind_each_from(
         STATE.origin = previous
 
 
-def close(variables: Sequence[Any], ended: Ended) -> None:
+def close(variables: Iterable[Any], ended: Ended) -> None:
     """Turn tracers into plain variables."""
     for variable in variables:
         variable.__class__ = Var

@@ -110,6 +110,9 @@ def _kind(x: Any, arrays: list[Any]) -> Any:
     if kind in _PLAIN:
         return kind, x
     if kind is tuple or kind is list:
+        kinds = tuple(map(type, x))  # 1 and True are equal
+        if _PLAIN.issuperset(kinds):
+            return kind, kinds, tuple(x)
         return kind, *[_kind(y, arrays) for y in x]
     if isinstance(x, _FIXED):
         return key_of(x)

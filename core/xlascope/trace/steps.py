@@ -25,6 +25,8 @@ class Steps(tuple[Step, ...]):
     #: How many values are there before the first step, and how many after the last.
     first: int
     last: int
+    #: Whether each step gives one value.
+    single: bool
     #: Which of those that are there before the steps are applied to, and which of these are constants.
     needs: tuple[int, ...]
     constants: tuple[int, ...]
@@ -47,6 +49,7 @@ def steps_of(
     steps = Steps((operation, taken_from(places), avals) for operation, places, avals in taken)
     steps.first = first
     steps.last = first + sum(len(avals) for _, _, avals in taken)
+    steps.single = all(len(avals) == 1 for _, _, avals in taken)
     before = sorted({place for _, places, _ in taken for place in places if place < first})
     steps.needs = tuple(place for place in before if place not in constants)
     steps.constants = tuple(place for place in before if place in constants)

@@ -87,6 +87,7 @@ class BatchTrace:
         self, steps: Steps, values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
     ) -> None:
         """The same for who knows the user's line, and the origin if there is one."""
+        parent = self.parent
         given: list[Any] = []
         kinds: list[Any] = [enable_x64.value, trace_settings.value and settings_of_traces()]
         mapped = False
@@ -99,7 +100,10 @@ class BatchTrace:
             given.append(x)
             kinds.append(x.aval if x.__class__ in ARRAYS else kind_of(x))
         if not mapped:
-            _outside(self.parent, steps, values, used, code, lasti, origin)
+            if parent is not None:
+                parent.take_from(steps, values, used, code, lasti, origin)
+            else:
+                _take_at_once(steps, values)
             return
         key = tuple(kinds)
         found = steps.batched.get(key) or steps.batched.again(key)
@@ -110,7 +114,10 @@ class BatchTrace:
             return
         plan, made = found
         given += plan.literals if self.staging else plan.constants
-        _outside(self.parent, plan.steps, given, plan.used, code, lasti, origin)
+        if parent is not None:
+            parent.take_from(plan.steps, given, plan.used, code, lasti, origin)
+        else:
+            _take_at_once(plan.steps, given)
         values += [None] * (steps.last - steps.first)
         for place, result, axis, aval in made:
             if axis is NOT_MAPPED:
@@ -148,13 +155,8 @@ class BatchTrace:
         return [y if a is NOT_MAPPED else BatchTracer(self, y, a) for y, a in zip(results, out_axes, strict=True)]
 
 
-def _outside(
-    parent: Any, steps: Steps, values: list[Any], used: Sequence[int], code: Any, lasti: int, origin: Any
-) -> None:
-    """Take steps in the trace outside."""
-    if parent is not None:
-        parent.take_from(steps, values, used, code, lasti, origin)
-        return
+def _take_at_once(steps: Steps, values: list[Any]) -> None:
+    """Take steps where no trace is outside."""
     for operation, operands_in, _ in steps:
         values += run(operation, operands_in(values))
 

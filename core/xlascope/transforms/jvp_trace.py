@@ -92,25 +92,26 @@ class JVPTrace:
         primals: list[Any] = []
         tangents: list[Any] = []
         kinds: list[Any] = []
+        kind: Any
         moving = False
         recorder = self.recorder
         for x in operands:
             if x.__class__ is JVPTracer and x._trace is self:
                 primal, tangent = x.primal, x.tangent
                 if tangent.__class__ is LinearTracer and tangent._trace is recorder:
-                    kinds.append(tangent.aval)
+                    kind = tangent.aval
                     moving = True
                 elif tangent is ZERO:
-                    kinds.append(ZERO)
+                    kind = ZERO
                 else:
-                    kinds.append((kind_of(tangent),))
+                    kind = (kind_of(tangent),)
                     moving = True
             else:
                 primal, tangent = array_of(x) if isinstance(x, np.ndarray) else x, ZERO  # may be kept: as it is now
-                kinds.append(ZERO)
+                kind = ZERO
             primals.append(primal)
             tangents.append(tangent)
-            kinds.append(primal.aval if primal.__class__ in ARRAYS else kind_of(primal))
+            kinds += (kind, primal.aval if primal.__class__ in ARRAYS else kind_of(primal))
         if not moving:
             return run(operation, primals) if self.parent is None else self.parent.bind(operation, primals)
         origin = STATE.origin

@@ -5,7 +5,9 @@ Each is evaluated by itself and inside jit. This file imports neither library: `
 
 from __future__ import annotations
 
+import runpy
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -1298,8 +1300,17 @@ jnp.union1d(x.astype(jnp.bfloat16), i).astype(float)
 library.ops.segment_sum(x, jnp.array([1, -1, 3]))
 """
 
-ROWS = _table()
-EAGER_ROWS = [row for row in EAGER.splitlines() if row.strip()]
+#: Further rows, a file for each family of functions.
+_FOLDER = Path(__file__).with_name("rows")
+
+
+def _more_rows(name: str) -> list[str]:
+    tables = [runpy.run_path(str(file)) for file in sorted(_FOLDER.glob("*.py"))]
+    return [row for table in tables for row in table.get(name, "").splitlines() if row]
+
+
+ROWS = [*_table(), *_more_rows("ROWS")]
+EAGER_ROWS = [*(row for row in EAGER.splitlines() if row.strip()), *_more_rows("EAGER_ROWS")]
 
 
 def _plain(value: Any) -> Any:

@@ -33,6 +33,19 @@ jnp.maximum(x, p) + jnp.minimum(x, 0.5) + jnp.clip(x, -1.0, 1.0)
 jnp.logaddexp(x, p) + jnp.logaddexp(x, 1.0)
 jnp.hypot(x, p) + jnp.arctan2(x, p)
 jnp.sinc(x)
+jnp.polymul(x, p) + jnp.polymul(x, p[:2]).sum()
+jnp.concatenate(jnp.polydiv(m[0], p[:2]))
+jnp.poly(x)
+jnp.nanquantile(m, jnp.array([0.2, 0.55]), axis=1)
+jnp.unwrap(4 * x)
+jnp.partition(m, 1)
+jnp.put_along_axis(m, i[:, None], p[:, None], axis=1, inplace=False)
+jnp.put_along_axis(x, i[:2], p[:2], axis=None, inplace=False)
+jnp.block([[m, x[:, None]], [jnp.ones((1, 4)), p[:1]]])
+jnp.compress(i > 0, m, axis=0, size=2)
+jnp.extract(jnp.tile(i, 4).reshape(3, 4) > 0, m, size=5)
+jnp.apply_over_axes(jnp.sum, t, (0, 2))
+jnp.sort_complex(x).real
 jnp.degrees(x) + jnp.radians(p)
 jnp.where(x > 0, x * x, p)
 jnp.where(x[:, None] > 0, m, 0.0)
@@ -56,6 +69,10 @@ jnp.inner(m, m)
 jnp.outer(x, p)
 jnp.tensordot(t, m, ((1,), (0,)))
 jnp.linalg.norm(m) + jnp.linalg.norm(x)
+jnp.abs(jnp.fft.fft(x, 5)) + jnp.abs(jnp.fft.ifft2(m, (2, 5)))[0]
+jnp.fft.irfft(jnp.fft.rfft(x) * p[:2]) * jnp.fft.hfft(x)[:2]
+jnp.imag(jnp.fft.rfftn(t * t, norm="ortho")) + jnp.fft.irfftn(t, (3, 2), (0, 2))[:2, :, :2]
+jnp.imag(jnp.fft.ihfft(x)) + jnp.fft.fftshift(p)[:2]
 jnp.trace(m) + jnp.diag(x) + jnp.tril(m[:, :3]) - jnp.triu(m[:, :3], 1)
 jnp.reshape(m, (4, 3)) @ x
 jnp.transpose(t, (2, 0, 1)) * 2.0

@@ -42,6 +42,7 @@ from xlascope.operations import (
     dynamic_slicing,
     exponentials,
     extremes,
+    fourier,
     indexing,
     linear_algebra,
     random_bits,
@@ -951,6 +952,20 @@ def _reversed(axis: int) -> Callable[[Any], Any]:
     return lambda x: np.flip(x, axis)
 
 
+def _fourier_rows() -> Iterator[Row]:
+    kinds = fourier.FftType
+    over = {1: (-1,), 2: (-2, -1), 3: (-3, -2, -1)}
+    for lengths, shape in (((5,), (5,)), ((4,), (2, 4)), ((3, 4), (3, 4)), ((2, 3, 5), (2, 3, 5))):
+        for kind, oracle in ((kinds.FFT, np.fft.fftn), (kinds.IFFT, np.fft.ifftn)):
+            yield Row(fourier.Fft(kind, lengths), lambda x, f=oracle, n=lengths: f(x, axes=over[len(n)]), real(*shape), dtypes=("complex64", "complex128"), linear=((0,),))
+        half = (*shape[:-1], shape[-1] // 2 + 1)
+        yield Row(fourier.Fft(kinds.RFFT, lengths), lambda x, n=lengths: np.fft.rfftn(x, axes=over[len(n)]), real(*shape), dtypes=("float32", "float64"), linear=((0,),))
+        yield Row(fourier.Fft(kinds.IRFFT, lengths), lambda x, n=lengths: np.fft.irfftn(x, n, axes=over[len(n)]), real(*half), dtypes=("complex64", "complex128"), linear=((0,),))
+    yield Row(fourier.Fft(kinds.IRFFT, (1,)), lambda x: x.real, real(2, 1), dtypes=("complex64",), linear=((0,),), note="one")
+    yield Row(fourier.Fft(kinds.FFT, (3,)), lambda x: x, real(0, 3), dtypes=("complex64",), note="nothing")
+    yield Row(fourier.Fft(kinds.FFT, (0,)), lambda x: x, real(3, 0), dtypes=("complex64",), note="no elements")
+
+
 def _named(rows: Iterator[Row]) -> list[Row]:
     """Give each row an id: the operation's name, the note, and a number where these are not unique."""
     found, seen = [], {}
@@ -962,4 +977,4 @@ def _named(rows: Iterator[Row]) -> list[Row]:
     return found
 
 
-ROWS = _named(_rows())
+ROWS = _named(itertools.chain(_rows(), _fourier_rows()))

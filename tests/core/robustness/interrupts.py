@@ -29,6 +29,8 @@ from xlascope.runtime import boot
 from xlascope.trace.state import STATE
 from xlascope.xla.profile import Window, one_at_a_time
 
+#: Attempts for each interrupt that is to meet its state: on a busy machine most come too early or too late.
+TRIES = 40
 _X = np.float32([0.1, 0.2, 0.3])
 _random = random.Random(11)
 _known: dict[str, float] = {}
@@ -75,7 +77,7 @@ def tracing() -> Attempt:
 
 
 def lowering() -> Attempt:
-    f, _ = _chain(400)
+    f, _ = _chain(2000)
     traced = xs.jit(f).trace(_X)
     return Attempt(lambda: np.float32("sine" in traced.lower().as_text()), np.float32(1), ("lowering.py", "compile.py"))
 
@@ -220,7 +222,7 @@ def main(state: str, count: int, watched: bool) -> dict[str, Any]:
     seen: list[Any] = []
     watching = records.watch(seen.append) if watched else None
     hits, tries, found = 0, 0, []
-    while hits < count and tries < 10 * count:
+    while hits < count and tries < TRIES * count:
         met, bad = interrupted_once(state)
         hits, tries = hits + met, tries + 1
         found += bad

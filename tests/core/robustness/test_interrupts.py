@@ -95,7 +95,7 @@ def in_a_kernel(state, count, watched):
     kernel, chance = Kernel(watched), random.Random(12)
     try:
         hits, tries, wrong = 0, 0, []
-        while hits < count and tries < 10 * count:
+        while hits < count and tries < interrupts.TRIES * count:
             whole = float(kernel.surely(f"print(interrupts.prepare({state!r}))"))
             kernel.run("interrupts.attempt()", chance.uniform(0.02, 1.0) * whole)
             met, bad = json.loads(kernel.surely("print(interrupts.json.dumps([interrupts.hit, interrupts.wrong()]))"))

@@ -362,3 +362,22 @@ def test_check_grads_says_what_it_takes():
     with pytest.raises(TypeError, match="tuple"):
         check_grads(jnp.sin, V, 1)
     check_grads(jnp.sin, (1.0,), 1, modes="rev")
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda x: xs.grad(jnp.sin)(x),
+        lambda x: xs.jit(xs.grad(jnp.sin))(x),
+        lambda x: xs.grad(xs.grad(jnp.sin))(x),
+        lambda x: xs.grad(lambda y: np.float32(2) * y)(x),
+        lambda x: xs.grad(lambda y: 3.0)(x),
+        lambda x: xs.jvp(jnp.sin, (x,), (1.0,))[1],
+        lambda x: xs.vjp(jnp.sin, x)[1](1.0)[0],
+        lambda x: xs.linearize(jnp.sin, x)[1](1.0),
+    ],
+)
+def test_the_derivative_by_a_python_number_gives_way_as_the_number_does(derivative):
+    assert derivative(1.0).weak_type
+    assert (derivative(1.0) * jnp.ones(2, jnp.bfloat16)).dtype == jnp.bfloat16
+    assert not derivative(jnp.float32(1.0)).weak_type

@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..judging import Verdict
-from . import arrays, everywhere, lax, numpy, windows
+from . import arrays, everywhere, families, lax, numpy, windows
 from .rule import Rule
 
 __all__ = ["RULES", "Rule", "explained"]
 
 #: Those for some functions come first: what they say is nearer.
-RULES: tuple[Rule, ...] = (*windows.RULES, *lax.RULES, *arrays.RULES, *numpy.RULES, *everywhere.RULES)
+RULES: tuple[Rule, ...] = (
+    *windows.RULES,
+    *lax.RULES,
+    *arrays.RULES,
+    *families.RULES,
+    *numpy.RULES,
+    *everywhere.RULES,
+)
 
 
 def explained(verdict: Verdict, rules: Sequence[Rule] = RULES) -> Rule | None:

@@ -1,0 +1,90 @@
+"""Arrays put together from blocks, and functions taken over several axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..operations.shapes import expand_dims
+from ..trace.gate import array_of, unchanged
+from .axes import axis_of, is_several
+from .joining import concatenate
+from .shaping import shape_of
+from .together import together
+
+
+def block(arrays: Any) -> Any:
+    """Blocks in nested lists put together: the innermost lists along the last axis, those around along the one before.
+
+    All lists are nested equally deep, and none is empty (ValueError); arrays of lower rank get leading axes. Only lists
+    nest: a tuple is a TypeError.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.block([[jnp.eye(2), jnp.zeros((2, 1))], [jnp.ones((1, 3))]]))
+    [[1. 0. 0.]
+     [0. 1. 0.]
+     [1. 1. 1.]]
+    """
+    if _depth(arrays) == 0:
+        return unchanged(array_of(arrays))
+    return _block(arrays)
+
+
+def _depth(arrays: Any) -> int:
+    if isinstance(arrays, tuple):
+        raise TypeError("block takes lists of arrays, not tuples: write [...]")
+    if not isinstance(arrays, list):
+        return 0
+    if not arrays:
+        raise ValueError("block takes lists that hold arrays, got an empty one")
+    depths = {_depth(part) for part in arrays}
+    if len(depths) > 1:
+        raise ValueError(f"block takes lists that are nested equally deep, got depths {sorted(depths)}")
+    return depths.pop() + 1
+
+
+@together()
+def _block(arrays: Any) -> Any:
+    return _joined(arrays, _depth(arrays))
+
+
+def _joined(arrays: Any, depth: int) -> Any:
+    """Blocks along the axes from behind; ``depth`` is how deep the lists are nested."""
+    rank = max(depth, _highest(arrays))
+    return _along(arrays, depth, rank)
+
+
+def _highest(arrays: Any) -> int:
+    return max(map(_highest, arrays)) if isinstance(arrays, list) else len(shape_of(arrays))
+
+
+def _along(arrays: Any, depth: int, rank: int) -> Any:
+    if not isinstance(arrays, list):
+        return expand_dims(arrays, tuple(range(rank - len(shape_of(arrays)))))
+    return concatenate([_along(part, depth - 1, rank) for part in arrays], rank - depth)
+
+
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
+    """``func(x, axis)`` for each axis in turn, of what the call before gave.
+
+    A result of one axis less gets the axis back, of size 1; other ranks raise ValueError.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), (0, 2)).shape)
+    (1, 3, 1)
+    """
+    found, rank = unchanged(a), len(shape_of(a))
+    for given in axes if is_several(axes) else (axes,):
+        axis = axis_of(given, rank)
+        if not callable(func):
+            raise TypeError(f"apply_over_axes takes a function of an array and an axis, got {func!r}")
+        made = func(found, axis)
+        if len(shape_of(made)) == rank - 1:
+            made = expand_dims(made, (axis,))
+        if len(shape_of(made)) != rank:
+            raise ValueError(
+                f"apply_over_axes takes a function whose result has {rank} axes or one less, got one of shape "
+                f"{shape_of(made)} for axis {axis}"
+            )
+        found = made
+    return found

@@ -1,0 +1,387 @@
+"""Fourier transforms with NumPy's names and arguments.
+
+The arguments are the same everywhere: ``n`` or ``s``, the lengths along the transformed axes, to which the operand is
+cut or padded with zeros (for the inverse of a real transform, those of the result); ``axis`` or ``axes``, which ones;
+``norm``, what is divided by the number of elements: "backward" (None), the inverse transforms, "forward" the others,
+"ortho" both by its root. Integers become floats, float16 and bfloat16 become complex64. The functions are linear, and
+can be differentiated, batched and compiled. They raise ValueError for axes that are not there or named twice, for
+lengths below 1, and for another norm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical, kind_of
+from ..names import explain_missing as _explain_missing
+from ..operations import fourier
+from ..operations.arithmetic import add, mul, rem, sub
+from ..operations.complex_numbers import complex_dtype
+from ..operations.fourier import FftType
+from ..operations.shapes import broadcasted_iota
+from ..operations.slicing import pad, slice_in_dim
+from ..operations.values import typed_scalar
+from ..trace.source import here
+from ..trace.tracer import Tracer
+from ..trace.values import aval_of
+from ..xla.dispatch import put
+from . import shaping, ufuncs
+from .axes import axes_of, axis_of, is_several, whole_number
+from .promotion import as_dtype, inexact
+from .repeating import roll
+from .shaping import shape_of
+from .together import together
+
+_MOST_AXES = 3
+_OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The discrete Fourier transform along an axis: complex, of ``n`` elements.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.fft(jnp.array([1.0, 2.0, 3.0, 4.0])))
+    [10.+0.j -2.+2.j -2.+0.j -2.-2.j]
+    """
+    return _along("fft", FftType.FFT, a, n, axis, norm)
+
+
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of :func:`fft` along an axis.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.ifft(jnp.array([4.0, 0.0, 0.0, 0.0])))
+    [1.+0.j 1.+0.j 1.+0.j 1.+0.j]
+    """
+    return _along("ifft", FftType.IFFT, a, n, axis, norm)
+
+
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The first n // 2 + 1 elements of the transform of real values along an axis; the others are their conjugates.
+
+    Raises ValueError for complex values.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.rfft(jnp.array([1.0, 2.0, 3.0, 4.0])))
+    [10.+0.j -2.+2.j -2.+0.j]
+    """
+    return _along("rfft", FftType.RFFT, a, n, axis, norm)
+
+
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of :func:`rfft` along an axis: ``n`` real values, by default an even number, 2 (m - 1) of m.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.irfft(jnp.array([4.0, 0.0, 0.0])))
+    [1. 1. 1. 1.]
+    """
+    return _along("irfft", FftType.IRFFT, a, n, axis, norm)
+
+
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The transform, ``n`` real values, of a signal whose second half is the conjugate of the first, which is given.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.hfft(jnp.array([1.0, 2.0, 3.0])))
+    [ 8. -2.  0. -2.]
+    """
+    _require_norm(norm)
+    return _along("hfft", FftType.IRFFT, ufuncs.conjugate(a), n, axis, _OPPOSITE[norm])
+
+
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of :func:`hfft`, of real values: n // 2 + 1 complex ones.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.ihfft(jnp.array([8.0, -2.0, 0.0, -2.0])).real)
+    [1. 2. 3.]
+    """
+    _require_norm(norm)
+    return ufuncs.conjugate(_along("ihfft", FftType.RFFT, a, n, axis, _OPPOSITE[norm]))
+
+
+def fft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """The transform along two axes.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.fft2(jnp.ones((2, 2))).real)
+    [[4. 0.]
+     [0. 0.]]
+    """
+    return _over("fft2", FftType.FFT, a, s, _two("fft2", axes), norm)
+
+
+def ifft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """The inverse of :func:`fft2`."""
+    return _over("ifft2", FftType.IFFT, a, s, _two("ifft2", axes), norm)
+
+
+def rfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """The transform of real values along two axes, the first half along the last of these; see :func:`rfft`.
+
+    >>> import xlascope.numpy as jnp
+    >>> jnp.fft.rfft2(jnp.ones((4, 6))).shape
+    (4, 4)
+    """
+    return _over("rfft2", FftType.RFFT, a, s, _two("rfft2", axes), norm)
+
+
+def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
+    """The inverse of :func:`rfft2`: real values."""
+    return _over("irfft2", FftType.IRFFT, a, s, _two("irfft2", axes), norm)
+
+
+def fftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The transform along several axes: all, or as many of the last as ``s`` has lengths, unless ``axes`` names them.
+
+    >>> import xlascope.numpy as jnp
+    >>> jnp.fft.fftn(jnp.ones((2, 3, 4)), s=(5, 6)).shape
+    (2, 5, 6)
+    """
+    return _over("fftn", FftType.FFT, a, s, axes, norm)
+
+
+def ifftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The inverse of :func:`fftn`."""
+    return _over("ifftn", FftType.IFFT, a, s, axes, norm)
+
+
+def rfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The transform of real values along several axes, the first half along the last of these; see :func:`rfft`."""
+    return _over("rfftn", FftType.RFFT, a, s, axes, norm)
+
+
+def irfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
+    """The inverse of :func:`rfftn`: real values."""
+    return _over("irfftn", FftType.IRFFT, a, s, axes, norm)
+
+
+# What they share ------------------------------------------------------------------------------------------------------
+
+
+def _require_norm(norm: Any) -> None:
+    if not (norm is None or isinstance(norm, str)) or norm not in _OPPOSITE:
+        raise ValueError(f'Invalid norm value {norm!r}; it should be "backward", "ortho" or "forward", or None')
+
+
+def _two(name: str, axes: Any) -> tuple[int, ...]:
+    given = tuple(axes) if is_several(axes) else (axes,)
+    if len(given) != 2:
+        raise (TypeError if axes is None or not is_several(axes) else ValueError)(
+            f"numpy.fft.{name} transforms 2 axes, got axes {axes!r}; numpy.fft.{name[:-1]}n takes any number"
+        )
+    return given
+
+
+def _along(name: str, kind: FftType, a: Any, n: Any, axis: Any, norm: Any) -> Any:
+    """A transform along one axis."""
+    if is_several(axis):
+        raise ValueError(f"numpy.fft.{name} transforms one axis, got axis {axis!r}; numpy.fft.fftn takes several")
+    _require_norm(norm)
+    shape = shape_of(a)
+    axes = tuple(range(len(shape))) if axis is None else (axis_of(axis, len(shape)),)
+    if n is not None and not axes:
+        raise ValueError(f"numpy.fft.{name} takes an array with axes, got shape {shape}")
+    lengths = None if n is None else (whole_number(n, "n"),) * len(axes)
+    return _transform(a, kind=kind, lengths=_lengths(kind, shape, lengths, axes), axes=axes, norm=norm)
+
+
+def _over(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: Any) -> Any:
+    """A transform along several axes."""
+    _require_norm(norm)
+    shape = shape_of(a)
+    if s is not None and not is_several(s):
+        raise TypeError(f"s has a length for each axis, got {s!r}")
+    given = None if s is None else tuple(whole_number(size, "a length in s") for size in s)
+    if axes is None:
+        axes = range(len(shape)) if given is None else range(len(shape) - len(given), len(shape))
+    elif not is_several(axes):
+        raise TypeError(f"axes are a sequence of axes, got {axes!r}; write axes=({axes!r},)")
+    names = axes_of(axes, len(shape), "axes")
+    if given is not None and len(given) != len(names):
+        raise ValueError(
+            f"Shape and axes have different lengths: s={given} has {len(given)}, axes={names} {len(names)}"
+        )
+    return _transform(a, kind=kind, lengths=_lengths(kind, shape, given, names), axes=names, norm=norm)
+
+
+def _lengths(kind: FftType, shape: tuple[int, ...], given: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """How long the transformed axes are: as given, or as they are."""
+    if given is not None:
+        if any(size < 1 for size in given):
+            raise ValueError(f"Shape should be positive: lengths of transforms are at least 1, got {given}{here()}")
+        return tuple(given)
+    sizes = [shape[axis] for axis in axes]
+    if kind is FftType.IRFFT and sizes:
+        sizes[-1] = max(0, 2 * (sizes[-1] - 1))
+    return tuple(sizes)
+
+
+@together("kind", "lengths", "axes", "norm")
+def _transform(a: Any, kind: FftType, lengths: tuple[int, ...], axes: tuple[int, ...], norm: str | None) -> Any:
+    x = inexact(a)
+    if kind is FftType.RFFT and kind_of(aval_of(x).dtype) == "c":
+        raise ValueError(
+            f"only real valued inputs supported for rfft, got {aval_of(x).dtype.name}{here()}; take their real part, "
+            "or use numpy.fft.fft"
+        )
+    if not axes:
+        return x if kind is FftType.RFFT else as_dtype(x, complex_dtype(aval_of(x).dtype))
+    rank = len(shape_of(x))
+    last = tuple(range(rank - len(axes), rank))
+    x = shaping.moveaxis(x, axes, last)
+    sizes = (*lengths[:-1], lengths[-1] // 2 + 1) if kind is FftType.IRFFT else lengths
+    x = _with_sizes(x, last, sizes)
+    y = _scaled(_by_threes(x, kind, lengths), kind, math.prod(lengths), norm)
+    return shaping.moveaxis(y, last, axes)
+
+
+def _with_sizes(x: Any, axes: Sequence[int], sizes: Sequence[int]) -> Any:
+    """The array with those sizes along axes: cut at the end, or filled with zeros there."""
+    missing = [0] * len(shape_of(x))
+    for axis, size in zip(axes, sizes, strict=True):
+        own = shape_of(x)[axis]
+        missing[axis] = max(size - own, 0)
+        if size < own:
+            x = slice_in_dim(x, 0, size, axis=axis)
+    if not any(missing):
+        return x
+    return pad(x, typed_scalar(0, aval_of(x).dtype), [(0, more, 0) for more in missing])
+
+
+def _by_threes(x: Any, kind: FftType, lengths: tuple[int, ...]) -> Any:
+    """The transform over the last axes: XLA takes three at a time, the first ones are transformed by themselves.
+
+    They are complex: a real transform comes first, its inverse last.
+    """
+    if len(lengths) <= _MOST_AXES:
+        return fourier.fft(x, kind, lengths)
+    first, rest = lengths[:-_MOST_AXES], lengths[-_MOST_AXES:]
+    if kind is FftType.IRFFT:
+        return fourier.fft(_over_first(x, FftType.IFFT, first), kind, rest)
+    complete = FftType.IFFT if kind is FftType.IFFT else FftType.FFT
+    return _over_first(fourier.fft(x, kind, rest), complete, first)
+
+
+def _over_first(x: Any, kind: FftType, lengths: tuple[int, ...]) -> Any:
+    """A complex transform over the axes before the last three."""
+    rank = len(shape_of(x))
+    places = tuple(range(rank - _MOST_AXES - len(lengths), rank - _MOST_AXES))
+    last = tuple(range(rank - len(lengths), rank))
+    return shaping.moveaxis(_by_threes(shaping.moveaxis(x, places, last), kind, lengths), last, places)
+
+
+def _scaled(y: Any, kind: FftType, size: int, norm: str | None) -> Any:
+    """The result with the factor that the norm asks for: XLA's inverse transforms divide by the number of elements."""
+    inverse = kind in (FftType.IFFT, FftType.IRFFT)
+    if not size or norm is None or norm == "backward":
+        return y
+    factor = math.sqrt(size) if norm == "ortho" else float(size)
+    return mul(y, typed_scalar(factor if inverse else 1 / factor, aval_of(y).dtype))
+
+
+# Frequencies and shifts -----------------------------------------------------------------------------------------------
+
+
+def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of the elements of a transform of ``n`` values at the distance ``d``.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.fftfreq(4, 0.5))
+    [ 0.   0.5 -1.  -0.5]
+    """
+    return _placed(_frequencies(_distance(d), n=_count(n), half=False, dtype=_dtype(dtype)), device)
+
+
+def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
+    """The frequencies of the elements of a real transform of ``n`` values at the distance ``d``.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.rfftfreq(4, 0.5))
+    [0.  0.5 1. ]
+    """
+    return _placed(_frequencies(_distance(d), n=_count(n), half=True, dtype=_dtype(dtype)), device)
+
+
+def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+    """The zero frequency moved to the middle, along all axes or those named.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.fftshift(jnp.fft.fftfreq(4, 0.5)))
+    [-1.  -0.5  0.   0.5]
+    """
+    return _shifted(x, axes, 1)
+
+
+def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
+    """The inverse of :func:`fftshift`.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.fft.ifftshift(jnp.array([-2, -1, 0, 1, 2])))
+    [ 0  1  2 -2 -1]
+    """
+    return _shifted(x, axes, -1)
+
+
+def _shifted(x: Any, axes: Any, sign: int) -> Any:
+    shape = shape_of(x)
+    given = range(len(shape)) if axes is None else axes if is_several(axes) else (axes,)
+    places = tuple(axis_of(axis, len(shape), "axes") for axis in given)
+    return roll(x, tuple(sign * (shape[axis] // 2) for axis in places), places)
+
+
+def _count(n: Any) -> int:
+    return whole_number(n, "n")
+
+
+def _distance(d: Any) -> Any:
+    shape, dtype = aval_of(d).shape, aval_of(d).dtype
+    if shape not in ((), (1,)) or kind_of(dtype) == "c":
+        raise TypeError(f"d, the distance of two values, is a real number, got {dtype.name} of shape {shape}{here()}")
+    return d
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    return canonical(float if dtype is None else dtype)
+
+
+def _placed(made: Any, device: Any) -> Any:
+    return made if device is None or isinstance(made, Tracer) else put(made, made.aval, device)
+
+
+@together("n", "half", "dtype")
+def _frequencies(d: Any, n: int, half: bool, dtype: np.dtype[Any]) -> Any:
+    inexact_dtype = dtype if kind_of(dtype) in "fc" else canonical(float)
+    steps = broadcasted_iota(canonical(int), (max(n // 2 + 1 if half else n, 0),), 0)
+    if not half and n > 0:  # 0, 1, …, then the negative ones
+        steps = sub(rem(add(steps, n // 2), n), n // 2)
+    found = ufuncs.true_divide(as_dtype(steps, inexact_dtype), ufuncs.multiply(n, as_dtype(d, inexact_dtype)))
+    return found if half else as_dtype(found, dtype)
+
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
+_explain_missing(__name__)

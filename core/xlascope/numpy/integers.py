@@ -1,0 +1,171 @@
+"""Whole numbers: common divisors and multiples, and the bits that numbers are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..control.flow.loops import while_loop
+from ..dtypes import bits_of, kind_of
+from ..operations import bits
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import expand_dims, reshape
+from ..trace.values import aval_of
+from . import logic, reductions, ufuncs
+from .axes import axis_of, whole_number
+from .padding import pad
+from .promotion import as_dtype, pair, strong_with_axes
+from .shaping import broadcast_arrays, moveaxis, ravel, shape_of
+from .together import together
+
+_BYTE = np.dtype("uint8")
+
+
+def gcd(x1: Any, x2: Any) -> Any:
+    """The largest integer that divides both, elementwise; of 0 and x it is the absolute value of x.
+
+    ``x1`` and ``x2`` are integers of shapes that broadcast together; the result is an array of that shape, in the
+    dtype in which they meet. Raises ValueError for other dtypes.
+
+    Computed by Euclid's algorithm, all elements at once until the last is done.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.gcd(jnp.array([12, 18, 0]), 8))
+    [4 2 8]
+    """
+    return _gcd(*_integers("gcd", x1, x2))
+
+
+@together()
+def _gcd(x: Any, y: Any) -> Any:
+    return _divisor(*broadcast_arrays(ufuncs.abs(x), ufuncs.abs(y)))
+
+
+def _divisor(x: Any, y: Any) -> Any:
+    """Euclid's algorithm for operands of one type; those that are done stay as they are."""
+
+    def step(state: tuple[Any, Any]) -> tuple[Any, Any]:
+        x, y = state
+        going = logic.not_equal(y, 0)
+        rest = ufuncs.fmod(x, logic.where(going, y, 1))
+        return logic.where(going, y, x), logic.where(going, rest, 0)
+
+    if not aval_of(x).size:  # XLA's CPU compiler does not survive this loop over nothing
+        return x
+    aval = aval_of(x)
+    x, y = (as_dtype(v, aval.dtype) for v in (x, y))
+    found = while_loop(lambda state: reductions.any(logic.not_equal(state[1], 0)), step, (x, y))[0]
+    return convert_element_type(found, aval.dtype, aval.weak_type)
+
+
+def lcm(x1: Any, x2: Any) -> Any:
+    """The least integer that both divide, elementwise; 0 where one is 0.
+
+    ``x1`` and ``x2`` are as for :func:`gcd`, and so are the result and the error. What does not fit the dtype wraps
+    around.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.lcm(jnp.array([4, 6, 0]), 10))
+    [20 30  0]
+    """
+    return _lcm(*_integers("lcm", x1, x2))
+
+
+@together()
+def _lcm(x: Any, y: Any) -> Any:
+    x, y = broadcast_arrays(ufuncs.abs(x), ufuncs.abs(y))
+    divisor = _divisor(x, y)
+    product = ufuncs.multiply(x, ufuncs.floor_divide(y, logic.where(logic.equal(divisor, 0), 1, divisor)))
+    return product
+
+
+def _integers(name: str, x: Any, y: Any) -> tuple[Any, Any]:
+    x, y = pair(x, y)
+    if kind_of(aval_of(x).dtype) not in "iu":
+        raise ValueError(f"{name} takes integers, got operands of {aval_of(x).dtype.name}; convert with astype(int)")
+    return strong_with_axes(x), strong_with_axes(y)
+
+
+@together()
+def bitwise_count(x: Any, /) -> Any:
+    """How many bits are set in the absolute values of integers, as uint8.
+
+    Raises TypeError for other dtypes.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.bitwise_count(jnp.array([0, 5, -7])))
+    [0 2 3]
+    """
+    if kind_of(aval_of(x).dtype) == "b":
+        return as_dtype(x, _BYTE)
+    if kind_of(aval_of(x).dtype) not in "iu":
+        raise TypeError(f"bitwise_count takes integers, got {aval_of(x).dtype.name}; see view")
+    return as_dtype(bits.population_count(ufuncs.abs(x)), _BYTE)
+
+
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Truth values as the bits of uint8, eight to a byte along an axis (None: of the flattened array).
+
+    ``a`` holds truth values or integers (a bit is set where they are not 0); where the axis is no multiple of 8 long,
+    zeros follow. ``bitorder`` is "big" for a byte whose first bit is its highest, or "little". Raises TypeError for
+    other dtypes, ValueError for another order.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.packbits(jnp.array([1, 0, 1, 0, 0, 0, 0, 0, 1])))
+    [160 128]
+    """
+    if kind_of(aval_of(a).dtype) not in "biu":
+        raise TypeError(f"packbits takes integers or truth values, got {aval_of(a).dtype.name}")
+    _require_order("packbits", bitorder)
+    return _packbits(a, axis=axis, bitorder=bitorder)
+
+
+@together("axis", "bitorder")
+def _packbits(a: Any, axis: int | None, bitorder: str) -> Any:
+    a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, len(shape_of(a))))
+    x = moveaxis(as_dtype(logic.truth(a), _BYTE), axis, -1)
+    *lead, size = shape_of(x)
+    x = reshape(pad(x, [(0, 0)] * len(lead) + [(0, -size % 8)]), (*lead, -(-size // 8), 8))
+    return moveaxis(reductions.sum(ufuncs.multiply(x, _places_values(bitorder)), -1, _BYTE), -1, axis)
+
+
+def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
+    """The bits of uint8 as 0 and 1 (uint8), eight for each element along an axis (None: of the flattened array).
+
+    ``count`` is how many of them there are to be: others are cut off, or zeros added; a negative one says how many
+    fewer. ``bitorder`` is as for :func:`packbits`. Raises TypeError for other dtypes than uint8.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.unpackbits(jnp.array([160], jnp.uint8)))
+    [1 0 1 0 0 0 0 0]
+    """
+    if aval_of(a).dtype != _BYTE:
+        raise TypeError(f"unpackbits takes uint8, got {aval_of(a).dtype.name}; convert with astype or view")
+    _require_order("unpackbits", bitorder)
+    many = None if count is None else whole_number(count, "count")
+    return _unpackbits(a, axis=axis, count=many, bitorder=bitorder)
+
+
+@together("axis", "count", "bitorder")
+def _unpackbits(a: Any, axis: int | None, count: int | None, bitorder: str) -> Any:
+    a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, len(shape_of(a))))
+    x = moveaxis(a, axis, -1)
+    *lead, size = shape_of(x)
+    held = logic.bitwise_and(expand_dims(x, (len(lead) + 1,)), _places_values(bitorder))
+    x = reshape(as_dtype(logic.truth(held), _BYTE), (*lead, 8 * size))
+    if count is not None:
+        missing = count - 8 * size if count >= 0 else count
+        x = pad(x, [(0, 0)] * len(lead) + [(0, missing)]) if missing > 0 else x[..., : 8 * size + missing]
+    return moveaxis(x, -1, axis)
+
+
+def _places_values(bitorder: str) -> np.ndarray[Any, Any]:
+    """What each bit of a byte counts."""
+    values = 1 << np.arange(bits_of(_BYTE))
+    return (values[::-1] if bitorder == "big" else values).astype(_BYTE)
+
+
+def _require_order(name: str, bitorder: Any) -> None:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f'{name} takes bitorder as "big" or "little", got {bitorder!r}')

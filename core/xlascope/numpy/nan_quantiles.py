@@ -1,0 +1,119 @@
+"""Quantiles of the elements that are numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..operations import sorting
+from ..operations.conversion import convert_element_type
+from ..operations.shapes import broadcast_in_dim, expand_dims, reduce_sum, reshape
+from ..trace.values import aval_of
+from . import logic, ufuncs
+from .axes import as_tuple
+from .creation import zeros
+from .promotion import inexact
+from .reductions import all as all_of
+from .shaping import broadcast_to, shape_of
+from .sorting import METHODS, between, grouped, require_order, weighted, weights_of, with_axes
+from .taking import take_along_axis
+from .together import together
+
+Axis = int | Sequence[int] | None
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """The value below which the part ``q`` of the elements lies that are numbers; NaN where none is.
+
+    The arguments are those of :func:`quantile`, and so are results and errors.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.25))
+    1.5
+    """
+    return _checked(a, q, axis, overwrite_input, method, keepdims, weights, "nanquantile")
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Axis = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """Like :func:`nanquantile`, with ``q`` out of 100.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 25))
+    1.5
+    """
+    part = ufuncs.true_divide(q, 100.0)
+    return _checked(a, part, axis, overwrite_input, method, keepdims, weights, "nanpercentile")
+
+
+def _checked(a: Any, q: Any, axis: Axis, overwrite: bool, method: str, keepdims: bool, weights: Any, name: str) -> Any:
+    if overwrite:
+        raise ValueError(f"{name} with overwrite_input: arrays do not change")
+    if method not in METHODS:
+        raise ValueError(f"{name} takes method as one of {', '.join(METHODS)}, got {method!r}")
+    if weights is not None:
+        require_order(weights, "weights", name)
+        if method != "inverted_cdf":
+            raise NotImplementedError(f'{name} takes weights with method="inverted_cdf", got {method!r}')
+    for argument, x in (("a", a), ("q", q)):
+        require_order(x, argument, name)
+    if len(shape_of(q)) > 1:
+        raise ValueError(f"{name} takes q as one number, or several along one axis, got shape {shape_of(q)}")
+    if weights is not None:
+        return _nan_weighted(a, q, weights, axis=as_tuple(axis), keepdims=keepdims)
+    return _nanquantile(a, q, axis=as_tuple(axis), method=method, keepdims=keepdims)
+
+
+@together("axis", "method", "keepdims")
+def _nanquantile(x: Any, q: Any, axis: Any, method: str, keepdims: bool) -> Any:
+    x, axes = grouped(x, axis)
+    dtype, lead = aval_of(x).dtype, shape_of(x)[:-1]
+    q = convert_element_type(inexact(q), dtype)
+    if not aval_of(x).size:
+        return zeros((*shape_of(q), *lead), dtype)
+    (ordered,) = sorting.sort([x], len(lead))
+    known = logic.logical_not(logic.isnan(x))
+    count = convert_element_type(reduce_sum(convert_element_type(known, np.int32), (len(lead),)), dtype)
+    many = aval_of(q).size
+    # parts along a last axis, as many as there are, beside the number of elements that count in each group
+    parts = broadcast_in_dim(reshape(q, (many,)), (*lead, many), (len(lead),))
+    count = broadcast_to(expand_dims(count, (len(lead),)), (*lead, many))
+    scaled = ufuncs.multiply(parts, count) if method == "inverted_cdf" else ufuncs.multiply(parts, count - 1)
+    place = scaled - 1 if method == "inverted_cdf" else scaled
+    low, high = ufuncs.floor(place), ufuncs.ceil(place)
+    most = ufuncs.maximum(count - 1, 0)
+    places = (convert_element_type(ufuncs.minimum(ufuncs.maximum(p, 0), most), np.int32) for p in (low, high))
+    below, above = (take_along_axis(ordered, p, -1, mode="clip") for p in places)
+    found = between(below, above, ufuncs.subtract(place, low), method)
+    found = reshape(logic.where(count > 0, found, np.nan), (*lead, *shape_of(q)))
+    return with_axes(found, len(shape_of(q)), axes, keepdims)
+
+
+@together("axis", "keepdims")
+def _nan_weighted(x: Any, q: Any, weights: Any, axis: Any, keepdims: bool) -> Any:
+    x = inexact(x)
+    unknown = logic.isnan(x)
+    heavy = logic.where(unknown, 0, weights_of(x, weights, axis))
+    found = weighted(logic.where(unknown, np.inf, x), q, heavy, axis=axis, keepdims=keepdims)
+    return logic.where(all_of(unknown, axis, keepdims=keepdims), np.nan, found)
