@@ -41,13 +41,16 @@ def horner(x: Any, coefficients: Sequence[float]) -> Any:
     return made
 
 
-def log1p_less(u: Any) -> Any:
-    """log(1 + u) - u: with r = u/(2 + u), log(1 + u) = 2 (r + r³/3 + r⁵/5 + …) and 2r - u = -u r."""
+def log1p_less(u: Any, ratio: Any) -> Any:
+    """log(ratio) - u for ratio = 1 + u, each of them exact.
+
+    With r = u/(2 + u), log(1 + u) = 2 (r + r³/3 + r⁵/5 + …), and 2r - u = -u r.
+    """
     near = abs(u) < 0.5
     v = select(near, u, u * 0.0)
     r = v / (v + 2.0)
     series = horner(r * r, [1 / (2 * k + 3) for k in range(18)])
-    return select(near, 2.0 * r * r * r * series - v * r, log1p(u) - u)
+    return select(near, 2.0 * r * r * r * series - v * r, log(ratio) - u)
 
 
 def stirling(a: Any) -> Any:
@@ -60,7 +63,7 @@ def log_gamma_factor(a: Any, x: Any) -> Any:
     """log(x^a e^-x / Γ(a + 1))."""
     large = a > LARGE
     b = select(large, a, a * 0.0 + LARGE)
-    by_ratio = b * log1p_less((x - b) / b) - stirling(b) - 0.5 * log(2 * math.pi * b)
+    by_ratio = b * log1p_less((x - b) / b, x / b) - stirling(b) - 0.5 * log(2 * math.pi * b)
     return select(large, by_ratio, a * log(x) - x - lgamma(a + 1.0))
 
 
@@ -70,7 +73,7 @@ def log_beta_factor(a: Any, b: Any, x: Any) -> Any:
     both = (a > LARGE) & (b > LARGE)
     p, q = (select(both, each, each * 0.0 + LARGE) for each in (a, b))
     distance = x * q - p * y
-    by_ratio = p * log1p_less(distance / p) + q * log1p_less(-distance / q)
+    by_ratio = p * log1p_less(distance / p, x * (p + q) / p) + q * log1p_less(-distance / q, y * (p + q) / q)
     by_ratio = by_ratio + stirling(p + q) - stirling(p) - stirling(q) + 0.5 * log(p * q / (2 * math.pi * (p + q)))
     less, more = select(a < b, a, b), select(a < b, b, a)
     one = more > LARGE
