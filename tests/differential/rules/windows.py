@@ -93,4 +93,31 @@ RULES: tuple[Rule, ...] = (
         "A whole Python number counts as a float, and an argument may be given by its name.",
         theirs_says("does not accept dtype int|unexpected keyword argument|to have the same dtypes|has no attribute"),
     ),
+    Rule(
+        "more types for the normal distribution",
+        "scipy.special.ndtr scipy.special.log_ndtr scipy.special.ndtri scipy.special.zeta",
+        ("accepted only here",),
+        "Integers and narrow floats count as floats, as in other functions; Riemann's zeta function is Hurwitz's at 1.",
+        theirs_says("is not supported|series_order must be|Riemann zeta function not implemented"),
+    ),
+    Rule(
+        "weak normal distributions",
+        "scipy.special.ndtr scipy.special.log_ndtr scipy.special.ndtri",
+        ("weak type",),
+        "A function of a weak number is weak, as other functions are.",
+    ),
+    Rule(
+        "integers that wrap around in softmax",
+        "scipy.special.softmax scipy.special.log_softmax",
+        ("accuracy", "value"),
+        "Integers are made floats before the largest is subtracted; JAX subtracts integers, which wrap around.",
+        lambda verdict: "int" in source.line(verdict.call),
+    ),
+    Rule(
+        "exact factorials",
+        "scipy.special.factorial",
+        ("error class",),
+        "An array is no value of exact, which is said before anything of its value.",
+        theirs_says("^factorial with exact=True"),
+    ),
 )

@@ -12,4 +12,5 @@ from ...trace.values import aval_of
 def filled(x: Any, value: float) -> Any:
     """An array like ``x`` that holds that number."""
     aval = aval_of(x)
-    return full(aval.shape, typed_scalar(float(value), aval.dtype))
+    number = float(value)
+    return full(aval.shape, number if aval.weak_type else typed_scalar(number, aval.dtype))
