@@ -101,8 +101,8 @@ RULES: tuple[Rule, ...] = (
         theirs_says("is not supported|series_order must be|Riemann zeta function not implemented"),
     ),
     Rule(
-        "weak normal distributions",
-        "scipy.special.ndtr scipy.special.log_ndtr scipy.special.ndtri",
+        "weak special functions",
+        "scipy.special.ndtr scipy.special.log_ndtr scipy.special.ndtri scipy.special.gamma",
         ("weak type",),
         "A function of a weak number is weak, as other functions are.",
     ),
