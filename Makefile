@@ -17,7 +17,7 @@ NOTEBOOK ?= notebooks/01_see_a_training_step.ipynb
 PYTEST_ARGS ?=
 TYPESCRIPT ?= typescript@5.9.3
 LAB_ARGS ?=
-PARALLEL := --numprocesses auto --maxprocesses 4 --dist loadfile
+PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)

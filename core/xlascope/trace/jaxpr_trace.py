@@ -227,8 +227,8 @@ def bind_each_from(
 ) -> None:
     """Their ``take_from``: the rules find the user's line in the state."""
     previous = STATE.origin
-    STATE.origin = origin_of("forward", None, code, lasti) if origin is None else origin
     try:
+        STATE.origin = origin_of("forward", None, code, lasti) if origin is None else origin
         bind_each(trace, steps, values, used)
     finally:
         STATE.origin = previous

@@ -88,9 +88,9 @@ def ensure_compile_time_eval() -> Iterator[None]:
     6
     """
     trace, origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
-    STATE.trace = STATE.origin = None
-    in_trace.set_local(False)
     try:
+        STATE.trace = STATE.origin = None
+        in_trace.set_local(False)
         yield
     finally:
         STATE.trace, STATE.origin = trace, origin

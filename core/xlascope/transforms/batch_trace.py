@@ -147,8 +147,8 @@ class BatchTrace:
         if not mapped:
             return run(operation, values) if self.parent is None else self.parent.bind(operation, values)
         previous = STATE.trace
-        STATE.trace = self.parent
         try:
+            STATE.trace = self.parent
             results, out_axes = _batched(operation, values, axes)
         finally:
             STATE.trace = previous
@@ -228,8 +228,8 @@ class NamedBatchTrace(BatchTrace):
         if not operation.composite:
             return super().bind(operation, operands)
         previous = STATE.batch
-        STATE.batch = self
         try:
+            STATE.batch = self
             if any(self.name in axis_names_of(body) for body in operation.bodies()):
                 return self._applied(operation.batch_rule, *self._apart(operands))
             return super().bind(operation, operands)
@@ -258,8 +258,8 @@ class NamedBatchTrace(BatchTrace):
 
     def _applied(self, rule: Callable[..., Any], values: list[Any], axes: list[Any]) -> list[Any]:
         previous = STATE.trace
-        STATE.trace = self.parent
         try:
+            STATE.trace = self.parent
             results, out_axes = rule(values, axes)
         finally:
             STATE.trace = previous

@@ -77,9 +77,9 @@ class JVPTrace:
     def take(self, steps: Steps, values: list[Any], used: Sequence[int]) -> None:
         """Operations one after the other, all from one line of the user's: look for it once."""
         previous = STATE.origin
-        if previous is None:
-            STATE.origin = origin_of("forward", None, *user_frame(2))
         try:
+            if previous is None:
+                STATE.origin = origin_of("forward", None, *user_frame(2))
             for operation, operands_in, _ in steps:
                 values += self.bind(operation, operands_in(values))
         finally:
@@ -138,8 +138,8 @@ class JVPTrace:
         """The results of an operation and their tangents, by its rule."""
         recorder = self.recorder
         before = STATE.trace, STATE.origin
-        STATE.trace, STATE.origin = self.inner, origin
         try:
+            STATE.trace, STATE.origin = self.inner, origin
             if recorder is None:
                 if operation.planned:
                     return _by_plan(operation, kinds, primals, tangents)

@@ -120,8 +120,8 @@ class LinearTrace:
     ) -> None:
         """The same for who knows the user's line, and the origin if there is one."""
         previous = STATE.origin
-        STATE.origin = Origin("forward", None, code, lasti) if origin is None else origin
         try:
+            STATE.origin = Origin("forward", None, code, lasti) if origin is None else origin
             self.take(steps, values, used)
         finally:
             STATE.origin = previous
@@ -144,8 +144,8 @@ class LinearTrace:
         """Record an operation that holds a program; results that no tangent reaches are computed outside."""
         if operation.expand is not None:
             previous = STATE.trace
-            STATE.trace = self
             try:
+                STATE.trace = self
                 expanded: list[Any] = operation.expand(*operands)
                 return expanded
             finally:

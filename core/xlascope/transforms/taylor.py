@@ -241,8 +241,8 @@ class _Solution:
         """Find the next coefficient of every result."""
         degree = len(self.terms[0])
         previous = STATE.trace
-        STATE.trace = self.steps
         try:
+            STATE.trace = self.steps
             if self.operation.taylor_rule is not None:
                 found = self.operation.taylor_rule(degree, self.series, self.terms)
             elif self.operation.taylor_program_rule is not None:

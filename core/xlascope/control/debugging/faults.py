@@ -71,8 +71,8 @@ def _is_inexact(x: Any) -> bool:
 def _undisturbed() -> Iterator[None]:
     """Run operations at once, whatever is being traced, and without looking at their results."""
     trace, origin, in_trace = STATE.trace, STATE.origin, boot.in_trace.swap_local(False)
-    STATE.trace = STATE.origin = None
     try:
+        STATE.trace = STATE.origin = None
         with debug_nans(False), debug_infs(False):
             yield
     finally:
