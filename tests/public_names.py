@@ -27,7 +27,7 @@ WITHOUT_HANDLE = {"constant", "jit"}
 #: Functions that have an operation's name and are not in JAX's `lax`.
 INTERNAL = {"copy", "linear_call", "threefry2x32"}
 #: The packages whose names are found on first use, and others whose names users import.
-LAZY = ("xlascope", "xlascope.numpy", "xlascope.lax")
+LAZY = ("xlascope", "xlascope.numpy", "xlascope.lax", "xlascope.scipy.special")
 MODULES = (
     *LAZY,
     "xlascope.numpy.fft",

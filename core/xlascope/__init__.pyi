@@ -25,6 +25,7 @@ from . import profiler as profiler
 from . import random as random
 from . import readers as readers
 from . import records as records
+from . import scipy as scipy
 from . import stages as stages
 from . import test_util as test_util
 from . import tree as tree

@@ -8,6 +8,7 @@ from ..control.flow.loops import while_loop as while_loop
 from ..control.flow.reducing import reduce as reduce
 from ..control.flow.reducing import reduce_window as reduce_window
 from ..control.rules.linear_solve import custom_linear_solve as custom_linear_solve
+from ..control.special.beta import betainc as betainc
 from ..operations.arithmetic import reciprocal as reciprocal
 from ..operations.bits import bitwise_and as bitwise_and
 from ..operations.bits import bitwise_not as bitwise_not

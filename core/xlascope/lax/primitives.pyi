@@ -1,5 +1,9 @@
 """Operations by name, for tools that read types. Written by `make names`."""
 
+from ..control.special.gamma import igamma as igamma
+from ..control.special.gamma import igamma_grad_a as igamma_grad_a
+from ..control.special.gamma import igammac as igammac
+from ..control.special.gamma import random_gamma_grad as random_gamma_grad
 from ..ir.operation import Primitive
 from ..operations.arithmetic import abs as abs
 from ..operations.arithmetic import add as add
@@ -9,6 +13,8 @@ from ..operations.arithmetic import mul as mul
 from ..operations.arithmetic import rem as rem
 from ..operations.arithmetic import square as square
 from ..operations.arithmetic import sub as sub
+from ..operations.bessel import bessel_i0e as bessel_i0e
+from ..operations.bessel import bessel_i1e as bessel_i1e
 from ..operations.bits import clz as clz
 from ..operations.bits import mulhi as mulhi
 from ..operations.bits import nextafter as nextafter
@@ -66,7 +72,6 @@ from ..operations.shapes import reduce_sum as reduce_sum
 from ..operations.shapes import transpose as transpose
 from ..operations.slicing import rev as rev
 from ..operations.slicing import slice as slice
-from ..operations.special import bessel_i1e as bessel_i1e
 from ..operations.special import digamma as digamma
 from ..operations.special import erf as erf
 from ..operations.special import erf_inv as erf_inv
@@ -105,6 +110,7 @@ atan_p: Primitive
 atan2_p: Primitive
 atanh_p: Primitive
 axis_index_p: Primitive
+bessel_i0e_p: Primitive
 bessel_i1e_p: Primitive
 bitcast_convert_type_p: Primitive
 broadcast_in_dim_p: Primitive
@@ -149,6 +155,9 @@ floor_p: Primitive
 gather_p: Primitive
 ge_p: Primitive
 gt_p: Primitive
+igamma_p: Primitive
+igamma_grad_a_p: Primitive
+igammac_p: Primitive
 imag_p: Primitive
 integer_pow_p: Primitive
 io_callback_p: Primitive
@@ -182,6 +191,7 @@ pow_p: Primitive
 ppermute_p: Primitive
 psum_p: Primitive
 pure_callback_p: Primitive
+random_gamma_grad_p: Primitive
 real_p: Primitive
 reduce_p: Primitive
 reduce_and_p: Primitive
@@ -197,6 +207,7 @@ reduce_window_max_p: Primitive
 reduce_window_min_p: Primitive
 reduce_window_sum_p: Primitive
 reduce_xor_p: Primitive
+regularized_incomplete_beta_p: Primitive
 rem_p: Primitive
 remat2_p: Primitive
 reshape_p: Primitive

@@ -1,4 +1,4 @@
-"""Special functions: the error function, gamma and its relatives, a Bessel function."""
+"""Special functions: the error function, gamma and its relatives."""
 
 from __future__ import annotations
 
@@ -128,18 +128,3 @@ class Zeta(Binary, name="zeta"):
 def zeta(x: Any, q: Any) -> Any:
     """The Hurwitz zeta function, the sum of (q + k) to the power -x over all k."""
     return bind1(Zeta.instance, *match(as_float(x), as_float(q)))
-
-
-class BesselI1e(Unary, name="bessel_i1e"):
-    """The modified Bessel function of order 1, times e^-|x|."""
-
-    hlo = "chlo.bessel_i1e"
-    kinds = "f"
-
-    def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        raise NotImplementedError("the derivative of bessel_i1e")
-
-
-def bessel_i1e(x: Any) -> Any:
-    """The modified Bessel function of order 1, times ``exp(-abs(x))``."""
-    return bind_inexact(BesselI1e.instance, x)

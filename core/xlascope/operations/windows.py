@@ -68,11 +68,15 @@ class Windows(Operation):
         builder.fill_region(made, [*scalars, *scalars], write)
         return list(made.results)
 
-    def with_axis_in_front(self) -> Any:
+    def with_axis_in_front(self) -> dict[str, Any]:
         """The parameters for operands that have one more axis in front, over which no window reaches."""
-        ones = (self.window_dimensions, self.window_strides, self.base_dilation, self.window_dilation)
-        sizes, strides, base, dilation = ((1, *each) for each in ones)
-        return sizes, strides, ((0, 0), *self.padding), base, dilation
+        return {
+            "window_dimensions": (1, *self.window_dimensions),
+            "window_strides": (1, *self.window_strides),
+            "padding": ((0, 0), *self.padding),
+            "base_dilation": (1, *self.base_dilation),
+            "window_dilation": (1, *self.window_dilation),
+        }
 
 
 class _OneOperand(Windows):
@@ -100,7 +104,7 @@ class _OneOperand(Windows):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
-        return [bind1(type(self)(*self.with_axis_in_front()), moveaxis(x, axis, 0))], [0]
+        return [bind1(type(self)(**self.with_axis_in_front()), moveaxis(x, axis, 0))], [0]
 
 
 class ReduceWindowSum(_OneOperand, name="reduce_window_sum"):
@@ -229,7 +233,7 @@ class SelectAndGatherAdd(Windows, name="select_and_gather_add"):
         return [bind1(scatter, ct, x) if is_linear(t) else None, None]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        wider = SelectAndGatherAdd(*self.with_axis_in_front(), self.select_prim)
+        wider = SelectAndGatherAdd(**self.with_axis_in_front(), select_prim=self.select_prim)
         return [bind1(wider, *_in_front(operands, axes))], [0]
 
 
@@ -284,7 +288,8 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
         return [bind1(self._gather(), ct, x) if is_linear(source) else None, None]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        wider = SelectAndScatterAdd(*self._gather().with_axis_in_front()[:3], self.select_prim)
+        sizes, strides = (1, *self.window_dimensions), (1, *self.window_strides)
+        wider = SelectAndScatterAdd(sizes, strides, ((0, 0), *self.padding), self.select_prim)
         return [bind1(wider, *_in_front(operands, axes))], [0]
 
 

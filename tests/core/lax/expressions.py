@@ -350,6 +350,20 @@ list(lax.reduce((m, m), (0.0, 1.0), lambda p, q: (p[0] + q[0], p[1] * q[1]), (1,
 lax.reduce(m, 0.0, lax.add, (0, 5))
 lax.reduce(m, np.int32(0), lax.add, (0,))
 lax.reduce(m, 0.0, lax.add, 0)
+lax.bessel_i0e(y)
+lax.bessel_i0e(2)
+lax.igamma(x + 2, y + 4)
+lax.igammac(x + 2, y + 4)
+lax.igamma_grad_a(x + 2, y + 4)
+lax.igamma(1.0, 2.0)
+lax.igamma(x + 2, 2.0)
+lax.igamma(i, i)
+lax.igamma(x, x.astype(np.float16))
+lax.random_gamma_grad(x + 2, y + 4)
+lax.betainc(x + 2, y + 4, x + 0.5)
+lax.betainc(1.0, 2.0, 0.25)
+lax.betainc(x + 2, 2.0, 0.25)
+lax.betainc(i, i, i)
 """
 ROWS = [
     *(f"lax.{name}(x)" for name in _ONE.split()),

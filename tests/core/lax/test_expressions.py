@@ -16,12 +16,14 @@ from xlascope.lax import primitives
 HERE = Path(__file__).with_name("expressions.py")
 KNOWN = {
     "lax.log(2)": "as in the first versions of JAX, whole Python numbers count as floats where a float is wanted",
+    "lax.bessel_i0e(2)": "whole Python numbers count as floats, as for lax.log",
     "lax.reshape(m, (5, 5))": "a TypeError that names the shapes; jax fails in the compiler",
     "lax.convert_element_type(c, np.bool_)": "as in NumPy, complex values are true unless both parts are zero",
     "lax.dynamic_slice(m, (0, 0), (1, 2, 3))": "a TypeError that names the sizes; jax fails in a zip",
     "lax.slice(m, (0, 0), (2, 2), (0, 1))": "a TypeError that names the strides; jax divides by zero",
     "lax.dot(m, m)": "the TypeError that jax had, and that programs expect",
     'lax.conv_general_dilated(t, t, (1,), "FOO")': "a ValueError, as for what else is wrong; jax's is a RuntimeError",
+    'lax.reduce_window(i, np.iinfo(np.int32).max, lax.min, (2,), None, "SAME_LOWER")': "jax fails",
 }
 
 

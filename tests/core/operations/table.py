@@ -24,12 +24,14 @@ from xlascope.control.flow.reduce import Reduce, ReduceWindow
 from xlascope.control.flow.scan import Scan
 from xlascope.control.flow.while_loop import While
 from xlascope.control.programs.call import Call
+from xlascope.control.special import beta, gamma
 from xlascope.dtypes import is_differentiable
 from xlascope.ir.avals import shaped
 from xlascope.ir.operation import Operation
 from xlascope.operations import (
     arithmetic,
     barriers,
+    bessel,
     bits,
     comparisons,
     complex_numbers,
@@ -231,6 +233,15 @@ def apart(*shape: int) -> Operand:
 NAN_AND_INFINITY = exactly([[1.0, np.nan, np.inf], [-np.inf, 2.0, np.nan], [np.inf, -np.inf, 0.0]])
 OTHERS = exactly([[np.nan, 1.0, 1.0], [1.0, np.inf, np.nan], [np.inf, -np.inf, -0.0]])
 WITH_ZEROS = exactly([[0.0, 2.0, 3.0], [0.0, 0.0, 4.0], [1.5, -2.0, 0.5]])
+
+
+def moved_gammainc(a: Any, x: Any) -> Any:
+    """The derivative of the incomplete gamma function in a, by differences of high order."""
+    h = a * 1e-3
+    return sum(
+        weight * (scipy.special.gammainc(a + k * h, x) - scipy.special.gammainc(a - k * h, x)) / h
+        for k, weight in ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))
+    )
 
 
 # Oracles ------------------------------------------------------------------------------------------------------------
@@ -733,7 +744,20 @@ def _rows() -> Iterator[Row]:
     yield from unary(special.Digamma(), scipy.special.digamma, low=0.3, high=5, tolerance=5)
     yield from unary(special.Erfc(), scipy.special.erfc, dtypes=HALF)
     yield Row(special.Erfc(), lambda x: scipy.special.erfc(x) * 1e9, exactly([4.0, 4.2]), smooth=False, note="far out", tolerance=1e9)
-    yield from unary(special.BesselI1e(), scipy.special.i1e, smooth=False)
+    yield from unary(bessel.BesselI1e(), scipy.special.i1e, low=0.2, high=4, tolerance=3)
+    yield from unary(bessel.BesselI0e(), scipy.special.i0e, low=-3, high=30, dtypes=HALF, tolerance=3)
+    yield Row(bessel.BesselI0e(), scipy.special.i0e, exactly([0.0, 30.0, np.inf, -np.inf, np.nan, 1e30]), smooth=False, note="edges", tolerance=3)
+    yield Row(gamma.Igamma(), scipy.special.gammainc, real(2, 1, low=0.3, high=4), real(1, 3, low=0.2, high=6), dtypes=HALF, tolerance=5)
+    yield Row(gamma.Igammac(), scipy.special.gammaincc, real(2, 1, low=0.3, high=4), real(1, 3, low=0.2, high=6), dtypes=HALF, tolerance=5)
+    large = exactly([0.0, 0.0, 2.0, 2.0, 900.0, 900.0, -1.0, 2.0, np.nan]), exactly([0.0, 1.0, 0.0, np.inf, 850.0, 950.0, 2.0, -1.0, 2.0])
+    yield Row(gamma.Igamma(), lambda a, x: np.where(a + x == 0, np.nan, scipy.special.gammainc(a, x)), *large, smooth=False, note="edges", tolerance=5)
+    yield Row(gamma.Igammac(), lambda a, x: np.where(a + x == 0, np.nan, scipy.special.gammaincc(a, x)), *large, smooth=False, note="edges", tolerance=5)
+    yield Row(gamma.IgammaGradA(), moved_gammainc, real(2, 3, low=0.5, high=20), real(2, 3, low=0.5, high=20), smooth=False, tolerance=5)
+    yield Row(gamma.IgammaGradA(), moved_gammainc, real(2, 1, low=0.5, high=20), real(1, 3, low=0.5, high=20), smooth=False, note="stretched", tolerance=5)
+    yield Row(gamma.RandomGammaGrad(), lambda a, x: -moved_gammainc(a, x) / np.exp((a - 1) * np.log(x) - x - scipy.special.gammaln(a)), real(2, 3, low=0.5, high=9), real(2, 3, low=0.5, high=9), smooth=False, tolerance=20)
+    yield Row(beta.RegularizedIncompleteBeta(), scipy.special.betainc, real(2, 3, low=0.5, high=20), real(2, 3, low=0.5, high=20), real(2, 3, low=0.1, high=0.9), smooth=False, dtypes=HALF, tolerance=5)
+    edges = exactly([1.0, 1.0, 2.0, 0.0, 1.0, -1.0, 1.0]), exactly([2.0, 2.0, 1.0, 2.0, 0.0, 2.0, 1.0]), exactly([0.0, 1.0, 0.5, 0.5, 0.5, 0.5, 1.5])
+    yield Row(beta.RegularizedIncompleteBeta(), scipy.special.betainc, *edges, smooth=False, note="edges", tolerance=5)
     for order in (0.0, 1.0, 3.0):
         yield Row(special.Polygamma(), lambda m, x: scipy.special.polygamma(int(m), x), exactly(order), real(2, 3, low=0.5, high=4), tolerance=9, note=f"order {order:.0f}", smooth=False)
     yield Row(special.Zeta(), scipy.special.zeta, real(2, 3, low=2, high=4), real(2, 3, low=0.5, high=3), smooth=False, tolerance=3)

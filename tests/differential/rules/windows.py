@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from .. import source
+import numpy as np
+
+from .. import accuracy, source
+from ..judging import Verdict
 from .rule import Rule, ours_says, theirs_says
+
+
+def _close(verdict: Verdict) -> bool:
+    """Whether both answers agree but for the last digits, and in what is NaN."""
+    mine, other = (np.asarray(accuracy.contents(each), np.float64) for each in (verdict.ours, verdict.theirs))
+    digits = {"float16": 2e-2, "bfloat16": 5e-2, "float64": 1e-12}.get(verdict.ours["dtype"], 2e-5)
+    return bool(np.allclose(mine, other, rtol=digits, atol=1e-37, equal_nan=True))
+
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -67,5 +78,46 @@ RULES: tuple[Rule, ...] = (
         ("accepted only here",),
         "Padding by name holds for each computation; JAX fails over the axes of the init value.",
         theirs_says("^operands could not be broadcast together with shapes"),
+    ),
+    Rule(
+        "the last digits of special functions",
+        "lax.igamma* lax.random_gamma_grad lax.betainc lax.bessel_i0e scipy.special.*",
+        ("accuracy", "value"),
+        "They are computed by other steps than JAX's, and differ in the last digits, or where numbers are subnormal.",
+        _close,
+    ),
+    Rule(
+        "whole numbers for special functions",
+        "lax.igamma* lax.random_gamma_grad lax.betainc lax.bessel_i0e",
+        ("accepted only here",),
+        "A whole Python number counts as a float, and an argument may be given by its name.",
+        theirs_says("does not accept dtype int|unexpected keyword argument|to have the same dtypes|has no attribute"),
+    ),
+    Rule(
+        "more types for the normal distribution",
+        "scipy.special.ndtr scipy.special.log_ndtr scipy.special.ndtri scipy.special.zeta",
+        ("accepted only here",),
+        "Integers and narrow floats count as floats, as in other functions; Riemann's zeta function is Hurwitz's at 1.",
+        theirs_says("is not supported|series_order must be|Riemann zeta function not implemented"),
+    ),
+    Rule(
+        "weak special functions",
+        "scipy.special.ndtr scipy.special.log_ndtr scipy.special.ndtri scipy.special.gamma",
+        ("weak type",),
+        "A function of a weak number is weak, as other functions are.",
+    ),
+    Rule(
+        "integers that wrap around in softmax",
+        "scipy.special.softmax scipy.special.log_softmax",
+        ("accuracy", "value"),
+        "Integers are made floats before the largest is subtracted; JAX subtracts integers, which wrap around.",
+        lambda verdict: "int" in source.line(verdict.call),
+    ),
+    Rule(
+        "exact factorials",
+        "scipy.special.factorial",
+        ("error class",),
+        "An array is no value of exact, which is said before anything of its value.",
+        theirs_says("^factorial with exact=True"),
     ),
 )

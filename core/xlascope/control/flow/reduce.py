@@ -142,15 +142,7 @@ class ReduceWindow(_Combining, Windows, name="reduce_window"):
         return self.slide(builder, arrays, starts, lambda *values: self.combine(builder, *values))
 
     def in_front(self) -> Operation:
-        sizes, strides, padding, base, dilation = self.with_axis_in_front()
-        return ReduceWindow(
-            jaxpr=self.jaxpr,
-            window_dimensions=sizes,
-            window_strides=strides,
-            padding=padding,
-            base_dilation=base,
-            window_dilation=dilation,
-        )
+        return ReduceWindow(jaxpr=self.jaxpr, **self.with_axis_in_front())
 
     def unrolled(self, *operands: Any) -> list[Any]:
         arrays, starts = operands[: self.count], operands[self.count :]

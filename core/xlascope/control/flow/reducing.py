@@ -70,7 +70,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
         if kind_of(aval.dtype).replace("u", "i") in kinds and _is(starts[0], start(aval.dtype)):
             return structure.unflatten([function(arrays[0], axes)])
     program = _program("reduce", computation, structure, arrays)
-    return structure.unflatten(bind(Reduce(program, axes), *arrays, *starts))
+    return structure.unflatten(bind(Reduce(program, axes), *arrays, *_typed("reduce", starts, arrays)))
 
 
 @api_boundary
@@ -101,7 +101,7 @@ def reduce_window(
     arrays, structure, starts = _operands("reduce_window", operand, init_value)
     shape = operand_aval("the operand of reduce_window", arrays[0]).shape
     rank = len(shape)
-    sizes = _factors(window_dimensions, rank, f"window_dimensions {name}")
+    sizes = _factors(whole_numbers(window_dimensions, f"window_dimensions {name}"), rank, f"window_dimensions {name}")
     strides = _factors(window_strides, rank, f"window_strides {name}")
     base = _factors(base_dilation, rank, f"base_dilation {name}")
     dilation = _factors(window_dilation, rank, f"window_dilation {name}")
@@ -127,7 +127,7 @@ def reduce_window(
         base_dilation=base,
         window_dilation=dilation,
     )
-    return structure.unflatten(bind(general, *arrays, *starts))
+    return structure.unflatten(bind(general, *arrays, *_typed("reduce_window", starts, arrays)))
 
 
 def _factors(given: Any, rank: int, name: str) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ def _is(start: Any, value: Any) -> bool:
 
 
 def _operands(name: str, operands: Any, init_values: Any) -> tuple[list[Any], Any, list[Any]]:
-    """The arrays, their tree, and what they begin with, in their dtypes; raises TypeError for what does not fit."""
+    """The arrays, their tree, and what they begin with; raises TypeError for what does not fit."""
     arrays, structure = tree.flatten(operands)
     starts, of_starts = tree.flatten(init_values)
     if not arrays:
@@ -158,18 +158,25 @@ def _operands(name: str, operands: Any, init_values: Any) -> tuple[list[Any], An
     avals = [operand_aval(f"an operand of {name}", x) for x in arrays]
     if len({aval.shape for aval in avals}) > 1:
         raise ValueError(f"{name} takes arrays of one shape, got {' and '.join(str(a.shape) for a in avals)}{here()}")
-    begun = []
-    for start, aval in zip(starts, avals, strict=True):
+    for start in starts:
         own = operand_aval(f"an init value of {name}", start)
         if own.shape:
             raise TypeError(f"{name} begins with scalars, got an init value of shape {own.shape}{here()}")
-        if own.dtype != aval.dtype and start.__class__ not in PYTHON_SCALARS:
+    return arrays, structure, starts
+
+
+def _typed(name: str, starts: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """The values to begin with in the operands' dtypes; raises TypeError for what has another dtype of its own."""
+    begun = []
+    for start, x in zip(starts, arrays, strict=True):
+        own, dtype = operand_aval("", start), operand_aval("", x).dtype
+        if own.dtype != dtype and start.__class__ not in PYTHON_SCALARS:
             raise TypeError(
                 f"{name} begins with values of the operands' dtypes, got {own.dtype.name} for an operand of "
-                f"{aval.dtype.name}{here()}; convert one of them with astype"
+                f"{dtype.name}{here()}; convert one of them with astype"
             )
-        begun.append(as_type(start, shaped((), aval.dtype)))
-    return arrays, structure, begun
+        begun.append(as_type(start, shaped((), dtype)))
+    return begun
 
 
 def _program(name: str, computation: Any, structure: Any, arrays: Sequence[Any]) -> ClosedJaxpr:

@@ -1,0 +1,1 @@
+"""Special functions that are computed in loops."""

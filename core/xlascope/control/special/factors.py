@@ -1,0 +1,99 @@
+"""What the incomplete gamma and beta functions have in common: their leading factors, without cancellation.
+
+After C. Loader, Fast and accurate computation of binomial probabilities (2000), and N. Temme, Numerical methods for
+special functions (2007), chapter 8.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import finfo
+from ...operations.arithmetic import abs
+from ...operations.exponentials import log, log1p
+from ...operations.reductions import reduce_or
+from ...operations.selection import select
+from ...operations.special import lgamma
+from ...operations.values import dtype_of, shape_of
+from ..flow.loops import while_loop
+
+#: From here on Stirling's series has all digits of double precision.
+LARGE = 10.0
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+#: After so many steps a loop ends that would not by itself.
+_MOST = 200_000
+
+
+def epsilon(x: Any) -> float:
+    """The distance of 1 from the next number."""
+    return float(finfo(dtype_of(x)).eps)
+
+
+def horner(x: Any, coefficients: Sequence[float]) -> Any:
+    """The polynomial with those coefficients, the lowest first."""
+    made = x * 0.0 + coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        made = made * x + c
+    return made
+
+
+def log1p_less(u: Any, ratio: Any) -> Any:
+    """log(ratio) - u for ratio = 1 + u, each of them exact.
+
+    With r = u/(2 + u), log(1 + u) = 2 (r + r³/3 + r⁵/5 + …), and 2r - u = -u r.
+    """
+    near = abs(u) < 0.5
+    v = select(near, u, u * 0.0)
+    r = v / (v + 2.0)
+    series = horner(r * r, [1 / (2 * k + 3) for k in range(18)])
+    return select(near, 2.0 * r * r * r * series - v * r, log(ratio) - u)
+
+
+def stirling(a: Any) -> Any:
+    """lgamma(a) - ((a - 1/2) log(a) - a + log(2π)/2) for large a (Abramowitz and Stegun, 6.1.40)."""
+    inverse = 1.0 / a
+    return inverse * horner(inverse * inverse, _STIRLING)
+
+
+def log_gamma_factor(a: Any, x: Any) -> Any:
+    """log(x^a e^-x / Γ(a + 1))."""
+    large = a > LARGE
+    b = select(large, a, a * 0.0 + LARGE)
+    by_ratio = b * log1p_less((x - b) / b, x / b) - stirling(b) - 0.5 * log(2 * math.pi * b)
+    return select(large, by_ratio, a * log(x) - x - lgamma(a + 1.0))
+
+
+def log_beta_factor(a: Any, b: Any, x: Any) -> Any:
+    """log(x^a (1 - x)^b / B(a, b))."""
+    y = 1.0 - x
+    both = (a > LARGE) & (b > LARGE)
+    p, q = (select(both, each, each * 0.0 + LARGE) for each in (a, b))
+    distance = x * q - p * y
+    by_ratio = p * log1p_less(distance / p, x * (p + q) / p) + q * log1p_less(-distance / q, y * (p + q) / q)
+    by_ratio = by_ratio + stirling(p + q) - stirling(p) - stirling(q) + 0.5 * log(p * q / (2 * math.pi * (p + q)))
+    less, more = select(a < b, a, b), select(a < b, b, a)
+    one = more > LARGE
+    m = select(one, more, more * 0.0 + LARGE)
+    growth = (m - 0.5) * log1p(less / m) + less * log(m + less) - less + stirling(m + less) - stirling(m)
+    growth = select(one, growth, lgamma(a + b) - lgamma(more))
+    return select(both, by_ratio, a * log(x) + b * log1p(-x) + growth - lgamma(less))
+
+
+def repeated(start: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:
+    """``step(n, *values)`` for n = 1, 2, … as long as its first value, of truth values, holds anywhere."""
+    axes = tuple(range(len(shape_of(start[0]))))
+
+    def some(state: tuple[Any, ...]) -> Any:
+        count, going = state[:2]
+        return reduce_or(going, axes) & (count < _MOST)
+
+    def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        count = state[0] + 1
+        return count, *step(count.astype(dtype_of(state[2])), *state[1:])
+
+    made: tuple[Any, ...] = while_loop(some, body, (np.int32(0), *start))
+    return made[1:]

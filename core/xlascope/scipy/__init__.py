@@ -1,0 +1,8 @@
+"""SciPy's functions on arrays that can be traced, differentiated, batched and compiled.
+
+The names are in ``__init__.pyi``.
+"""
+
+from ..names import lazy
+
+__getattr__, __dir__, __all__ = lazy(__name__)

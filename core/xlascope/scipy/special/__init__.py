@@ -1,0 +1,5 @@
+"""Special functions, as SciPy names them. The names are in ``__init__.pyi``."""
+
+from ...names import lazy
+
+__getattr__, __dir__, __all__ = lazy(__name__)

@@ -1,0 +1,70 @@
+"""The modified Bessel functions of order 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...control.rules.custom_jvp import custom_jvp
+from ...numpy.promotion import inexact
+from ...numpy.together import together
+from ...operations import bessel
+from ...operations.arithmetic import abs, div, mul, sub
+from ...operations.comparisons import eq
+from ...operations.exponentials import exp
+from ...operations.selection import select
+from .filling import filled
+
+
+@together()
+def i0e(x: Any) -> Any:
+    """The modified Bessel function of order 0, times exp(-abs(x)).
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.i0e(2.0):.5f}")
+    0.30851
+    """
+    return bessel.bessel_i0e(inexact(x))
+
+
+@together()
+def i1e(x: Any) -> Any:
+    """The modified Bessel function of order 1, times exp(-abs(x))."""
+    return bessel.bessel_i1e(inexact(x))
+
+
+@together()
+def i0(x: Any) -> Any:
+    """The modified Bessel function of order 0; its derivative is that of order 1."""
+    return _i0(inexact(x))
+
+
+@together()
+def i1(x: Any) -> Any:
+    """The modified Bessel function of order 1; its derivative is i0 - i1/x."""
+    return _i1(inexact(x))
+
+
+@custom_jvp
+def _i0(x: Any) -> Any:
+    return mul(exp(abs(x)), bessel.bessel_i0e(x))
+
+
+@custom_jvp
+def _i1(x: Any) -> Any:
+    return mul(exp(abs(x)), bessel.bessel_i1e(x))
+
+
+@_i0.defjvp
+def _i0_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _i0(x), mul(t, _i1(x))
+
+
+@_i1.defjvp
+def _i1_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    y = _i1(x)
+    zero = eq(x, 0.0)
+    one = filled(x, 1.0)
+    slope = sub(_i0(x), div(y, select(zero, one, x)))
+    return y, mul(t, select(zero, filled(x, 0.5), slope))

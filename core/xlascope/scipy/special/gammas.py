@@ -1,0 +1,192 @@
+"""The gamma function and its relatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...control.rules.custom_jvp import custom_jvp
+from ...control.special import beta as betas
+from ...control.special import gamma as gammas
+from ...control.special.factors import LARGE, stirling
+from ...numpy.promotion import inexact, inexact_pair
+from ...numpy.together import together
+from ...operations import special
+from ...operations.arithmetic import add, div, mul, sub
+from ...operations.bits import bitwise_and
+from ...operations.comparisons import eq, gt, le, lt
+from ...operations.exponentials import exp, log, log1p
+from ...operations.rounding import floor
+from ...operations.selection import select
+from ...operations.whole_numbers import whole_number
+from .filling import filled
+from .logarithms import alike
+
+
+@together()
+def gammaln(x: Any) -> Any:
+    """The logarithm of the absolute value of the gamma function.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.gammaln(5.0):.4f}")
+    3.1781
+    """
+    return special.lgamma(inexact(x))
+
+
+@together()
+def loggamma(x: Any) -> Any:
+    """The logarithm of the gamma function, which is NaN for x up to 0, where it is no real number."""
+    x = inexact(x)
+    return select(le(x, 0.0), filled(x, math.nan), special.lgamma(x))
+
+
+@together()
+def digamma(x: Any) -> Any:
+    """The derivative of :func:`gammaln`."""
+    return special.digamma(inexact(x))
+
+
+@together()
+def gammasgn(x: Any) -> Any:
+    """The sign of the gamma function, NaN where it has poles: -1, -2 and so on."""
+    return _sign(inexact(x))
+
+
+def _sign(x: Any) -> Any:
+    below = floor(x)
+    one = filled(x, 1.0)
+    half = mul(below, 0.5)
+    odd = gt(sub(half, floor(half)), 0.0)
+    alternating = select(odd, filled(x, -1.0), one)
+    pole = bitwise_and(lt(x, 0.0), eq(below, x))
+    at_zero = select(lt(div(one, x), 0.0), filled(x, -1.0), one)
+    return select(
+        gt(x, 0.0),
+        one,
+        select(eq(x, 0.0), at_zero, select(pole, filled(x, math.nan), select(eq(x, x), alternating, x))),
+    )
+
+
+@together()
+def gamma(x: Any) -> Any:
+    """The gamma function: NaN at -1, -2, …, infinite at 0.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.gamma(0.5):.5f}")
+    1.77245
+    """
+    x = inexact(x)
+    return mul(_sign(x), exp(special.lgamma(x)))
+
+
+@together()
+def beta(a: Any, b: Any) -> Any:
+    """The beta function Γ(a) Γ(b) / Γ(a + b)."""
+    a, b = alike(a, b)
+    return mul(mul(mul(_sign(a), _sign(b)), _sign(add(a, b))), exp(_betaln(a, b)))
+
+
+@together()
+def betaln(a: Any, b: Any) -> Any:
+    """The logarithm of the absolute value of the beta function, without cancellation for large arguments."""
+    return _betaln(*alike(a, b))
+
+
+@custom_jvp
+def _betaln(a: Any, b: Any) -> Any:
+    # lgamma(l + s) - lgamma(l), and all of it where both are large, by Stirling's formula, whose large terms cancel
+    # before they are computed (A. R. DiDonato and A. H. Morris, ACM TOMS 18, 1992)
+    less, more = select(lt(a, b), a, b), select(lt(a, b), b, a)
+    one = filled(a, LARGE)
+    s, m = select(gt(less, LARGE), less, one), select(gt(more, LARGE), more, one)
+    corrected = sub(add(stirling(s), stirling(m)), stirling(add(s, m)))
+    both = add(sub(mul(sub(s, 0.5), log(div(s, add(s, m)))), mul(m, log1p(div(s, m)))), corrected)
+    both = add(both, sub(0.5 * math.log(2 * math.pi), mul(log(m), 0.5)))
+    small = select(gt(less, 0.0), less, one)
+    growth = add(mul(sub(m, 0.5), log1p(div(small, m))), sub(mul(small, log(add(m, small))), small))
+    growth = add(growth, sub(stirling(add(m, small)), stirling(m)))
+    large = sub(special.lgamma(small), growth)
+    plain = sub(add(special.lgamma(less), special.lgamma(more)), special.lgamma(add(less, more)))
+    return select(gt(less, LARGE), both, select(bitwise_and(gt(more, LARGE), gt(less, 0.0)), large, plain))
+
+
+@_betaln.defjvp
+def _betaln_jvp(primals: Any, tangents: Any) -> Any:
+    (a, b), (ta, tb) = primals, tangents
+    whole = special.digamma(add(a, b))
+    moved = add(mul(ta, sub(special.digamma(a), whole)), mul(tb, sub(special.digamma(b), whole)))
+    return _betaln(a, b), moved
+
+
+@together()
+def betainc(a: Any, b: Any, x: Any) -> Any:
+    """The regularized incomplete beta function I_x(a, b); its derivative is in ``x`` alone.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.betainc(2.0, 3.0, 0.4):.4f}")
+    0.5248
+    """
+    a, b = alike(a, b)
+    a, x = alike(a, x)
+    b, x = alike(b, x)
+    return betas.betainc(a, b, x)
+
+
+@together()
+def gammainc(a: Any, x: Any) -> Any:
+    """The regularized incomplete gamma function P(a, x)."""
+    return gammas.igamma(*inexact_pair(a, x))
+
+
+@together()
+def gammaincc(a: Any, x: Any) -> Any:
+    """One minus :func:`gammainc`, exact where that is near one."""
+    return gammas.igammac(*inexact_pair(a, x))
+
+
+@together()
+def polygamma(n: Any, x: Any) -> Any:
+    """The derivative of order ``n`` of :func:`digamma`; ``n`` is an array of integers, and a constant."""
+    order, x = inexact_pair(n, x)
+    return special.polygamma(order, x)
+
+
+@together()
+def zeta(x: Any, q: Any = None) -> Any:
+    """The Hurwitz zeta function Σ (q + k)^-x; Riemann's where ``q`` is None, q = 1."""
+    return special.zeta(*inexact_pair(x, 1 if q is None else q))
+
+
+@together("exact")
+def factorial(n: Any, exact: bool = False) -> Any:
+    """Γ(n + 1), and 0 for negative ``n``; ``exact`` has to be False (NotImplementedError)."""
+    if exact:
+        raise NotImplementedError(
+            "factorial with exact=True: arrays have no integers without bounds; use math.factorial"
+        )
+    x = inexact(n)
+    return select(lt(x, 0.0), filled(x, 0.0), exp(special.lgamma(add(x, 1.0))))
+
+
+@together()
+def poch(z: Any, m: Any) -> Any:
+    """The rising factorial Γ(z + m) / Γ(z), 1 for m = 0."""
+    z, m = alike(z, m)
+    ratio = exp(sub(special.lgamma(add(z, m)), special.lgamma(z)))
+    found = mul(mul(_sign(add(z, m)), _sign(z)), ratio)
+    return select(eq(m, 0.0), filled(z, 1.0), found)
+
+
+@together("d")
+def multigammaln(a: Any, d: Any) -> Any:
+    """The logarithm of the multivariate gamma function of dimension ``d``, a Python integer.
+
+    The sum of lgamma(a - i/2) for i below d, and d (d - 1)/4 log(π).
+    """
+    size = whole_number(d, "d of multigammaln")
+    x = inexact(a)
+    total = add(filled(x, 0.0), size * (size - 1) / 4 * math.log(math.pi))
+    for i in range(size):
+        total = add(total, special.lgamma(sub(x, i / 2)))
+    return total

@@ -1,0 +1,130 @@
+"""The error function, and the distribution function of the normal distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...control.rules.custom_jvp import custom_jvp
+from ...numpy.promotion import inexact
+from ...numpy.together import together
+from ...operations import special
+from ...operations.arithmetic import add, div, mul, square, sub
+from ...operations.bits import bitwise_and
+from ...operations.comparisons import gt, lt
+from ...operations.exponentials import exp, log, log1p, sqrt
+from ...operations.selection import select
+from ...operations.sums import neg
+from ...operations.values import dtype_of
+from .filling import filled
+
+_ROOT = math.sqrt(0.5)
+_LOG_ROOT = 0.5 * math.log(2 * math.pi)
+
+
+@together()
+def erf(x: Any) -> Any:
+    """The error function.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.erf(1.0):.4f}")
+    0.8427
+    """
+    return special.erf(inexact(x))
+
+
+@together()
+def erfc(x: Any) -> Any:
+    """One minus the error function, exact where that is near one."""
+    return special.erfc(inexact(x))
+
+
+@together()
+def erfinv(x: Any) -> Any:
+    """The inverse of the error function."""
+    return special.erf_inv(inexact(x))
+
+
+@together()
+def ndtr(x: Any) -> Any:
+    """The probability that a standard normal variable is at most x."""
+    return mul(0.5, special.erfc(mul(inexact(x), -_ROOT)))
+
+
+def log_ndtr(x: Any, series_order: int = 3) -> Any:
+    """The logarithm of :func:`ndtr`, exact in both tails; ``series_order`` is accepted, and not needed.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.log_ndtr(-30.0):.4f}")
+    -454.3212
+    """
+    return _log_ndtr_of(x)
+
+
+@together()
+def _log_ndtr_of(x: Any) -> Any:
+    return _log_ndtr(inexact(x))
+
+
+@custom_jvp
+def _log_ndtr(x: Any) -> Any:
+    # far to the left, -x²/2 - log(-x √(2π)) + log(1 - 1/x² + 3/x⁴ - 15/x⁶ …) (Abramowitz and Stegun, 26.2.12)
+    limit, terms = (-20.0, 11) if dtype_of(x).itemsize == 8 else (-10.0, 7)
+    far = lt(x, limit)
+    v = select(far, x, filled(x, limit))
+    inverse = div(1.0, square(v))
+    coefficients = [1.0]
+    for k in range(1, terms):
+        coefficients.append(-coefficients[-1] * (2 * k - 1))
+    series = filled(v, 0.0)
+    for c in reversed(coefficients[1:]):
+        series = mul(add(series, c), inverse)
+    left = add(sub(sub(mul(square(v), -0.5), log(neg(v))), _LOG_ROOT), log1p(series))
+    near = select(far, filled(x, 0.0), x)
+    low = log(mul(special.erfc(mul(near, -_ROOT)), 0.5))
+    high = log1p(mul(special.erfc(mul(near, _ROOT)), -0.5))
+    return select(far, left, select(gt(near, 0.0), high, low))
+
+
+@_log_ndtr.defjvp
+def _log_ndtr_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    y = _log_ndtr(x)
+    return y, mul(t, exp(sub(sub(mul(square(x), -0.5), y), _LOG_ROOT)))
+
+
+@together()
+def ndtri(p: Any) -> Any:
+    """The inverse of :func:`ndtr`, exact in the left tail; NaN outside of 0 to 1.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.ndtri(0.975):.4f}")
+    1.9600
+    """
+    return _ndtri(inexact(p))
+
+
+@custom_jvp
+def _ndtri(p: Any) -> Any:
+    # In the tails Newton's method for log_ndtr(x) = log(p), which is nearly a parabola: four steps from its asymptote.
+    upper = gt(p, 0.5)
+    q = select(upper, sub(1.0, p), p)
+    tail = lt(q, 0.05)
+    safe = select(gt(q, 0.0), select(tail, q, filled(q, 0.05)), filled(q, 0.05))
+    wanted = log(safe)
+    height = mul(wanted, -2.0)
+    x = neg(sqrt(sub(height, log(mul(height, 2 * math.pi)))))
+    for _ in range(5):
+        found = _log_ndtr(x)
+        slope = exp(sub(sub(mul(square(x), -0.5), found), _LOG_ROOT))
+        x = sub(x, div(sub(found, wanted), slope))
+    middle = mul(special.erf_inv(sub(mul(q, 2.0), 1.0)), 1 / _ROOT)
+    left = select(bitwise_and(tail, gt(q, 0.0)), x, middle)
+    return select(upper, neg(left), left)
+
+
+@_ndtri.defjvp
+def _ndtri_jvp(primals: Any, tangents: Any) -> Any:
+    (p,), (t,) = primals, tangents
+    x = _ndtri(p)
+    return x, mul(t, exp(add(mul(square(x), 0.5), _LOG_ROOT)))

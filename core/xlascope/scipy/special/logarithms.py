@@ -1,0 +1,175 @@
+"""Logarithms and exponentials, and what information theory makes of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...control.rules.custom_jvp import custom_jvp
+from ...lax.barriers import stop_gradient
+from ...numpy import logic, reductions, transcendental, ufuncs
+from ...numpy.promotion import broadcast_shape, inexact, inexact_pair
+from ...numpy.shaping import broadcast_to
+from ...numpy.together import together
+from ...operations import rounding
+from ...operations.arithmetic import add, div, mul, sub
+from ...operations.bits import bitwise_and
+from ...operations.comparisons import eq, ge, gt, lt
+from ...operations.exponentials import exp, expm1, log, log1p, logistic
+from ...operations.selection import select
+from ...operations.sums import neg
+from ...trace.values import aval_of
+from .filling import filled
+
+Axis = int | Sequence[int] | None
+
+
+@together()
+def xlogy(x: Any, y: Any) -> Any:
+    """The product x log(y), which is 0 for x = 0 whatever y is.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(sp.xlogy(0.0, 0.0))
+    0.0
+    """
+    return _xlogy(*alike(x, y))
+
+
+@custom_jvp
+def _xlogy(x: Any, y: Any) -> Any:
+    zero = bitwise_and(eq(x, 0.0), eq(y, y))
+    return select(zero, filled(x, 0.0), mul(x, log(select(zero, filled(x, 1.0), y))))
+
+
+@_xlogy.defjvp
+def _xlogy_jvp(primals: Any, tangents: Any) -> Any:
+    (x, y), (tx, ty) = primals, tangents
+    return _xlogy(x, y), add(mul(tx, log(y)), mul(ty, div(x, y)))
+
+
+@together()
+def xlog1py(x: Any, y: Any) -> Any:
+    """The product x log(1 + y), exact for small y, which is 0 for x = 0 whatever y is."""
+    return _xlog1py(*alike(x, y))
+
+
+@custom_jvp
+def _xlog1py(x: Any, y: Any) -> Any:
+    zero = bitwise_and(eq(x, 0.0), eq(y, y))
+    return select(zero, filled(x, 0.0), mul(x, log1p(select(zero, filled(x, 0.0), y))))
+
+
+@_xlog1py.defjvp
+def _xlog1py_jvp(primals: Any, tangents: Any) -> Any:
+    (x, y), (tx, ty) = primals, tangents
+    return _xlog1py(x, y), add(mul(tx, log1p(y)), mul(ty, div(x, add(y, 1.0))))
+
+
+@together()
+def entr(x: Any) -> Any:
+    """The entropy -x log(x): 0 for x = 0, -inf for negative x."""
+    x = inexact(x)
+    return select(lt(x, 0.0), filled(x, -math.inf), neg(_xlogy(x, x)))
+
+
+@together()
+def rel_entr(p: Any, q: Any) -> Any:
+    """The relative entropy p log(p/q): 0 where p is 0, infinite where p or q is negative, or q is 0 and p is not.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(sp.rel_entr(1.0, 0.5))
+    0.6931472
+    """
+    return _rel_entr(*alike(p, q))
+
+
+def _rel_entr(p: Any, q: Any) -> Any:
+    both = bitwise_and(gt(p, 0.0), gt(q, 0.0))
+    one = filled(q, 1.0)
+    p_safe, q_safe = select(both, p, one), select(both, q, one)
+    usual = mul(p_safe, sub(log(p_safe), log(q_safe)))
+    nothing = bitwise_and(eq(p, 0.0), ge(q, 0.0))
+    return select(both, usual, select(nothing, filled(one, 0.0), filled(q, math.inf)))
+
+
+@together()
+def kl_div(p: Any, q: Any) -> Any:
+    """The Kullback-Leibler divergence p log(p/q) - p + q, elementwise."""
+    p, q = alike(p, q)
+    return add(sub(_rel_entr(p, q), p), q)
+
+
+@together()
+def logit(x: Any) -> Any:
+    """log(x / (1 - x)), the inverse of expit.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(sp.logit(0.5))
+    0.0
+    """
+    return _logit(inexact(x))
+
+
+@custom_jvp
+def _logit(x: Any) -> Any:
+    return log(div(x, sub(1.0, x)))
+
+
+@_logit.defjvp
+def _logit_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _logit(x), div(t, mul(x, sub(1.0, x)))
+
+
+@together()
+def expit(x: Any) -> Any:
+    """The logistic function 1 / (1 + exp(-x))."""
+    return logistic(inexact(x))
+
+
+@together()
+def boxcox(x: Any, lmbda: Any) -> Any:
+    """The Box-Cox transform (x^λ - 1)/λ, which is log(x) for λ = 0."""
+    x, power = alike(x, lmbda)
+    return _power_less_one(log(x), power)
+
+
+@together()
+def boxcox1p(x: Any, lmbda: Any) -> Any:
+    """The Box-Cox transform of 1 + x, exact for small x."""
+    x, power = alike(x, lmbda)
+    return _power_less_one(log1p(x), power)
+
+
+def _power_less_one(logarithm: Any, power: Any) -> Any:
+    zero = eq(power, 0.0)
+    safe = select(zero, filled(power, 1.0), power)
+    return select(zero, logarithm, div(expm1(mul(safe, logarithm)), safe))
+
+
+@together("axis")
+def softmax(x: Any, /, *, axis: Axis = None) -> Any:
+    """exp(x) / sum(exp(x)) along ``axis``, over all elements where that is None, without overflow."""
+    powers = exp(ufuncs.subtract(inexact(x), _largest(inexact(x), axis)))
+    return ufuncs.divide(powers, reductions.sum(powers, axis=axis, keepdims=True))
+
+
+@together("axis")
+def log_softmax(x: Any, /, *, axis: Axis = None) -> Any:
+    """The logarithm of :func:`softmax`."""
+    moved = ufuncs.subtract(inexact(x), _largest(inexact(x), axis))
+    return ufuncs.subtract(moved, transcendental.log(reductions.sum(exp(moved), axis=axis, keepdims=True)))
+
+
+def _largest(x: Any, axis: Axis) -> Any:
+    """The largest elements, as constants: the result does not depend on them."""
+    from_x = reductions.max(x, axis=axis, keepdims=True)
+    return stop_gradient(logic.where(rounding.is_finite(from_x), from_x, 0))
+
+
+def alike(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands of one floating-point dtype and one shape."""
+    first, second = inexact_pair(x, y)
+    shape = broadcast_shape(aval_of(first).shape, aval_of(second).shape)
+    return broadcast_to(first, shape), broadcast_to(second, shape)

@@ -1,0 +1,134 @@
+"""Special functions against SciPy's, in single and double precision, with their derivatives."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+import xlascope as xs
+import xlascope.scipy.special as ours
+from xlascope import settings
+
+RANDOM = np.random.default_rng(5)
+POSITIVE = np.exp(RANDOM.uniform(-3, 4, 40))
+OTHER = np.exp(RANDOM.uniform(-3, 4, 40))
+REAL = RANDOM.uniform(-9, 9, 40)
+UNIT = RANDOM.uniform(0.01, 0.99, 40)
+BELOW = -np.exp(RANDOM.uniform(0, 3, 40))
+
+ONE: dict[str, np.ndarray] = {
+    **dict.fromkeys(["gammaln", "loggamma", "digamma", "entr"], POSITIVE),
+    **dict.fromkeys(["gamma", "gammasgn", "i0", "i1", "i0e", "i1e", "expit"], REAL),
+    **dict.fromkeys(["logit", "erfinv", "ndtri"], UNIT),
+    **dict.fromkeys(["erf", "erfc", "ndtr"], REAL / 4),
+    "log_ndtr": BELOW,
+}
+TWO: dict[str, tuple[np.ndarray, np.ndarray]] = {
+    **dict.fromkeys(["xlogy", "xlog1py", "rel_entr", "kl_div"], (POSITIVE, OTHER)),
+    **dict.fromkeys(["boxcox", "boxcox1p"], (POSITIVE, REAL / 8)),
+    **dict.fromkeys(["beta", "poch"], (POSITIVE / 9, OTHER / 9)),
+    **dict.fromkeys(["betaln", "gammainc", "gammaincc"], (POSITIVE, OTHER)),
+    "zeta": (POSITIVE + 1.2, OTHER),
+}
+#: What is constant in an argument, or not to be differentiated in it.
+WITHOUT = {("zeta", 0), ("gammasgn", 0)}
+EDGES = np.array([0.0, 1.0, -1.0, np.inf, -np.inf, np.nan])
+#: At infinity, or between poles, SciPy has limits where other conventions are as good.
+OTHER_EDGES = {
+    "gammasgn",
+    "loggamma",
+    "gammaln",
+    "digamma",
+    "gammainc",
+    "gammaincc",
+    "poch",
+    "beta",
+    "betaln",
+    "boxcox",
+    "boxcox1p",
+    "zeta",
+    "kl_div",
+    "rel_entr",
+}
+
+
+def _close(found: Any, wanted: Any, tolerance: float) -> None:
+    np.testing.assert_allclose(np.asarray(found, float), wanted, rtol=tolerance, atol=tolerance * 1e-3)
+
+
+@pytest.mark.parametrize("name", [*ONE, *TWO])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values(name: str, dtype: Any) -> None:
+    operands = [x.astype(dtype) for x in (TWO[name] if name in TWO else (ONE[name],))]
+    wanted = getattr(scipy.special, name)(*(x.astype(float) for x in operands))
+    with settings.enable_x64(dtype is np.float64):
+        function = getattr(ours, name)
+        found, compiled = function(*operands), xs.jit(function)(*operands)
+    assert found.dtype == compiled.dtype == dtype
+    usual = np.abs(wanted) < (1e30 if dtype is np.float32 else 1e300)
+    for each in (found, compiled):
+        _close(np.asarray(each)[usual], wanted[usual], 1e-4 if dtype is np.float32 else 2e-12)
+
+
+@pytest.mark.parametrize("name", sorted({*ONE, *TWO} - {"gammasgn"}))
+def test_derivatives(name: str) -> None:
+    operands = [x[:8] for x in (TWO[name] if name in TWO else (ONE[name],))]
+    function = getattr(scipy.special, name)
+    with settings.enable_x64():
+        for place, x in enumerate(operands):
+            if (name, place) in WITHOUT:
+                continue
+            found = xs.vmap(xs.grad(getattr(ours, name), place))(*operands)
+            _close(found, _difference(function, operands, place, x), 2e-6)
+
+
+def _difference(function: Callable[..., Any], operands: list[np.ndarray], place: int, x: np.ndarray) -> Any:
+    h = 1e-3 * np.minimum(np.abs(x), 1 - x if x is operands[0] and np.all((x > 0) & (x < 1)) else np.inf)
+
+    def moved(k: int) -> Any:
+        return function(*(y + k * h if i == place else y for i, y in enumerate(operands)))
+
+    return sum(w * (moved(k) - moved(-k)) / h for k, w in ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60)))
+
+
+@pytest.mark.parametrize("name", sorted({*ONE, *TWO} - OTHER_EDGES))
+def test_edges(name: str) -> None:
+    operands = [EDGES] if name in ONE else [x.ravel() for x in np.meshgrid(EDGES, EDGES)]
+    with np.errstate(all="ignore"):
+        wanted = getattr(scipy.special, name)(*operands)
+    if name == "gamma":
+        wanted[-np.inf == EDGES] = np.nan  # as other poles
+    with settings.enable_x64():
+        np.testing.assert_allclose(getattr(ours, name)(*operands), wanted, rtol=1e-12)
+
+
+def test_tails_of_the_normal_distribution() -> None:
+    p = 10.0 ** -np.arange(1, 300, 20)
+    with settings.enable_x64():
+        _close(ours.ndtri(p), scipy.special.ndtri(p), 1e-12)
+        x = np.array([-1e3, -40.0, -21.0, -19.0, 5.0, 9.0])
+        _close(ours.log_ndtr(x), scipy.special.log_ndtr(x), 1e-12)
+
+
+def test_sums_of_exponentials() -> None:
+    x = REAL.reshape(5, 8).astype(np.float32)
+    for axis in (None, 0, 1):
+        _close(ours.softmax(x, axis=axis), scipy.special.softmax(x.astype(float), axis=axis), 1e-5)
+        wanted = scipy.special.log_softmax(x.astype(float), axis=axis)
+        np.testing.assert_allclose(ours.log_softmax(x, axis=axis), wanted, rtol=1e-5, atol=1e-6)
+        _close(ours.logsumexp(x, axis=axis), scipy.special.logsumexp(x.astype(float), axis=axis), 1e-5)
+    weights = UNIT.reshape(5, 8).astype(np.float32)
+    _close(ours.logsumexp(x, axis=1, b=weights), scipy.special.logsumexp(x.astype(float), axis=1, b=weights), 1e-5)
+    _close(ours.softmax(np.array([-np.inf, 0.0])), [0, 1], 1e-6)
+
+
+def test_orders_and_dimensions() -> None:
+    x = POSITIVE.astype(np.float32)
+    _close(ours.multigammaln(x + 2, 3), scipy.special.multigammaln(x.astype(float) + 2, 3), 2e-5)
+    _close(ours.polygamma(2, x), scipy.special.polygamma(2, x.astype(float)), 1e-4)
+    _close(ours.factorial(np.arange(-1, 8)), scipy.special.factorial(np.arange(-1, 8)), 1e-5)
+    _close(ours.betainc(x, x[::-1], UNIT.astype(np.float32)), scipy.special.betainc(x, x[::-1], UNIT), 1e-3)
+    with pytest.raises(NotImplementedError, match="exact"):
+        ours.factorial(3, exact=True)
