@@ -17,6 +17,7 @@ from ..operations.rounding import RoundingMethod as RoundingMethod
 from ..operations.selection import select as select
 from ..operations.shapes import expand_dims as expand_dims
 from ..trace.array import Array as Array
+from . import linalg as linalg
 from .barriers import optimization_barrier as optimization_barrier
 from .barriers import stop_gradient as stop_gradient
 from .indexing import GatherDimensionNumbers as GatherDimensionNumbers

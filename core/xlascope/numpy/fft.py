@@ -37,6 +37,7 @@ from .shaping import shape_of
 from .together import together
 
 _MOST_AXES = 3
+_FLOATS = (np.dtype("float32"), np.dtype("float64"))
 _OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
@@ -230,7 +231,8 @@ def _transform(a: Any, kind: FftType, lengths: tuple[int, ...], axes: tuple[int,
             "or use numpy.fft.fft"
         )
     if not axes:
-        return x if kind is FftType.RFFT else as_dtype(x, complex_dtype(aval_of(x).dtype))
+        dtype = aval_of(x).dtype
+        return as_dtype(x, dtype if kind is FftType.RFFT else complex_dtype(dtype))
     rank = len(shape_of(x))
     last = tuple(range(rank - len(axes), rank))
     x = shaping.moveaxis(x, axes, last)
@@ -335,6 +337,8 @@ def _shifted(x: Any, axes: Any, sign: int) -> Any:
 
 
 def _count(n: Any) -> int:
+    if aval_of(n).dtype in _FLOATS and not isinstance(n, Tracer) and float(n).is_integer():
+        return int(n)  # as in jax
     return whole_number(n, "n")
 
 
