@@ -22,7 +22,7 @@ ATTRIBUTES = {
     ("xlascope", "shard_map"): NOT_YET.format("shard_map"),
     ("xlascope.numpy", "gcd"): NOT_YET.format("numpy.gcd"),
     ("xlascope.numpy", "load"): "left out for good, because it reads files; use numpy.load",
-    ("xlascope.numpy.linalg", "svd"): NOT_YET.format("numpy.linalg.svd"),
+    ("xlascope.lax.linalg", "qdwh"): NOT_YET.format("lax.linalg.qdwh"),
     ("xlascope.lax", "conv"): NOT_YET.format("lax.conv"),
     ("xlascope.random", "gamma"): NOT_YET.format("random.gamma"),
     ("xlascope.nn", "mish"): NOT_YET.format("nn.mish"),

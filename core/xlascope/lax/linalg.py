@@ -30,6 +30,8 @@ from ..operations.linalg.spectra import schur as schur
 from ..operations.linalg.spectra import tridiagonal as tridiagonal
 from ..operations.linalg.triangular import TriangularSolve as _TriangularSolve
 from ..operations.linalg.triangular import triangular_solve as triangular_solve
+from ..operations.linalg.tridiagonal import TridiagonalSolve as _TridiagonalSolve
+from ..operations.linalg.tridiagonal import tridiagonal_solve as tridiagonal_solve
 
 cholesky_p = _Cholesky.primitive
 eig_p = _Eig.primitive
@@ -44,5 +46,6 @@ schur_p = _Schur.primitive
 svd_p = _Svd.primitive
 triangular_solve_p = _TriangularSolve.primitive
 tridiagonal_p = _Tridiagonal.primitive
+tridiagonal_solve_p = _TridiagonalSolve.primitive
 
 _explain_missing(__name__)

@@ -332,6 +332,10 @@ lax.linalg.ormqr(r.T, x, r.T)
 lax.linalg.ormqr(r.T, x, r, left=False, transpose=True)
 lax.linalg.ormqr(c, z, c, transpose=True)
 lax.linalg.ormqr(r.T, x, r)
+lax.linalg.tridiagonal_solve(x, p[0], x, s)
+lax.linalg.tridiagonal_solve(z, p[0] + 1j, z, c)
+lax.linalg.tridiagonal_solve(x, x[:2], x, s)
+lax.linalg.tridiagonal_solve(x * 0, x * 0, x * 0, s)
 """
 
 ROWS = [row for row in (FOURIER + LINEAR).splitlines() if row.strip()]

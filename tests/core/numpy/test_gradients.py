@@ -126,7 +126,9 @@ def _function(row: str):
 
     def function(*values):
         return eval(
-            code, {"jnp": jnp, **{k: jnp.asarray(v) for k, v in FIXED.items()}}, dict(zip(names, values, strict=True))
+            code,
+            {"jnp": jnp, "lax": xs.lax, **{k: jnp.asarray(v) for k, v in FIXED.items()}},
+            dict(zip(names, values, strict=True)),
         )
 
     return function, [POINTS[name] for name in names]

@@ -1,6 +1,16 @@
 """Calls of functions whose arguments have to fit together: one function a drawing, found by the function's name."""
 
-from . import choices, control, products, random_numbers, shapes, slices, trees
+from . import choices, control, linear_algebra, products, random_numbers, shapes, slices, trees
 from .declaring import EXAMPLES
 
-__all__ = ["EXAMPLES", "choices", "control", "products", "random_numbers", "shapes", "slices", "trees"]
+__all__ = [
+    "EXAMPLES",
+    "choices",
+    "control",
+    "linear_algebra",
+    "products",
+    "random_numbers",
+    "shapes",
+    "slices",
+    "trees",
+]

@@ -55,8 +55,8 @@ def _matrices(name: str, a: Any) -> None:
 def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
     """The lower triangular L with ``L @ Lᴴ = a`` (``upper``: the U with ``Uᴴ @ U = a``), shape ``(…, n, n)``.
 
-    ``symmetrize_input`` takes the mean of ``a`` and its adjoint first; without it the lower triangle counts. A matrix that is not positive definite gives
-    NaN. Raises ValueError for matrices that are not square.
+    ``symmetrize_input`` takes the mean of ``a`` and its adjoint first; without it the lower triangle counts. A matrix
+    that is not positive definite gives NaN. Raises ValueError for matrices that are not square.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]])))

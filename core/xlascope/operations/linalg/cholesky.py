@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ...dtypes import kind_of
 from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...trace.bind import bind1
 from ...xla import lapack
 from ...xla.builder import attribute
 from ..arithmetic import add, mul
+from ..conversion import convert_element_type
 from ..sums import sum_tangents
 from ..values import aval, typed_scalar
 from .matrices import adjoint, lower, on_diagonal, product
@@ -28,7 +32,7 @@ class Cholesky(OfStacks, name="cholesky"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (a,) = operands
         require_matrices(self.name, a, square=True)
-        return [shaped(a.shape, a.dtype)]
+        return [shaped(a.shape, a.dtype, a.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (a,), (out,) = builder.in_avals, builder.out_avals
@@ -69,8 +73,18 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     [[2. 0.]
      [1. 2.]]
     """
+    if symmetrize_input:
+        x = inexact(x)
     require_matrices("cholesky", aval(x), square=True)
     return bind1(Cholesky.instance, symmetrized(x) if symmetrize_input else x)
+
+
+def inexact(x: Any) -> Any:
+    """Integers as floats, which the mean makes of them."""
+    dtype = aval(x).dtype
+    if kind_of(dtype) in "fc":
+        return x
+    return convert_element_type(x, np.float32 if dtype.itemsize <= 4 else float, kind_of(dtype) == "b")
 
 
 def symmetrized(x: Any) -> Any:

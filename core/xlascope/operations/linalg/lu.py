@@ -113,13 +113,13 @@ def one_hot(permutation: Any, dtype: Any) -> Any:
     return convert_element_type(eq(as_columns(permutation), numbers), dtype)
 
 
-def lu(x: Any) -> tuple[Any, Any, Any]:
+def lu(x: Any) -> list[Any]:
     """The LU factorization with partial pivoting of stacks of matrices, shape ``(…, m, n)``.
 
-    Returns both factors in one array of that shape (the ones on the diagonal of the lower factor are left out), the row
-    exchanges as int32 of shape ``(…, min(m, n))``, and the permutation of rows that they come to, int32 ``(…, m)``.
-    A singular matrix gives zeros on the diagonal. Raises ValueError for arrays without rows and columns, TypeError for
-    other than floating-point or complex types of 32 bits or more, NotImplementedError off the CPU.
+    Returns a list: both factors in one array of that shape (the ones on the diagonal of the lower factor are left out),
+    the row exchanges as int32 of shape ``(…, min(m, n))``, and the permutation of rows that they come to, int32
+    ``(…, m)``. A singular matrix gives zeros on the diagonal. Raises ValueError for arrays without rows and columns,
+    TypeError for other than floating-point or complex types, NotImplementedError off the CPU.
 
     >>> from xlascope import lax, numpy as jnp
     >>> factors, exchanges, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -127,8 +127,7 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     [[4.   4.  ]
      [0.25 1.  ]] [1 0]
     """
-    made, exchanges, permutation = bind(LU.instance, x)
-    return made, exchanges, permutation
+    return list(bind(LU.instance, x))
 
 
 class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):

@@ -46,7 +46,7 @@ def _numbers(x: Any) -> tuple[Any, Any]:
     """The numbers of rows and columns."""
     shape = aval(x).shape[-2:]
     lead = (1,) * (len(aval(x).shape) - 2)
-    return tuple(broadcasted_iota(np.int32, (*lead, *shape), len(lead) + axis) for axis in (0, 1))  # type: ignore[return-value]
+    return tuple(broadcasted_iota(np.int32, (*lead, *shape), len(lead) + axis) for axis in (0, 1))
 
 
 def _where(condition: Any, x: Any) -> Any:

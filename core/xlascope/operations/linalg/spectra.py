@@ -17,7 +17,7 @@ from ..complex_numbers import complex_dtype, real, real_dtype
 from ..conversion import convert_element_type
 from ..shapes import reduce_sum
 from ..values import aval
-from .cholesky import symmetrized
+from .cholesky import inexact, symmetrized
 from .lu import solve
 from .matrices import adjoint, as_columns, as_rows, conjugate, diagonal, identity, product
 from .stacks import (
@@ -126,6 +126,8 @@ def eigh(
     >>> print(w)
     [1. 2.]
     """
+    if symmetrize_input:
+        x = inexact(x)
     require_matrices("eigh", aval(x), square=True)
     if subset_by_index is not None and tuple(subset_by_index) != (0, aval(x).shape[-1]):
         raise NotImplementedError(f"subset_by_index={subset_by_index!r} of eigh, on the CPU: slice what eigh returns")
@@ -261,7 +263,7 @@ def schur(
     """The Schur decomposition of square matrices, ``x = Q T Qᴴ``, shape ``(…, n, n)``.
 
     Returns T, upper triangular (of a real matrix with blocks of two on the diagonal for complex eigenvalues), and the
-    unitary Q unless ``compute_schur_vectors`` is False; both in a tuple. It has no derivative, as in JAX. Raises
+    unitary Q unless ``compute_schur_vectors`` is False; both in a list. It has no derivative, as in JAX. Raises
     NotImplementedError for sorted eigenvalues, and off the CPU.
 
     >>> from xlascope import lax, numpy as jnp
@@ -272,7 +274,7 @@ def schur(
     """
     if sort_eig_vals or select_callable is not None:
         raise NotImplementedError("schur with sorted eigenvalues: sort_eig_vals=False and no select_callable")
-    return tuple(bind(Schur(bool(compute_schur_vectors)), x))
+    return list(bind(Schur(bool(compute_schur_vectors)), x))
 
 
 class Hessenberg(OfStacks, name="hessenberg"):
@@ -299,20 +301,19 @@ class Hessenberg(OfStacks, name="hessenberg"):
         return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(made, outs, strict=True)]
 
 
-def hessenberg(a: Any) -> tuple[Any, Any]:
+def hessenberg(a: Any) -> list[Any]:
     """Square matrices brought to Hessenberg form by Householder reflections, shape ``(…, n, n)``.
 
-    Returns an array of that shape, with the form in its upper triangle and the diagonal below that, and the reflections
-    beneath; and the factors of these, ``(…, n - 1)``. It has no derivative, as in JAX. Raises ValueError for matrices
-    that are not square or have no elements, NotImplementedError off the CPU.
+    Returns a list: an array of that shape, with the form in its upper triangle and the diagonal below that, and the
+    reflections beneath; and the factors of these, ``(…, n - 1)``. It has no derivative, as in JAX. Raises ValueError for
+    matrices that are not square or have no elements, NotImplementedError off the CPU.
 
     >>> from xlascope import lax, numpy as jnp
     >>> form, taus = lax.linalg.hessenberg(jnp.eye(3))
     >>> print(form.shape, taus.shape)
     (3, 3) (2,)
     """
-    made, taus = bind(Hessenberg.instance, a)
-    return made, taus
+    return list(bind(Hessenberg.instance, a))
 
 
 class Tridiagonal(OfStacks, name="tridiagonal"):
@@ -348,11 +349,11 @@ class Tridiagonal(OfStacks, name="tridiagonal"):
         return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(made, outs, strict=True)]
 
 
-def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
+def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
     """Hermitian matrices brought to tridiagonal form by Householder reflections, shape ``(…, n, n)``.
 
-    Of ``a`` the triangle that ``lower`` names counts. Returns an array of the shape of ``a`` with the form on its
-    diagonal and the one beside it, and the reflections beyond; the diagonal, ``(…, n)``, and the one beside it,
+    Of ``a`` the triangle that ``lower`` names counts. Returns a list: an array of the shape of ``a`` with the form on
+    its diagonal and the one beside it, and the reflections beyond; the diagonal, ``(…, n)``, and the one beside it,
     ``(…, n - 1)``, both real; and the factors of the reflections, ``(…, n - 1)``. It has no derivative, as in JAX.
     Raises ValueError for matrices that are not square, NotImplementedError off the CPU.
 
@@ -361,5 +362,4 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     >>> print(diagonal, jnp.abs(beside))
     [1. 1. 1.] [0. 0.]
     """
-    made, diagonal, beside, taus = bind(Tridiagonal(bool(lower)), a)
-    return made, diagonal, beside, taus
+    return list(bind(Tridiagonal(bool(lower)), a))

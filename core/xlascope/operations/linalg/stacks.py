@@ -41,7 +41,8 @@ class OfStacks(Operation):
 
 def require_matrices(name: str, x: ShapedArray, square: bool = False) -> None:
     """Raise unless the type is a stack of matrices of a type that LAPACK has: ValueError for shapes,
-    NotImplementedError for narrow floats, TypeError else."""
+    NotImplementedError for narrow floats, TypeError else.
+    """
     if x.dtype.name not in lapack.LETTERS:
         narrow = kind_of(x.dtype) == "f"
         raise (NotImplementedError if narrow else TypeError)(
