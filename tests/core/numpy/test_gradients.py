@@ -60,7 +60,8 @@ jnp.linalg.inv(m[:, :3]) + jnp.linalg.matrix_power(m[:, :3], -2)
 jnp.linalg.solve(m[:, :3], x) * p + jnp.linalg.solve(m[:, 1:], m)[:, 0]
 jnp.linalg.solve(m[:, :3], jnp.stack([m, m * m]))
 jnp.linalg.det(m[:, :3]) + jnp.linalg.det(m[:2, :2]) + jnp.linalg.det(m.T @ m)
-jnp.linalg.det(m.T @ m + jnp.eye(4))
+jnp.linalg.det(m.T @ m + jnp.eye(4)) + jnp.linalg.det(jnp.concatenate([m, m[:1]]))
+jnp.linalg.qr(m)[0] * 2 + jnp.linalg.qr(m, "complete")[1][:, 1:]
 jnp.linalg.slogdet(m[:, :3])[1] + jnp.linalg.slogdet(m.T @ m + jnp.eye(4), method="qr")[1]
 jnp.linalg.cholesky(m @ m.T) + jnp.linalg.cholesky(m @ m.T, upper=True) * 2
 jnp.linalg.qr(m.T)[0].T + jnp.linalg.qr(m.T)[1] @ m

@@ -74,7 +74,8 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
     ``mode`` "reduced" gives Q, ``(…, m, k)`` with orthonormal columns, and R, ``(…, k, n)``, with k = min(m, n);
     "complete" the same with k = m; "r" R alone; "raw" the reflections that LAPACK makes, transposed, and their factors.
-    Derivatives are there for m ≥ n. Raises ValueError for another mode, and for arrays without rows and columns.
+    Derivatives are there for full rank, "complete" with m ≤ n. Raises ValueError for another mode, and for
+    arrays without rows and columns.
 
     >>> import xlascope.numpy as jnp
     >>> q, r = jnp.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]))

@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 from ...control.rules.custom_jvp import custom_jvp
 from ...dtypes import kind_of
 from ...operations.linalg import lu, qr
-from ...operations.linalg.matrices import diagonal, product
+from ...operations.linalg.matrices import adjoint, diagonal, product, transposed
 from ...operations.linalg.triangular import triangular_solve
 from ...trace.values import aval_of
 from .. import logic, reductions, ufuncs
 from ..creation import zeros_like
+from ..matrices import eye
 from ..promotion import as_dtype, inexact
 from ..ranges import arange
-from ..shaping import expand_dims, shape_of
+from ..shaping import expand_dims, matrix_transpose, shape_of
 from ..together import together
 from ..transcendental import log
 from .solving import solve, square
@@ -75,27 +76,28 @@ def _sign_of_exchanges(pivots: Any, dtype: Any) -> Any:
 def _adjugate_times(a: Any, b: Any) -> tuple[Any, Any]:
     """det(A) and det(A) A⁻¹ B, which is there for a singular A, too.
 
-    In U Y = det(A) L⁻¹ P B the last equation is U[n, n] Y[n] = det(A) X[n], and det(A) / U[n, n] is the product of the
-    other diagonal elements: with that in its place the system can be solved as long as these are not zero. If one of
-    them is, A has a rank below n - 1, and the adjugate is zero.
+    With A P = Q R, where the diagonal of R falls in size, R Y = det(A) Qᴴ B has as its last equation
+    R[n, n] Y[n] = det(A) X[n], and det(A) / R[n, n] is the product of the other diagonal elements, but for a sign: with
+    that in its place the system can be solved as long as these are not zero. If one of them is, A has a rank below
+    n - 1, and the adjugate is zero.
     """
-    factors, pivots, permutation = lu.lu(a)
-    size = shape_of(a)[-1]
+    size, dtype = shape_of(a)[-1], aval_of(a).dtype
     if not size:
         return _det(a), b
-    on_diagonal = diagonal(factors)
-    sign = _sign_of_exchanges(pivots, aval_of(a).dtype)
-    but_last = sign * reductions.prod(on_diagonal[..., :-1], -1)
+    q, r, order = qr.qr(a, pivoting=True)
+    exchanges = lu.one_hot(order, dtype)
+    on_diagonal = diagonal(r)
+    but_last = _det(product(q, exchanges)) * reductions.prod(on_diagonal[..., :-1], -1)
     found = but_last * on_diagonal[..., -1]
-    x = product(lu.one_hot(permutation, aval_of(a).dtype), b)
-    x = triangular_solve(factors, x, left_side=True, lower=True, unit_diagonal=True)
+    inverse = expand_dims(ufuncs.reciprocal(but_last), (-2, -1))
+    usable = logic.logical_not(logic.isinf(inverse))
     is_last = expand_dims(logic.equal(arange(size), size - 1), -1)
+    x = product(adjoint(q), b)
     x = logic.where(is_last, x, ufuncs.multiply(x, expand_dims(found, (-2, -1))))
-    corner = logic.logical_and(is_last, logic.equal(arange(size), size - 1))
-    changed = logic.where(corner, expand_dims(ufuncs.reciprocal(but_last), (-2, -1)), factors)
-    y = triangular_solve(changed, x, left_side=True, lower=False)
-    usable = reductions.all(logic.isfinite(y), (-2, -1), keepdims=True)
-    return found, logic.where(usable, y, zeros_like(y))
+    changed = logic.where(logic.logical_and(is_last, matrix_transpose(is_last)), inverse, r)
+    changed = logic.where(usable, changed, eye(size, dtype=dtype))
+    y = triangular_solve(changed, logic.where(usable, x, zeros_like(x)), left_side=True, lower=False)
+    return found, product(transposed(exchanges), y)
 
 
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:

@@ -15,6 +15,7 @@ from ...xla.builder import attribute, integers
 from ..arithmetic import mul, sub
 from ..complex_numbers import imag
 from ..conversion import convert_element_type
+from ..slicing import slice_in_dim
 from ..sums import sum_tangents
 from ..values import aval, typed_scalar
 from .lu import one_hot
@@ -104,9 +105,9 @@ def householder_product(a: Any, taus: Any) -> Any:
 class Qr(OfStacks, name="qr"):
     """A = Q R with orthonormal columns in Q and a triangular R; ``pivoting`` exchanges columns of A before.
 
-    For A of full rank with at least as many rows as columns, and D = Qᴴ A' R⁻¹: Q' = Q (W - D) + A' R⁻¹ and
-    R' = (D - W) R with the skew W that has the lower part of D, and of a complex D the imaginary part of its diagonal
-    (S. F. Walter and L. Lehmann, arXiv:1009.6112, section 4).
+    For A of full rank and D = Qᴴ A' R⁻¹ with the square parts of A' and R: Q' = Q (W - D) + A' R⁻¹ and R' = Qᴴ A' - W R
+    with the skew W that has the lower part of D, and of a complex D the imaginary part of its diagonal (S. F. Walter
+    and L. Lehmann, arXiv:1009.6112, section 4).
     """
 
     pivoting: bool
@@ -161,16 +162,15 @@ class Qr(OfStacks, name="qr"):
         if t is ZERO:
             return results, [ZERO] * len(results)
         m, n = aval(a).shape[-2:]
-        if m < n or (self.full_matrices and m != n):
+        if self.full_matrices and m > n:
             raise NotImplementedError(
-                "Unimplemented case of QR decomposition derivative: the matrix needs at least as many rows as columns, "
-                f"and full_matrices=False unless it is square; got shape {aval(a).shape}, full_matrices="
-                f"{self.full_matrices}{here()}"
+                "Unimplemented case of QR decomposition derivative: with full_matrices=True the matrix has at most as "
+                f"many rows as columns; got shape {aval(a).shape}{here()}. Use full_matrices=False"
             )
         q, r, *order = results
         if order:  # the tangent of the columns in their order
             t = product(t, transposed(one_hot(order[0], aval(a).dtype)))
-        moved = triangular_solve(r, t)
+        moved = triangular_solve(_first_columns(r, min(m, n)), _first_columns(t, min(m, n)))
         inner = product(adjoint(q), moved)
         below = lower(inner, strictly=True)
         skew = sub(below, adjoint(below))
@@ -179,9 +179,14 @@ class Qr(OfStacks, name="qr"):
         rest = sub(skew, inner)
         return results, [
             sum_tangents([product(q, rest), moved]),
-            product(sub(inner, skew), r),
+            sub(product(adjoint(q), t), product(skew, r)),
             *[ZERO] * len(order),
         ]
+
+
+def _first_columns(x: Any, count: int) -> Any:
+    axis = len(aval(x).shape) - 1
+    return slice_in_dim(x, 0, count, axis=axis) if aval(x).shape[axis] > count else x
 
 
 def _imaginary_diagonal(x: Any) -> Any:
@@ -227,8 +232,8 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
     Returns Q, ``(…, m, k)`` with orthonormal columns, and R, ``(…, k, n)``, upper triangular; k is m with
     ``full_matrices``, else ``min(m, n)``. With ``pivoting`` also the order of columns, int32 ``(…, n)``:
     ``x[:, order] = Q R`` with a diagonal of R that falls in size. ``use_magma`` is about GPUs. Derivatives are there
-    for at least as many rows as columns and full rank. Raises ValueError for arrays without rows and columns,
-    NotImplementedError off the CPU.
+    for full rank, with ``full_matrices`` for at most as many rows as columns. Raises ValueError for arrays
+    without rows and columns, NotImplementedError off the CPU.
 
     >>> from xlascope import lax, numpy as jnp
     >>> q, r = lax.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]), full_matrices=False)

@@ -45,8 +45,8 @@ class Svd(OfStacks, name="svd"):
 
     With D = Uᴴ A' V: s' is the real part of its diagonal, and the vectors move within their space by
     U (F ∘ (D S + S Dᴴ)) and V (F ∘ (S D + Dᴴ S)) with F[i, j] = 1 / (s[j]² - s[i]²), and out of it by what A' V S⁻¹ has
-    outside of U (J. Townsend, "Differentiating the singular value decomposition", 2016). F is zero for equal singular
-    values, S⁻¹ for zero.
+    outside of U (J. Townsend, "Differentiating the singular value decomposition", 2016). F is infinite for equal
+    singular values, whose vectors have no derivative; S⁻¹ is zero for zero.
     """
 
     full_matrices: bool
@@ -113,7 +113,7 @@ def _of_vectors(s: Any, u: Any, v: Any, moved: Any, t: Any) -> tuple[Any, Any]:
     s = convert_element_type(s, dtype)
     ones = identity(k, dtype, (1,) * (rank - 2))
     apart = mul(add(as_rows(s), as_columns(s)), sub(as_rows(s), as_columns(s)))
-    factors = _inverse_or_zero(apart)
+    factors = sub(integer_pow(add(apart, ones), -1), ones)
     inverse = _inverse_or_zero(s)
     right, left = mul(moved, as_rows(s)), mul(as_columns(s), moved)
     back = adjoint(moved)

@@ -305,8 +305,8 @@ def hessenberg(a: Any) -> list[Any]:
     """Square matrices brought to Hessenberg form by Householder reflections, shape ``(…, n, n)``.
 
     Returns a list: an array of that shape, with the form in its upper triangle and the diagonal below that, and the
-    reflections beneath; and the factors of these, ``(…, n - 1)``. It has no derivative, as in JAX. Raises ValueError for
-    matrices that are not square or have no elements, NotImplementedError off the CPU.
+    reflections beneath; and the factors of these, ``(…, n - 1)``. It has no derivative, as in JAX. Raises ValueError
+    for matrices that are not square or have no elements, NotImplementedError off the CPU.
 
     >>> from xlascope import lax, numpy as jnp
     >>> form, taus = lax.linalg.hessenberg(jnp.eye(3))
