@@ -184,6 +184,8 @@ def _along(name: str, kind: FftType, a: Any, n: Any, axis: Any, norm: Any) -> An
         raise ValueError(f"numpy.fft.{name} transforms one axis, got axis {axis!r}; numpy.fft.fftn takes several")
     _require_norm(norm)
     shape = shape_of(a)
+    if name in ("hfft", "ihfft") and n is None:
+        axis = whole_number(axis, "axis")
     axes = tuple(range(len(shape))) if axis is None else (axis_of(axis, len(shape)),)
     if n is not None and not axes:
         raise ValueError(f"numpy.fft.{name} takes an array with axes, got shape {shape}")

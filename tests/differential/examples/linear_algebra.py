@@ -95,6 +95,22 @@ def _systems(draw: Draw) -> Example:
     return of(_matrix(draw, *left, dominant=True), _matrix(draw, *right), **named)
 
 
+@example_of("lax.linalg.tridiagonal_solve")
+def _bands(draw: Draw) -> Example:
+    size = draw.pick([1, 2, 3, 4])
+    dtype = draw.pick(["float32", "complex64"])
+
+    def made(*shape: int, least: float = -1.0) -> Any:
+        count = size * (shape[1] if len(shape) > 1 else 1)
+        entries: list[Any] = [least + draw.whole(0, 8) / 4 for _ in range(count)]
+        if dtype == "complex64":
+            entries = [{"complex": [x, 0.25]} for x in entries]
+        return array(dtype, shape, entries, "device")
+
+    other = made(size) if draw.chance(0.9) else _matrix(draw, 5)
+    return of(made(size), made(size, least=5.0), other, made(size, draw.pick([1, 2])))
+
+
 @example_of("lax.linalg.lu_pivots_to_permutation")
 def _pivots(draw: Draw) -> Example:
     return of(array("int32", (3,), [draw.whole(i, 3) for i in range(3)], "device"), draw.pick([4, 4, 5, 2]))

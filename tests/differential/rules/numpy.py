@@ -111,6 +111,27 @@ RULES: tuple[Rule, ...] = (
         ours_says("takes float32, float64, complex64 or complex128, got b?float16"),
     ),
     Rule(
+        "truth values are no matrices",
+        "lax.linalg.cholesky lax.linalg.eigh",
+        ("fails only here",),
+        "The sum of truth values is *or* in JAX, so that the mean of a matrix and its adjoint is half of it.",
+        ours_says("takes float32, float64, complex64 or complex128, got bool"),
+    ),
+    Rule(
+        "products of several integers",
+        "numpy.linalg.multi_dot",
+        ("value",),
+        "Signed and unsigned integers meet in a wider type before they are multiplied, as in NumPy.",
+        witness("NumPy"),
+    ),
+    Rule(
+        "reflections of complex matrices",
+        "numpy.linalg.slogdet",
+        ("accepted only here",),
+        "Complex matrices have a QR factorization, and so a determinant by it; JAX has not written it.",
+        theirs_says("not implemented for complex inputs"),
+    ),
+    Rule(
         "one array is no product",
         "numpy.linalg.multi_dot",
         ("fails only here",),

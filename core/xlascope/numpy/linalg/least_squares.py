@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...control.rules.custom_jvp import custom_jvp
-from ...dtypes import finfo
+from ...dtypes import canonical, finfo
 from ...ir.avals import shaped
 from ...operations.linalg import singular
 from ...operations.linalg.matrices import adjoint, product
@@ -127,11 +127,11 @@ def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
     eps = float(finfo(dtype).eps)
     u, s, vh = singular.svd(a, full_matrices=False)
     if not m or not n:
-        x, rank = zeros_of(shaped((n, k), dtype)), zeros_of(shaped((), np.dtype("int32")))
+        x, rank = zeros_of(shaped((n, k), dtype)), zeros_of(shaped((), canonical(int)))
     else:
         least = eps * max(m, n) if rcond is None else logic.where(logic.less(rcond, 0), eps, rcond)
         counts = logic.logical_and(logic.greater(s, 0), logic.greater_equal(s, ufuncs.multiply(least, s[0])))
-        rank = reductions.sum(as_dtype(counts, np.dtype("int32")), dtype=np.dtype("int32"))
+        rank = reductions.sum(as_dtype(counts, canonical(int)), dtype=canonical(int))
         inverse = logic.where(counts, 1 / logic.where(counts, s, 1), 0)
         x = product(adjoint(vh), ufuncs.multiply(expand_dims(inverse, -1), product(adjoint(u), b)))
     left = b - product(a, x)
@@ -140,7 +140,7 @@ def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
-    """How many singular values of matrices ``(…, m, n)`` exceed ``rtol`` times the largest; int32 ``(…)``.
+    """How many singular values of matrices ``(…, m, n)`` exceed ``rtol`` times the largest; integers ``(…)``.
 
     By default ``rtol`` is max(m, n) times the distance of 1 to the next number of the dtype; ``tol`` is an absolute
     threshold in its place. Fewer than two axes count as one row: 1 unless all elements are zero. ``hermitian`` says
@@ -162,13 +162,13 @@ def _matrix_rank(a: Any, rtol: Any, tol: Any, hermitian: bool) -> Any:
     if len(shape) < 2:
         return as_dtype(reductions.any(logic.not_equal(a, 0)), np.dtype("int32"))
     if not min(shape[-2:]):
-        return zeros_of(shaped(shape[:-2], np.dtype("int32")))
+        return zeros_of(shaped(shape[:-2], canonical(int)))
     s = svd(a, full_matrices=False, compute_uv=False, hermitian=hermitian)
     if tol is None:
         factor = max(shape[-2:]) * float(finfo(aval_of(a).dtype).eps) if rtol is None else rtol
         tol = ufuncs.multiply(factor, reductions.max(s, -1))
     above = logic.greater(s, expand_dims(tol, -1))
-    return reductions.sum(as_dtype(above, np.dtype("int32")), -1, dtype=np.dtype("int32"))
+    return reductions.sum(as_dtype(above, canonical(int)), -1, dtype=canonical(int))
 
 
 @together("p")

@@ -82,9 +82,9 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
 def inexact(x: Any) -> Any:
     """Integers as floats, which the mean makes of them."""
     dtype = aval(x).dtype
-    if kind_of(dtype) in "fc":
+    if kind_of(dtype) not in "iu":
         return x
-    return convert_element_type(x, np.float32 if dtype.itemsize <= 4 else float, kind_of(dtype) == "b")
+    return convert_element_type(x, np.float32 if dtype.itemsize <= 4 else float)
 
 
 def symmetrized(x: Any) -> Any:
