@@ -24,14 +24,16 @@ INDEX = ROOT / "docs/names.md"
 
 #: Operations that JAX has no primitives for.
 WITHOUT_HANDLE = {"constant", "jit"}
+#: Operations whose handles and functions are in `lax.linalg`, which lists them itself.
+ELSEWHERE = "xlascope.operations.linalg."
 #: Functions that have an operation's name and are not in JAX's `lax`.
-INTERNAL = {"copy", "linear_call", "threefry2x32"}
+INTERNAL = {"copy", "geqrf", "linear_call", "threefry2x32"}
 #: The packages whose names are found on first use, and others whose names users import.
-LAZY = ("xlascope", "xlascope.numpy", "xlascope.lax", "xlascope.scipy.special")
+LAZY = ("xlascope", "xlascope.numpy", "xlascope.numpy.linalg", "xlascope.lax", "xlascope.scipy.special")
 MODULES = (
     *LAZY,
     "xlascope.numpy.fft",
-    "xlascope.numpy.linalg",
+    "xlascope.lax.linalg",
     "xlascope.nn",
     "xlascope.nn.initializers",
     "xlascope.random",
@@ -41,7 +43,11 @@ MODULES = (
 def operations() -> list[type[Operation]]:
     """Those of the engine that have a handle, by name."""
     return sorted(
-        (each for name, each in primitives.operations_by_name().items() if name not in WITHOUT_HANDLE),
+        (
+            each
+            for name, each in primitives.operations_by_name().items()
+            if name not in WITHOUT_HANDLE and not each.__module__.startswith(ELSEWHERE)
+        ),
         key=lambda each: each.name,
     )
 

@@ -26,6 +26,7 @@ from ..operations.shapes import expand_dims as expand_dims
 from ..operations.window_shapes import padtype_to_pads as padtype_to_pads
 from ..operations.window_shapes import reduce_window_shape_tuple as reduce_window_shape_tuple
 from ..trace.array import Array as Array
+from . import linalg as linalg
 from .barriers import optimization_barrier as optimization_barrier
 from .barriers import stop_gradient as stop_gradient
 from .convolutions import conv as conv

@@ -37,6 +37,7 @@ from .shaping import shape_of
 from .together import together
 
 _MOST_AXES = 3
+_FLOATS = (np.dtype("float32"), np.dtype("float64"))
 _OPPOSITE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
@@ -183,6 +184,8 @@ def _along(name: str, kind: FftType, a: Any, n: Any, axis: Any, norm: Any) -> An
         raise ValueError(f"numpy.fft.{name} transforms one axis, got axis {axis!r}; numpy.fft.fftn takes several")
     _require_norm(norm)
     shape = shape_of(a)
+    if name in ("hfft", "ihfft") and n is None:
+        axis = whole_number(axis, "axis")
     axes = tuple(range(len(shape))) if axis is None else (axis_of(axis, len(shape)),)
     if n is not None and not axes:
         raise ValueError(f"numpy.fft.{name} takes an array with axes, got shape {shape}")
@@ -230,7 +233,8 @@ def _transform(a: Any, kind: FftType, lengths: tuple[int, ...], axes: tuple[int,
             "or use numpy.fft.fft"
         )
     if not axes:
-        return x if kind is FftType.RFFT else as_dtype(x, complex_dtype(aval_of(x).dtype))
+        dtype = aval_of(x).dtype
+        return as_dtype(x, dtype if kind is FftType.RFFT else complex_dtype(dtype))
     rank = len(shape_of(x))
     last = tuple(range(rank - len(axes), rank))
     x = shaping.moveaxis(x, axes, last)
@@ -335,6 +339,8 @@ def _shifted(x: Any, axes: Any, sign: int) -> Any:
 
 
 def _count(n: Any) -> int:
+    if aval_of(n).dtype in _FLOATS and not isinstance(n, Tracer) and float(n).is_integer():
+        return int(n)  # as in jax
     return whole_number(n, "n")
 
 

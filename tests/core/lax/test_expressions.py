@@ -68,10 +68,11 @@ def test_an_expression_gives_the_same_inside_jit(row: str) -> None:
 
 
 def test_every_operation_has_its_handle() -> None:
-    held = {"jit", "constant"}  # which JAX has no primitives for
+    held = {"jit", "constant", "geqrf"}  # which JAX has no primitives for, or no public ones
     for name, operation in primitives.operations_by_name().items():
         if name not in held:
-            assert getattr(lax, f"{name}_p", None) is operation.primitive, f"lax.{name}_p: run `make names`"
+            room = lax.linalg if ".operations.linalg." in operation.__module__ else lax
+            assert getattr(room, f"{name}_p", None) is operation.primitive, f"lax.{name}_p: run `make names`"
 
 
 def test_stop_gradient_takes_trees() -> None:

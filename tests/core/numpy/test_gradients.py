@@ -69,6 +69,31 @@ jnp.inner(m, m)
 jnp.outer(x, p)
 jnp.tensordot(t, m, ((1,), (0,)))
 jnp.linalg.norm(m) + jnp.linalg.norm(x)
+jnp.linalg.inv(m[:, :3]) + jnp.linalg.matrix_power(m[:, :3], -2)
+jnp.linalg.solve(m[:, :3], x) * p + jnp.linalg.solve(m[:, 1:], m)[:, 0]
+jnp.linalg.solve(m[:, :3], jnp.stack([m, m * m]))
+jnp.linalg.det(m[:, :3]) + jnp.linalg.det(m[:2, :2]) + jnp.linalg.det(m.T @ m)
+jnp.linalg.det(m.T @ m + jnp.eye(4)) + jnp.linalg.det(jnp.concatenate([m, m[:1]]))
+jnp.linalg.qr(m)[0] * 2 + jnp.linalg.qr(m, "complete")[1][:, 1:]
+jnp.linalg.slogdet(m[:, :3])[1] + jnp.linalg.slogdet(m.T @ m + jnp.eye(4), method="qr")[1]
+jnp.linalg.cholesky(m @ m.T) + jnp.linalg.cholesky(m @ m.T, upper=True) * 2
+jnp.linalg.qr(m.T)[0].T + jnp.linalg.qr(m.T)[1] @ m
+jnp.linalg.qr(m[:, :3], mode="complete")[0] + jnp.linalg.qr(m[:, :3], "r")
+jnp.linalg.svd(m, full_matrices=False)[1] + jnp.linalg.svdvals(t)[0, 0]
+jnp.abs(jnp.linalg.svd(m, full_matrices=False)[0]) + jnp.abs(jnp.linalg.svd(m.T, full_matrices=False)[0])[:3]
+jnp.abs(jnp.linalg.svd(m, full_matrices=False)[2])
+jnp.linalg.eigvalsh(m[:, :3]) + jnp.abs(jnp.linalg.eigh(m[:, 1:])[1])
+jnp.abs(jnp.linalg.eigvals(m[:, :3]))
+jnp.linalg.pinv(m) @ x + jnp.linalg.pinv(m.T, 0.1).sum() + jnp.linalg.pinv(m @ m.T, hermitian=True).sum()
+jnp.linalg.lstsq(m.T, m[0])[0] + jnp.linalg.lstsq(m, x)[0][:3] + jnp.linalg.lstsq(m.T, m[0])[1]
+jnp.linalg.norm(m, "nuc") + jnp.linalg.norm(m, 2) + jnp.linalg.norm(m, -2) + jnp.linalg.cond(m)
+jnp.linalg.cond(m[:, :3], 1) + jnp.linalg.cond(m[:, :3], "fro")
+jnp.linalg.multi_dot([x, m, m.T, p]) * jnp.linalg.cross(x, p)
+jnp.linalg.tensorsolve(m[:, :3], x) + jnp.linalg.tensorinv(m[:, :3], 1)[0]
+lax.linalg.lu(m)[0] + lax.linalg.lu(m.T)[0].T
+lax.linalg.qr(m.T, pivoting=True, full_matrices=False)[1]
+lax.linalg.triangular_solve(m[:, :3], m, left_side=True, lower=True, unit_diagonal=True)
+lax.linalg.triangular_solve(m[:, 1:], m.T, transpose_a=True)
 jnp.abs(jnp.fft.fft(x, 5)) + jnp.abs(jnp.fft.ifft2(m, (2, 5)))[0]
 jnp.fft.irfft(jnp.fft.rfft(x) * p[:2]) * jnp.fft.hfft(x)[:2]
 jnp.imag(jnp.fft.rfftn(t * t, norm="ortho")) + jnp.fft.irfftn(t, (3, 2), (0, 2))[:2, :, :2]
@@ -115,7 +140,9 @@ def _function(row: str):
 
     def function(*values):
         return eval(
-            code, {"jnp": jnp, **{k: jnp.asarray(v) for k, v in FIXED.items()}}, dict(zip(names, values, strict=True))
+            code,
+            {"jnp": jnp, "lax": xs.lax, **{k: jnp.asarray(v) for k, v in FIXED.items()}},
+            dict(zip(names, values, strict=True)),
         )
 
     return function, [POINTS[name] for name in names]

@@ -17,6 +17,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import scipy.linalg
 import scipy.special
 
 from xlascope.control.flow.cond import Cond
@@ -58,6 +59,7 @@ from xlascope.operations import (
     trigonometry,
     windows,
 )
+from xlascope.operations.linalg import cholesky, lu, qr, singular, spectra, triangular, tridiagonal
 from xlascope.trace.jaxpr_trace import stage
 
 FLOAT, HALF, INTEGER, TRUTH = ("float32",), ("float32", "float16", "bfloat16"), ("int32",), ("bool",)
@@ -966,6 +968,98 @@ def _fourier_rows() -> Iterator[Row]:
     yield Row(fourier.Fft(kinds.FFT, (0,)), lambda x: x, real(3, 0), dtypes=("complex64",), note="no elements")
 
 
+def _linear_algebra_rows() -> Iterator[Row]:
+    matrices = ("float32", "float64", "complex64", "complex128")
+    regular = exactly([[2.0, -1.0, 0.5], [0.3, 1.5, -0.7], [-0.2, 0.4, 1.8]])
+    definite = exactly([[2.0, 0.4, 0.1], [0.4, 1.5, -0.3], [0.1, -0.3, 1.2]])
+    for left, below, flip, unit in itertools.product((True, False), repeat=4):
+        solve = triangular.TriangularSolve(left, below, flip, True, unit)
+        yield Row(solve, _solving_triangle(solve), regular, real(*((3, 2) if left else (2, 3))), dtypes=matrices, linear=((1,),), tolerance=3)
+    yield Row(triangular.TriangularSolve(True, True, False, False, False), lambda a, b: b, real(0, 0), real(0, 2), note="nothing")
+    diagonals = exactly([0.0, 0.3, -0.4]), exactly([2.0, 1.5, 1.8]), exactly([-1.0, 0.7, 0.0])
+    yield Row(tridiagonal.TridiagonalSolve(), _solving_bands, *diagonals, real(3, 2), dtypes=matrices, linear=((3,),), tolerance=3)
+    # only the lower triangle is looked at, so these do not move with the upper one
+    yield Row(cholesky.Cholesky(), np.linalg.cholesky, definite, dtypes=matrices, smooth=False)
+    yield Row(cholesky.Cholesky(), lambda a: np.where(np.tril(np.ones(a.shape)), np.nan, 0), exactly(-np.eye(2)), smooth=False, note="indefinite")
+    for shape in ((3, 3), (4, 3), (3, 4), (2, 3, 3)):
+        yield Row(lu.LU(), _lu, real(*shape), dtypes=matrices, tolerance=9)
+        yield Row(qr.Geqrf(), _reflections, real(*shape), smooth=False, tolerance=20)
+        for full in (False, True):
+            smooth = shape[-2] <= shape[-1] or not full
+            yield Row(qr.Qr(False, full), lambda a, f=full: _qr(a, f), real(*shape), dtypes=matrices, smooth=smooth, tolerance=40)
+            yield Row(qr.Qr(True, full), lambda a, f=full: _qr(a, f, True), real(*shape), smooth=False, tolerance=40)
+    yield Row(lu.LUPivotsToPermutation(4), lambda p: np.array([2, 0, 3, 1]), exactly([2, 2, 3], "int32"), smooth=False)
+    yield Row(qr.HouseholderProduct(), lambda a, t: scipy.linalg.lapack.dorgqr(a, t)[0], real(4, 3), real(3, high=1), smooth=False, tolerance=20)
+    yield Row(qr.Ormqr(True, False), _times_reflections, real(4, 3), real(3, high=1), real(4, 2), smooth=False, tolerance=20)
+    yield Row(spectra.Eigh(True, True), lambda a: np.linalg.eigh(a)[::-1], definite, smooth=False, tolerance=9)
+    yield Row(spectra.Eig(False, False, False), np.linalg.eigvals, regular, dtypes=("float32", "float64"), tolerance=9)
+    yield Row(spectra.Schur(True), lambda a: scipy.linalg.schur(a), regular, dtypes=("float32", "float64"), smooth=False, tolerance=9)
+    yield Row(spectra.Hessenberg(), _hessenberg, real(3, 3), smooth=False, tolerance=20)
+    yield Row(spectra.Tridiagonal(True), lambda a: scipy.linalg.lapack.dsytrd(a, lower=1)[:4], definite, smooth=False, tolerance=20)
+    kind = singular.SvdAlgorithm
+    for shape in ((3, 3), (4, 2), (2, 4)):
+        yield Row(singular.Svd(False, False, kind.DEFAULT), lambda a: np.linalg.svd(a, compute_uv=False), real(*shape), dtypes=matrices, tolerance=9)
+        yield Row(singular.Svd(False, True, kind.QR), _svd, real(*shape), dtypes=("float32", "float64"), tolerance=40)
+
+
+def _solving_triangle(solve: Any) -> Callable[[Any, Any], Any]:
+    def oracle(a: Any, b: Any) -> Any:
+        a = np.tril(a) if solve.lower else np.triu(a)
+        if solve.unit_diagonal:
+            a = a - np.diag(np.diag(a)) + np.eye(len(a))
+        a = (a.T if solve.transpose_a else a).conj()
+        return np.linalg.solve(a, b) if solve.left_side else np.linalg.solve(a.T, b.T).T
+
+    return oracle
+
+
+def _solving_bands(dl: Any, d: Any, du: Any, b: Any) -> Any:
+    return np.linalg.solve(np.diag(dl[1:], -1) + np.diag(d) + np.diag(du[:-1], 1), b)
+
+
+def _stacked(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def of_stack(a: Any) -> Any:
+        return function(a) if a.ndim == 2 else [np.stack(parts) for parts in zip(*map(function, a), strict=True)]
+
+    return of_stack
+
+
+@_stacked
+def _lu(a: Any) -> Any:
+    routine = scipy.linalg.lapack.zgetrf if a.dtype.kind == "c" else scipy.linalg.lapack.dgetrf
+    factors, pivots, _ = routine(a)
+    order = list(range(len(a)))
+    for i, p in enumerate(pivots):
+        order[i], order[p] = order[p], order[i]
+    return factors, pivots, np.array(order)
+
+
+@_stacked
+def _reflections(a: Any) -> Any:
+    return scipy.linalg.lapack.dgeqrf(a)[:2]
+
+
+def _qr(a: Any, full: bool, pivoting: bool = False) -> Any:
+    mode = "full" if full else "economic"
+    return _stacked(lambda x: scipy.linalg.qr(x, mode=mode, pivoting=pivoting))(a)
+
+
+def _times_reflections(a: Any, taus: Any, c: Any) -> Any:
+    whole = np.zeros((4, 4))
+    whole[:, :3] = a
+    return scipy.linalg.lapack.dorgqr(whole, taus)[0] @ c
+
+
+def _hessenberg(a: Any) -> Any:
+    made, taus, _ = scipy.linalg.lapack.dgehrd(a)
+    return made, taus
+
+
+def _svd(a: Any) -> Any:
+    u, s, vh = scipy.linalg.svd(a, full_matrices=False, lapack_driver="gesvd")
+    return s, u, vh
+
+
 def _named(rows: Iterator[Row]) -> list[Row]:
     """Give each row an id: the operation's name, the note, and a number where these are not unique."""
     found, seen = [], {}
@@ -977,4 +1071,4 @@ def _named(rows: Iterator[Row]) -> list[Row]:
     return found
 
 
-ROWS = _named(itertools.chain(_rows(), _fourier_rows()))
+ROWS = _named(itertools.chain(_rows(), _fourier_rows(), _linear_algebra_rows()))

@@ -1,12 +1,24 @@
 """Calls of functions whose arguments have to fit together: one function a drawing, found by the function's name."""
 
-from . import choices, control, pictures, products, random_numbers, shapes, slices, trees, windows
+from . import (
+    choices,
+    control,
+    linear_algebra,
+    pictures,
+    products,
+    random_numbers,
+    shapes,
+    slices,
+    trees,
+    windows,
+)
 from .declaring import EXAMPLES
 
 __all__ = [
     "EXAMPLES",
     "choices",
     "control",
+    "linear_algebra",
     "pictures",
     "products",
     "random_numbers",

@@ -1,4 +1,4 @@
-"""Linear algebra: norms, and the products of the array API under this name."""
+"""Norms of vectors and matrices."""
 
 from __future__ import annotations
 
@@ -7,35 +7,23 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from ..dtypes import canonical, kind_of
-from ..names import explain_missing as _explain_missing
-from ..operations.exponentials import sqrt
-from ..operations.shapes import squeeze
-from ..trace.values import aval_of
-from . import linear, logic, reductions, repeating, ufuncs
-from .axes import as_tuple, axes_of, whole_number
-from .linear import matmul, tensordot, vecdot
-from .matrices import eye
-from .promotion import as_dtype, inexact
-from .shaping import broadcast_to, matrix_transpose, shape_of
-from .together import together
-
-
-def outer(x1: Any, x2: Any, /) -> Any:
-    """The products of every element of one vector with every element of another; raises ValueError for other ranks."""
-    ranks = len(shape_of(x1)), len(shape_of(x2))
-    if ranks != (1, 1):
-        raise ValueError(
-            f"linalg.outer takes vectors, got shapes {shape_of(x1)} and {shape_of(x2)}; numpy.outer flattens what it "
-            "is given"
-        )
-    return linear.outer(x1, x2)
+from ...dtypes import canonical, kind_of
+from ...operations.exponentials import sqrt
+from ...operations.shapes import squeeze
+from ...trace.values import aval_of
+from .. import logic, reductions, shaping, ufuncs
+from ..axes import as_tuple, axes_of
+from ..promotion import as_dtype, inexact
+from ..shaping import shape_of
+from ..together import together
+from .decompositions import svd
 
 
 def norm(x: Any, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Any:
     """The norm of a vector or matrix: by default the root of the sum of squares.
 
-    ``ord`` for vectors: a number, inf, -inf, 0; for matrices: "fro", 1, -1, inf, -inf.
+    ``ord`` for vectors: a number, inf, -inf, 0; for matrices: "fro", 1, -1, inf, -inf, and of the singular values
+    "nuc" (their sum), 2 (the largest), -2 (the smallest).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.norm(jnp.array([3.0, 4.0])))
@@ -81,9 +69,9 @@ def _vector(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 
 def _matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if ord in (2, -2, "nuc"):
-        raise NotImplementedError(f"the matrix norm {ord!r}, which needs singular values")
+        return _of_singular_values(x, ord, axes, keepdims)
     if ord not in (1, -1, math.inf, -math.inf):
-        raise ValueError(f"there is no matrix norm {ord!r}; there are 'fro', 1, -1, inf and -inf")
+        raise ValueError(f"there is no matrix norm {ord!r}; there are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf")
     rows, columns = axes
     summed, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
     totals = reductions.sum(ufuncs.abs(x), summed, keepdims=True)
@@ -92,6 +80,17 @@ def _matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     else:
         found = reductions.min(totals, kept, keepdims=True)
     return found if keepdims else squeeze(found, axes)
+
+
+def _of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    values = svd(shaping.moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    if ord == "nuc":
+        found = reductions.sum(values, -1)
+    elif ord == 2:
+        found = reductions.max(values, -1, initial=_least(values))
+    else:
+        found = reductions.min(values, -1)
+    return shaping.expand_dims(found, axes) if keepdims else found
 
 
 def _least(sizes: Any) -> int | None:
@@ -116,51 +115,3 @@ def _vector_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norm of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
-
-
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonals of the matrices in the last two axes."""
-    return repeating.diagonal(x, offset, -2, -1)
-
-
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of the diagonals of the matrices in the last two axes."""
-    return linear.trace(x, offset, -2, -1, dtype)
-
-
-@together("n")
-def matrix_power(a: Any, n: int) -> Any:
-    """A square matrix multiplied with itself: n factors, n not negative."""
-    n, shape = whole_number(n, "n"), shape_of(a)
-    if len(shape) < 2 or shape[-1] != shape[-2]:
-        raise ValueError(f"matrix_power takes square matrices, got shape {shape}")
-    if n < 0:
-        raise NotImplementedError("matrix_power with a negative exponent, which needs the inverse")
-    from_squares, square = None, a
-    while n:
-        if n & 1:
-            from_squares = square if from_squares is None else matmul(from_squares, square)
-        n >>= 1
-        if n:
-            square = matmul(square, square)
-    if from_squares is None:
-        size = shape_of(a)[-1]
-        return broadcast_to(eye(size, dtype=aval_of(a).dtype), shape_of(a))
-    return from_squares
-
-
-__all__ = [
-    "diagonal",
-    "matmul",
-    "matrix_norm",
-    "matrix_power",
-    "matrix_transpose",
-    "norm",
-    "outer",
-    "tensordot",
-    "trace",
-    "vecdot",
-    "vector_norm",
-]
-
-_explain_missing(__name__)

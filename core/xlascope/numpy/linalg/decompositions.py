@@ -1,0 +1,237 @@
+"""Factorizations, eigenvalues and singular values, with NumPy's arguments and results."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...operations.linalg import cholesky as of_cholesky
+from ...operations.linalg import qr as of_qr
+from ...operations.linalg import singular, spectra
+from ...operations.linalg.matrices import adjoint, transposed
+from ...trace.source import here
+from .. import sorting, ufuncs
+from ..promotion import inexact
+from ..shaping import expand_dims, shape_of
+from ..taking import take_along_axis
+from ..together import together
+from .solving import square
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues in ascending order, and eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues, and eigenvectors as columns."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    """Orthonormal columns, and an upper triangular matrix."""
+
+    Q: Any
+    R: Any
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors as columns, singular values, right singular vectors as rows, conjugated."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+def _matrices(name: str, a: Any) -> None:
+    if len(shape_of(a)) < 2:
+        raise ValueError(f"linalg.{name} takes matrices, of at least two axes, got shape {shape_of(a)}{here()}")
+
+
+@together("upper", "symmetrize_input")
+def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> Any:
+    """The lower triangular L with ``L @ Lᴴ = a`` (``upper``: the U with ``Uᴴ @ U = a``), shape ``(…, n, n)``.
+
+    ``symmetrize_input`` takes the mean of ``a`` and its adjoint first; without it the lower triangle counts. A matrix
+    that is not positive definite gives NaN. Raises ValueError for matrices that are not square.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]])))
+    [[2. 0.]
+     [1. 2.]]
+    """
+    square("cholesky", a)
+    a = inexact(a)
+    found = of_cholesky.cholesky(a, symmetrize_input=bool(symmetrize_input))
+    return adjoint(found) if upper else found
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """The QR factorization, ``a = Q @ R``, of matrices of shape ``(…, m, n)``.
+
+    ``mode`` "reduced" gives Q, ``(…, m, k)`` with orthonormal columns, and R, ``(…, k, n)``, with k = min(m, n);
+    "complete" the same with k = m; "r" R alone; "raw" the reflections that LAPACK makes, transposed, and their factors.
+    Derivatives are there for full rank, "complete" with m ≤ n. Raises ValueError for another mode, and for
+    arrays without rows and columns.
+
+    >>> import xlascope.numpy as jnp
+    >>> q, r = jnp.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]))
+    >>> print(jnp.abs(r).round(3))
+    [[5.  2.2]
+     [0.  0.4]]
+    """
+    _matrices("qr", a)
+    if mode not in ("reduced", "complete", "full", "r", "raw"):
+        raise ValueError(f"Unsupported QR decomposition mode {mode!r}; there are 'reduced', 'complete', 'r' and 'raw'")
+    if mode == "raw":
+        return QRResult(*_raw_qr(a))
+    q, r = _qr(a, full=mode in ("complete", "full"))
+    return r if mode == "r" else QRResult(q, r)
+
+
+@together()
+def _raw_qr(a: Any) -> tuple[Any, Any]:
+    made, taus = of_qr.geqrf(inexact(a))
+    return transposed(made), taus
+
+
+@together("full")
+def _qr(a: Any, full: bool) -> tuple[Any, Any]:
+    q, r = of_qr.qr(inexact(a), full_matrices=full)
+    return q, r
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    subset_by_index: tuple[int, int] | None = None,
+) -> Any:
+    """The singular value decomposition, ``a = U @ diag(S) @ Vh``, of matrices of shape ``(…, m, n)``.
+
+    Returns U, ``(…, m, k)``, S, falling, ``(…, min(m, n))``, and Vh, ``(…, k', n)``, with k = m and k' = n for
+    ``full_matrices``, else min(m, n); S alone without ``compute_uv``. ``hermitian`` says that ``a`` is its own adjoint,
+    which is faster. A matrix with NaN gives NaN. Raises ValueError for arrays without rows and columns.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]])).S)
+    [4. 3.]
+    """
+    _matrices("svd", a)
+    if hermitian:
+        square("svd with hermitian=True", a)
+        if not compute_uv:
+            return _hermitian_values(a)
+        return SVDResult(*_hermitian_svd(a))
+    if not compute_uv:
+        return _values(a, subset=subset_by_index)
+    return SVDResult(*_svd(a, full=bool(full_matrices), subset=subset_by_index))
+
+
+@together("subset")
+def _values(a: Any, subset: Any) -> Any:
+    return singular.svd(inexact(a), full_matrices=False, compute_uv=False, subset_by_index=subset)
+
+
+@together("full", "subset")
+def _svd(a: Any, full: bool, subset: Any) -> tuple[Any, Any, Any]:
+    u, s, vh = singular.svd(inexact(a), full_matrices=full, subset_by_index=subset)
+    return u, s, vh
+
+
+@together()
+def _hermitian_values(a: Any) -> Any:
+    _, w = spectra.eigh(inexact(a))
+    return sorting.sort(ufuncs.abs(w), descending=True)
+
+
+@together()
+def _hermitian_svd(a: Any) -> tuple[Any, Any, Any]:
+    v, w = spectra.eigh(inexact(a))
+    order = sorting.argsort(ufuncs.abs(w), descending=True)
+    u = take_along_axis(v, expand_dims(order, -2), -1)
+    signs = ufuncs.sign(take_along_axis(w, order, -1))
+    return u, take_along_axis(ufuncs.abs(w), order, -1), adjoint(ufuncs.multiply(u, expand_dims(signs, -2)))
+
+
+def svdvals(x: Any, /) -> Any:
+    """The singular values of matrices, falling, shape ``(…, min(m, n))``.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.svdvals(jnp.array([[3.0, 0.0], [0.0, 4.0]])))
+    [4. 3.]
+    """
+    return svd(x, compute_uv=False)
+
+
+def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
+    """The eigenvalues, in ascending order, and eigenvectors of Hermitian matrices, shape ``(…, n, n)``.
+
+    ``symmetrize_input`` takes the mean of ``a`` and its adjoint; without it the triangle that ``UPLO`` names, "L"
+    (None) or "U", counts. Equal eigenvalues have vectors without derivatives. Raises ValueError for matrices that
+    are not square, and for another ``UPLO``.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues)
+    [1. 2.]
+    """
+    v, w = _eigh(a, lower=_is_lower(UPLO), symmetrize=bool(symmetrize_input))
+    return EighResult(w, v)
+
+
+def _is_lower(name: Any) -> bool:
+    if name not in (None, "L", "U"):
+        raise ValueError(f"UPLO must be one of None, 'L', or 'U', got {name!r}")
+    return bool(name != "U")
+
+
+@together("lower", "symmetrize")
+def _eigh(a: Any, lower: bool, symmetrize: bool) -> tuple[Any, Any]:
+    square("eigh", a)
+    return spectra.eigh(inexact(a), lower=lower, symmetrize_input=symmetrize)
+
+
+def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
+    """The eigenvalues of Hermitian matrices, in ascending order, shape ``(…, n)``; see :func:`eigh`.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.eigvalsh(jnp.array([[2.0, 0.0], [0.0, 1.0]])))
+    [1. 2.]
+    """
+    return eigh(a, UPLO, symmetrize_input).eigenvalues
+
+
+def eig(a: Any) -> EigResult:
+    """The eigenvalues, ``(…, n)``, and right eigenvectors, ``(…, n, n)``, of square matrices; both complex.
+
+    Eigenvectors have no derivatives; :func:`eigvals` has. Raises ValueError for matrices that are not square.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.eig(jnp.array([[2.0, 0.0], [0.0, 1.0]])).eigenvalues)
+    [2.+0.j 1.+0.j]
+    """
+    return EigResult(*_eig(a))
+
+
+@together()
+def _eig(a: Any) -> tuple[Any, Any]:
+    square("eig", a)
+    w, v = spectra.eig(inexact(a), compute_left_eigenvectors=False)
+    return w, v
+
+
+@together()
+def eigvals(a: Any) -> Any:
+    """The eigenvalues of square matrices, complex, shape ``(…, n)``; raises ValueError for others.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.eigvals(jnp.array([[2.0, 0.0], [0.0, 1.0]])))
+    [2.+0.j 1.+0.j]
+    """
+    square("eigvals", a)
+    (w,) = spectra.eig(inexact(a), compute_left_eigenvectors=False, compute_right_eigenvectors=False)
+    return w

@@ -1,0 +1,156 @@
+"""Determinants, and their signs and logarithms."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...control.rules.custom_jvp import custom_jvp
+from ...dtypes import kind_of
+from ...operations.linalg import lu, qr
+from ...operations.linalg.matrices import adjoint, diagonal, product, transposed
+from ...operations.linalg.triangular import triangular_solve
+from ...trace.values import aval_of
+from .. import logic, reductions, ufuncs
+from ..creation import zeros_like
+from ..matrices import eye
+from ..promotion import as_dtype, inexact
+from ..ranges import arange
+from ..shaping import expand_dims, matrix_transpose, shape_of
+from ..together import together
+from ..transcendental import log
+from .solving import solve, square
+
+
+class SlogdetResult(NamedTuple):
+    """The sign of a determinant (for complex ones, of size 1), and the logarithm of its size."""
+
+    sign: Any
+    logabsdet: Any
+
+
+@together()
+def det(a: Any) -> Any:
+    """The determinants of square matrices, shape ``(…, n, n)``; raises ValueError for others.
+
+    Its derivative, the adjugate, is right for singular matrices as well.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]])))
+    -2.0
+    """
+    square("det", a)
+    x = inexact(a)
+    size = shape_of(x)[-1]
+    if size == 2:
+        return x[..., 0, 0] * x[..., 1, 1] - x[..., 0, 1] * x[..., 1, 0]
+    if size == 3:
+        return _of_three(x)
+    return _det(x)
+
+
+def _of_three(x: Any) -> Any:
+    rows = [[x[..., i, j] for j in range(3)] for i in range(3)]
+    (a, b, c), (d, e, f), (g, h, i) = rows
+    return a * e * i + b * f * g + c * d * h - c * e * g - b * d * i - a * f * h
+
+
+@custom_jvp
+def _det(a: Any) -> Any:
+    factors, pivots, _ = lu.lu(a)
+    return _sign_of_exchanges(pivots, aval_of(a).dtype) * reductions.prod(diagonal(factors), -1)
+
+
+@_det.defjvp
+def _det_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+    (a,), (t,) = primals, tangents
+    found, moved = _adjugate_times(a, t)
+    return found, reductions.sum(diagonal(moved), -1)
+
+
+def _sign_of_exchanges(pivots: Any, dtype: Any) -> Any:
+    """-1 for each row that was exchanged with another one."""
+    moved = reductions.sum(logic.not_equal(pivots, arange(shape_of(pivots)[-1])), -1)
+    return as_dtype(1 - 2 * (moved % 2), dtype)
+
+
+def _adjugate_times(a: Any, b: Any) -> tuple[Any, Any]:
+    """det(A) and det(A) A⁻¹ B, which is there for a singular A, too.
+
+    With A P = Q R, where the diagonal of R falls in size, R Y = det(A) Qᴴ B has as its last equation
+    R[n, n] Y[n] = det(A) X[n], and det(A) / R[n, n] is the product of the other diagonal elements, but for a sign: with
+    that in its place the system can be solved as long as these are not zero. If one of them is, A has a rank below
+    n - 1, and the adjugate is zero.
+    """
+    size, dtype = shape_of(a)[-1], aval_of(a).dtype
+    if not size:
+        return _det(a), b
+    q, r, order = qr.qr(a, pivoting=True)
+    exchanges = lu.one_hot(order, dtype)
+    on_diagonal = diagonal(r)
+    but_last = _det(product(q, exchanges)) * reductions.prod(on_diagonal[..., :-1], -1)
+    found = but_last * on_diagonal[..., -1]
+    inverse = expand_dims(ufuncs.reciprocal(but_last), (-2, -1))
+    usable = logic.logical_not(logic.isinf(inverse))
+    is_last = expand_dims(logic.equal(arange(size), size - 1), -1)
+    x = product(adjoint(q), b)
+    x = logic.where(is_last, x, ufuncs.multiply(x, expand_dims(found, (-2, -1))))
+    changed = logic.where(logic.logical_and(is_last, matrix_transpose(is_last)), inverse, r)
+    changed = logic.where(usable, changed, eye(size, dtype=dtype))
+    y = triangular_solve(changed, logic.where(usable, x, zeros_like(x)), left_side=True, lower=False)
+    return found, product(transposed(exchanges), y)
+
+
+def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+    """The signs of determinants and the logarithms of their sizes, which neither overflow nor underflow.
+
+    ``a`` has shape ``(…, n, n)``; the sign of a complex determinant has size 1; that of a singular matrix is 0 and its
+    logarithm -inf. ``method`` is "lu" (None) or "qr". Raises ValueError for matrices that are not square, and for
+    another method.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.slogdet(jnp.array([[0.0, 1.0], [1.0, 0.0]])).sign)
+    -1.0
+    """
+    if method not in (None, "lu", "qr"):
+        raise ValueError(f"Unknown slogdet method {method!r}: it is 'lu' or 'qr'")
+    return SlogdetResult(*_slogdet(a, by_qr=method == "qr"))
+
+
+@together("by_qr")
+def _slogdet(a: Any, by_qr: bool) -> tuple[Any, Any]:
+    square("slogdet", a)
+    sign, size = (_by_qr if by_qr else _by_lu)(inexact(a))
+    return sign, size
+
+
+@custom_jvp
+def _by_lu(a: Any) -> tuple[Any, Any]:
+    factors, pivots, _ = lu.lu(a)
+    return _parts(diagonal(factors), _sign_of_exchanges(pivots, aval_of(a).dtype))
+
+
+@custom_jvp
+def _by_qr(a: Any) -> tuple[Any, Any]:
+    made, taus = qr.geqrf(a)
+    # A reflection 1 - tau v vᴴ is unitary: its determinant 1 - tau vᴴ v is -tau / conj(tau), and 1 if tau is zero.
+    turns = logic.where(logic.equal(taus, 0), 1, -taus / ufuncs.conjugate(logic.where(logic.equal(taus, 0), 1, taus)))
+    return _parts(diagonal(made), reductions.prod(as_dtype(turns, aval_of(a).dtype), -1))
+
+
+def _parts(on_diagonal: Any, sign: Any) -> tuple[Any, Any]:
+    """The sign and the logarithm of the size of a product."""
+    return sign * reductions.prod(ufuncs.sign(on_diagonal), -1), reductions.sum(log(ufuncs.abs(on_diagonal)), -1)
+
+
+def _slogdet_jvp(function: Any, primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
+    (a,), (t,) = primals, tangents
+    sign, size = function(a)
+    moved = reductions.sum(diagonal(solve(a, t)), -1)
+    if kind_of(aval_of(sign).dtype) == "c":
+        turn = moved - as_dtype(ufuncs.real(moved), aval_of(moved).dtype)
+        return (sign, size), (sign * turn, ufuncs.real(moved))
+    return (sign, size), (zeros_like(sign), moved)
+
+
+_by_lu.defjvp(lambda primals, tangents: _slogdet_jvp(_by_lu, primals, tangents))
+_by_qr.defjvp(lambda primals, tangents: _slogdet_jvp(_by_qr, primals, tangents))

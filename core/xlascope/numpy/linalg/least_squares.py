@@ -1,0 +1,197 @@
+"""What singular values decide: pseudoinverses, least squares, ranks and condition numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...control.rules.custom_jvp import custom_jvp
+from ...dtypes import canonical, finfo
+from ...ir.avals import shaped
+from ...operations.linalg import singular
+from ...operations.linalg.matrices import adjoint, product
+from ...operations.shapes import zeros_of
+from ...trace.source import here
+from ...trace.values import aval_of
+from .. import logic, reductions, ufuncs
+from ..promotion import as_dtype, inexact
+from ..shaping import expand_dims, shape_of, squeeze
+from ..together import together
+from .decompositions import svd
+from .norms import norm
+from .solving import inexact_pair_of_any_rank, inv, square
+
+
+def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
+    """The Moore-Penrose pseudoinverses of matrices of shape ``(…, m, n)``: ``(…, n, m)``.
+
+    Singular values up to ``rtol`` times the largest count as zero; by default 10 max(m, n) times the distance of 1 to
+    the next number of the dtype. ``rcond`` is an older name for it; ``hermitian`` says that ``a`` is its own adjoint.
+    The derivative is that at constant rank. Raises ValueError for both names at once, and for arrays without rows and
+    columns.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.pinv(jnp.array([[2.0], [0.0]])))
+    [[0.5 0. ]]
+    """
+    if rtol is not None and rcond is not None:
+        raise ValueError("pinv: only one of rtol and rcond may be specified; they mean the same")
+    given = rcond if rtol is None else rtol
+    if len(shape_of(a)) < 2:
+        raise ValueError(f"linalg.pinv takes matrices, of at least two axes, got shape {shape_of(a)}{here()}")
+    return _pinv(a, given, hermitian=bool(hermitian))
+
+
+@together("hermitian")
+def _pinv(a: Any, rtol: Any, hermitian: bool) -> Any:
+    a = inexact(a)
+    if rtol is None:
+        rtol = 10.0 * max(shape_of(a)[-2:]) * float(finfo(aval_of(a).dtype).eps)
+    return (_of_hermitian if hermitian else _of_any)(a, rtol)
+
+
+def _pseudoinverse(a: Any, rtol: Any, hermitian: bool) -> Any:
+    (*lead, m, n) = shape_of(a)
+    if not m or not n:
+        return zeros_of(shaped((*lead, n, m), aval_of(a).dtype))
+    u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
+    cutoff = ufuncs.multiply(expand_dims(as_dtype(rtol, aval_of(s).dtype), -1), s[..., :1])
+    s = logic.where(logic.greater(s, cutoff), s, math.inf)
+    return product(adjoint(vh), ufuncs.true_divide(adjoint(u), expand_dims(s, -1)))
+
+
+@custom_jvp
+def _of_any(a: Any, rtol: Any) -> Any:
+    return _pseudoinverse(a, rtol, False)
+
+
+@custom_jvp
+def _of_hermitian(a: Any, rtol: Any) -> Any:
+    return _pseudoinverse(a, rtol, True)
+
+
+def _pinv_jvp(function: Any, primals: tuple[Any, Any], tangents: tuple[Any, Any]) -> tuple[Any, Any]:
+    # G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least squares problems whose
+    # variables separate", SIAM J. Numer. Anal. 10(2), 1973, equation 4.12
+    (a, rtol), (t, _) = primals, tangents
+    p = function(a, rtol)
+    inside = -product(product(p, t), p)
+    back = adjoint(t)
+    rows = product(product(p, adjoint(p)), back)
+    rows = rows - product(product(rows, a), p)
+    columns = product(product(back, adjoint(p)), p)
+    columns = columns - product(product(p, a), columns)
+    return p, inside + rows + columns
+
+
+_of_any.defjvp(lambda primals, tangents: _pinv_jvp(_of_any, primals, tangents))
+_of_hermitian.defjvp(lambda primals, tangents: _pinv_jvp(_of_hermitian, primals, tangents))
+
+
+def lstsq(a: Any, b: Any, rcond: float | None = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
+    """The x, of the least size, for which ``a @ x`` is nearest to ``b``, for a matrix ``a`` of shape ``(m, n)``.
+
+    ``b`` is a vector, ``(m,)``, or the columns of ``(m, k)``. Returns x, the sums of squares of what is left, ``(k,)``,
+    the rank, and the singular values. Singular values below ``rcond`` times the largest count as zero; by default
+    max(m, n) times the distance of 1 to the next number of the dtype. With ``numpy_resid`` the sums are empty, as in
+    NumPy, for a rank below n or m ≤ n; that needs the rank's value, so it does not work under jit. Raises TypeError and
+    ValueError for shapes that do not fit.
+
+    >>> import xlascope.numpy as jnp
+    >>> x, left, rank, values = jnp.linalg.lstsq(jnp.array([[1.0], [1.0]]), jnp.array([1.0, 3.0]))
+    >>> print(x.round(3), left.round(3), rank)
+    [2.] [2.] 1
+    """
+    shape_a, shape_b = shape_of(a), shape_of(b)
+    if len(shape_a) != 2:
+        raise TypeError(f"linalg.lstsq takes a matrix of two axes, got shape {shape_a}{here()}; use vmap for stacks")
+    if len(shape_b) not in (1, 2):
+        raise TypeError(f"linalg.lstsq takes a right side of one or two axes, got shape {shape_b}{here()}")
+    if shape_a[0] != shape_b[0]:
+        raise ValueError(f"linalg.lstsq: Leading dimensions of input arrays must match, got {shape_a} and {shape_b}")
+    x, left, rank, values = _lstsq(a, b, rcond)
+    if numpy_resid and (int(rank) < shape_a[1] or shape_a[0] <= shape_a[1]):
+        left = left[:0]
+    return x, left, rank, values
+
+
+@together()
+def _lstsq(a: Any, b: Any, rcond: Any) -> tuple[Any, Any, Any, Any]:
+    a, b = inexact_pair_of_any_rank(a, b)
+    vector = len(shape_of(b)) == 1
+    b = expand_dims(b, -1) if vector else b
+    (m, n), k = shape_of(a), shape_of(b)[-1]
+    dtype = aval_of(a).dtype
+    eps = float(finfo(dtype).eps)
+    u, s, vh = singular.svd(a, full_matrices=False)
+    if not m or not n:
+        x, rank = zeros_of(shaped((n, k), dtype)), zeros_of(shaped((), canonical(int)))
+    else:
+        least = eps * max(m, n) if rcond is None else logic.where(logic.less(rcond, 0), eps, rcond)
+        counts = logic.logical_and(logic.greater(s, 0), logic.greater_equal(s, ufuncs.multiply(least, s[0])))
+        rank = reductions.sum(as_dtype(counts, canonical(int)), dtype=canonical(int))
+        inverse = logic.where(counts, 1 / logic.where(counts, s, 1), 0)
+        x = product(adjoint(vh), ufuncs.multiply(expand_dims(inverse, -1), product(adjoint(u), b)))
+    left = b - product(a, x)
+    sums = reductions.sum(ufuncs.real(ufuncs.multiply(left, ufuncs.conjugate(left))), 0)
+    return squeeze(x, -1) if vector else x, sums, rank, s
+
+
+def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:
+    """How many singular values of matrices ``(…, m, n)`` exceed ``rtol`` times the largest; integers ``(…)``.
+
+    By default ``rtol`` is max(m, n) times the distance of 1 to the next number of the dtype; ``tol`` is an absolute
+    threshold in its place. Fewer than two axes count as one row: 1 unless all elements are zero. ``hermitian`` says
+    that matrices are their own adjoints. Raises ValueError for both thresholds.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]])))
+    1
+    """
+    if rtol is not None and tol is not None:
+        raise ValueError("matrix_rank: only one of tol or rtol may be specified")
+    return _matrix_rank(M, rtol, tol, hermitian=bool(hermitian))
+
+
+@together("hermitian")
+def _matrix_rank(a: Any, rtol: Any, tol: Any, hermitian: bool) -> Any:
+    a = inexact(a)
+    shape = shape_of(a)
+    if len(shape) < 2:
+        return as_dtype(reductions.any(logic.not_equal(a, 0)), np.dtype("int32"))
+    if not min(shape[-2:]):
+        return zeros_of(shaped(shape[:-2], canonical(int)))
+    s = svd(a, full_matrices=False, compute_uv=False, hermitian=hermitian)
+    if tol is None:
+        factor = max(shape[-2:]) * float(finfo(aval_of(a).dtype).eps) if rtol is None else rtol
+        tol = ufuncs.multiply(factor, reductions.max(s, -1))
+    above = logic.greater(s, expand_dims(tol, -1))
+    return reductions.sum(as_dtype(above, canonical(int)), -1, dtype=canonical(int))
+
+
+@together("p")
+def cond(x: Any, p: Any = None) -> Any:
+    """The condition numbers of matrices: the norm of each times that of its inverse.
+
+    ``p`` names the norm, as ``ord`` in :func:`norm`; by default (and for 2) it is the largest singular value divided by
+    the smallest, also of matrices that are not square. A singular matrix has an infinite one. Raises ValueError for
+    arrays without rows and columns, or other norms of matrices that are not square.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.cond(jnp.array([[4.0, 0.0], [0.0, 2.0]])))
+    2.0
+    """
+    x = inexact(x)
+    if len(shape_of(x)) < 2:
+        raise ValueError(f"linalg.cond takes matrices, of at least two axes, got shape {shape_of(x)}{here()}")
+    if not min(shape_of(x)[-2:]):
+        raise ValueError(f"linalg.cond is not defined on empty arrays, got shape {shape_of(x)}{here()}")
+    if p in (None, 2, -2):
+        s = svd(x, compute_uv=False)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    square("cond", x)
+    found = norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+    had_nan = reductions.any(logic.isnan(x), (-2, -1))
+    return logic.where(logic.logical_and(logic.isnan(found), logic.logical_not(had_nan)), math.inf, found)

@@ -1,0 +1,131 @@
+"""Products of vectors and matrices, the array API's under this name, and diagonals."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...trace.source import here
+from ...trace.values import aval_of
+from .. import linear, repeating
+from ..axes import axis_of, whole_number
+from ..linear import matmul as matmul
+from ..linear import tensordot as tensordot
+from ..linear import vecdot as vecdot
+from ..matrices import eye
+from ..shaping import arrays_of, broadcast_to, shape_of
+from ..shaping import matrix_transpose as matrix_transpose
+from ..together import together
+from .solving import inv
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """The products of every element of one vector with every element of another; raises ValueError for other ranks."""
+    ranks = len(shape_of(x1)), len(shape_of(x2))
+    if ranks != (1, 1):
+        raise ValueError(
+            f"linalg.outer takes vectors, got shapes {shape_of(x1)} and {shape_of(x2)}; numpy.outer flattens what it "
+            "is given"
+        )
+    return linear.outer(x1, x2)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """The diagonals of the matrices in the last two axes."""
+    return repeating.diagonal(x, offset, -2, -1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sums of the diagonals of the matrices in the last two axes."""
+    return linear.trace(x, offset, -2, -1, dtype)
+
+
+@together("n")
+def matrix_power(a: Any, n: int) -> Any:
+    """A square matrix multiplied with itself: n factors; for a negative n, of the inverse."""
+    n, shape = whole_number(n, "n"), shape_of(a)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"matrix_power takes square matrices, got shape {shape}")
+    if n < 0:
+        a, n = inv(a), -n
+    from_squares, square = None, a
+    while n:
+        if n & 1:
+            from_squares = square if from_squares is None else matmul(from_squares, square)
+        n >>= 1
+        if n:
+            square = matmul(square, square)
+    if from_squares is None:
+        size = shape_of(a)[-1]
+        return broadcast_to(eye(size, dtype=aval_of(a).dtype), shape_of(a))
+    return from_squares
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The cross product of vectors of three elements along an axis, the other axes broadcast.
+
+    Raises ValueError for vectors of another length; ``numpy.cross`` takes those of two as well.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0])))
+    [0 0 1]
+    """
+    for x in (x1, x2):
+        shape = shape_of(x)
+        if shape[axis_of(axis, len(shape))] != 3:
+            raise ValueError(f"linalg.cross takes vectors of three elements along axis {axis}, got shape {shape}")
+    return linear.cross(x1, x2, axis=axis)
+
+
+def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
+    """The product of several matrices, in the order that takes the fewest multiplications.
+
+    The first and the last may be vectors. Raises ValueError for fewer than two arrays, and for shapes that do not fit.
+
+    >>> import xlascope.numpy as jnp
+    >>> jnp.linalg.multi_dot([jnp.ones((2, 9)), jnp.ones((9, 3)), jnp.ones(3)]).shape
+    (2,)
+    """
+    return _multi_dot(tuple(arrays_of(arrays, "linalg.multi_dot")), precision=precision)
+
+
+@together("precision")
+def _multi_dot(arrays: tuple[Any, ...], precision: Any) -> Any:
+    shapes = [shape_of(x) for x in arrays]
+    if len(arrays) < 2:
+        raise ValueError(f"linalg.multi_dot takes at least two arrays, got {len(arrays)}")
+    if any(len(s) != 2 for s in shapes[1:-1]) or any(len(s) not in (1, 2) for s in (shapes[0], shapes[-1])):
+        raise ValueError(f"linalg.multi_dot takes matrices, or vectors at its ends, got shapes {shapes}{here()}")
+    sizes = [1 if len(shapes[0]) == 1 else shapes[0][0], *(s[0] for s in shapes[1:])]
+    sizes.append(1 if len(shapes[-1]) == 1 else shapes[-1][1])
+    if any(left[-1] != right[0] for left, right in itertools.pairwise(shapes)):
+        raise ValueError(f"linalg.multi_dot: inner sizes do not fit in shapes {shapes}{here()}")
+    splits = _best_splits(sizes)
+
+    def of(first: int, last: int) -> Any:
+        if first == last:
+            return arrays[first]
+        at = splits[first, last]
+        return linear.dot(of(first, at), of(at + 1, last), precision=precision)
+
+    return of(0, len(arrays) - 1)
+
+
+def _best_splits(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to divide each run of matrices, by dynamic programming over the numbers of multiplications."""
+    count = len(sizes) - 1
+    costs = np.zeros((count, count))
+    splits = {}
+    for length in range(1, count):
+        for first in range(count - length):
+            last = first + length
+            options = [
+                costs[first, at] + costs[at + 1, last] + sizes[first] * sizes[at + 1] * sizes[last + 1]
+                for at in range(first, last)
+            ]
+            best = int(np.argmin(options))
+            costs[first, last], splits[first, last] = options[best], first + best
+    return splits

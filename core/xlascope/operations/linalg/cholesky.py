@@ -1,0 +1,92 @@
+"""The Cholesky factorization of positive definite matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import kind_of
+from ...ir.avals import ShapedArray, shaped
+from ...ir.markers import ZERO
+from ...trace.bind import bind1
+from ...xla import lapack
+from ...xla.builder import attribute
+from ..arithmetic import add, mul
+from ..conversion import convert_element_type
+from ..sums import sum_tangents
+from ..values import aval, typed_scalar
+from .matrices import adjoint, lower, on_diagonal, product
+from .stacks import INT32, LETTER, OfStacks, lower_triangle, nan_where_failed, require_matrices, zeros
+from .triangular import triangular_solve
+
+
+class Cholesky(OfStacks, name="cholesky"):
+    """The lower triangular L with L Lᴴ = A; NaN where A is not positive definite.
+
+    L' = L Φ(L⁻¹ A' L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal (I. Murray, "Differentiation of the
+    Cholesky decomposition", arXiv:1602.07527, equation 8).
+    """
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (a,) = operands
+        require_matrices(self.name, a, square=True)
+        return [shaped(a.shape, a.dtype, a.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (a,), (out,) = builder.in_avals, builder.out_avals
+        if not a.size:
+            return [zeros(builder, out)]
+        if builder.platform != "cpu":
+            (made,) = builder.emit("stablehlo.cholesky", operands, {"lower": attribute("true")})
+            return [lower_triangle(builder, made, out)]
+        lead = a.shape[:-2]
+        made, info = lapack.call(
+            builder, "potrf", operands, [a], [out, shaped(lead, INT32)], len(lead), {"uplo": LETTER["L"]}, {0: 0}
+        )
+        return [lower_triangle(builder, nan_where_failed(builder, info, lead, made, out), out)]
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return operands[0].size * operands[0].shape[-1] // 3
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (a,), (t,) = primals, tangents
+        factor = bind1(self, a)
+        if t is ZERO:
+            return [factor], [ZERO]
+        inner = triangular_solve(factor, t, left_side=False, transpose_a=True, conjugate_a=True, lower=True)
+        inner = lower(triangular_solve(factor, inner, left_side=True, lower=True))
+        half = mul(on_diagonal(inner), typed_scalar(-0.5, aval(inner).dtype))
+        return [factor], [product(factor, sum_tangents([inner, half]))]
+
+
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+    """The lower triangular factors L of positive definite matrices: ``L Lᴴ = x``, shape ``(…, n, n)``.
+
+    ``symmetrize_input`` takes the mean of ``x`` and its adjoint first; without it the lower triangle counts, and
+    derivatives take tangents for symmetric. A matrix that is not positive definite gives NaN. Raises ValueError for
+    matrices that are not square, TypeError for other than floating-point or complex types of 32 bits or more.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]])))
+    [[2. 0.]
+     [1. 2.]]
+    """
+    if symmetrize_input:
+        x = inexact(x)
+    require_matrices("cholesky", aval(x), square=True)
+    return bind1(Cholesky.instance, symmetrized(x) if symmetrize_input else x)
+
+
+def inexact(x: Any) -> Any:
+    """Integers as floats, which the mean makes of them."""
+    dtype = aval(x).dtype
+    if kind_of(dtype) not in "iu":
+        return x
+    return convert_element_type(x, np.float32 if dtype.itemsize <= 4 else float)
+
+
+def symmetrized(x: Any) -> Any:
+    """The mean of square matrices and their adjoints."""
+    return mul(add(x, adjoint(x)), typed_scalar(0.5, aval(x).dtype))

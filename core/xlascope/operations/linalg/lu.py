@@ -1,0 +1,240 @@
+"""The LU factorization with row exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...ir.avals import ShapedArray, shaped
+from ...ir.markers import NOT_MAPPED, ZERO
+from ...ir.operation import Operation
+from ...trace.bind import bind, bind1
+from ...trace.source import here
+from ...xla import lapack
+from ...xla.builder import attribute, integers
+from ..comparisons import eq
+from ..conversion import convert_element_type
+from ..shapes import broadcasted_iota, moveaxis
+from ..slicing import concatenate, pad, slice_in_dim
+from ..sums import sum_tangents
+from ..values import aval, typed_scalar
+from ..whole_numbers import whole_number
+from .matrices import as_columns, identity, lower, product, upper
+from .stacks import (
+    INT32,
+    OfStacks,
+    compare,
+    counted_from_zero,
+    require_cpu,
+    require_matrices,
+    select,
+    zeros,
+)
+from .triangular import triangular_solve
+
+
+class LU(OfStacks, name="lu"):
+    """P A = L U, both factors in one matrix (the diagonal of L, ones, is left out), the row exchanges, and P.
+
+    With F = L⁻¹ P A' U⁻¹ the factors move by L' = L F below the diagonal of F, and U' = F U from it on (S. F. Walter
+    and L. Lehmann, "Algorithmic differentiation of linear algebra functions", arXiv:1009.6112, section 3). Of matrices
+    that are not square the smaller factor is square, and the other one is made so with rows of the identity.
+    """
+
+    multiple_results: ClassVar[bool] = True
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (a,) = operands
+        require_matrices(self.name, a)
+        (*lead, m, n) = a.shape
+        return [shaped(a.shape, a.dtype), shaped((*lead, min(m, n)), INT32), shaped((*lead, m), INT32)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (a,), (factors, pivots, permutation) = builder.in_avals, builder.out_avals
+        if not a.size:
+            made, exchanges = zeros(builder, factors), zeros(builder, pivots)
+            return [made, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
+        require_cpu(self.name, builder)
+        lead = a.shape[:-2]
+        results = [factors, pivots, shaped(lead, INT32)]
+        made, exchanges, _ = lapack.call(builder, "getrf", operands, [a], results, len(lead), None, {0: 0})
+        exchanges = counted_from_zero(builder, exchanges, pivots)
+        return [made, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return 2 * operands[0].size * min(operands[0].shape[-2:]) // 3
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (a,), (t,) = primals, tangents
+        results = bind(self, a)
+        if t is ZERO:
+            return results, [ZERO] * 3
+        factors, _, permutation = results
+        size = min(aval(a).shape[-2:])
+        ones = identity(size, aval(a).dtype, aval(a).shape[:-2])
+        left = _square(sum_tangents([lower(factors, strictly=True), _resized(ones, aval(a))]), size, -1)
+        right = _square(upper(factors), size, -2)
+        moved = product(one_hot(permutation, aval(a).dtype), t)
+        moved = triangular_solve(left, moved, left_side=True, lower=True, unit_diagonal=True)
+        moved = triangular_solve(right, moved, left_side=False)
+        return results, [
+            sum_tangents([product(left, lower(moved, strictly=True)), product(upper(moved), right)]),
+            ZERO,
+            ZERO,
+        ]
+
+
+def _resized(x: Any, like: ShapedArray) -> Any:
+    """Matrices with zeros up to the shape of others."""
+    missing = [(0, wanted - own, 0) for own, wanted in zip(aval(x).shape, like.shape, strict=True)]
+    return pad(x, typed_scalar(0, like.dtype), missing)
+
+
+def _square(x: Any, size: int, axis: int) -> Any:
+    """A factor of shape (m, n) as a square one: ``size`` = min(m, n) of its columns (axis -1) or rows (-2) count, the
+    others are those of the identity.
+    """
+    type_ = aval(x)
+    axis += len(type_.shape)
+    core = slice_in_dim(x, 0, size, axis=axis) if type_.shape[axis] > size else x
+    wanted = max(aval(core).shape[-2:])
+    if size == wanted:
+        return core
+    rest = slice_in_dim(identity(wanted, type_.dtype, type_.shape[:-2]), size, wanted, axis=axis)
+    return concatenate([core, rest], axis)
+
+
+def one_hot(permutation: Any, dtype: Any) -> Any:
+    """The matrices that bring rows into an order: row i is that of the number in place i."""
+    shape = aval(permutation).shape
+    numbers = broadcasted_iota(np.int32, (*(1,) * len(shape[:-1]), 1, shape[-1]), len(shape))
+    return convert_element_type(eq(as_columns(permutation), numbers), dtype)
+
+
+def lu(x: Any) -> list[Any]:
+    """The LU factorization with partial pivoting of stacks of matrices, shape ``(…, m, n)``.
+
+    Returns a list: both factors in one array of that shape (the ones on the diagonal of the lower factor are left out),
+    the row exchanges as int32 of shape ``(…, min(m, n))``, and the permutation of rows that they come to, int32
+    ``(…, m)``. A singular matrix gives zeros on the diagonal. Raises ValueError for arrays without rows and columns,
+    TypeError for other than floating-point or complex types, NotImplementedError off the CPU.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> factors, exchanges, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
+    >>> print(factors, permutation)
+    [[4.   4.  ]
+     [0.25 1.  ]] [1 0]
+    """
+    return list(bind(LU.instance, x))
+
+
+class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
+    """The permutation that row exchanges come to, one after the other."""
+
+    permutation_size: int
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (pivots,) = operands
+        if pivots.dtype.name not in ("int32", "uint32") or not pivots.ndim:
+            raise TypeError(f"lu_pivots_to_permutation takes vectors of int32, got {pivots.str_short()}{here()}")
+        if self.permutation_size < pivots.shape[-1]:
+            raise ValueError(
+                f"Output permutation size {self.permutation_size} has to exceed the trailing dimension of the pivots, "
+                f"got shape {pivots.shape}{here()}"
+            )
+        return [shaped((*pivots.shape[:-1], self.permutation_size), pivots.dtype)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return [permutation_of(builder, operands[0], builder.in_avals[0], builder.out_avals[0])]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *primals), [ZERO]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (x,), (axis,) = operands, axes
+        return [bind1(self, x if axis is NOT_MAPPED else moveaxis(x, axis, 0))], [0]
+
+
+def permutation_of(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out: ShapedArray) -> Any:
+    """The MLIR value of the permutation (type ``out``) that row exchanges come to: for each of them, in order, the
+    numbers in its two places are exchanged.
+    """
+    rank, count = out.ndim, of_exchanges.shape[-1]
+    scalar, one = shaped((), out.dtype), shaped((*out.shape[:-1], 1), out.dtype)
+    places = builder.emit1("stablehlo.iota", [], out, {"iota_dimension": attribute(f"{rank - 1} : i64")})
+    if not count or not out.size:
+        return places
+    spread = range(rank)
+
+    def alone(values: Any, at: Any, like: ShapedArray) -> Any:
+        """The numbers in one place, the same for the whole stack."""
+        zero = builder.constant(0, scalar)
+        starts = [*[zero] * (rank - 1), at]
+        sizes = (*like.shape[:-1], 1)
+        return builder.emit1(
+            "stablehlo.dynamic_slice", [values, *starts], shaped(sizes, out.dtype), {"slice_sizes": integers(sizes)}
+        )
+
+    def summed(values: Any) -> Any:
+        made = builder.operation(
+            "stablehlo.reduce",
+            [values, builder.constant(0, scalar)],
+            {"dimensions": integers([rank - 1])},
+            [shaped(out.shape[:-1], out.dtype)],
+            regions=1,
+        )
+        builder.fill_region(made, [scalar] * 2, lambda x, y: [builder.emit1("stablehlo.add", [x, y], scalar)])
+        return builder.emit1("stablehlo.reshape", [made.results[0]], one)
+
+    def step(at: Any, order: Any, pivots: Any) -> list[Any]:
+        there = builder.broadcast(alone(pivots, at, of_exchanges), out, spread)
+        mine = alone(order, at, out)
+        is_there = compare(builder, "EQ", places, there, out.shape)
+        theirs = summed(select(builder, is_there, order, zeros(builder, out), out))
+        is_here = compare(builder, "EQ", places, builder.broadcast(at, out), out.shape)
+        order = select(builder, is_there, builder.broadcast(mine, out, spread), order, out)
+        order = select(builder, is_here, builder.broadcast(theirs, out, spread), order, out)
+        return [builder.emit1("stablehlo.add", [at, builder.constant(1, scalar)], scalar), order, pivots]
+
+    carried = [scalar, out, of_exchanges]
+    start = [builder.constant(0, scalar), places, exchanges]
+    return builder.while_loop(
+        start, carried, lambda at, *_: [builder.compare("LT", at, builder.constant(count, scalar))], step
+    )[1]
+
+
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+    """The permutation of ``permutation_size`` rows that the row exchanges of :func:`lu` come to, one after the other.
+
+    ``pivots`` has shape ``(…, k)``, the result ``(…, permutation_size)``; both are int32. Raises ValueError for a size
+    below k.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2]), 3))
+    [2 0 1]
+    """
+    return bind1(LUPivotsToPermutation(whole_number(permutation_size, "permutation_size")), pivots)
+
+
+def solve_with(factors: Any, permutation: Any, b: Any, transposing: bool = False) -> Any:
+    """The X with A X = B (Aᵀ X = B), by the LU factorization of A."""
+    order = one_hot(permutation, aval(factors).dtype)
+    if transposing:
+        y = triangular_solve(factors, b, left_side=True, lower=False, transpose_a=True)
+        y = triangular_solve(factors, y, left_side=True, lower=True, transpose_a=True, unit_diagonal=True)
+        return product(_flipped(order), y)
+    y = triangular_solve(factors, product(order, b), left_side=True, lower=True, unit_diagonal=True)
+    return triangular_solve(factors, y, left_side=True, lower=False)
+
+
+def _flipped(order: Any) -> Any:
+    rank = len(aval(order).shape)
+    return moveaxis(order, rank - 2, rank - 1)
+
+
+def solve(a: Any, b: Any) -> Any:
+    """The X with A X = B, for square matrices."""
+    factors, _, permutation = lu(a)
+    return solve_with(factors, permutation, b)

@@ -1,0 +1,128 @@
+"""What operations on stacks of matrices share: their requirements, batching, and how LAPACK's results are read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...dtypes import kind_of
+from ...ir.avals import ShapedArray, shaped
+from ...ir.operation import Operation
+from ...trace.bind import bind
+from ...trace.source import here
+from ...xla import lapack
+from ...xla.builder import attribute
+from ..indexing import mapped_size
+from ..shapes import mapped_in_front
+
+#: Letters as LAPACK takes them.
+LETTER = {letter: f"{ord(letter)} : ui8" for letter in "CLNRSTUVA"}
+
+INT32, BOOL = np.dtype("int32"), np.dtype("bool")
+
+
+class OfStacks(Operation):
+    """An operation on stacks of matrices: a mapped axis is one more axis of the stack."""
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = mapped_size(operands, axes)
+        results = bind(self, *(mapped_in_front(x, axis, size) for x, axis in zip(operands, axes, strict=True)))
+        return results, [0] * len(results)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        raise NotImplementedError(
+            f"{self.name} has no derivative, here as in JAX{here()}; say what it is with custom_jvp, or use a "
+            "factorization that has one (qr, eigh, svd, cholesky, lu)"
+        )
+
+
+def require_matrices(name: str, x: ShapedArray, square: bool = False) -> None:
+    """Raise unless the type is a stack of matrices of a type that LAPACK has: ValueError for shapes,
+    NotImplementedError for narrow floats, TypeError else.
+    """
+    if x.dtype.name not in lapack.LETTERS:
+        narrow = kind_of(x.dtype) == "f"
+        raise (NotImplementedError if narrow else TypeError)(
+            f"{name} takes float32, float64, complex64 or complex128, got {x.dtype.name}{here()}; convert with astype"
+        )
+    if x.ndim < 2:
+        raise ValueError(f"{name} takes matrices, or stacks of them, got shape {x.shape}{here()}")
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ValueError(
+            f"{name} takes square matrices, of a shape [..., n, n], got shape {x.shape}: they have {x.shape[-2]} rows "
+            f"and {x.shape[-1]} columns{here()}"
+        )
+
+
+def require_cpu(name: str, builder: Any) -> None:
+    """Raise NotImplementedError unless the program is for the CPU."""
+    if builder.platform != "cpu":
+        raise NotImplementedError(
+            f"{name} is not there for the platform {builder.platform!r}: it calls LAPACK, which runs on the CPU. Run "
+            "the program on the CPU, or move the factorization out of it"
+        )
+
+
+def zeros(builder: Any, aval: ShapedArray) -> Any:
+    """The MLIR value of zeros of that type."""
+    return builder.broadcast(builder.constant(0, shaped((), aval.dtype)), aval)
+
+
+def identities(builder: Any, aval: ShapedArray) -> Any:
+    """The MLIR value of a stack of matrices with ones on the diagonal."""
+    equal = triangle(builder, aval.shape, "EQ")
+    return select(builder, equal, _filled(builder, 1, aval), zeros(builder, aval), aval)
+
+
+def triangle(builder: Any, shape: tuple[int, ...], direction: str, offset: int = 0) -> Any:
+    """The MLIR value of where the row's number, plus ``offset``, compares so with the column's."""
+    of_numbers = shaped(shape, INT32)
+
+    def numbers(axis: int) -> Any:
+        return builder.emit1("stablehlo.iota", [], of_numbers, {"iota_dimension": attribute(f"{axis} : i64")})
+
+    rows = numbers(len(shape) - 2)
+    if offset:
+        rows = builder.emit1("stablehlo.add", [rows, _filled(builder, offset, of_numbers)], of_numbers)
+    return compare(builder, direction, rows, numbers(len(shape) - 1), shape)
+
+
+def lower_triangle(builder: Any, value: Any, aval: ShapedArray, offset: int = 0) -> Any:
+    """The MLIR value with zeros above the diagonal (``offset`` -1: on it, too)."""
+    return select(builder, triangle(builder, aval.shape, "GE", offset), value, zeros(builder, aval), aval)
+
+
+def upper_triangle(builder: Any, value: Any, aval: ShapedArray) -> Any:
+    """The MLIR value with zeros below the diagonal."""
+    return select(builder, triangle(builder, aval.shape, "LE"), value, zeros(builder, aval), aval)
+
+
+def compare(builder: Any, direction: str, x: Any, y: Any, shape: tuple[int, ...]) -> Any:
+    """The MLIR value of an elementwise comparison."""
+    attributes = {"comparison_direction": attribute(f"#stablehlo<comparison_direction {direction}>")}
+    return builder.emit1("stablehlo.compare", [x, y], shaped(shape, BOOL), attributes)
+
+
+def select(builder: Any, where: Any, x: Any, y: Any, aval: ShapedArray) -> Any:
+    """The MLIR value that is ``x`` where that is true, else ``y``."""
+    return builder.emit1("stablehlo.select", [where, x, y], aval)
+
+
+def _filled(builder: Any, value: Any, aval: ShapedArray) -> Any:
+    return builder.broadcast(builder.constant(value, shaped((), aval.dtype)), aval)
+
+
+def nan_where_failed(builder: Any, info: Any, lead: tuple[int, ...], value: Any, aval: ShapedArray) -> Any:
+    """The MLIR value with NaN for those matrices of which LAPACK says that it did not succeed."""
+    succeeded = compare(builder, "EQ", info, zeros(builder, shaped(lead, INT32)), lead)
+    everywhere = builder.broadcast(succeeded, shaped(aval.shape, BOOL), range(len(lead)))
+    nan = complex(math.nan, math.nan) if kind_of(aval.dtype) == "c" else math.nan
+    return select(builder, everywhere, value, _filled(builder, nan, aval), aval)
+
+
+def counted_from_zero(builder: Any, value: Any, aval: ShapedArray) -> Any:
+    """The MLIR value of integers that count from 1 as ones that count from 0."""
+    return builder.emit1("stablehlo.subtract", [value, _filled(builder, 1, aval)], aval)
