@@ -11,6 +11,7 @@ from .ledger import Ledger, Program
 
 #: Whose the time of a call is.
 CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
+UNKNOWN_CLOCK = "by a clock that this version does not know"
 
 #: Lines of a jaxpr up to which a summary contains it.
 MOST_LINES = 40
@@ -103,7 +104,7 @@ def _stages(program: Program) -> list[str]:
     if program.continued is not None:
         found.append(f"{plain(program.function)} is still being compiled in the background")
     if (run := program.executed) is not None:
-        each = f", {seconds(run.step)} each ({CLOCKS[run.clock]})" if run.step else ""
+        each = f", {seconds(run.step)} each ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
         found.append(f"ran {_plural(run.calls, 'time')}{each}")
     return found
 

@@ -60,7 +60,7 @@ def executed(record: Executed, account: CallTimes, hot: Sequence[HotKernel]) -> 
         "step": record.step,
         "devices": [_device(device, seen.get(device.device)) for device in record.devices],
     }
-    wire |= {"clock": record.clock} if record.clock else {}
+    wire |= {"clock": record.clock} if record.clock in ("host", "profile") else {}
     wire |= {"account": _account(account, hot)} if account.whole is not None else {}
     wire |= {"at_most": True} if record.at_most else {}
     wire |= {"profiling": record.profiling} if record.profiling else {}

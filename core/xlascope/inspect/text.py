@@ -99,7 +99,7 @@ def _run_line(run: Executed) -> str:
     """Calls, and how long one takes: one figure, with the clock that it is from."""
     if not run.step:
         return f"{plural(run.calls, 'call')} in {seconds(run.seconds)} (host clock)"
-    clock = CLOCKS[run.clock]
+    clock = CLOCKS.get(run.clock, "by a clock that this version does not know")
     seen = f"the profiler saw {plural(run.observed_calls, 'whole call')}" if run.observed_calls else NOT_WHOLE
     return f"{seconds(run.step)} per call ({clock}; {plural(run.calls, 'call')}); {seen}"
 

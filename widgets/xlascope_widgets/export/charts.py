@@ -17,7 +17,7 @@ from xlascope.records import Executed, Record, Traced
 from xlascope.records.plain import plain
 
 from ..ledger import Ledger, Program
-from ..text import CLOCKS
+from ..text import CLOCKS, UNKNOWN_CLOCK
 
 COLOURS = {"forward": "#2f6fde", "tangent": "#7a5bd1", "backward": "#c4561c", "": "#9aa5b5"}
 INK, RULE = "#5d6878", "#e3e6eb"
@@ -72,7 +72,7 @@ def timeline(program: Program) -> Figure:
     axes.xaxis.set_major_formatter(EngFormatter("s"))
     axes.set_xlabel(f"time from the start of the {'step' if whole else 'part'}")
     _legend(axes, {passes.get(span.kernel, "") for device in lanes for span in device.spans})
-    step = f"; a call takes {_seconds(run.step)} ({CLOCKS[run.clock]})" if run.step else ""
+    step = f"; a call takes {_seconds(run.step)} ({CLOCKS.get(run.clock, UNKNOWN_CLOCK)})" if run.step else ""
     return _sourced(figure, f"bars: measured by the profiler{step}")
 
 
