@@ -242,7 +242,7 @@ def _rebuilt(row: Any, dtype: str, moving: Sequence[Any]) -> list[Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.rows("moving_alone")
+@pytest.mark.rows("moving_twice")
 def test_second_derivative(row):
     for dtype in doubles(row):
         with x64(dtype):
