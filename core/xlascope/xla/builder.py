@@ -209,6 +209,10 @@ class Builder:
         """Call a program that the current equation holds, the ``index``-th of them."""
         raise NotImplementedError
 
+    def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
+        """Write the equations of such a program here, where a call is not possible."""
+        raise NotImplementedError
+
     def add_callback(self, function: Callable[..., Any]) -> int:
         """The number, in the program, of a Python function that it calls."""
         raise NotImplementedError

@@ -198,16 +198,27 @@ class _FunctionBuilder(Builder):
         self.prefix = prefix
         self.place = ""
         self.equation: Any = None
+        #: Whether bodies are written where they are called.
+        self.in_place = False
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         _, _, _, code, lasti, _ = self.equation
         ordered = is_ordered(body.effects)
+        if self.in_place and not ordered:
+            return self.write_body(body, operands, index)
         if ordered:
             operands = [*operands, self.current_token()]
         results = self.lowering.call(body, operands, self.place, (code, lasti), index, self.insertion)
         if ordered:
             self.token = results.pop()
         return results
+
+    def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
+        # The names are those that XLA gives to a call's operations.
+        inner = _FunctionBuilder(self.lowering, f"{self.place}/jit({body.name or 'body'})/{body_prefix(index)}")
+        inner.insertion, inner.in_place = self.insertion, True
+        environment = dict(zip(body.jaxpr.invars, operands, strict=True))
+        return self.lowering.equations(inner, body.jaxpr, environment)
 
     def in_type(self, value: Any, v: Any) -> Any:
         """The value of a result, as its type would have it where it was computed in a wider one."""

@@ -77,7 +77,10 @@ class While(Operation, name="while"):
 
     def _decide(self, builder: Any, values: Sequence[Any]) -> list[Any]:
         cond_consts, _, carry = self.split(values)
-        return builder.call_body(self.cond_jaxpr, [*cond_consts, *carry], 1)  # type: ignore[no-any-return]
+        # XLA ends the process over a condition that calls a function of an array without elements.
+        whole = all(aval.size for aval in self.cond_jaxpr.in_avals)
+        ask = builder.call_body if whole else builder.write_body
+        return ask(self.cond_jaxpr, [*cond_consts, *carry], 1)  # type: ignore[no-any-return]
 
     def _with_answer_carried(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         """The loop in XLA's terms for a condition with ordered effects: nothing but an answer can come out of a
