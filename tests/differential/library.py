@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import importlib
 import inspect
 import types
@@ -44,7 +45,7 @@ def functions(library: ModuleType) -> dict[str, Any]:
     for path, module in modules(library):
         for name in sorted(dir(module)):
             value = None if name.startswith("_") else getattr(module, name, None)
-            if callable(value) and not isinstance(value, ModuleType):
+            if callable(value) and not isinstance(value, ModuleType | enum.EnumType):
                 found[f"{path}.{name}"] = value
     return {**found, **_of_arrays(library)}
 

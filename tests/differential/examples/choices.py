@@ -23,6 +23,18 @@ def _clamp(draw: Draw) -> Example:
     return of(low, draw.array_of(draw.dtype, draw.shape) if draw.chance(0.8) else x, high)
 
 
+@example_of("numpy.partition", "numpy.argpartition")
+def _partition(draw: Draw) -> Example:
+    named = {"axis": kinds.axis(draw)} if draw.chance(0.4) else {}
+    return of(draw.array_of(draw.dtype, draw.shape), draw.pick([0, 1, -1, 2, 7]), **named)
+
+
+@example_of("numpy.polydiv")
+def _polydiv(draw: Draw) -> Example:
+    divided, divisor = (draw.array_of(draw.other_dtype(), (draw.pick([1, 2, 3, 4]),)) for _ in range(2))
+    return of(divided, divisor, **({"trim_leading_zeros": True} if draw.chance(0.2) else {}))
+
+
 @example_of("lax.sort_key_val")
 def _sort_key_val(draw: Draw) -> Example:
     return of(

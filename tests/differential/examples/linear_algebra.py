@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..draws import Draw
-from ..language import array
+from ..language import array, tuple_of
 from .declaring import Example, an_array, example_of, of
 
 _SQUARE = ((3, 3), (2, 2), (2, 3, 3), (1, 1), (0, 0), (4, 4), (2, 3), (3,))
@@ -119,8 +119,18 @@ def _pivots(draw: Draw) -> Example:
 @example_of("lax.linalg.householder_product", "lax.linalg.ormqr")
 def _reflections(draw: Draw) -> Example:
     rows, columns = draw.pick([(3, 2), (3, 3), (4, 2), (2, 3)])
-    rest = [_matrix(draw, rows, 2)] if draw.function.endswith("ormqr") else []
-    return of(_matrix(draw, rows, columns), _matrix(draw, draw.pick([min(rows, columns), 1, 4])), *rest)
+    dtype = draw.weighted({"float32": 6, "complex64": 2, "int32": 1})
+    shapes = [(rows, columns), (draw.weighted({min(rows, columns): 4, 1: 1, 4: 1}),), (rows, 2)]
+    return of(*(draw.array_of(dtype, shape) for shape in shapes[: 3 if draw.function.endswith("ormqr") else 2]))
+
+
+@example_of("lax.fft")
+def _fft(draw: Draw) -> Example:
+    kind = draw.pick(["fft", "ifft", "rfft", "irfft", "FFT", "other"])
+    shape = draw.pick([(4,), (2, 4), (3,), (0,)])
+    x = draw.array_of("float32" if kind == "rfft" else draw.pick(["complex64", "float32"]), shape)
+    length = 2 * (shape[-1] - 1) if kind == "irfft" else draw.weighted({shape[-1]: 4, 3: 1})
+    return of(x, kind, tuple_of([length]))
 
 
 @example_of("numpy.linalg.cross")

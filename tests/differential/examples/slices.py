@@ -149,6 +149,14 @@ def _take_along(draw: Draw) -> Example:
     return of(an_array(draw, *shape), indices, draw.pick([0, -1, None] if len(shape) == 1 else [0, 1, -1]))
 
 
+@example_of("numpy.put_along_axis")
+def _put_along(draw: Draw) -> Example:
+    shape = draw.pick([(3,), (2, 3), (0,)])
+    indices = array("int32", shape, [draw.whole(-2, 3) for _ in range(math.prod(shape))])
+    axis = draw.pick([0, -1, None] if len(shape) == 1 else [0, 1, -1])
+    return of(an_array(draw, *shape), indices, an_array(draw, *shape), axis, inplace=draw.weighted({False: 8, True: 1}))
+
+
 @example_of("numpy.ravel_multi_index")
 def _ravel_multi(draw: Draw) -> Example:
     coordinates = [array("int32", (3,), [draw.whole(0, 2) for _ in range(3)]) for _ in range(2)]
