@@ -78,7 +78,7 @@ def test_a_barrier_keeps_the_compiler_from_undoing_it(prevent_cse: bool) -> None
 
 def test_forward_derivatives_compute_nothing_again() -> None:
     f = xs.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
-    program = xs.make_jaxpr(lambda x: xs.jvp(f, (x,), (1.0,)))(1.0)
+    program = xs.make_jaxpr(lambda x: xs.jvp(f, (x,), (np.float32(1.0),)))(np.float32(1.0))
     (equation,) = program.eqns
     assert [e.primitive.name for e in equation.params["jaxpr"].eqns].count("sin") == 2
     np.testing.assert_allclose(xs.hessian(f)(0.7), xs.hessian(lambda x: jnp.sin(jnp.sin(x)))(0.7), rtol=1e-6)

@@ -116,11 +116,11 @@ def test_sums_of_exponentials() -> None:
     x = REAL.reshape(5, 8).astype(np.float32)
     for axis in (None, 0, 1):
         _close(ours.softmax(x, axis=axis), scipy.special.softmax(x.astype(float), axis=axis), 1e-5)
-        wanted = scipy.special.log_softmax(x.astype(float), axis=axis)
-        np.testing.assert_allclose(ours.log_softmax(x, axis=axis), wanted, rtol=1e-5, atol=1e-6)
-        _close(ours.logsumexp(x, axis=axis), scipy.special.logsumexp(x.astype(float), axis=axis), 1e-5)
+        sums = np.log(np.sum(np.exp(x.astype(float)), axis, keepdims=axis is not None))
+        np.testing.assert_allclose(ours.log_softmax(x, axis=axis), x - sums, rtol=1e-5, atol=1e-5)
+        _close(ours.logsumexp(x, axis=axis), np.squeeze(sums), 1e-5)
     weights = UNIT.reshape(5, 8).astype(np.float32)
-    _close(ours.logsumexp(x, axis=1, b=weights), scipy.special.logsumexp(x.astype(float), axis=1, b=weights), 1e-5)
+    _close(ours.logsumexp(x, axis=1, b=weights), np.log(np.sum(weights * np.exp(x.astype(float)), 1)), 1e-5)
     _close(ours.softmax(np.array([-np.inf, 0.0])), [0, 1], 1e-6)
 
 

@@ -109,9 +109,11 @@ def _without_float0(derivatives: Any) -> Any:
 
 
 def _moving_rows() -> list[Any]:
-    """Of each operation that has derivatives the first row in which something moves."""
+    """Of each operation that has derivatives of all orders the first row in which something moves."""
     rows = [
-        row for row in TABLE.ROWS if row.smooth and any(is_differentiable(x.dtype) for x in row.make(row.dtypes[0]))
+        row
+        for row in TABLE.ROWS
+        if row.smooth and row.twice and any(is_differentiable(x.dtype) for x in row.make(row.dtypes[0]))
     ]
     by_name = itertools.groupby(sorted(rows, key=lambda row: row.name), key=lambda row: row.name)
     return [next(of_name) for _, of_name in by_name]
