@@ -50,6 +50,8 @@ def compile_stages(given: CompilerInput, stage: str, *, budget: float = _SECONDS
             raise TimeoutError(f"the budget of {budget:g} s ended before the compiler did")
         optimized = session.built.hlo
         found = [Stage("", optimized)] if stage == "optimized" else list(_FINDERS[stage](session))
+        # The compiler's threads number the files as they end; some have no kernel, and come last.
+        found.sort(key=lambda each: (each.kernel.isdigit(), each.kernel))
     if not found:
         raise UnknownStageError(f"{given.target.name} gave no {stage} for this program: it has no kernel of its own")
     return Stages(found, optimized)
