@@ -6,6 +6,8 @@ for as long as they are the same. CI begins without any.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
 import importlib.metadata
 import json
@@ -15,7 +17,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +50,23 @@ sys.stdout.buffer.write(pickle.dumps((result, sorted(sources))))
 def ask(path: Path, function: str, settings: Mapping[str, str]) -> Any:
     """What a function of a file of programs gives with jax as its library, kept or made now."""
     kept = FOLDER / f"{_name(path, function, settings)}.pickle"
-    found = _read(kept)
-    if found is not None:
-        return found[0]
-    result, sources = _run(path, function, settings)
-    _write(kept, (result, _contents([each for each in map(Path, sources) if each.is_relative_to(ROOT / "tests")])))
-    return result
+    with _one_at_a_time(kept):
+        found = _read(kept)
+        if found is not None:
+            return found[0]
+        result, sources = _run(path, function, settings)
+        mine = [each for each in map(Path, sources) if each.is_relative_to(ROOT / "tests")]
+        _write(kept, (result, _contents(mine)))
+        return result
+
+
+@contextlib.contextmanager
+def _one_at_a_time(kept: Path) -> Iterator[None]:
+    """Let the processes that run tests side by side wait for the one that asks already."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with kept.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def rows(names: Iterable[str], known: Mapping[str, str]) -> list[Any]:
@@ -90,7 +103,6 @@ def _read(kept: Path) -> Any:
 
 
 def _write(kept: Path, content: Any) -> None:
-    kept.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
         file.write(pickle.dumps(content))
     os.replace(file.name, kept)
