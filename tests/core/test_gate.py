@@ -3,6 +3,8 @@
 import copy
 import ctypes
 import pickle
+import sys
+from types import ModuleType
 from typing import Any
 
 import ml_dtypes
@@ -82,6 +84,14 @@ def test_masked_arrays_are_refused(way: str) -> None:
     WAYS_IN[way](masked.data)
     with pytest.raises(ValueError, match="mask"):
         WAYS_IN[way](masked)
+
+
+@pytest.mark.parametrize("name", ["numpy.ma", "asyncio.events"])
+def test_a_module_that_another_thread_is_importing_is_no_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))  # it is there before its names are
+    with xs.enable_x64(True):
+        assert xs.jit(lambda x: x + 1)(np.arange(3.0)).tolist() == [1, 2, 3]
+    assert jnp.asarray(np.ones(2, np.float32)).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("way", WAYS_IN)

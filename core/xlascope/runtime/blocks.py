@@ -159,8 +159,8 @@ def _listed(blocks: Iterable[Block]) -> str:
 
 
 def _loop_is_running() -> bool:
-    asyncio = sys.modules.get("asyncio.events")
-    return asyncio is not None and asyncio._get_running_loop() is not None
+    running = getattr(sys.modules.get("asyncio.events"), "_get_running_loop", None)  # None: another thread imports it
+    return running is not None and running() is not None
 
 
 def _current_task() -> Any:

@@ -49,8 +49,8 @@ def numpy_type(x: Any) -> ShapedArray:
     """The type of a NumPy array or scalar; raises TypeError for elements that no array can have, ValueError for a
     masked array.
     """
-    masked = sys.modules.get("numpy.ma")
-    if masked is not None and isinstance(x, masked.MaskedArray):
+    masked = getattr(sys.modules.get("numpy.ma"), "MaskedArray", ())  # (): not imported, or another thread is at it
+    if isinstance(x, masked):
         raise ValueError(
             f"a masked array of shape {x.shape} was given{here()}: arrays have no mask, and its masked elements would "
             "count. Give x.filled(value), or x.data and the mask as two arrays (numpy.where chooses between them)."
