@@ -27,7 +27,7 @@ WITHOUT_HANDLE = {"constant", "jit"}
 #: Operations whose handles and functions are in `lax.linalg`, which lists them itself.
 ELSEWHERE = "xlascope.operations.linalg."
 #: Functions that have an operation's name and are not in JAX's `lax`.
-INTERNAL = {"copy", "geqrf", "linear_call", "threefry2x32"}
+INTERNAL = {"copy", "geqrf", "linear_call", "random_unwrap", "random_wrap", "threefry2x32"}
 #: The packages whose names are found on first use, and others whose names users import.
 LAZY = ("xlascope", "xlascope.numpy", "xlascope.numpy.linalg", "xlascope.lax", "xlascope.scipy.special")
 MODULES = (

@@ -13,6 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from .key_types import KEY_TYPES, extended, is_key, prng_key
 from .names import explain_missing as _explain_missing
 from .runtime import boot
 
@@ -76,6 +77,7 @@ KINDS: dict[np.dtype[Any], str] = {
     **dict.fromkeys((bfloat16, *SMALL_FLOATS), "f"),
     **dict.fromkeys(SMALL_INTEGERS, "i"),
     **dict.fromkeys(SMALL_NATURALS, "u"),
+    **dict.fromkeys(KEY_TYPES.values(), "K"),  # type: ignore[arg-type]
 }
 
 
@@ -116,13 +118,15 @@ def canonical(dtype: Any) -> np.dtype[Any]:
 def _dtype_of(given: Any) -> np.dtype[Any]:
     if hasattr(given, "aval"):  # NumPy takes what has a dtype for one; an array that is not traced is refused, too
         raise TypeError
+    if is_key(given):
+        return given  # type: ignore[no-any-return]
     found: np.dtype[Any] = _DEFAULT[given] if given in _DEFAULT_KEYS else np.dtype(given)
     return found
 
 
 def not_supported(dtype: np.dtype[Any]) -> TypeError:
     """The error for a dtype that arrays cannot have."""
-    names = ", ".join(known.name for known in KINDS if known != float0)
+    names = ", ".join(known.name for known in KINDS if KINDS[known] not in "VK")
     return TypeError(f"arrays cannot have dtype {dtype}; they have one of: {names}")
 
 
@@ -130,7 +134,8 @@ _DEFAULT_KEYS = frozenset(_DEFAULT)
 
 
 def kind_of(dtype: np.dtype[Any]) -> str:
-    """What a dtype holds: b (truth values), i, u (integers), f (floats) or c (complex); V for what is no array's.
+    """What a dtype holds: b (truth values), i, u (integers), f (floats), c (complex) or K (keys); V for what is no
+    array's.
 
     >>> import ml_dtypes
     >>> kind_of(np.dtype("float32")), kind_of(np.dtype(ml_dtypes.bfloat16)), kind_of(np.dtype(ml_dtypes.uint4))
@@ -158,8 +163,11 @@ _NARROWER = {d: int(d.name.lstrip("uintfloa")[0]) for d in (SMALL_FLOATS[0], *SM
 
 
 def scalar_type(dtype: np.dtype[Any]) -> type:
-    """The Python scalar type of a dtype's kind: bool, int, float or complex."""
-    return _PYTHON[KINDS[dtype]]
+    """The Python scalar type of a dtype's kind: bool, int, float or complex; raises TypeError for keys."""
+    found = _PYTHON.get(KINDS[dtype])
+    if found is None:
+        raise TypeError(f"keys are no numbers: no Python number is one of dtype {dtype}")
+    return found
 
 
 def is_floating(dtype: np.dtype[Any]) -> bool:
@@ -192,6 +200,11 @@ def promote(types: tuple[tuple[np.dtype[Any], bool], ...]) -> tuple[np.dtype[Any
 def _promote(types: tuple[tuple[np.dtype[Any], bool], ...], x64: bool, strict: bool) -> tuple[np.dtype[Any], bool]:
     if len({dtype for dtype, _ in types}) == 1:
         return types[0][0], all(weak for _, weak in types)
+    if any(is_key(dtype) for dtype, _ in types):
+        raise TypeError(
+            f"keys meet nothing but keys of their own type, got {' and '.join(dtype.name for dtype, _ in types)}: "
+            "random.key_data(keys) has a key's words as numbers"
+        )
     nodes = frozenset(scalar_type(dtype) if weak and dtype.kind != "b" else dtype for dtype, weak in types)
     if strict:
         _check_strict(nodes)
@@ -237,23 +250,44 @@ class TypePromotionError(ValueError):
 # JAX's names --------------------------------------------------------------------------------------------------------
 
 
-class extended(np.generic):  # noqa: N801  (JAX's name)
-    """The kind of types that NumPy has no word for, such as those of typed keys; no array here has one."""
-
-
-class prng_key(extended):  # noqa: N801  (JAX's name)
-    """The kind of the types of typed keys."""
-
-
 def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> np.dtype[Any]:
     """The dtype that values of ``dtype`` have here: 64-bit types become 32-bit unless ``enable_x64`` is set.
 
-    ``allow_extended_dtype`` changes nothing: there are none. Raises TypeError for what is no dtype.
+    Raises TypeError for what is no dtype, ValueError for a type of keys unless ``allow_extended_dtype``.
 
     >>> canonicalize_dtype("float64")
     dtype('float32')
     """
+    if is_key(dtype) and not allow_extended_dtype:
+        raise ValueError(f"canonicalize_dtype got {dtype}, a type of keys: allow_extended_dtype lets it pass")
     return canonical(float if dtype is None else dtype)
+
+
+_CLASSES = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
+_ABSTRACT = (
+    np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating,
+    np.complexfloating, np.flexible, np.character, extended, prng_key,
+)  # fmt: skip
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether a dtype is, or lies under, another in NumPy's hierarchy, where those of ml_dtypes stand with their kind.
+
+    >>> issubdtype(bfloat16, np.floating), issubdtype(np.int32, np.floating)
+    (True, False)
+    >>> issubdtype(KEY_TYPES["threefry2x32"], prng_key)
+    True
+    """
+    abstract = isinstance(arg2, type) and arg2 in _ABSTRACT
+    if isinstance(arg1, type) and arg1 in _ABSTRACT:
+        return isinstance(arg2, type) and issubclass(arg2, np.generic) and issubclass(arg1, arg2)
+    if is_key(arg1) or is_key(arg2):
+        return issubclass(arg1.type, arg2) if abstract and is_key(arg1) else arg1 is arg2
+    dtype = np.dtype(arg1)
+    if abstract:
+        kind = dtype.type if issubclass(dtype.type, np.number) else _CLASSES.get(kind_of(dtype), dtype.type)
+        return issubclass(kind, arg2)
+    return bool(dtype == np.dtype(arg2))
 
 
 def itemsize_bits(dtype: Any) -> int:

@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .names import explain_missing as _explain_missing
-from .runtime.boot import DictKey, FlattenedIndexKey, GetAttrKey, PyTreeDef, SequenceKey, default_registry
+from .runtime.boot import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    PyTreeDef,
+    SequenceKey,
+    call_registry,
+    default_registry,
+)
 
 __all__ = [
     "DictKey",
@@ -219,6 +227,7 @@ def register_pytree_node(
 ) -> None:
     """Make ``nodetype`` a container: ``flatten_func`` gives (children, auxiliary), ``unflatten_func`` the way back."""
     default_registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
+    call_registry.register_node(nodetype, flatten_func, unflatten_func, flatten_with_keys_func)
 
 
 def register_pytree_with_keys(
@@ -279,6 +288,7 @@ def register_dataclass(
             f"{nodetype.__name__}: data_fields and meta_fields have to name {names}, got {data} and {meta}"
         )
     default_registry.register_dataclass_node(nodetype, data, meta)
+    call_registry.register_dataclass_node(nodetype, data, meta)
     return nodetype
 
 

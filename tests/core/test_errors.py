@@ -69,7 +69,7 @@ MESSAGES = [
     (lambda: jnp.zeros(3) + jnp.zeros(4), (TypeError, ValueError), ["(3,)", "(4,)"]),
     (lambda: jnp.zeros((2, 3)) @ jnp.zeros((2, 3)), (TypeError, ValueError), ["(2, 3)"]),
     # random numbers
-    (lambda: xs.random.normal(0), TypeError, ["random.normal", "PRNGKey(0)"]),
+    (lambda: xs.random.normal(0), TypeError, ["random.normal", "random.key(0)"]),
     (lambda: xs.random.normal(xs.random.split(KEY, 3)), TypeError, ["vmap"]),
     (lambda: xs.random.normal(np.zeros(2)), TypeError, ["f32[2]", "split"]),
     (lambda: xs.random.normal(KEY, 3.5), TypeError, ["(3,)", "3.5"]),

@@ -37,7 +37,7 @@ LAYERS = (
     "analysis",
     "readers",
     "records",
-    "tree dtypes keys errors settings names missing starting recent",
+    "tree dtypes key_types keys errors settings names missing starting recent",
     "runtime",
 )
 FACADE = -1

@@ -14,6 +14,7 @@ from ..trace.source import user_line, where_text
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, not_an_array
 from ..xla.backend import ArrayImpl
+from ..xla.key_array import KeyArray
 from .naming import name_of
 
 
@@ -87,7 +88,7 @@ def kind_of(value: Any) -> str:
     """What a message calls something that a function returned."""
     if value is None:
         return "None"
-    if isinstance(value, (Tracer, ArrayImpl)):
+    if isinstance(value, (Tracer, ArrayImpl, KeyArray)):
         return "an array"
     return f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, (tuple, list)) else "")
 

@@ -15,6 +15,7 @@ from ..trace.values import aval_of
 from ..xla.backend import client
 from ..xla.dispatch import commit, put
 from ..xla.faces import is_ours
+from ..xla.key_array import KeyArray, held
 
 
 def device_put(x: Any, device: Any = None) -> Any:
@@ -24,7 +25,7 @@ def device_put(x: Any, device: Any = None) -> Any:
     """
 
     def placed(leaf: Any) -> Any:
-        if isinstance(leaf, Tracer) or (device is None and is_ours(leaf)):
+        if isinstance(leaf, Tracer) or (device is None and is_ours(held(leaf))):
             return leaf
         array = put(opened(leaf), aval_of(leaf), device)
         return array if device is None else commit(array, device)
@@ -34,9 +35,9 @@ def device_put(x: Any, device: Any = None) -> Any:
 
 
 def device_get(x: Any) -> Any:
-    """A tree of NumPy arrays with the values of a tree of arrays."""
+    """A tree of NumPy arrays with the values of a tree of arrays; keys, which NumPy does not have, stay arrays."""
     with explicit_transfers:
-        return tree.map(np.asarray, x)
+        return tree.map(lambda leaf: leaf if leaf.__class__ is KeyArray else np.asarray(leaf), x)
 
 
 def block_until_ready(x: Any) -> Any:

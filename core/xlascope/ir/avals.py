@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..dtypes import KINDS, short_name
+from ..key_types import KeyType, is_key
 from ..recent import Recent
 from ..runtime import beside
 
@@ -45,7 +46,7 @@ class ShapedArray:
     weak_type: bool
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> ShapedArray:
-        return shaped(tuple(shape), np.dtype(dtype), weak_type)
+        return shaped(tuple(shape), _as_dtype(dtype), weak_type)
 
     @property
     def ndim(self) -> int:
@@ -115,6 +116,24 @@ def _interned(key: _Key) -> ShapedArray:
         return _recent.keep(key, aval)
 
 
+def _as_dtype(given: Any) -> Any:
+    return given if is_key(given) else np.dtype(given)
+
+
+def in_words(aval: ShapedArray) -> ShapedArray:
+    """The type of what holds values of a type: of keys the words, along a last axis; else the type itself.
+
+    >>> from xlascope.key_types import KEY_TYPES
+    >>> in_words(shaped((3,), KEY_TYPES["threefry2x32"])).str_short()
+    'u32[3,2]'
+    """
+    kind: Any = aval.dtype
+    return shaped((*aval.shape, kind.words), _WORD) if kind.__class__ is KeyType else aval
+
+
+_WORD = np.dtype(np.uint32)
+
+
 def strengthened(aval: ShapedArray) -> ShapedArray:
     """The same abstract value with a dtype that does not give way."""
     return shaped(aval.shape, aval.dtype) if aval.weak_type else aval
@@ -127,7 +146,7 @@ class ShapeDtypeStruct:
 
     def __init__(self, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> None:
         self.shape = tuple(shape)
-        self.dtype = np.dtype(dtype)
+        self.dtype = _as_dtype(dtype)
         self.weak_type = weak_type
 
     @property

@@ -15,10 +15,12 @@ from typing import Any, ClassVar, dataclass_transform
 
 import numpy as np
 
+from ..key_types import is_key
 from ..keys import key_of
 from ..recent import Recent, RecentlyUsed
 from .avals import ShapedArray
 from .effects import NO_EFFECTS, Effects
+from .sources import user_line, where_text
 
 RULES = ("abstract_eval", "to_stablehlo", "jvp", "transpose_rule", "batch_rule")
 REQUIRED = ("abstract_eval", "to_stablehlo", "jvp", "batch_rule")
@@ -181,6 +183,10 @@ class Operation(metaclass=OperationType):
     linearize_rule: ClassVar[Callable[..., Any] | None] = None
     #: Whether the operation holds a program or a function. Interpreters that tell equations apart look inside.
     composite: ClassVar[bool] = False
+    #: Whether operands may be keys. The operation is then lowered as its ``batch_rule`` has it for their words, which
+    #: are along a mapped last axis, unless it is ``lowered_alike`` for what holds them.
+    takes_keys: ClassVar[bool] = False
+    lowered_alike: ClassVar[bool] = False
     #: Whether ``primitive.bind`` gives a list, also of one result; it does for operations that hold programs.
     multiple_results: ClassVar[bool] = False
     #: Set by operations that only say something about a function: the function itself, of the operands.
@@ -296,9 +302,19 @@ class Operation(metaclass=OperationType):
         """What :meth:`abstract_eval` says, remembered for operations without parameters."""
         memo = self.memo
         if memo is None:
-            return self.abstract_eval(types)
+            return self.abstract_eval(types) if self.composite else self._checked(types)
         found = memo.get(types) or memo.again(types)
-        return memo.keep(types, self.abstract_eval(types)) if found is None else found
+        return memo.keep(types, self._checked(types)) if found is None else found
+
+    def _checked(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
+        """What :meth:`abstract_eval` says; raises TypeError for keys that the operation does not take."""
+        if not self.takes_keys and any(is_key(aval.dtype) for aval in types):
+            given = ", ".join(aval.str_short() for aval in types)
+            raise TypeError(
+                f"{self.name} does not take keys, got {given}{where_text(user_line())}: keys are moved about, split, "
+                "folded in and given to samplers. random.key_data(keys) has their words as numbers."
+            )
+        return self.abstract_eval(types)
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         """Our count of floating-point operations for operands and results of those types."""

@@ -192,6 +192,8 @@ ppermute_p: Primitive
 psum_p: Primitive
 pure_callback_p: Primitive
 random_gamma_grad_p: Primitive
+random_unwrap_p: Primitive
+random_wrap_p: Primitive
 real_p: Primitive
 reduce_p: Primitive
 reduce_and_p: Primitive

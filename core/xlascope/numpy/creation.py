@@ -11,7 +11,9 @@ import numpy as np
 
 from ..dtypes import canonical, float0, kind_of
 from ..ir.avals import shaped
+from ..key_types import is_key
 from ..operations.conversion import convert_element_type
+from ..operations.random_keys import random_wrap
 from ..operations.shapes import broadcast_in_dim, expand_dims
 from ..operations.values import typed_scalar
 from ..trace.gate import described, opened
@@ -21,6 +23,7 @@ from ..trace.values import aval_of, is_value, not_an_array
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import put
 from ..xla.faces import is_ours
+from ..xla.key_array import KeyArray
 from . import joining, shaping
 from .axes import whole_number
 from .promotion import as_dtype, common_dtype, too_wide
@@ -67,6 +70,10 @@ def _converted(x: Any, dtype: np.dtype[Any] | None, *, copy: bool) -> Any:
         if dtype is not None and (x.dtype != dtype or x.weak_type):
             return convert_element_type(x, dtype)
         return _copied(x) if copy else x
+    if x.__class__ is KeyArray:
+        if dtype not in (None, x.dtype):
+            raise TypeError(f"{x.aval.str_short()} cannot be converted to {dtype}: random.key_data has the words")
+        return x.__copy__() if copy else x
     if isinstance(x, (list, tuple, range)):
         return _from_list(x, dtype)
     if not is_value(x):
@@ -120,7 +127,7 @@ def _copied(x: Any) -> Any:
 def _from_list(x: Sequence[Any], dtype: np.dtype[Any] | None) -> Any:
     x = _opened(x)
     leaves = list(_leaves(x))
-    if not any(isinstance(leaf, Tracer) for leaf in leaves):
+    if not any(isinstance(leaf, (Tracer, KeyArray)) for leaf in leaves):
         return _from_values(x, leaves, dtype)
     rows = [_converted(part, None, copy=False) for part in x]
     return _as(joining.stack(rows), dtype)
@@ -215,8 +222,10 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 
 def _filled(shape: Any, value: float, dtype: Any) -> Any:
-    scalar = typed_scalar(value, canonical(float if dtype is None else dtype))
-    return broadcast_in_dim(scalar, as_shape(shape), ())
+    kind: Any = canonical(float if dtype is None else dtype)
+    if is_key(kind):
+        return random_wrap(_filled((*as_shape(shape), kind.words), value, np.uint32), kind.implementation)
+    return broadcast_in_dim(typed_scalar(value, kind), as_shape(shape), ())
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
@@ -271,6 +280,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     sizes = aval.shape if shape is None else shape
     if dtype is not None:
         return full(sizes, fill_value, dtype)
+    if is_key(aval.dtype) and fill_value.__class__ is int:
+        return _filled(sizes, fill_value, aval.dtype)
     value = as_dtype(fill_value, aval.dtype, aval.weak_type)
     made = aval_of(value)
     weak = aval.weak_type and not made.weak_type and not made.shape

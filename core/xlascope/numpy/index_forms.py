@@ -13,6 +13,7 @@ from ..trace.gate import opened
 from ..trace.source import user_line, where_text
 from ..trace.tracer import Tracer
 from ..xla.backend import ArrayImpl
+from ..xla.key_array import KeyArray
 
 
 class Keep(NamedTuple):
@@ -193,7 +194,7 @@ def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
         if eager:
             return Scalar(), [place]
         return At(place + size if place < 0 else place), []
-    if isinstance(part, (Tracer, ArrayImpl, np.ndarray)):
+    if isinstance(part, (Tracer, ArrayImpl, KeyArray, np.ndarray)):
         dtype = part.dtype
         if kind_of(dtype) not in "iu":
             raise TypeError(f"an index is made of integers, got dtype {dtype.name}; convert it with astype(int)")

@@ -14,6 +14,7 @@ from ..operations.bits import shift_left, shift_right_arithmetic, shift_right_lo
 from ..operations.comparisons import eq, lt, ne
 from ..operations.complex_numbers import imag, real
 from ..operations.conversion import bitcast_convert_type
+from ..operations.random_keys import are_keys, same_keys
 from ..operations.rounding import is_finite
 from ..operations.selection import select
 from ..operations.shapes import full
@@ -30,13 +31,17 @@ from .universal import universal
 
 @planned
 def equal(x: Any, y: Any, /) -> Any:
-    """``x == y``."""
+    """``x == y``; of keys, whether they are the same."""
+    if are_keys(x, y):
+        return same_keys(*pair(x, y))
     return bind1(_EQ, *pair(x, y))
 
 
 @planned
 def not_equal(x: Any, y: Any, /) -> Any:
-    """``x != y``."""
+    """``x != y``; of keys, whether they differ."""
+    if are_keys(x, y):
+        return bitwise_not(same_keys(*pair(x, y)))
     return bind1(_NE, *pair(x, y))
 
 

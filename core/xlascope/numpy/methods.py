@@ -18,10 +18,11 @@ from ..trace.tracer import Tracer
 from ..trace.values import not_an_array
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import run1
+from ..xla.key_array import KeyArray
 from . import creation, indexing, linear, logic, reductions, repeating, shaping, taking, ufuncs, updates, variances
 from .promotion import HOLDERS, scalar_beside
 
-_OPERANDS = (ArrayImpl, Tracer, np.ndarray, np.generic, bool, int, float, complex)
+_OPERANDS = (ArrayImpl, Tracer, KeyArray, np.ndarray, np.generic, bool, int, float, complex)
 
 
 class Direct(NamedTuple):

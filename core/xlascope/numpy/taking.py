@@ -10,7 +10,8 @@ from ..dtypes import kind_of
 from ..ir.avals import shaped
 from ..operations import indexing
 from ..operations.conversion import convert_element_type
-from ..operations.indexing import default_fill, gather
+from ..operations.indexing import gather
+from ..operations.random_keys import fill_of
 from ..operations.shapes import expand_dims, zeros_of
 from ..trace.values import aval_of
 from . import logic, ufuncs
@@ -79,7 +80,7 @@ def _placed(indices: Any, size: int, mode: str) -> Any:
 
 def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
     dtype = aval_of(found).dtype
-    value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    value = fill_of(dtype) if fill_value is None else as_dtype(fill_value, dtype)
     filled = logic.where(broadcast_to(inside, shape_of(found)), found, value)
     return convert_element_type(filled, dtype, True) if aval_of(found).weak_type else filled
 

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from .. import dtypes
-from ..dtypes import canonical, kind_of
+from ..dtypes import canonical
 from ..settings import setting
 from ..trace.array import Array
 from ..trace.values import aval_of, is_value
@@ -21,6 +21,7 @@ from .shaping import shape_of
 _PYTHON = (bool, int, float, complex)
 ndarray = Array
 finfo, iinfo = ml_dtypes.finfo, ml_dtypes.iinfo
+issubdtype = dtypes.issubdtype
 
 
 def _typed(x: Any) -> tuple[np.dtype[Any], bool]:
@@ -82,34 +83,6 @@ def _as_dtype(name: str, x: Any) -> np.dtype[Any]:
         return np.dtype(x)  # type: ignore[no-any-return]
     except TypeError:
         raise TypeError(f"can_cast takes {name} as a dtype, got {x!r} of type {type(x).__name__}") from None
-
-
-_CLASSES = {"f": np.floating, "i": np.signedinteger, "u": np.unsignedinteger}
-
-
-def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype is, or lies under, another in NumPy's hierarchy, where those of ml_dtypes stand with their kind.
-
-    >>> import xlascope.numpy as jnp
-    >>> jnp.issubdtype(jnp.bfloat16, jnp.floating), jnp.issubdtype(jnp.int32, jnp.floating)
-    (True, False)
-    """
-    if isinstance(arg1, type) and issubclass(arg1, np.generic) and not _is_concrete(arg1):
-        return isinstance(arg2, type) and issubclass(arg2, np.generic) and issubclass(arg1, arg2)
-    dtype = np.dtype(arg1)
-    if isinstance(arg2, type) and issubclass(arg2, np.generic) and not _is_concrete(arg2):
-        kind = dtype.type if issubclass(dtype.type, np.number) else _CLASSES.get(kind_of(dtype), dtype.type)
-        return issubclass(kind, arg2)
-    return bool(dtype == np.dtype(arg2))
-
-
-def _is_concrete(kind: type[np.generic]) -> bool:
-    """Whether a scalar class of NumPy's hierarchy stands for one dtype."""
-    abstract = (
-        np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact, np.floating,
-        np.complexfloating, np.flexible, np.character,
-    )  # fmt: skip
-    return kind not in abstract
 
 
 _KINDS = {

@@ -13,7 +13,7 @@ from ..ir.avals import shaped
 from ..operations import indexing, scattering
 from ..operations.conversion import convert_element_type
 from ..operations.dynamic_slicing import dynamic_update_slice
-from ..operations.indexing import default_fill
+from ..operations.random_keys import fill_of
 from ..operations.shapes import expand_dims, reshape, squeeze, transpose
 from ..operations.slicing import rev
 from ..runtime import boot
@@ -368,7 +368,7 @@ def _get_filled(x: Any, operands: list[Any], fill_value: Any, form: Form) -> Any
     if not operands:
         return found
     dtype = aval_of(x).dtype
-    value = default_fill(dtype) if fill_value is None else as_dtype(fill_value, dtype)
+    value = fill_of(dtype) if fill_value is None else as_dtype(fill_value, dtype)
     return logic.where(_inside(x, operands, form), found, value)
 
 

@@ -17,6 +17,9 @@ from .requirements import is_linear
 class OptimizationBarrier(Operation, name="optimization_barrier"):
     """The operands, which the compiler may neither move past each other nor look through."""
 
+    takes_keys = True
+    lowered_alike = True
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(operands)
 
@@ -44,6 +47,8 @@ def _barrier_of_moving(values: Sequence[Any]) -> list[Any]:
 class Copy(Linear, name="copy"):
     """The operand in an array of its own."""
 
+    takes_keys = True
+
     batch_rule = Unary.batch_rule
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -69,6 +74,8 @@ def copy(x: Any) -> Any:
 
 class StopGradient(Flat, name="stop_gradient"):
     """x, with a derivative of zero."""
+
+    takes_keys = True
 
     hlo = "stablehlo.optimization_barrier"
     kinds = "bifc"

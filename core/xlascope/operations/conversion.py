@@ -11,6 +11,7 @@ from ..dtypes import bits_of, canonical, iinfo, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.sources import user_line, where_text
+from ..key_types import is_key
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from .complex_numbers import real_dtype
@@ -34,6 +35,8 @@ class ConvertElementType(Unary, name="convert_element_type"):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
+        if is_key(self.new_dtype):
+            raise TypeError(f"{x.str_short()} cannot be converted to {self.new_dtype}: random.wrap_key_data makes keys")
         return [shaped(x.shape, self.new_dtype, self.weak_type)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:

@@ -26,6 +26,8 @@ from .whole_numbers import whole_numbers
 class DynamicSlice(Operation, name="dynamic_slice"):
     """A block of size slice_sizes that begins at computed indices, moved inside where it would leave the operand."""
 
+    takes_keys = True
+
     slice_sizes: tuple[int, ...]
 
     taylor_rule = pushed
@@ -80,6 +82,8 @@ _INDEX = np.dtype("int32")
 
 class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
     """The operand with a block replaced, at computed indices."""
+
+    takes_keys = True
 
     taylor_rule = pushed
 

@@ -37,6 +37,8 @@ class Gather(Operation, name="gather"):
     ``fill_value`` (NaN where it is None, see :func:`default_fill`), "promise_in_bounds" says that there are none.
     """
 
+    takes_keys = True
+
     dimension_numbers: GatherDimensionNumbers
     slice_sizes: tuple[int, ...]
     mode: str = "clip"
@@ -310,6 +312,8 @@ class ScatterAdd(ScatterFamily, name="scatter_add"):
 
 class Scatter(ScatterFamily, name="scatter"):
     """Updates put in place of the operand's elements at indices; one of them where several fall on one element."""
+
+    takes_keys = True
 
     taylor_rule = pushed
 

@@ -26,6 +26,8 @@ class SelectN(Operation, name="select_n"):
     A number beyond the ends chooses the first or the last case. Cases without axes are spread over the result's shape.
     """
 
+    takes_keys = True
+
     taylor_rule = pushed
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:

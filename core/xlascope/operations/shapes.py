@@ -24,6 +24,8 @@ from .whole_numbers import axis_of, whole_number, whole_numbers
 class BroadcastInDim(Linear, name="broadcast_in_dim"):
     """Spread over a larger shape: operand axis i becomes result axis broadcast_dimensions[i]."""
 
+    takes_keys = True
+
     shape: tuple[int, ...]
     broadcast_dimensions: tuple[int, ...]
 
@@ -93,6 +95,8 @@ def expand_dims(x: Any, dimensions: Sequence[int]) -> Any:
 class Reshape(Linear, name="reshape"):
     """The same elements in row-major order, in another shape."""
 
+    takes_keys = True
+
     new_sizes: tuple[int, ...]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -129,6 +133,8 @@ def reshape(operand: Any, new_sizes: Sequence[int]) -> Any:
 class Squeeze(Linear, name="squeeze"):
     """Drop axes of size 1."""
 
+    takes_keys = True
+
     dimensions: tuple[int, ...]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -160,6 +166,8 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
 class Transpose(Linear, name="transpose"):
     """Permute axes: axis i of the result is axis permutation[i] of the operand."""
+
+    takes_keys = True
 
     permutation: tuple[int, ...]
 

@@ -28,6 +28,8 @@ from .whole_numbers import is_several, whole_numbers
 class Concatenate(Operation, name="concatenate"):
     """Join operands along an axis."""
 
+    takes_keys = True
+
     dimension: int
 
     taylor_rule = pushed
@@ -78,6 +80,8 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
 
 class Slice(Linear, name="slice"):
     """The elements from start_indices to limit_indices in steps of strides."""
+
+    takes_keys = True
 
     start_indices: tuple[int, ...]
     limit_indices: tuple[int, ...]
@@ -232,6 +236,8 @@ def _triples(padding_config: Any) -> tuple[tuple[int, int, int], ...]:
 
 class Rev(Linear, name="rev"):
     """Reverse the order of elements along axes."""
+
+    takes_keys = True
 
     dimensions: tuple[int, ...]
 

@@ -4,72 +4,111 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..api import jit
 from ..dtypes import canonical, is_integer
+from ..ir.avals import ShapedArray
+from ..key_types import KEY_TYPES, is_key
 from ..operations.conversion import convert_element_type
+from ..operations.random_keys import random_unwrap, random_wrap
 from ..operations.shapes import expand_dims, reshape, squeeze
 from ..operations.slicing import concatenate, slice_in_dim
 from ..runtime.boot import threefry_partitionable
+from ..settings import default_prng_impl
 from ..trace.gate import unchanged
 from ..trace.values import aval_of
 from ..xla.dispatch import put
 from . import generator
 
 _WORD = np.dtype("uint32")
+_IMPLEMENTATIONS = ("threefry2x32",)
 
 
 def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
-    """The key for an integer seed.
+    """The words of the key for an integer seed, as an array: keys as they were before :func:`key`.
 
     Bits of the seed above 32 count only with ``enable_x64``; a Python integer may have up to 64. Raises TypeError for a
-    seed that is no integer, ValueError for an ``impl`` other than "threefry2x32".
+    seed that is no integer, ValueError for an ``impl`` that is none.
 
     >>> import xlascope as xs
     >>> print(xs.random.PRNGKey(42))
     [ 0 42]
     """
-    _check_implementation(impl)
-    if isinstance(seed, int):
-        return _key_of_integer(seed)
-    aval = aval_of(seed)
-    if aval.shape or not is_integer(aval.dtype):
-        raise TypeError(
-            f"PRNGKey takes one integer as its seed, got {aval.str_short()}. For a key per element of an array of "
-            "seeds use vmap(PRNGKey)(seeds)."
-        )
-    return _threefry_seed(seed)
+    return _seeded(seed, _implementation(impl), "PRNGKey")
 
 
 def key(seed: Any, *, impl: str | None = None) -> Any:
-    """The key for an integer seed. For now the same array of two words that :func:`PRNGKey` gives.
+    """The key for an integer seed, of a type of its own: what is no key is not taken for one, nor counted with.
+
+    Bits of the seed above 32 count only with ``enable_x64``; a Python integer may have up to 64. Raises TypeError for a
+    seed that is no integer, ValueError for an ``impl`` that is none.
 
     >>> import xlascope as xs
-    >>> print(xs.random.key(0))
-    [0 0]
+    >>> xs.random.key(42)
+    Array((), dtype=key<fry>) overlaying:
+    [ 0 42]
     """
-    return PRNGKey(seed, impl=impl)
+    implementation = _implementation(impl)
+    return random_wrap(_seeded(seed, implementation, "key"), implementation)
 
 
 def key_data(keys: Any) -> Any:
-    """The words of a key, or of an array of keys; for keys as they are now, the array itself."""
+    """The words of keys, uint32 along a new last axis; of the words themselves, these.
+
+    >>> import xlascope as xs
+    >>> xs.random.key_data(xs.random.key(42))
+    Array([ 0, 42], dtype=uint32)
+    """
     aval = aval_of(keys)
-    if aval.dtype != _WORD or aval.shape[-1:] != (2,):
-        raise TypeError(f"key_data takes keys: uint32 words along a last axis of size 2, got {aval.str_short()}")
+    if is_key(aval.dtype):
+        return random_unwrap(keys)
+    _check_words("key_data", aval, _implementation(None))
     return unchanged(keys)
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
-    """The key made of those words (the last axis has size 2); for keys as they are now, the array itself."""
-    _check_implementation(impl)
-    aval = aval_of(key_bits_array)
-    if aval.dtype != _WORD or aval.shape[-1:] != (2,):
-        raise TypeError(f"wrap_key_data takes uint32 words along a last axis of size 2, got {aval.str_short()}")
-    return unchanged(key_bits_array)
+    """The keys made of those words, uint32 along the last axis.
+
+    Raises TypeError for words of another type or number, ValueError for an ``impl`` that is none.
+
+    >>> import xlascope as xs
+    >>> xs.random.wrap_key_data(xs.random.PRNGKey(42)) == xs.random.key(42)
+    Array(True, dtype=bool)
+    """
+    implementation = _implementation(impl)
+    _check_words("wrap_key_data", aval_of(key_bits_array), implementation)
+    return random_wrap(key_bits_array, implementation)
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the generator that keys are for.
+
+    >>> import xlascope as xs
+    >>> xs.random.key_impl(xs.random.key(0))
+    'threefry2x32'
+    """
+    aval: Any = aval_of(keys)
+    if is_key(aval.dtype):
+        return aval.dtype.implementation  # type: ignore[no-any-return]
+    implementation = _implementation(None)
+    _check_words("key_impl", aval, implementation)
+    return implementation
+
+
+def clone(key: Any) -> Any:
+    """The same key, to be used once more on purpose.
+
+    >>> import xlascope as xs
+    >>> key = xs.random.key(0)
+    >>> xs.random.clone(key) == key
+    Array(True, dtype=bool)
+    """
+    words, again = opened_key(key, "clone")
+    return again(words)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
@@ -78,40 +117,56 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     The new keys' numbers are independent of each other and of the old key's, which should not be used again.
 
     >>> import xlascope as xs
-    >>> key, noise_key = xs.random.split(xs.random.PRNGKey(0))
+    >>> key, noise_key = xs.random.split(xs.random.key(0))
     """
-    shape = shape_of(num if isinstance(num, (tuple, list)) else (num,), "split")
-    return _threefry_split(checked(key, "split"), shape)
+    words, again = opened_key(key, "split")
+    return again(_threefry_split(words, shape_of(num if isinstance(num, (tuple, list)) else (num,), "split")))
 
 
 def fold_in(key: Any, data: Any) -> Any:
     """A new key from a key and an integer, such as the number of a step or of a device.
 
     >>> import xlascope as xs
-    >>> keys = [xs.random.fold_in(xs.random.PRNGKey(0), step) for step in range(3)]
+    >>> keys = [xs.random.fold_in(xs.random.key(0), step) for step in range(3)]
     """
-    checked(key, "fold_in")
+    words, again = opened_key(key, "fold_in")
     if isinstance(data, int):
         if not 0 <= data < 2**32:
             raise OverflowError(f"fold_in takes a Python integer from 0 to 2**32 - 1 as its data, got {data}")
-        return _threefry_fold_in(key, np.uint32(data))
+        return again(_threefry_fold_in(words, np.uint32(data)))
     aval = aval_of(data)
     if aval.shape or not is_integer(aval.dtype):
         raise TypeError(f"fold_in takes one integer as its data, got {aval.str_short()}")
-    return _threefry_fold_in(key, data)
+    return again(_threefry_fold_in(words, data))
+
+
+def opened_key(key: Any, user: str) -> tuple[Any, Callable[[Any], Any]]:
+    """The words of a key, and what makes keys of its sort out of words; raises TypeError as :func:`checked` does."""
+    aval: Any = aval_of(key)
+    words = checked(key, user)
+    if not is_key(aval.dtype):
+        return words, unchanged
+    return words, lambda made: random_wrap(made, aval.dtype.implementation)
 
 
 def checked(key: Any, user: str) -> Any:
-    """The key; raises TypeError when it is none, with the way to one."""
-    aval = aval_of(key)
+    """The words of a key; raises TypeError when it is none, with the way to one, ValueError for several keys."""
+    aval: Any = aval_of(key)
+    if is_key(aval.dtype):
+        if aval.shape:
+            raise ValueError(
+                f"random.{user} takes one key as its first argument, got {aval.str_short()}. For several keys at once, "
+                f"map over them: vmap(lambda key: {user}(key, ...))(keys)."
+            )
+        return random_unwrap(key)
     if aval.shape == (2,) and aval.dtype == _WORD:
         return key
     if not aval.shape:
-        fix = "Make one from an integer seed: PRNGKey(0)."
+        fix = "Make one from an integer seed: random.key(0)."
     elif aval.dtype == _WORD and aval.shape[-1] == 2:
         fix = f"For several keys at once, map over them: vmap(lambda key: {user}(key, ...))(keys)."
     else:
-        fix = "Keys come from PRNGKey, split and fold_in."
+        fix = "Keys come from random.key, split and fold_in."
     raise TypeError(f"random.{user} takes a key as its first argument (uint32[2]), got {aval.str_short()}. {fix}")
 
 
@@ -130,9 +185,33 @@ def shape_of(shape: Any, user: str) -> tuple[int, ...]:
     return sizes
 
 
-def _check_implementation(impl: str | None) -> None:
-    if impl not in (None, "threefry2x32"):
-        raise ValueError(f"the only kind of key here is 'threefry2x32', got impl={impl!r}")
+def _implementation(impl: str | None) -> str:
+    found = str(default_prng_impl.value) if impl is None else impl
+    if found not in _IMPLEMENTATIONS:
+        raise ValueError(f"the kinds of keys are {', '.join(map(repr, _IMPLEMENTATIONS))}; got impl={impl!r}")
+    return found
+
+
+def _check_words(user: str, aval: ShapedArray, implementation: str) -> None:
+    count = KEY_TYPES[implementation].words
+    if aval.dtype != _WORD or aval.shape[-1:] != (count,):
+        raise TypeError(
+            f"{user} takes uint32 words along a last axis of size {count}, which keys of {implementation} have; got "
+            f"{aval.str_short()}"
+        )
+
+
+def _seeded(seed: Any, implementation: str, user: str) -> Any:
+    """The words of the key for a seed."""
+    if isinstance(seed, int):
+        return _key_of_integer(seed)
+    aval = aval_of(seed)
+    if aval.shape or not is_integer(aval.dtype):
+        raise TypeError(
+            f"{user} takes one integer as its seed, got {aval.str_short()}. For a key per element of an array of "
+            f"seeds use vmap({user})(seeds)."
+        )
+    return _threefry_seed(seed)
 
 
 def _key_of_integer(seed: int) -> Any:

@@ -35,7 +35,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     >>> import xlascope as xs
     >>> order = xs.random.permutation(xs.random.PRNGKey(0), 10)
     """
-    checked(key, "permutation")
+    key = checked(key, "permutation")
     aval = aval_of(0 if x.__class__ is int else x)
     if not aval.shape and not is_integer(aval.dtype):
         raise TypeError(f"random.permutation takes an array with axes or an integer, got {aval.str_short()}")
@@ -64,7 +64,7 @@ def choice(
     >>> import xlascope as xs
     >>> x = xs.random.choice(xs.random.PRNGKey(0), 5, (3,), replace=False)
     """
-    checked(key, "choice")
+    key = checked(key, "choice")
     high = is_high("low" if mode is None else mode, "choice")
     if isinstance(shape, int):
         raise TypeError(f"random.choice takes a shape as a tuple of integers, such as ({shape},); got {shape}")

@@ -124,7 +124,12 @@ class Jaxpr:
                 yield from body.walk()
 
 
+_BITS_OF_KEYS = {"key<fry>": 64, "key<rbg>": 128, "key<urbg>": 128}
+
+
 def _bits(dtype: str) -> int:
+    if dtype in _BITS_OF_KEYS:
+        return _BITS_OF_KEYS[dtype]
     digits = "".join(c for c in dtype.split("_")[0] if c.isdigit())
     if dtype.startswith("float8"):
         return 8

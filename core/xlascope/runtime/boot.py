@@ -294,6 +294,8 @@ beside.on_import("jax._src.api", _share_post_hook)
 default_registry = _jax.pytree.PyTreeRegistry()
 #: By these names a pickled structure finds the registry again.
 default_registry.__module__, default_registry.__name__ = __name__, "default_registry"
+#: What jaxlib's call cache flattens with: the same, and arrays of keys as containers of their words.
+call_registry = _jax.pytree.PyTreeRegistry()
 PyTreeDef = _jax.pytree.PyTreeDef
 SequenceKey = _jax.pytree.SequenceKey
 DictKey = _jax.pytree.DictKey

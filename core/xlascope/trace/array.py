@@ -7,6 +7,7 @@ from typing import Any
 from ..ir.jaxpr import Var
 from ..xla.backend import ArrayImpl
 from ..xla.faces import is_ours
+from ..xla.key_array import KeyArray
 from . import tracer
 from .provenance import Ended
 
@@ -39,10 +40,10 @@ class Tracer(metaclass=_TracerMeta):
 
 class _ArrayMeta(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return is_ours(instance) or _is_tracer(instance)
+        return is_ours(instance) or instance.__class__ is KeyArray or _is_tracer(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return subclass is cls or issubclass(subclass, (ArrayImpl, tracer.Tracer))
+        return subclass is cls or issubclass(subclass, (ArrayImpl, KeyArray, tracer.Tracer))
 
 
 class Array(metaclass=_ArrayMeta):

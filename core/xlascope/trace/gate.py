@@ -26,10 +26,12 @@ from ..dtypes import canonical, float0, not_supported
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Var
+from ..key_types import is_key
 from ..runtime import beside
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import put
 from ..xla.faces import is_foreign
+from ..xla.key_array import KeyArray
 from .source import here, user_line, where_text
 from .state import STATE
 from .tracer import Tracer, leaked_error
@@ -83,7 +85,7 @@ def _type_of_represented(x: Any) -> ShapedArray:
 
 def opened(x: Any) -> Any:
     """An operand as traces and devices take it: for an object with ``__jax_array__`` the array that it stands for."""
-    if isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS)):
+    if is_value(x):
         return x
     represent = getattr(x, "__jax_array__", None)
     if represent is None:
@@ -153,15 +155,17 @@ def described(x: Any) -> ShapedArray | None:
     if shape is None or dtype is None:
         return None
     try:
-        sizes, kind = tuple(size.__index__() for size in shape), np.dtype(dtype)
+        sizes, kind = tuple(size.__index__() for size in shape), dtype if is_key(dtype) else np.dtype(dtype)
     except (TypeError, AttributeError):
         return None
-    return shaped(sizes, canonical(kind), bool(getattr(x, "weak_type", False))) if kind in _ELEMENTS else None
+    if kind not in _ELEMENTS and not is_key(kind):
+        return None
+    return shaped(sizes, canonical(kind), bool(getattr(x, "weak_type", False)))
 
 
 def is_value(x: Any) -> bool:
     """Whether something can be an operand as it is."""
-    return isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS))
+    return isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS, KeyArray))
 
 
 def not_an_array(x: Any, what: str = "a value") -> TypeError:

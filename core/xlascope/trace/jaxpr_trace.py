@@ -18,6 +18,7 @@ from ..ir.sources import is_library
 from ..recent import Recent
 from ..runtime.boot import checked_traces, in_trace
 from ..xla.backend import ArrayImpl
+from ..xla.key_array import KeyArray
 from .checks import checked
 from .gate import array_of, opened
 from .provenance import Ended, Traced
@@ -181,7 +182,7 @@ class JaxprTrace:
             if not x._trace.alive or not reaches(x._trace, self):
                 raise leaked_error(x)
             return self._constant(x)
-        if isinstance(x, ArrayImpl):
+        if isinstance(x, (ArrayImpl, KeyArray)):
             return self._constant(x)
         if isinstance(x, np.ndarray) and x.ndim:
             return self._constant(self._as_it_is(x))

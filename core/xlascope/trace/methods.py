@@ -8,6 +8,7 @@ from typing import Any
 from .. import starting
 from ..ir.jaxpr import Var
 from ..xla.faces import give
+from ..xla.key_array import KeyArray
 from .tracer import Tracer, leaked_error
 
 OPERATORS = [
@@ -124,6 +125,7 @@ def _first_use(name: str, called: bool = True) -> Callable[..., Any]:
 
 def _set(name: str, method: Any) -> None:
     setattr(Tracer, name, method)
+    setattr(KeyArray, name, method)
     give(name, method)
 
 

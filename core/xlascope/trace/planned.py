@@ -20,6 +20,7 @@ from ..keys import key_of
 from ..recent import Recent
 from ..runtime.boot import enable_x64, numpy_rank_promotion, settings_of_traces, trace_settings
 from ..xla.backend import ArrayImpl
+from ..xla.key_array import KeyArray
 from .jaxpr_trace import JaxprTracer
 from .plans import NO_PLAN, Plan, work_out
 from .state import STATE
@@ -28,7 +29,7 @@ from .traceback_filtering import filter_traceback
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: The classes of values of which a plan knows nothing but the type; transformations add their tracers.
-ARRAYS: set[Any] = {ArrayImpl, JaxprTracer}
+ARRAYS: set[Any] = {ArrayImpl, JaxprTracer, KeyArray}
 #: Classes of which equal values are the same value; and others of which ``key_of`` tells values apart.
 _PLAIN = frozenset({int, bool, str, type(None), type, type(Ellipsis)})
 _FIXED = (float, complex, np.generic, np.dtype, type, enum.Enum)

@@ -6,14 +6,20 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..errors import TracerError
+from ..ir.avals import ShapedArray, in_words
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED
-from ..operations.shapes import mapped_in_front
-from ..runtime.boot import checked_traces
+from ..ir.operation import Operation
+from ..key_types import is_key
+from ..operations.shapes import mapped_in_front, moveaxis
+from ..recent import Recent
+from ..runtime.boot import checked_traces, enable_x64
+from ..trace.bind import bind
 from ..trace.checks import raise_leaked_tracers
 from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
 from ..trace.values import aval_of
+from ..xla.lowering import use_words
 from .batch_trace import BatchTrace, BatchTracer, NamedBatchTrace, axis_of_rule, with_axis, without_axis
 from .dce import dependence
 from .evaluate import evaluate
@@ -110,3 +116,26 @@ def batch_program(
         ]
         found = program.derived[key] = (stage_held(batched, avals, program.name), tuple(out_axes))
     return found
+
+
+# Keys ---------------------------------------------------------------------------------------------------------------
+
+_programs_on_words: Recent[Any, ClosedJaxpr] = Recent(256)
+
+
+def on_words(operation: Operation, types: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """The program of an operation that makes keys of keys, for their words: these are examples along a last axis."""
+    key = (operation, tuple(types), enable_x64.value)
+    found = _programs_on_words.get(key) or _programs_on_words.again(key)
+    if found is not None:
+        return found
+    axes = [len(aval.shape) if is_key(aval.dtype) else NOT_MAPPED for aval in types]
+
+    def moved(*operands: Any) -> list[Any]:
+        results, out_axes = batch(lambda *xs: bind(operation, *xs), operands, axes)
+        return [moveaxis(y, axis, len(aval_of(y).shape) - 1) for y, axis in zip(results, out_axes, strict=True)]
+
+    return _programs_on_words.keep(key, stage(moved, [in_words(aval) for aval in types], operation.name))
+
+
+use_words(on_words)

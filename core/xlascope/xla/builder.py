@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, in_words, shaped
 from ..ir.jaxpr import Literal
 from ..recent import Recent
 from .narrow_types import CARRIERS, of_packed, packed_element
@@ -113,11 +113,14 @@ _ELEMENT = {
 
 
 def tensor_type(aval: ShapedArray) -> Any:
-    """The MLIR type of an abstract value within a program: that of the carrier for types narrower than a byte."""
+    """The MLIR type of an abstract value within a program: that of the carrier for types narrower than a byte, and of
+    their words for keys.
+    """
     home = _HERE.home or _current_home()
     found = home.types.get(aval) or home.types.again(aval)
     if found is None:
-        found = home.types.keep(aval, _parsed(aval, _ELEMENT[CARRIERS.get(aval.dtype, aval.dtype).name]))
+        words = in_words(aval)
+        found = home.types.keep(aval, _parsed(words, _ELEMENT[CARRIERS.get(words.dtype, words.dtype).name]))
     return found
 
 

@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxlib import _jax, xla_client
 
-from ..ir.avals import ShapedArray, shaped
+from ..ir.avals import ShapedArray, in_words, shaped
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.operation import Operation
 from ..ir.sources import user_line, where_text
+from ..key_types import is_key
 from ..recent import Recent, RecentlyUsed
 from ..runtime import beside, blocks
 from ..runtime.boot import (
+    call_registry,
     calls_are_checked,
     checked_calls,
     default_registry,
@@ -34,6 +36,7 @@ from .compile import Compilation, compile_program
 from .compiling import forget_left
 from .faces import is_foreign, is_ours
 from .failures import is_out_of_memory, memory_error, note_donations, require_live
+from .key_array import KeyArray, call_structure, held, results_of
 from .shardings import sharding_of
 
 _COPY = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
@@ -59,6 +62,8 @@ def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
 
     Raises OverflowError for a Python integer that is too wide for the type.
     """
+    if x.__class__ is KeyArray:
+        return x.with_words(put(x.words, in_words(aval), device))
     target = device or default_device()
     if is_ours(x):
         if x._sharding == sharding_of(target):
@@ -94,6 +99,8 @@ def commit(x: Any, device: Any) -> Any:
     """The array on its device, to stay there: what is computed with it is computed there. Shares its memory."""
     if x._committed:
         return x
+    if x.__class__ is KeyArray:
+        return x.with_words(commit(x.words, device))
     return _jax.batched_device_put(x.aval, sharding_of(device), [x], [device], committed=True)
 
 
@@ -120,7 +127,9 @@ class Executable:
     (:meth:`fastpath`).
     """
 
-    __slots__ = ("committed", "compilation", "consts", "donated", "handlers", "jaxpr", "out_avals", "sharding")
+    __slots__ = (
+        *("committed", "compilation", "consts", "donated", "gives_keys", "handlers", "jaxpr", "out_avals", "sharding"),
+    )
 
     def __init__(
         self, compilation: Compilation, program: ClosedJaxpr, committed: bool, donated: tuple[bool, ...] = ()
@@ -128,14 +137,16 @@ class Executable:
         out_avals = program.out_avals
         self.committed = committed
         self.compilation = compilation
-        self.consts = [put(c, _operand_aval(c)) for c in program.consts]
+        self.consts = [held(put(c, _operand_aval(c))) for c in program.consts]
         self.donated = donated
         self.jaxpr = program.jaxpr  # for errors; the program itself holds us
         self.out_avals = list(out_avals)
         self.sharding = sharding_of(compilation.device)
         self.handlers = [
-            _jax.array_result_handler(aval, self.sharding, committed=committed, _skip_checks=True) for aval in out_avals
+            _jax.array_result_handler(in_words(aval), self.sharding, committed=committed, _skip_checks=True)
+            for aval in out_avals
         ]
+        self.gives_keys = any(is_key(aval.dtype) for aval in out_avals)
 
     def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         """Run on flat operands of those types; waits for the results of a program that calls Python, and no other.
@@ -172,11 +183,15 @@ class Executable:
         kept = self.compilation.kept
         device = self.compilation.device
         arguments = [c for c, keep in zip(self.consts, kept, strict=False) if keep]
-        arguments += [put(x, aval, device) for x, aval, keep in zip(operands, avals, kept[count:], strict=True) if keep]
+        arguments += [
+            held(put(x, aval, device)) for x, aval, keep in zip(operands, avals, kept[count:], strict=True) if keep
+        ]
         if self.compilation.calls_python:
-            return run_and_wait(self.compilation.executable, arguments, self.handlers)
-        results = self.compilation.executable.execute_sharded(arguments)
-        return list(results.consume_with_handlers(self.handlers))
+            results = run_and_wait(self.compilation.executable, arguments, self.handlers)
+        else:
+            found = self.compilation.executable.execute_sharded(arguments)
+            results = list(found.consume_with_handlers(self.handlers))
+        return results_of(results, self.out_avals) if self.gives_keys else results
 
     def fastpath(self, out_tree: Any, operands: Sequence[Any]) -> FastpathData | None:
         """The data with which jaxlib repeats the call on its own, for operands of the same kinds; None for a program
@@ -192,10 +207,10 @@ class Executable:
         outputs = len(self.out_avals)
         return FastpathData(
             self.compilation.executable,
-            out_tree,
+            call_structure(out_tree, self.out_avals) if self.gives_keys else out_tree,
             [self.sharding] * len(layouts),
             [self.sharding] * outputs,
-            self.out_avals,
+            list(map(in_words, self.out_avals)),
             [self.committed] * outputs,
             list(kept),
             layouts,
@@ -210,7 +225,7 @@ def _taken_by_jaxlib(operands: Sequence[Any]) -> bool:
     if not beside.here():
         return True
     same = same_width()
-    return all(not is_foreign(x) if isinstance(x, ArrayImpl) else same for x in operands)
+    return all(not is_foreign(x) if isinstance(x, (ArrayImpl, KeyArray)) else same for x in operands)
 
 
 class Place(NamedTuple):
@@ -258,6 +273,7 @@ def place_of(operands: Sequence[Any]) -> Place:
     """Where operands are committed to, or the default device; raises ValueError when they disagree."""
     found = None
     for x in operands:
+        x = held(x)
         if isinstance(x, ArrayImpl) and x._committed and is_ours(x):
             device = x._sharding._device
             if found is not None and device != found:
@@ -363,7 +379,7 @@ def make_pjit(
         list(static_argnums),
         list(static_argnames),
         key,
-        default_registry,
+        call_registry,
         shard_arg_fallback,
     )
 
@@ -383,7 +399,7 @@ def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJax
     if whole is not None:
         return whole
     invars = [Var(aval) for aval in avals]
-    outvars = [Var(aval) for aval in operation.abstract_eval(avals)]
+    outvars = [Var(aval) for aval in operation.result_types(tuple(avals))]
     raw = [(operation, invars, outvars, None, -1, None)]
     return ClosedJaxpr(Jaxpr((), invars, outvars, raw, operation.name))
 

@@ -16,6 +16,7 @@ from ..ir.jaxpr import ClosedJaxpr, Jaxpr
 from ..ir.sources import user_line, where_text
 from ..recent import RecentlyUsed
 from .backend import ArrayImpl
+from .key_array import KeyArray
 from .room import bytes_of, lacks_room
 
 _ASKED_FOR = re.compile(r"(?:allocating|allocate) (\d+) bytes")
@@ -55,7 +56,7 @@ def require_live(jaxpr: Jaxpr, values: Sequence[Any], kept: Sequence[bool]) -> N
     """
     count = len(jaxpr.constvars)
     for index, (x, needed) in enumerate(zip(values, kept, strict=True)):
-        if needed and isinstance(x, ArrayImpl) and x.is_deleted():
+        if needed and isinstance(x, (ArrayImpl, KeyArray)) and x.is_deleted():
             name = _function(jaxpr)
             here = f"a value that {name} closes over"
             raise deleted_error(x, here if index < count else f"{argument_name(jaxpr, index - count)} of {name}")

@@ -12,12 +12,25 @@ from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
+from ..ir.avals import ShapedArray
 from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.sources import locate
+from ..key_types import KEY_TYPES, is_key
 from ..records.op_names import body_prefix, scoped
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
 from .narrow_types import CARRIERS, brought_back
+
+#: Of the results of most equations an operation's values are just what its rule gives.
+_UNLIKE = frozenset({*CARRIERS, *KEY_TYPES.values()})
+
+_on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]
+
+
+def use_words(on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]) -> None:
+    """Tell lowering who knows the program of an operation for the words of keys: ``on_words(operation, types)``."""
+    global _on_words
+    _on_words = on_words
 
 
 class Lowered(NamedTuple):
@@ -135,10 +148,10 @@ class _ModuleLowering:
             builder.inputs = inputs
             builder.outputs = outputs
             operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
-            values = operation.to_stablehlo(builder, operands)
-            if len(outputs) == 1 and outputs[0].aval.dtype not in CARRIERS:
-                environment[outputs[0]] = values[0]
+            if len(outputs) == 1 and outputs[0].aval.dtype not in _UNLIKE:
+                environment[outputs[0]] = operation.to_stablehlo(builder, operands)[0]
             else:
+                values = builder.equation_on_words(operands) or operation.to_stablehlo(builder, operands)
                 environment.update(zip(outputs, map(builder.in_type, values, outputs), strict=True))
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
@@ -219,6 +232,18 @@ class _FunctionBuilder(Builder):
         inner.insertion, inner.in_place = self.insertion, True
         environment = dict(zip(body.jaxpr.invars, operands, strict=True))
         return self.lowering.equations(inner, body.jaxpr, environment)
+
+    def equation_on_words(self, operands: Sequence[Any]) -> list[Any]:
+        """The results of the current equation where it makes keys of keys: it is written for their words. Else []."""
+        operation, inputs, outputs, *_ = self.equation
+        if operation.composite or operation.lowered_alike or not any(is_key(v.aval.dtype) for v in outputs):
+            return []
+        program = _on_words(operation, [x.aval for x in inputs])
+        values: dict[Any, Any] = dict(zip(program.jaxpr.invars, operands, strict=True))
+        for part, self.inputs, self.outputs, *_ in program.jaxpr.raw:
+            given = [self.literal(x) if x.__class__ is Literal else values[x] for x in self.inputs]
+            values.update(zip(self.outputs, part.to_stablehlo(self, given), strict=True))
+        return [values[v] for v in program.jaxpr.outvars]
 
     def in_type(self, value: Any, v: Any) -> Any:
         """The value of a result, as its type would have it where it was computed in a wider one."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...ir.avals import ShapedArray, shaped
+from ...ir.avals import ShapedArray, in_words, shaped
 from ...ir.effects import is_ordered
 from ...ir.jaxpr import ClosedJaxpr
 from .slices import stacked
@@ -42,8 +42,8 @@ class ScanLowering(NamedTuple):
         return state
 
     def stacked_avals(self, num_carry: int) -> list[ShapedArray]:
-        """The types of what is stacked."""
-        return [stacked(a, self.length) for a in self.jaxpr.out_avals[num_carry:]]
+        """The types of what is stacked, of keys as words."""
+        return [in_words(stacked(a, self.length)) for a in self.jaxpr.out_avals[num_carry:]]
 
     def _rounds(self, rounds: int, consts: Sequence[Any], xs: Sequence[Any], state: Sequence[Any]) -> list[Any]:
         """The loop over all steps but those left over by unrolling."""
@@ -86,7 +86,7 @@ class ScanLowering(NamedTuple):
         if self.reverse:
             end = builder.constant(np.int32(self.length - 1), _COUNTER)
             index = builder.emit1("stablehlo.subtract", [end, index], _COUNTER)
-        slices = [builder.slice_leading(x, index, aval) for x, aval in zip(xs, in_slices, strict=True)]
+        slices = [builder.slice_leading(x, index, in_words(aval)) for x, aval in zip(xs, in_slices, strict=True)]
         results = builder.call_body(self.jaxpr, [*consts, *state[:count], *slices], 0)
         stacks = [
             builder.update_leading(whole, y, index, aval)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...xla.backend import ArrayImpl
 from ...xla.faces import is_foreign
+from ...xla.key_array import held
 from .signatures import Reason
 
 #: What jaxlib's cache tells operands apart by, beside their types.
@@ -22,6 +23,7 @@ def kinds_of(operands: Sequence[Any]) -> Kind:
 
 
 def _kind(x: Any) -> str:
+    x = held(x)
     if is_foreign(x):
         return _OF_JAX
     if isinstance(x, ArrayImpl):

@@ -75,6 +75,9 @@ class CustomVJPCall(RuledCall, name="custom_vjp_call", by_identity=True):
 class CustomLin(Operation, name="custom_lin", by_identity=True):
     """The tangents of a custom_vjp function: they exist only to be transposed, by its backward rule."""
 
+    takes_keys = True
+    lowered_alike = True
+
     backward: Callable[[Sequence[Any], Sequence[Any]], list[Any]]
     num_residuals: int
     moving: tuple[bool, ...]

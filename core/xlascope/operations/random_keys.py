@@ -1,0 +1,92 @@
+"""Between keys and their words: the only operations that look into a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir.avals import ShapedArray, in_words, shaped
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..key_types import KEY_TYPES, KeyType, is_key
+from ..trace.bind import bind1
+from ..trace.values import aval_of
+from .comparisons import eq
+from .indexing import default_fill
+from .reductions import reduce_and
+from .shapes import expand_dims, moveaxis
+
+
+class _BetweenWords(Operation):
+    """What is held is the same array before and after."""
+
+    takes_keys = True
+    lowered_alike = True
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return list(operands)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *primals)], [ZERO]
+
+
+class RandomWrap(_BetweenWords, name="random_wrap"):
+    """The keys that words along the last axis are."""
+
+    impl: KeyType
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (words,) = operands
+        count = self.impl.words
+        if words.dtype != np.uint32 or words.shape[-1:] != (count,):
+            raise TypeError(f"{self.impl} is made of {count} words, uint32[..., {count}], got {words.str_short()}")
+        return [shaped(words.shape[:-1], self.impl)]  # type: ignore[arg-type]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        (words,), (axis,) = operands, axes
+        return [bind1(self, moveaxis(words, axis, 0))], [0]
+
+
+class RandomUnwrap(_BetweenWords, name="random_unwrap"):
+    """The words of keys, along a new last axis."""
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (keys,) = operands
+        if not is_key(keys.dtype):
+            raise TypeError(f"random_unwrap takes keys, got {keys.str_short()}")
+        return [in_words(keys)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *operands)], list(axes)
+
+
+def random_wrap(words: Any, impl: str) -> Any:
+    """The keys of a generator, one of ``KEY_TYPES``, for words along the last axis."""
+    return bind1(RandomWrap(KEY_TYPES[impl]), words)
+
+
+def random_unwrap(keys: Any) -> Any:
+    """The words of keys, uint32 along a new last axis."""
+    return bind1(RandomUnwrap(), keys)
+
+
+def fill_of(dtype: Any) -> Any:
+    """What stands for no value of a dtype, as an operand (see ``indexing.default_fill``): of keys, words of ones."""
+    if not is_key(dtype):
+        return default_fill(dtype)
+    return random_wrap(np.full(dtype.words, 0xFFFFFFFF, np.uint32), dtype.implementation)
+
+
+def are_keys(*operands: Any) -> bool:
+    """Whether an operand is an array of keys."""
+    return any(is_key(aval_of(x).dtype) for x in operands)
+
+
+def same_keys(x: Any, y: Any) -> Any:
+    """Whether keys of one shape and type are the same, elementwise; a key without axes is compared with each."""
+    words = [random_unwrap(x), random_unwrap(y)]
+    rank = max(len(aval_of(each).shape) for each in words)
+    alike = eq(*(expand_dims(each, tuple(range(rank - len(aval_of(each).shape)))) for each in words))
+    return reduce_and(alike, (rank - 1,))
