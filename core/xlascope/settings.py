@@ -243,6 +243,9 @@ threefry_partitionable = _switch(
 # Looking for mistakes
 debug_nans = _switch(boot.debug_nans, "Raise FloatingPointError at the operation that makes a NaN.")
 debug_infs = _switch(boot.debug_infs, "Raise FloatingPointError at the operation that makes an infinity.")
+debug_key_reuse = _switch(
+    boot.debug_key_reuse, "Raise KeyReuseError when a typed key is split or drawn from a second time."
+)
 check_tracer_leaks = _switch(
     boot.check_tracer_leaks, "Raise UnexpectedTracerError when a traced value outlives the function it belongs to."
 )
@@ -296,7 +299,6 @@ remove_size_one_mesh_axis_from_type = _without_effect(
     "remove_size_one_mesh_axis_from_type", False, "types do not name axes of a mesh"
 )
 softmax_custom_jvp = _without_effect("softmax_custom_jvp", False, "softmax has the derivative that it stands for")
-debug_key_reuse = _only("debug_key_reuse", False, "keys are not followed through programs")
 thread_guard = _only("thread_guard", False, "threads may use the engine at the same time")
 legacy_prng_key = _only("legacy_prng_key", "allow", "raw keys are keys")
 

@@ -34,7 +34,7 @@ OTHER = {
     "transfer_guard_device_to_host": "log_explicit",
     "transfer_guard_host_to_device": "disallow_explicit",
 }
-FIXED = {"debug_key_reuse": True, "default_prng_impl": "rbg", "legacy_prng_key": "error", "thread_guard": True}
+FIXED = {"default_prng_impl": "rbg", "legacy_prng_key": "error", "thread_guard": True}
 OF_THE_CACHE = {
     *("compilation_cache_dir", "compilation_cache_max_size", "enable_compilation_cache"),
     *("persistent_cache_min_compile_time_secs", "persistent_cache_min_entry_size_bytes"),

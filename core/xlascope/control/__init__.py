@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.jaxpr import Jaxpr
+from ..runtime import boot
 from ..xla.dispatch import use_check
 from . import debugging
 
 
 def _check_results(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], results: Sequence[Any]) -> None:
+    if boot.debug_key_reuse.value:
+        debugging.reuse.check_keys(jaxpr, consts, operands, results)
     debugging.faults.check_results(jaxpr, consts, operands, results)
 
 

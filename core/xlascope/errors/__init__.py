@@ -8,6 +8,7 @@
     │   │   ├── TracerIntegerConversionError: as an index or a size
     │   │   └── TracerArrayConversionError: as a NumPy array
     │   └── UnexpectedTracerError: a tracer was used after its trace had ended
+    ├── KeyReuseError (JAXTypeError): a key was used a second time, with ``debug_key_reuse``
     ├── JAXIndexError (IndexError)
     │   └── NonConcreteBooleanIndexError: a traced mask as an index
     ├── JaxprTypeError (TypeError): a program is not well-formed
@@ -35,6 +36,7 @@ __all__ = [
     "JAXTypeError",
     "JaxRuntimeError",
     "JaxprTypeError",
+    "KeyReuseError",
     "NonConcreteBooleanIndexError",
     "OutOfMemoryError",
     "TracerArrayConversionError",
@@ -93,6 +95,10 @@ class NonConcreteBooleanIndexError(JAXIndexError):
 
 class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its trace had ended."""
+
+
+class KeyReuseError(JAXTypeError):
+    """A typed key was split or drawn from a second time, and ``debug_key_reuse`` is set."""
 
 
 class JaxprTypeError(XlascopeError, TypeError):

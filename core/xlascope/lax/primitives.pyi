@@ -122,6 +122,7 @@ complex_p: Primitive
 concatenate_p: Primitive
 cond_p: Primitive
 conj_p: Primitive
+consume_key_p: Primitive
 conv_general_dilated_p: Primitive
 convert_element_type_p: Primitive
 copy_p: Primitive

@@ -11,6 +11,7 @@ from ..ir.avals import ShapedArray, in_words, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..key_types import KEY_TYPES, KeyType, is_key
+from ..runtime import boot
 from ..trace.bind import bind1
 from ..trace.values import aval_of
 from .comparisons import eq
@@ -60,6 +61,23 @@ class RandomUnwrap(_BetweenWords, name="random_unwrap"):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return [bind1(self, *operands)], list(axes)
+
+
+class ConsumeKey(_BetweenWords, name="consume_key"):
+    """The same keys, used up by a function: what ``debug_key_reuse`` looks for."""
+
+    user: str
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return list(operands)
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *operands)], list(axes)
+
+
+def consumed(keys: Any, user: str) -> Any:
+    """Keys that a function of that name is about to use up."""
+    return bind1(ConsumeKey(user), keys) if boot.debug_key_reuse.value else keys
 
 
 def random_wrap(words: Any, impl: str) -> Any:

@@ -14,7 +14,7 @@ from ..dtypes import canonical, is_integer
 from ..ir.avals import ShapedArray
 from ..key_types import KEY_TYPES, is_key
 from ..operations.conversion import convert_element_type
-from ..operations.random_keys import random_unwrap, random_wrap
+from ..operations.random_keys import consumed, random_unwrap, random_wrap
 from ..operations.shapes import expand_dims, reshape, squeeze
 from ..operations.slicing import concatenate, slice_in_dim
 from ..runtime.boot import threefry_partitionable
@@ -25,6 +25,8 @@ from ..xla.dispatch import put
 from . import generator
 
 _WORD = np.dtype("uint32")
+#: What may be done with a key again and again.
+_ONLY_LOOK = ("clone", "fold_in")
 _IMPLEMENTATIONS = ("threefry2x32",)
 
 
@@ -158,7 +160,7 @@ def checked(key: Any, user: str) -> Any:
                 f"random.{user} takes one key as its first argument, got {aval.str_short()}. For several keys at once, "
                 f"map over them: vmap(lambda key: {user}(key, ...))(keys)."
             )
-        return random_unwrap(key)
+        return random_unwrap(key if user in _ONLY_LOOK else consumed(key, user))
     if aval.shape == (2,) and aval.dtype == _WORD:
         return key
     if not aval.shape:

@@ -29,11 +29,13 @@ __all__ = [
     "GetAttrKey",
     "PyTreeDef",
     "SequenceKey",
+    "call_registry",
     "calls_are_checked",
     "check_tracer_leaks",
     "checked_calls",
     "checked_traces",
     "debug_infs",
+    "debug_key_reuse",
     "debug_nans",
     "default_device",
     "default_matmul_precision",
@@ -142,6 +144,7 @@ numpy_rank_promotion = _state("numpy_rank_promotion", "allow", allowed=RANK_PROM
 numpy_dtype_promotion = _state("numpy_dtype_promotion", "standard", allowed=DTYPE_PROMOTIONS)
 debug_nans = _state("debug_nans", False)
 debug_infs = _state("debug_infs", False)
+debug_key_reuse = _state("debug_key_reuse", False)
 no_execution = _state("no_execution", False)
 
 
@@ -181,7 +184,10 @@ class _Summary:
         self.state.set_local(_IN_BLOCK if said else UNSET)
 
 
-_of_traces = (threefry_partitionable, default_matmul_precision, numpy_rank_promotion, numpy_dtype_promotion)
+_of_traces = (
+    *(threefry_partitionable, default_matmul_precision, numpy_rank_promotion, numpy_dtype_promotion),
+    debug_key_reuse,
+)
 _of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution)
 _at_first = tuple(state.value for state in _of_traces)
 
@@ -198,7 +204,7 @@ process_changes = _configuration("process_changes", 0, in_key=True)
 said_by_blocks = _configuration("said_by_blocks", (), in_key=True)
 
 _trace_settings = _Summary("trace_settings", _of_traces, _named_changes)
-_checked_calls = _Summary("checked_calls", (debug_nans, debug_infs, no_execution), any)
+_checked_calls = _Summary("checked_calls", (debug_nans, debug_infs, debug_key_reuse, no_execution), any)
 _checked_traces = _Summary("checked_traces", (no_tracing, check_tracer_leaks, enable_checks, log_compiles), any)
 #: Whether traces depend on a setting that is not as it is at first; :func:`settings_of_traces` says which.
 trace_settings = _trace_settings.state

@@ -128,7 +128,8 @@ class Executable:
     """
 
     __slots__ = (
-        *("committed", "compilation", "consts", "donated", "gives_keys", "handlers", "jaxpr", "out_avals", "sharding"),
+        *("committed", "compilation", "consts", "donated", "gives_keys", "handlers", "jaxpr", "out_avals", "seen"),
+        "sharding",
     )
 
     def __init__(
@@ -137,7 +138,9 @@ class Executable:
         out_avals = program.out_avals
         self.committed = committed
         self.compilation = compilation
-        self.consts = [held(put(c, _operand_aval(c))) for c in program.consts]
+        #: The constants as users see them, and as they are held.
+        self.seen = [put(c, _operand_aval(c)) for c in program.consts]
+        self.consts = [held(c) for c in self.seen]
         self.donated = donated
         self.jaxpr = program.jaxpr  # for errors; the program itself holds us
         self.out_avals = list(out_avals)
@@ -163,7 +166,7 @@ class Executable:
         if no_execution.value:
             raise RuntimeError(f"{self.jaxpr.name} would have to run, and no_execution is set")
         results = self._guarded(operands, avals)
-        _check_results(self.jaxpr, self.consts, operands, results)
+        _check_results(self.jaxpr, self.seen, operands, results)
         return results
 
     def _guarded(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:

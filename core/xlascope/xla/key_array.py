@@ -20,7 +20,7 @@ _DATA = "xlascope.random.key_data(keys) has the words of keys as an array"
 class KeyArray:
     """An array of keys on a device."""
 
-    __slots__ = ("__weakref__", "aval", "words")
+    __slots__ = ("__weakref__", "aval", "uses", "words")
     __array_priority__ = 100
     __hash__: Any = None
 
@@ -31,6 +31,8 @@ class KeyArray:
 
     def __init__(self, words: Any, aval: ShapedArray) -> None:
         self.words, self.aval = words, aval
+        #: Who has used each of the keys, where somebody looks for keys that are used twice.
+        self.uses: Any = None
 
     def with_words(self, words: Any) -> KeyArray:
         """The same array of keys held elsewhere."""

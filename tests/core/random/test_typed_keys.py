@@ -323,3 +323,11 @@ def test_what_is_no_business_of_keys_is_an_error(name: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         function(random.key(0))
     assert random.uniform(random.key(0)) == random.uniform(random.PRNGKey(0))
+
+
+def test_a_nan_is_found_in_a_scan_over_keys() -> None:
+    def step(carry: Any, key: Any) -> Any:
+        return jnp.log(carry - 3.0 + 0 * random.uniform(key)), None
+
+    with xs.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
+        xs.jit(lambda keys: lax.scan(step, 1.0, keys)[0])(random.split(random.key(0), 2))

@@ -1,1 +1,2 @@
 from . import faults as faults
+from . import reuse as reuse

@@ -18,7 +18,7 @@ from ...errors import see
 from ...ir.jaxpr import Jaxpr, Literal, RawEquation
 from ...ir.sources import locate
 from ...runtime import boot
-from ...settings import debug_infs, debug_nans
+from ...settings import debug_infs, debug_key_reuse, debug_nans
 from ...trace.bind import bind
 from ...trace.source import user_frame, where_text
 from ...trace.state import STATE
@@ -50,7 +50,7 @@ def check_results(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], 
             continue
         origin = STATE.origin
         here = user_frame() if origin is None or origin.code is None else (origin.code, origin.lasti)
-        with _undisturbed():
+        with undisturbed():
             fault = _find(jaxpr, consts, operands, test, (jaxpr.name,))
         raise FloatingPointError(_message(kind, fault, here, jaxpr) + see("nan-found"))
 
@@ -68,12 +68,12 @@ def _is_inexact(x: Any) -> bool:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Run operations at once, whatever is being traced, and without looking at their results."""
     trace, origin, in_trace = STATE.trace, STATE.origin, boot.in_trace.swap_local(False)
     try:
         STATE.trace = STATE.origin = None
-        with debug_nans(False), debug_infs(False):
+        with debug_nans(False), debug_infs(False), debug_key_reuse(False):
             yield
     finally:
         STATE.trace, STATE.origin = trace, origin

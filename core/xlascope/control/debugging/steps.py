@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
+from ...xla.key_array import KeyArray
 from ..flow.cond import Cond
 from ..flow.scan import Scan
 from ..flow.while_loop import While
@@ -46,7 +47,7 @@ def _(operation: Calling, operands: Sequence[Any]) -> Steps:
 @steps_of.register
 def _(operation: Scan, operands: Sequence[Any]) -> Steps:
     consts, carry, xs = operation.split(operands)
-    arrays = [np.asarray(x) for x in xs]
+    arrays: list[Any] = [x if x.__class__ is KeyArray else np.asarray(x) for x in xs]
     order = range(operation.length)
     for index in reversed(order) if operation.reverse else order:
         results = yield Step(f"step {index} of scan", operation.jaxpr, [*consts, *carry, *(x[index] for x in arrays)])
