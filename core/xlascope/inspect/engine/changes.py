@@ -18,8 +18,10 @@ from ...control.jit.stages import overrides_of
 from ...dtypes import is_floating
 from ...ir.avals import ShapeDtypeStruct
 from ...ir.describe import traced_record
+from ...key_types import is_key
 from ...settings import default_matmul_precision
 from ...transforms.split import split_program
+from ...xla.key_array import KeyArray
 from ..producers import Asked
 from ..program import ChangeError
 from .calls import Call, jitted_of
@@ -92,7 +94,9 @@ def _dtype(asked: Asked, value: Any) -> Changed:
 
     def convert(leaf: Any) -> Any:
         nonlocal converted
-        if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape") or not is_floating(np.dtype(leaf.dtype)):
+        if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape") or is_key(leaf.dtype):
+            return leaf
+        if not is_floating(np.dtype(leaf.dtype)):
             return leaf
         converted += 1
         if isinstance(leaf, ShapeDtypeStruct):
@@ -130,6 +134,8 @@ def _resized(name: Any, value: Any, size: int) -> Any:
             raise ChangeError(f"argument {name!r} has a scalar in it, which has no leading axis")
         if isinstance(leaf, ShapeDtypeStruct):
             return ShapeDtypeStruct((size, *shape[1:]), leaf.dtype, leaf.weak_type)
+        if leaf.__class__ is KeyArray:
+            return leaf[np.arange(size) % shape[0]]
         return np.resize(np.asarray(leaf), (size, *shape[1:]))
 
     return tree.map(resize, value)

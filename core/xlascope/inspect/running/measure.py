@@ -5,8 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-
-import numpy as np
+from copy import copy
 
 from ... import records, tree
 from ...control.jit.arguments import join
@@ -150,10 +149,7 @@ def runner(call: Call, executable: Executable) -> Callable[[], None]:
     donated = call.donated or (False,) * len(operands)
 
     def run() -> None:
-        given = [
-            put(np.asarray(x), aval, device) if reused else x
-            for x, aval, reused in zip(operands, call.avals, donated, strict=True)
-        ]
+        given = [copy(x) if reused else x for x, reused in zip(operands, donated, strict=True)]
         for result in tree.leaves(executable(given, call.avals)):
             result.block_until_ready()
 
