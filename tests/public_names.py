@@ -29,7 +29,15 @@ ELSEWHERE = "xlascope.operations.linalg."
 #: Functions that have an operation's name and are not in JAX's `lax`.
 INTERNAL = {"copy", "geqrf", "linear_call", "random_unwrap", "random_wrap", "threefry2x32"}
 #: The packages whose names are found on first use, and others whose names users import.
-LAZY = ("xlascope", "xlascope.numpy", "xlascope.numpy.linalg", "xlascope.lax", "xlascope.scipy.special")
+LAZY = (
+    "xlascope",
+    "xlascope.numpy",
+    "xlascope.numpy.linalg",
+    "xlascope.lax",
+    "xlascope.scipy.linalg",
+    "xlascope.scipy.special",
+    "xlascope.scipy.stats",
+)
 MODULES = (
     *LAZY,
     "xlascope.numpy.fft",

@@ -13,9 +13,9 @@ _ANY = ((3, 3), (3, 2), (2, 3), (2, 3, 2), (0, 3), (3, 0), (1, 4), (3,), (2, 2))
 _DTYPES = {"float32": 6, "complex64": 3, "int32": 2, "float16": 1, "bool": 1, "uint8": 1}
 
 
-def _matrix(draw: Draw, *shape: int, dominant: bool = False) -> Any:
+def a_matrix(draw: Draw, *shape: int, dominant: bool = False, only: str | None = None) -> Any:
     """A matrix of moderate numbers; a ``dominant`` diagonal makes it positive definite but for its symmetry."""
-    dtype = draw.weighted(_DTYPES)
+    dtype = only or draw.weighted(_DTYPES)
     size = 1
     for each in shape:
         size *= each
@@ -44,7 +44,7 @@ def _square(draw: Draw) -> Example:
         named["method"] = draw.pick(["lu", "qr", "none"])
     if draw.function.startswith("numpy.linalg.eig") and draw.function.endswith("h") and draw.chance(0.4):
         named["UPLO"] = draw.pick(["L", "U", None, "X"])
-    return of(_matrix(draw, *draw.pick(_SQUARE)), **named)
+    return of(a_matrix(draw, *draw.pick(_SQUARE)), **named)
 
 
 @example_of("numpy.linalg.cholesky", "lax.linalg.cholesky")
@@ -52,7 +52,7 @@ def _cholesky(draw: Draw) -> Example:
     named: dict[str, Any] = {"symmetrize_input": draw.pick([True, False])} if draw.chance(0.4) else {}
     if draw.function.startswith("numpy") and draw.chance(0.4):
         named["upper"] = draw.pick([True, False])
-    return of(_matrix(draw, *draw.pick(_SQUARE), dominant=draw.chance(0.8)), **named)
+    return of(a_matrix(draw, *draw.pick(_SQUARE), dominant=draw.chance(0.8)), **named)
 
 
 @example_of(
@@ -70,7 +70,7 @@ def _any(draw: Draw) -> Example:
         named = {"p": draw.pick([None, 1, 2, -2, -1, "fro", "nuc", float("inf")])}
     elif name in ("pinv", "matrix_rank") and draw.chance(0.3):
         named = {"rcond" if name == "pinv" else "tol": 0.25}
-    return of(_matrix(draw, *draw.pick(_ANY)), **named)
+    return of(a_matrix(draw, *draw.pick(_ANY)), **named)
 
 
 @example_of("numpy.linalg.solve", "lax.linalg.triangular_solve", "numpy.linalg.lstsq", "numpy.linalg.tensorsolve")
@@ -92,7 +92,7 @@ def _systems(draw: Draw) -> Example:
     if draw.function.startswith("lax"):
         flags = ["left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal"]
         named = {flag: True for flag in flags if draw.chance(0.4)}
-    return of(_matrix(draw, *left, dominant=True), _matrix(draw, *right), **named)
+    return of(a_matrix(draw, *left, dominant=True), a_matrix(draw, *right), **named)
 
 
 @example_of("lax.linalg.tridiagonal_solve")
@@ -107,7 +107,7 @@ def _bands(draw: Draw) -> Example:
             entries = [{"complex": [x, 0.25]} for x in entries]
         return array(dtype, shape, entries, "device")
 
-    other = made(size) if draw.chance(0.9) else _matrix(draw, 5)
+    other = made(size) if draw.chance(0.9) else a_matrix(draw, 5)
     return of(made(size), made(size, least=5.0), other, made(size, draw.pick([1, 2])))
 
 
@@ -146,4 +146,4 @@ def _multi_dot(draw: Draw) -> Example:
 
 @example_of("numpy.linalg.tensorinv")
 def _tensorinv(draw: Draw) -> Example:
-    return of(_matrix(draw, *draw.pick([(3, 3), (2, 2, 4), (4, 2, 2), (2, 3)])), draw.pick([1, 2, 0]))
+    return of(a_matrix(draw, *draw.pick([(3, 3), (2, 2, 4), (4, 2, 2), (2, 3)])), draw.pick([1, 2, 0]))

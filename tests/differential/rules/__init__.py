@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..judging import Verdict
-from . import arrays, everywhere, families, lax, numpy, windows
+from . import arrays, everywhere, families, lax, numpy, scipy, windows
 from .rule import Rule
 
 __all__ = ["RULES", "Rule", "explained"]
 
 #: Those for some functions come first: what they say is nearer.
 RULES: tuple[Rule, ...] = (
+    *scipy.RULES,
     *windows.RULES,
     *lax.RULES,
     *arrays.RULES,

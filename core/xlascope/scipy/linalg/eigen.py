@@ -1,0 +1,142 @@
+"""Eigenvalues of Hermitian matrices, and the complex Schur form of a real one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import numpy as jnp
+from ...control.flow.fori_loop import fori_loop
+from ...dtypes import kind_of
+from ...numpy.axes import whole_number
+from ...numpy.together import together
+from ...operations.linalg.matrices import adjoint
+from ...trace.source import here
+from ..arguments import floats_of_any_shape, one_of, square
+
+
+def eigh(
+    a: Any,
+    b: Any = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Any:
+    """The eigenvalues, in ascending order, and eigenvectors of Hermitian matrices, shape ``(…, n, n)``, as a tuple.
+
+    The triangle that ``lower`` names counts. With ``eigvals_only`` the values alone. ``b``, ``eigvals`` and another
+    ``type`` are not there (NotImplementedError); the other arguments change nothing.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]), eigvals_only=True))
+    [1. 2.]
+    """
+    if b is not None:
+        raise NotImplementedError(f"eigh takes one matrix; the generalized problem, b, is not there{here()}")
+    if type != 1:
+        raise NotImplementedError(f"eigh solves problems of type 1, got type={type}{here()}")
+    if eigvals is not None:
+        raise NotImplementedError(f"eigh finds all eigenvalues: eigvals has to be None, got {eigvals!r}{here()}")
+    values, vectors = jnp.linalg.eigh(a, UPLO="L" if lower else "U", symmetrize_input=False)
+    return values if eigvals_only else (values, vectors)
+
+
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    *,
+    eigvals_only: bool = False,
+    select: str = "a",
+    select_range: Any = None,
+    tol: float | None = None,
+    key: Any = None,
+) -> Any:
+    """The eigenvalues, in ascending order, of a Hermitian matrix with three diagonals, and its eigenvectors.
+
+    ``d``, shape ``(n,)``, is the diagonal, ``e``, ``(n - 1,)``, the one below. ``select`` "a" gives all, "i" those
+    with the numbers from ``select_range[0]`` to ``select_range[1]``, both included. With ``eigvals_only`` the values
+    alone; else (values, vectors as columns). ``tol`` and ``key`` change nothing. Raises ValueError for shapes that do
+    not fit, NotImplementedError for "v".
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.eigh_tridiagonal(jnp.array([2.0, 3.0]), jnp.array([0.0]), eigvals_only=True))
+    [2. 3.]
+    """
+    if select == "v":
+        raise NotImplementedError(f"eigh_tridiagonal selects by numbers, 'i', or all, 'a'; not by values{here()}")
+    one_of("select of eigh_tridiagonal", select, "a", "i")
+    bounds = None
+    if select == "i":
+        if select_range is None or len(select_range) != 2:
+            raise ValueError(f"eigh_tridiagonal with select='i' takes select_range=(first, last){here()}")
+        bounds = tuple(whole_number(i, "select_range") for i in select_range)
+    found = _tridiagonal(d, e, only=bool(eigvals_only), bounds=bounds)
+    return found[0] if eigvals_only else found
+
+
+@together("only", "bounds")
+def _tridiagonal(d: Any, e: Any, only: bool, bounds: tuple[int, ...] | None) -> Any:
+    d, e = floats_of_any_shape(d, e)
+    if d.ndim != 1 or e.shape != (d.shape[0] - 1,):
+        raise ValueError(f"eigh_tridiagonal takes n and n - 1 elements, got shapes {d.shape} and {e.shape}{here()}")
+    matrix = jnp.diag(d) + jnp.diag(e, -1)
+    values, vectors = jnp.linalg.eigh(matrix, symmetrize_input=False)
+    if bounds is not None:
+        first, last = bounds[0], bounds[1] + 1
+        if not 0 <= first < last <= d.shape[0]:
+            raise ValueError(f"select_range lies within 0 to {d.shape[0] - 1}, first and last included, got {bounds}")
+        values, vectors = values[first:last], vectors[:, first:last]
+    return (values,) if only else (values, vectors)
+
+
+def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
+    """The complex Schur form for a real one: (T, Z), triangular and unitary, with the same ``Z @ T @ Zᴴ``.
+
+    ``T`` and ``Z`` have shape ``(…, n, n)``. Rows that belong together are turned by a rotation each, from the last to
+    the first. Raises ValueError for shapes that do not fit.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> t, z = sl.rsf2csf(jnp.array([[1.0, 2.0], [-2.0, 1.0]]), jnp.eye(2))
+    >>> print(jnp.diag(t).round(3))
+    [1.+2.j 1.-2.j]
+    """
+    return _rsf2csf(T, Z)
+
+
+@together()
+def _rsf2csf(t: Any, z: Any) -> tuple[Any, Any]:
+    t, z = floats_of_any_shape(t, z)
+    n = square("rsf2csf", t)
+    if square("rsf2csf", z) != n:
+        raise ValueError(f"rsf2csf takes matrices of one size, got shapes {t.shape} and {z.shape}{here()}")
+    lead = jnp.broadcast_shapes(t.shape[:-2], z.shape[:-2])
+    dtype = t.dtype if kind_of(t.dtype) == "c" else jnp.result_type(t.dtype, jnp.complex64)
+    t, z = (jnp.broadcast_to(x, (*lead, n, n)).astype(dtype) for x in (t, z))
+    if n < 2:
+        return t, z
+    found: tuple[Any, Any] = fori_loop(1, n, lambda i, both: _rotated(n - i, *both), (t, z))
+    return found
+
+
+def _rotated(m: Any, t: Any, z: Any) -> tuple[Any, Any]:
+    """Rows and columns m - 1 and m, turned so that element (m, m - 1) is zero."""
+    rows = jnp.stack([m - 1, m])
+    block = jnp.take(jnp.take(t, rows, -2), rows, -1)
+    a, b, c, d = (block[..., i, j] for i in (0, 1) for j in (0, 1))
+    half = (a - d) / 2
+    away = half + jnp.sqrt(half * half + b * c)  # an eigenvalue, less d
+    length = jnp.sqrt(jnp.abs(away) ** 2 + jnp.abs(c) ** 2).astype(t.dtype)
+    length = jnp.where(length == 0, 1, length)
+    cosine, sine = away / length, c / length
+    turn = jnp.stack([jnp.stack([jnp.conj(cosine), sine], -1), jnp.stack([-sine, cosine], -1)], -2)
+    none = c == 0
+    turn = jnp.where(none[..., None, None], jnp.eye(2, dtype=t.dtype), turn)
+    back = adjoint(turn)
+    t = t.at[..., rows, :].set(jnp.matmul(turn, jnp.take(t, rows, -2), precision="highest"))
+    t = t.at[..., :, rows].set(jnp.matmul(jnp.take(t, rows, -1), back, precision="highest"))
+    z = z.at[..., :, rows].set(jnp.matmul(jnp.take(z, rows, -1), back, precision="highest"))
+    return t.at[..., m, m - 1].set(0), z

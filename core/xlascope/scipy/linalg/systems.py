@@ -1,0 +1,296 @@
+"""Systems of linear equations, and equations of Sylvester."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import numpy as jnp
+from ...control.flow.fori_loop import fori_loop
+from ...control.rules.linear_solve import custom_linear_solve
+from ...dtypes import kind_of
+from ...lax import linalg as of_lax
+from ...numpy.together import together
+from ...operations.barriers import stop_gradient
+from ...operations.linalg.matrices import adjoint, conjugate, transposed
+from ...trace.source import here
+from ..arguments import epsilon, floats_of_any_shape, one_of, square
+from .factors import cholesky
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The determinants of square matrices, shape ``(…, n, n)``; see :func:`xlascope.numpy.linalg.det`.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.det(jnp.array([[2.0, 0.0], [0.0, 4.0]])))
+    8.0
+    """
+    return jnp.linalg.det(a)
+
+
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The inverses of square matrices, shape ``(…, n, n)``; see :func:`xlascope.numpy.linalg.inv`.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.inv(jnp.array([[2.0, 0.0], [0.0, 4.0]])))
+    [[0.5  0.  ]
+     [0.   0.25]]
+    """
+    return jnp.linalg.inv(a)
+
+
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Any:
+    """The x with ``a @ x = b``, for square matrices ``a``, shape ``(…, n, n)``.
+
+
+
+    ``b`` has shape ``(…, n)``, with an axis less than the matrices, or ``(…, n, k)``.
+    ``assume_a`` says what the matrices are: "gen" (any), "sym", "her", or
+    "pos", positive definite, which takes the triangle that ``lower`` names and a Cholesky factorization. A singular
+    matrix gives infinities or NaN. The other arguments change nothing. Raises ValueError for shapes that do not fit.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.solve(jnp.array([[4.0, 0.0], [0.0, 16.0]]), jnp.array([4.0, 8.0]), assume_a="pos"))
+    [1.  0.5]
+    """
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise ValueError(f"assume_a is one of 'gen', 'sym', 'her' and 'pos', got {assume_a!r}{here()}")
+    return _solve_positive(a, b, lower=bool(lower)) if assume_a == "pos" else jnp.linalg.solve(a, b)
+
+
+@together("lower")
+def _solve_positive(a: Any, b: Any, lower: bool) -> Any:
+    a, b = floats_of_any_shape(a, b)
+    square("solve", a)
+    half = jnp.tril(a, -1) if lower else jnp.triu(a, 1)
+    whole = half + adjoint(half) + a * jnp.eye(a.shape[-1], dtype=a.dtype)
+    factor = cholesky(stop_gradient(whole), lower=True)
+
+    def solved(_: Any, y: Any) -> Any:
+        return _by_cholesky(factor, y, True)
+
+    def solved_transposed(_: Any, y: Any) -> Any:
+        return conjugate(_by_cholesky(factor, conjugate(y), True))
+
+    columns, is_vector = _as_columns("solve", whole, b)
+    found = custom_linear_solve(lambda x: jnp.matmul(whole, x, precision="highest"), columns, solved, solved_transposed)
+    return found[..., 0] if is_vector else found
+
+
+def _as_columns(name: str, a: Any, b: Any) -> tuple[Any, bool]:
+    """The right side as matrices beside ``a``, and whether it was a vector."""
+    n = square(name, a)
+    is_vector = b.ndim in (1, a.ndim - 1)
+    columns = b[..., None] if is_vector else b
+    if columns.ndim < 2 or columns.shape[-2] != n:
+        raise ValueError(
+            f"{name} takes a right side of shape (..., n) or (..., n, k) for matrices of n rows, got shapes {a.shape} "
+            f"and {b.shape}{here()}"
+        )
+    lead = jnp.broadcast_shapes(a.shape[:-2], columns.shape[:-2])
+    return jnp.broadcast_to(columns, (*lead, *columns.shape[-2:])), is_vector
+
+
+def _by_cholesky(factor: Any, b: Any, lower: bool) -> Any:
+    factor = jnp.broadcast_to(factor, (*b.shape[:-2], *factor.shape[-2:]))
+    for last in (False, True):
+        turned = last == lower
+        b = of_lax.triangular_solve(factor, b, left_side=True, lower=lower, transpose_a=turned, conjugate_a=turned)
+    return b
+
+
+def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """The x with ``a @ x = b`` by the Cholesky factorization of ``a``, as :func:`cho_factor` gives it.
+
+    ``b`` has shape ``(…, n)``, with an axis less than the matrices, or ``(…, n, k)``. Raises
+    ValueError for shapes that do not fit.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.cho_solve(sl.cho_factor(jnp.array([[4.0, 2.0], [2.0, 5.0]])), jnp.array([6.0, 7.0])))
+    [1. 1.]
+    """
+    c, lower = c_and_lower
+    return _cho_solve(c, b, lower=bool(lower))
+
+
+@together("lower")
+def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
+    c, b = floats_of_any_shape(c, b)
+    columns, is_vector = _as_columns("cho_solve", c, b)
+    found = _by_cholesky(c, columns, lower)
+    return found[..., 0] if is_vector else found
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """The x with ``a @ x = b`` by the LU factorization of ``a``, as :func:`lu_factor` gives it.
+
+    ``trans`` 1 solves for the transpose of ``a``, 2 for its adjoint.
+
+    ``b`` has shape ``(…, n)``, with an axis less than the matrices, or ``(…, n, k)``. Raises
+    ValueError for another ``trans`` and shapes that do not fit.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.lu_solve(sl.lu_factor(jnp.array([[1.0, 2.0], [4.0, 4.0]])), jnp.array([3.0, 8.0])))
+    [1. 1.]
+    """
+    factors, exchanges = lu_and_piv
+    one_of("trans of lu_solve", trans, 0, 1, 2)
+    return _lu_solve(factors, exchanges, b, trans=int(trans))
+
+
+@together("trans")
+def _lu_solve(factors: Any, exchanges: Any, b: Any, trans: int) -> Any:
+    factors, b = floats_of_any_shape(factors, b)
+    columns, is_vector = _as_columns("lu_solve", factors, b)
+    n, lead = factors.shape[-1], columns.shape[:-2]
+    order = of_lax.lu_pivots_to_permutation(exchanges, n)
+    order = jnp.broadcast_to(order, (*lead, n))[..., None]
+    factors = jnp.broadcast_to(factors, (*lead, n, n))
+
+    def part(y: Any, lower: bool) -> Any:
+        return of_lax.triangular_solve(
+            factors, y, left_side=True, lower=lower, unit_diagonal=lower, transpose_a=trans > 0, conjugate_a=trans == 2
+        )
+
+    if trans:
+        found = part(part(columns, False), True)
+        found = jnp.take_along_axis(found, jnp.argsort(order, -2), -2)
+    else:
+        found = part(part(jnp.take_along_axis(columns, order, -2), True), False)
+    return found[..., 0] if is_vector else found
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    debug: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """The x with ``a @ x = b``, for triangular matrices ``a``, shape ``(…, n, n)``, of which one triangle counts.
+
+
+
+    ``b`` has shape ``(…, n)``, with an axis less than the matrices, or ``(…, n, k)``.
+    ``trans`` 1 or "T" solves for the transpose of ``a``, 2 or "C" for its
+    adjoint. ``unit_diagonal`` takes its diagonal for ones. Raises ValueError for another ``trans`` and shapes that do
+    not fit.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.solve_triangular(jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([2.0, 9.0]), lower=True))
+    [1. 2.]
+    """
+    how = one_of("trans of solve_triangular", trans, 0, 1, 2, "N", "T", "C")
+    how = {"N": 0, "T": 1, "C": 2}.get(how, how)
+    return _solve_triangular(a, b, trans=int(how), lower=bool(lower), unit=bool(unit_diagonal))
+
+
+@together("trans", "lower", "unit")
+def _solve_triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> Any:
+    a, b = floats_of_any_shape(a, b)
+    columns, is_vector = _as_columns("solve_triangular", a, b)
+    a = jnp.broadcast_to(a, (*columns.shape[:-2], *a.shape[-2:]))
+    found = of_lax.triangular_solve(
+        a, columns, left_side=True, lower=lower, transpose_a=trans > 0, conjugate_a=trans == 2, unit_diagonal=unit
+    )
+    return found[..., 0] if is_vector else found
+
+
+def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:
+    """The X with ``A @ X + X @ B = C``, for ``A`` of shape ``(…, m, m)``, ``B`` ``(…, n, n)``, ``C`` ``(…, m, n)``.
+
+    It is found by Schur forms of ``A`` and ``B`` (R. H. Bartels and G. W. Stewart, CACM 15, 1972), or with ``method``
+    "eigen" by their eigenvectors, which is faster and less exact. Where an eigenvalue of ``A`` and one of ``B`` sum to
+    less than ``tol``, or than what rounding leaves of them, the result is NaN. Its derivative solves such an equation
+    again. Raises ValueError for shapes that do not fit and another method.
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> print(sl.solve_sylvester(jnp.array([[1.0]]), jnp.array([[3.0]]), jnp.array([[8.0]])))
+    [[2.]]
+    """
+    one_of("method of solve_sylvester", method, "schur", "eigen")
+    return _sylvester(A, B, C, tol, schur=method == "schur")
+
+
+@together("schur")
+def _sylvester(a: Any, b: Any, c: Any, tol: Any, schur: bool) -> Any:
+    a, b, c = floats_of_any_shape(a, b, c)
+    m, n = square("solve_sylvester", a), square("solve_sylvester", b)
+    if c.ndim < 2 or c.shape[-2:] != (m, n):
+        raise ValueError(
+            f"solve_sylvester takes C with the rows of A and the columns of B, got shapes {a.shape}, {b.shape} and "
+            f"{c.shape}{here()}"
+        )
+    lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
+    a, b, c = (jnp.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b, c))
+    one, two = stop_gradient(a), stop_gradient(b)
+    by = _by_schur if schur else _by_eigenvectors
+
+    def forward(_: Any, y: Any) -> Any:
+        return by(one, two, y, tol)
+
+    def backward(_: Any, y: Any) -> Any:
+        return by(transposed(one), transposed(two), y, tol)
+
+    def product(x: Any) -> Any:
+        return jnp.matmul(a, x, precision="highest") + jnp.matmul(x, b, precision="highest")
+
+    return custom_linear_solve(product, c, forward, backward)
+
+
+def _complex(x: Any) -> Any:
+    return x if kind_of(x.dtype) == "c" else x.astype(jnp.result_type(x.dtype, jnp.complex64))
+
+
+def _as_given(x: Any, y: Any) -> Any:
+    return x if kind_of(y.dtype) == "c" else jnp.real(x)
+
+
+def _times(*xs: Any) -> Any:
+    found = xs[0]
+    for x in xs[1:]:
+        found = jnp.matmul(found, x, precision="highest")
+    return found
+
+
+def _by_schur(a: Any, b: Any, c: Any, tol: Any) -> Any:
+    # With A = U R Uᴴ and B = V S Vᴴ, Y = Uᴴ X V has R Y + Y S = Uᴴ C V: column after column a triangular system.
+    (r, u), (s, v) = (of_lax.schur(_complex(x)) for x in (a, b))
+    f = _times(adjoint(u), _complex(c), v)
+    eye = jnp.eye(a.shape[-1], dtype=r.dtype)
+
+    def column(j: Any, y: Any) -> Any:
+        rest = jnp.take(f, j, -1) - _times(y, jnp.take(s, j, -1)[..., None])[..., 0]  # columns from j on are zero
+        system = r + jnp.take(jnp.take(s, j, -1), j, -1)[..., None, None] * eye
+        return y.at[..., :, j].set(of_lax.triangular_solve(system, rest[..., None], left_side=True)[..., 0])
+
+    y = fori_loop(0, b.shape[-1], column, jnp.zeros_like(f)) if f.size else f
+    sums = jnp.diagonal(r, axis1=-2, axis2=-1)[..., :, None] + jnp.diagonal(s, axis1=-2, axis2=-1)[..., None, :]
+    return _as_given(_unless_singular(_times(u, y, adjoint(v)), sums, tol), c)
+
+
+def _by_eigenvectors(a: Any, b: Any, c: Any, tol: Any) -> Any:
+    (la, u), (lb, v) = (jnp.linalg.eig(x) for x in (a, b))
+    sums = la[..., :, None] + lb[..., None, :]
+    f = _times(jnp.linalg.solve(u, _times(_complex(c), v)))
+    found = transposed(jnp.linalg.solve(transposed(v), transposed(_times(u, f / sums))))
+    return _as_given(_unless_singular(found, sums, tol), c)
+
+
+def _unless_singular(x: Any, sums: Any, tol: Any) -> Any:
+    rounding = 8 * epsilon(sums.dtype) * jnp.max(jnp.abs(sums), axis=(-2, -1), keepdims=True, initial=0.0)
+    small = jnp.any(jnp.abs(sums) < jnp.maximum(tol, rounding), axis=(-2, -1), keepdims=True)
+    return jnp.where(small, jnp.nan, x)

@@ -1,0 +1,75 @@
+"""The Cauchy distribution, 1 / (π (1 + z²)) with z = (x - loc) / scale.
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from .tails import probability
+
+
+@together()
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return -jnp.log1p(z * z) - jnp.log(scale) - math.log(math.pi)
+
+
+@together()
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+@together()
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of at most x, exact in both tails.
+
+    >>> from xlascope.scipy.stats import cauchy
+    >>> print(f"{cauchy.cdf(1.0):.4f}")
+    0.7500
+    """
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return jnp.arctan2(jnp.ones_like(z), -z) / math.pi
+
+
+@together()
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`cdf`."""
+    return jnp.log(cdf(x, loc, scale))
+
+
+@together()
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of more than x, exact in both tails."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return jnp.arctan2(jnp.ones_like(z), z) / math.pi
+
+
+@together()
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`sf`."""
+    return jnp.log(sf(x, loc, scale))
+
+
+@together()
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    q, loc, scale = floats(q, loc, scale)
+    return loc + scale * jnp.tan(math.pi * (probability(q) - 0.5))
+
+
+@together()
+def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The x of which :func:`sf` is q; NaN outside of 0 to 1."""
+    q, loc, scale = floats(q, loc, scale)
+    return loc + scale * jnp.tan(math.pi * (0.5 - probability(q)))

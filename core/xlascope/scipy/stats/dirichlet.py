@@ -1,0 +1,49 @@
+"""The Dirichlet distribution on vectors of positive parts with sum 1: Π xᵢ^(αᵢ-1) Γ(Σ α) / Π Γ(αᵢ)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ...trace.source import here
+from ..arguments import epsilon, floats_of_any_shape
+from ..special.gammas import gammaln
+from ..special.logarithms import xlogy
+
+
+@together()
+def logpdf(x: Any, alpha: Any) -> Any:
+    """The logarithm of the density, -inf for other vectors.
+
+    ``alpha`` has shape ``(n,)``; ``x`` has the parts along its first axis, n of them, or n - 1, the last being what is
+    missing to 1. Raises ValueError for other shapes.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy.stats import dirichlet
+    >>> print(f"{dirichlet.logpdf(jnp.array([0.25, 0.75]), jnp.array([1.0, 2.0])):.4f}")
+    0.4055
+    """
+    x, alpha = floats_of_any_shape(x, alpha)
+    if alpha.ndim != 1:
+        raise ValueError(f"dirichlet takes alpha as a vector, got shape {alpha.shape}{here()}")
+    n = alpha.shape[0]
+    if not x.ndim or x.shape[0] not in (n - 1, n):
+        raise ValueError(
+            f"dirichlet takes {n} parts along the first axis of x, or {n - 1}, got shape {x.shape}{here()}"
+        )
+    if x.shape[0] == n - 1:
+        x = jnp.concatenate([x, 1 - jnp.sum(x, 0, keepdims=True)], 0)
+    alphas = jnp.expand_dims(alpha, tuple(range(1, x.ndim)))
+    constant = jnp.sum(gammaln(alpha)) - gammaln(jnp.sum(alpha))
+    near = 16 * epsilon(x.dtype)
+    inside = (jnp.abs(jnp.sum(x, 0) - 1) < near * n) & jnp.all(x >= 0, 0)
+    parts = jnp.where(inside, x, 1 / n)
+    return jnp.where(inside, jnp.sum(xlogy(alphas - 1, parts), 0) - constant, -math.inf)
+
+
+@together()
+def pdf(x: Any, alpha: Any) -> Any:
+    """The density, 0 for other vectors; see :func:`logpdf`."""
+    return jnp.exp(logpdf(x, alpha))

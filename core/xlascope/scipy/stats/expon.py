@@ -1,0 +1,73 @@
+"""The exponential distribution, exp(-z) for z = (x - loc) / scale of at least 0.
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from .tails import log_one_minus_exp, probability
+
+
+@together()
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density, -inf below ``loc``."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return jnp.where(z < 0, -math.inf, -jnp.log(scale) - z)
+
+
+@together()
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density, 0 below ``loc``."""
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+@together()
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of at most x."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return jnp.where(z < 0, 0.0, -jnp.expm1(-jnp.maximum(z, 0)))
+
+
+@together()
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`cdf`."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    below = z <= 0
+    return jnp.where(below, -math.inf, log_one_minus_exp(-jnp.where(below, 1, z)))
+
+
+@together()
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of more than x.
+
+    >>> from xlascope.scipy.stats import expon
+    >>> print(f"{expon.sf(2.0):.4f}")
+    0.1353
+    """
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return jnp.where(z < 0, 1.0, jnp.exp(-jnp.maximum(z, 0)))
+
+
+@together()
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`sf`."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return jnp.where(z < 0, 0.0, -z)
+
+
+@together()
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    q, loc, scale = floats(q, loc, scale)
+    return loc - scale * jnp.log1p(-probability(q))

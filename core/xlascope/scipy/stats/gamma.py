@@ -1,0 +1,64 @@
+"""The gamma distribution, z^(a-1) exp(-z) / Γ(a) for z = (x - loc) / scale of at least 0.
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from ..special.gammas import gammainc, gammaincc, gammaln
+from ..special.logarithms import xlogy
+
+
+@together()
+def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density, -inf below ``loc``.
+
+    >>> from xlascope.scipy.stats import gamma
+    >>> print(f"{gamma.logpdf(2.0, 3.0):.4f}")
+    -1.3069
+    """
+    x, a, loc, scale = floats(x, a, loc, scale)
+    z = (x - loc) / scale
+    inside = jnp.where(z < 0, 1, z)
+    found = xlogy(a - 1, inside) - inside - gammaln(a) - jnp.log(scale)
+    return jnp.where(z < 0, -math.inf, found)
+
+
+@together()
+def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density, 0 below ``loc``."""
+    return jnp.exp(logpdf(x, a, loc, scale))
+
+
+@together()
+def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of at most x."""
+    x, a, loc, scale = floats(x, a, loc, scale)
+    z = (x - loc) / scale
+    return gammainc(a, jnp.maximum(z, 0))
+
+
+@together()
+def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`cdf`."""
+    return jnp.log(cdf(x, a, loc, scale))
+
+
+@together()
+def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of more than x."""
+    x, a, loc, scale = floats(x, a, loc, scale)
+    z = (x - loc) / scale
+    return gammaincc(a, jnp.maximum(z, 0))
+
+
+@together()
+def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`sf`."""
+    return jnp.log(sf(x, a, loc, scale))

@@ -1,0 +1,40 @@
+"""The generalized normal distribution, β exp(-|x|^β) / (2 Γ(1/β)).
+
+All arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from ..special.gammas import gammainc, gammaincc, gammaln
+
+
+@together()
+def logpdf(x: Any, beta: Any) -> Any:
+    """The logarithm of the density."""
+    x, beta = floats(x, beta)
+    return jnp.log(beta) - math.log(2) - gammaln(1 / beta) - jnp.abs(x) ** beta
+
+
+@together()
+def pdf(x: Any, beta: Any) -> Any:
+    """The density."""
+    return jnp.exp(logpdf(x, beta))
+
+
+@together()
+def cdf(x: Any, beta: Any) -> Any:
+    """The probability of at most x, exact in both tails.
+
+    >>> from xlascope.scipy.stats import gennorm
+    >>> print(f"{gennorm.cdf(0.0, 1.5):.4f}")
+    0.5000
+    """
+    x, beta = floats(x, beta)
+    power = jnp.abs(x) ** beta
+    return jnp.where(x < 0, gammaincc(1 / beta, power) / 2, (1 + gammainc(1 / beta, power)) / 2)

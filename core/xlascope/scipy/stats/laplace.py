@@ -1,0 +1,41 @@
+"""The Laplace distribution, exp(-|z|) / 2 with z = (x - loc) / scale.
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+
+
+@together()
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return -jnp.abs(z) - jnp.log(scale) - math.log(2)
+
+
+@together()
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+@together()
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of at most x.
+
+    >>> from xlascope.scipy.stats import laplace
+    >>> print(f"{laplace.cdf(0.0):.4f}")
+    0.5000
+    """
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    half = jnp.exp(-jnp.abs(z)) / 2
+    return jnp.where(z < 0, half, 1 - half)

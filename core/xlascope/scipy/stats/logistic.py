@@ -1,0 +1,63 @@
+"""The logistic distribution, exp(-z) / (1 + exp(-z))² with z = (x - loc) / scale.
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from ..special.logarithms import expit, logit
+
+
+@together()
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    size = jnp.abs(z)
+    return -size - 2 * jnp.log1p(jnp.exp(-size)) - jnp.log(scale)
+
+
+@together()
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+@together()
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of at most x.
+
+    >>> from xlascope.scipy.stats import logistic
+    >>> print(f"{logistic.cdf(0.0):.4f}")
+    0.5000
+    """
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return expit(z)
+
+
+@together()
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of more than x."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return expit(-z)
+
+
+@together()
+def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The value of which :func:`cdf` is x; NaN outside of 0 to 1."""
+    x, loc, scale = floats(x, loc, scale)
+    return loc + scale * logit(x)
+
+
+@together()
+def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The value of which :func:`sf` is x; NaN outside of 0 to 1."""
+    x, loc, scale = floats(x, loc, scale)
+    return loc - scale * logit(x)

@@ -1,0 +1,34 @@
+"""The multinomial distribution: how often each of k outcomes comes among n trials."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats_of_any_shape
+from ..special.gammas import gammaln
+from ..special.logarithms import xlogy
+
+
+@together()
+def logpmf(x: Any, n: Any, p: Any) -> Any:
+    """The logarithm of the probability of counts ``x``, -inf unless their sum is ``n``.
+
+    ``x`` and the probabilities ``p`` have the outcomes along their last axis; other axes broadcast, with ``n``.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy.stats import multinomial
+    >>> print(f"{multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5])):.4f}")
+    -0.9808
+    """
+    x, n, p = floats_of_any_shape(x, n, p)
+    found = gammaln(n + 1) + jnp.sum(xlogy(x, p) - gammaln(x + 1), -1)
+    return jnp.where(jnp.sum(x, -1) == n, found, -math.inf)
+
+
+@together()
+def pmf(x: Any, n: Any, p: Any) -> Any:
+    """The probability of counts; see :func:`logpmf`."""
+    return jnp.exp(logpmf(x, n, p))

@@ -1,0 +1,64 @@
+"""The normal distribution of vectors, exp(-(x - mean)ᵀ cov⁻¹ (x - mean) / 2) / √det(2π cov)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...lax import linalg as of_lax
+from ...numpy.together import together
+from ...trace.source import here
+from ..arguments import floats_of_any_shape
+
+_LOG = math.log(2 * math.pi)
+
+
+def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
+    """The logarithm of the density.
+
+    ``x`` has the shape ``(…, n)``, ``mean`` ``(…, n)`` or ``()``, and ``cov`` ``(…, n, n)``, or ``()`` for that number
+    times an identity. ``allow_singular`` has to be None (NotImplementedError). A matrix that is not positive definite
+    gives NaN. Raises ValueError for other shapes.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy.stats import multivariate_normal
+    >>> print(f"{multivariate_normal.logpdf(jnp.zeros(2), jnp.zeros(2), jnp.eye(2)):.4f}")
+    -1.8379
+    """
+    if allow_singular is not None:
+        raise NotImplementedError(f"multivariate_normal.logpdf takes no allow_singular{here()}")
+    return _logpdf(x, mean, cov)
+
+
+@together()
+def _logpdf(x: Any, mean: Any, cov: Any) -> Any:
+    x, mean, cov = floats_of_any_shape(x, mean, cov)
+    away = x - mean
+    if not mean.ndim and not cov.ndim:
+        return -(away * away / cov + _LOG + jnp.log(cov)) / 2
+    n = away.shape[-1] if mean.ndim == 0 else mean.shape[-1]
+    if not cov.ndim:
+        return -(jnp.sum(away * away, -1) / cov + n * (_LOG + jnp.log(cov))) / 2
+    if cov.ndim < 2 or cov.shape[-2:] != (n, n):
+        raise ValueError(
+            f"multivariate_normal takes a number or a matrix of {n} rows and columns as cov, got {cov.shape}{here()}"
+        )
+    factor = of_lax.cholesky(cov)
+    lead = jnp.broadcast_shapes(away.shape[:-1], cov.shape[:-2])
+    if lead and cov.ndim == 2:  # one matrix: all points are columns for it
+        columns = jnp.reshape(away, (-1, n)).T
+        solved = of_lax.triangular_solve(factor, columns, left_side=True, lower=True)
+        distances = jnp.reshape(jnp.sum(solved * solved, 0), lead)
+    else:
+        columns = jnp.broadcast_to(away, (*lead, n))[..., None]
+        matrices = jnp.broadcast_to(factor, (*lead, n, n))
+        solved = of_lax.triangular_solve(matrices, columns, left_side=True, lower=True)
+        distances = jnp.sum(solved * solved, (-2, -1))
+    determinants = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)
+    return -distances / 2 - n / 2 * _LOG - determinants
+
+
+def pdf(x: Any, mean: Any, cov: Any) -> Any:
+    """The density; see :func:`logpdf`."""
+    return jnp.exp(logpdf(x, mean, cov))

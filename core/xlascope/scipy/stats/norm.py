@@ -1,0 +1,81 @@
+"""The normal distribution, exp(-z²/2) / √(2π) with z = (x - loc) / scale.
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from ..special.gaussian import log_ndtr, ndtr, ndtri
+
+_LOG_ROOT = 0.5 * math.log(2 * math.pi)
+
+
+@together()
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density.
+
+    >>> from xlascope.scipy.stats import norm
+    >>> print(f"{norm.logpdf(1.0):.4f}")
+    -1.4189
+    """
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return -z * z / 2 - jnp.log(scale) - _LOG_ROOT
+
+
+@together()
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+@together()
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of at most x."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return ndtr(z)
+
+
+@together()
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`cdf`, exact in both tails."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return log_ndtr(z)
+
+
+@together()
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of more than x, exact in both tails."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return ndtr(-z)
+
+
+@together()
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`sf`, exact in both tails."""
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return log_ndtr(-z)
+
+
+@together()
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    q, loc, scale = floats(q, loc, scale)
+    return ndtri(q) * scale + loc
+
+
+@together()
+def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The x of which :func:`sf` is q; NaN outside of 0 to 1."""
+    q, loc, scale = floats(q, loc, scale)
+    return loc - ndtri(q) * scale

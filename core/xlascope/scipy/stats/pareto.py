@@ -1,0 +1,79 @@
+"""The Pareto distribution, b / z^(b+1) for z = (x - loc) / scale of at least 1.
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from .tails import log_one_minus_exp, probability
+
+
+@together()
+def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density, -inf below z = 1."""
+    x, b, loc, scale = floats(x, b, loc, scale)
+    z = (x - loc) / scale
+    inside = jnp.where(z < 1, 1, z)
+    found = jnp.log(b) - (b + 1) * jnp.log(inside) - jnp.log(scale)
+    return jnp.where(z < 1, -math.inf, found)
+
+
+@together()
+def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density, 0 below z = 1."""
+    return jnp.exp(logpdf(x, b, loc, scale))
+
+
+@together()
+def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of at most x."""
+    x, b, loc, scale = floats(x, b, loc, scale)
+    z = (x - loc) / scale
+    power = b * jnp.log(jnp.where(z < 1, 1, z))
+    return -jnp.expm1(-power)
+
+
+@together()
+def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`cdf`."""
+    x, b, loc, scale = floats(x, b, loc, scale)
+    z = (x - loc) / scale
+    below = z <= 1
+    power = b * jnp.log(jnp.where(below, math.e, z))
+    return jnp.where(below, -math.inf, log_one_minus_exp(-power))
+
+
+@together()
+def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of more than x.
+
+    >>> from xlascope.scipy.stats import pareto
+    >>> print(f"{pareto.sf(2.0, 3.0):.4f}")
+    0.1250
+    """
+    x, b, loc, scale = floats(x, b, loc, scale)
+    z = (x - loc) / scale
+    power = b * jnp.log(jnp.where(z < 1, 1, z))
+    return jnp.exp(-power)
+
+
+@together()
+def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of :func:`sf`."""
+    x, b, loc, scale = floats(x, b, loc, scale)
+    z = (x - loc) / scale
+    power = b * jnp.log(jnp.where(z < 1, 1, z))
+    return -power
+
+
+@together()
+def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    q, b, loc, scale = floats(q, b, loc, scale)
+    return loc + scale * jnp.exp(-jnp.log1p(-probability(q)) / b)

@@ -1,0 +1,65 @@
+"""The Poisson distribution, exp(-μ) μ^k / k!.
+
+``loc`` moves the distribution; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...control.flow.fori_loop import fori_loop
+from ...numpy.together import together
+from ..arguments import epsilon, floats
+from ..special.gammas import gammaincc, gammaln
+from ..special.logarithms import xlogy
+from .tails import whole_within
+
+
+def _term(k: Any, mu: Any) -> Any:
+    k = jnp.full_like(mu, 1) * k
+    log_p = xlogy(k, mu) - gammaln(k + 1) - mu
+    return -jnp.exp(log_p) * log_p
+
+
+@together()
+def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The logarithm of the probability of k, -inf for other numbers than 0, 1 and so on."""
+    k, mu, loc = floats(k, mu, loc)
+    k, known = whole_within(k - loc)
+    return jnp.where(known, xlogy(k, mu) - gammaln(k + 1) - mu, -math.inf)
+
+
+@together()
+def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The probability of k.
+
+    >>> from xlascope.scipy.stats import poisson
+    >>> print(f"{poisson.pmf(2, 1.0):.4f}")
+    0.1839
+    """
+    return jnp.exp(logpmf(k, mu, loc))
+
+
+@together()
+def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The probability of at most k."""
+    k, mu, loc = floats(k, mu, loc)
+    k = jnp.floor(k - loc)
+    return jnp.where(k < 0, 0.0, gammaincc(jnp.maximum(k, 0) + 1, mu))
+
+
+@together()
+def entropy(mu: Any, loc: Any = 0) -> Any:
+    """The entropy, in nats: summed, and for large μ by its asymptotic series; NaN for negative μ."""
+    mu, _ = floats(mu, loc)
+    # ½ log(2πeμ) - 1/(12μ) - 1/(24μ²) - 19/(360μ³) (R. J. Evans, J. Boersma, N. M. Blachman and A. A. Jagers, SIAM
+    # Review 30, 1988); below a bound from which on it is exact, all terms that are not zero beside the others
+    bound, count = (500, 750) if epsilon(mu.dtype) < 1e-10 else (30, 90)
+    large = mu > bound
+    v = jnp.where(large, mu, bound)
+    series = 0.5 * jnp.log(2 * math.pi * math.e * v) - (1 / 12 + (1 / 24 + 19 / 360 / v) / v) / v
+    small = jnp.where(large, 1, mu)
+    summed = fori_loop(0, count, lambda k, total: total + _term(k, small), jnp.zeros_like(small))
+    return jnp.where(mu < 0, math.nan, jnp.where(mu == 0, 0.0, jnp.where(large, series, summed)))

@@ -1,0 +1,33 @@
+"""Student's t distribution with ``df`` degrees of freedom, (1 + z²/df)^(-(df+1)/2) / (√df B(1/2, df/2)).
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from ..special.gammas import betaln
+
+
+@together()
+def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density, without cancellation for many degrees of freedom."""
+    x, df, loc, scale = floats(x, df, loc, scale)
+    z = (x - loc) / scale
+    constant = betaln(jnp.full_like(df, 0.5), df / 2) + jnp.log(df) / 2 + jnp.log(scale)
+    return -(df + 1) / 2 * jnp.log1p(z * z / df) - constant
+
+
+@together()
+def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density.
+
+    >>> from xlascope.scipy.stats import t
+    >>> print(f"{t.pdf(0.0, 1.0):.4f}")
+    0.3183
+    """
+    return jnp.exp(logpdf(x, df, loc, scale))

@@ -1,0 +1,48 @@
+"""The uniform distribution on the interval from loc to loc + scale.
+
+``loc`` moves the distribution, ``scale`` stretches it; all arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from .tails import probability
+
+
+@together()
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density, -inf outside of the interval."""
+    x, loc, scale = floats(x, loc, scale)
+    outside = (x < loc) | (x > loc + scale)
+    return jnp.where(outside, -math.inf, -jnp.log(scale))
+
+
+@together()
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density, 0 outside of the interval."""
+    return jnp.exp(logpdf(x, loc, scale))
+
+
+@together()
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The probability of at most x.
+
+    >>> from xlascope.scipy.stats import uniform
+    >>> print(f"{uniform.cdf(0.25):.4f}")
+    0.2500
+    """
+    x, loc, scale = floats(x, loc, scale)
+    z = (x - loc) / scale
+    return jnp.clip(z, 0, 1)
+
+
+@together()
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
+    q, loc, scale = floats(q, loc, scale)
+    return loc + scale * probability(q)

@@ -1,0 +1,33 @@
+"""The von Mises distribution on angles, exp(κ cos x) / (2π I₀(κ)).
+
+All arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+from ..special.bessels import i0e
+
+
+@together()
+def logpdf(x: Any, kappa: Any) -> Any:
+    """The logarithm of the density, without overflow for large κ; NaN for negative κ."""
+    x, kappa = floats(x, kappa)
+    found = kappa * (jnp.cos(x) - 1) - jnp.log(2 * math.pi * i0e(kappa))
+    return jnp.where(kappa > 0, found, math.nan)
+
+
+@together()
+def pdf(x: Any, kappa: Any) -> Any:
+    """The density.
+
+    >>> from xlascope.scipy.stats import vonmises
+    >>> print(f"{vonmises.pdf(0.0, 1.0):.4f}")
+    0.3417
+    """
+    return jnp.exp(logpdf(x, kappa))

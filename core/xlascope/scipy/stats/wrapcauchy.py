@@ -1,0 +1,33 @@
+"""The Cauchy distribution wrapped around the circle: (1 - c²) / (2π (1 + c² - 2c cos x)) for x from 0 to 2π.
+
+All arguments broadcast, integers become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.together import together
+from ..arguments import floats
+
+
+@together()
+def logpdf(x: Any, c: Any) -> Any:
+    """The logarithm of the density, -inf outside of 0 to 2π; NaN unless c lies between 0 and 1."""
+    x, c = floats(x, c)
+    found = jnp.log1p(-c * c) - jnp.log(2 * math.pi * (1 + c * c - 2 * c * jnp.cos(x)))
+    found = jnp.where((c > 0) & (c < 1), found, math.nan)
+    return jnp.where((x >= 0) & (x <= 2 * math.pi), found, -math.inf)
+
+
+@together()
+def pdf(x: Any, c: Any) -> Any:
+    """The density.
+
+    >>> from xlascope.scipy.stats import wrapcauchy
+    >>> print(f"{wrapcauchy.pdf(0.0, 0.5):.4f}")
+    0.4775
+    """
+    return jnp.exp(logpdf(x, c))

@@ -1,0 +1,107 @@
+"""Rules for the rooms of ``scipy``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import accuracy, source
+from ..comparing import Answer
+from ..judging import Verdict
+from .rule import Rule, theirs_says
+
+
+def _arrays(answer: Answer) -> list[Any]:
+    """The arrays of an answer, one after the other."""
+    if "items" in answer:
+        return [each for item in answer["items"] for each in _arrays(item)]
+    return [np.asarray(accuracy.contents(answer))] if "dtype" in answer else []
+
+
+def near(digits: float) -> Any:
+    """Where both answers agree up to that part of the largest element, and in what is no number."""
+
+    def condition(verdict: Verdict) -> bool:
+        mine, other = _arrays(verdict.ours), _arrays(verdict.theirs)
+        if len(mine) != len(other):
+            return False
+        for x, y in zip(mine, other, strict=True):
+            known = np.abs(y[np.isfinite(y)])
+            if x.shape != y.shape or not np.allclose(
+                x, y, rtol=digits, atol=digits * known.max(initial=0.0), equal_nan=True
+            ):
+                return False
+        return True
+
+    return condition
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "one triangle",
+        "scipy.linalg.eigh",
+        ("value", "accuracy"),
+        "The triangle that lower names counts, as in SciPy and as JAX documents; JAX takes the mean of both.",
+    ),
+    Rule(
+        "NaN in its places",
+        "scipy.linalg.toeplitz scipy.linalg.hankel",
+        ("value", "accuracy"),
+        "An element that is no number stays where it belongs; JAX finds places by products with 0 and 1.",
+        lambda verdict: "nan" in source.line(verdict.call) or "inf" in source.line(verdict.call),
+    ),
+    Rule(
+        "Schur forms in a tuple",
+        "scipy.linalg.schur",
+        ("type",),
+        "The form and its basis are a tuple, as JAX documents, and SciPy has; JAX returns a list.",
+    ),
+    Rule(
+        "whole numbers of Pascal and Hilbert",
+        "scipy.linalg.pascal scipy.linalg.invpascal scipy.linalg.invhilbert",
+        ("value", "accuracy", "dtype"),
+        "Their elements are whole numbers, rounded once, in the dtype of floats; JAX has them by gamma functions.",
+    ),
+    Rule(
+        "numbers as vectors",
+        "scipy.linalg.hankel scipy.linalg.circulant scipy.linalg.fiedler scipy.linalg.convolution_matrix",
+        ("accepted only here",),
+        "A number counts as a vector of one element, as in SciPy and in toeplitz.",
+        theirs_says("must be at least 1-dimensional"),
+    ),
+    Rule(
+        "whole numbers as matrices",
+        "scipy.linalg.*",
+        ("accepted only here",),
+        "Integers and truth values count as floats, as in the functions beside.",
+        theirs_says("Accepted dtypes at position|Only float32 and float64 inputs|arguments to jax.jvp do not match"),
+    ),
+    Rule(
+        "matrices of narrow floats, otherwise refused",
+        "scipy.linalg.*",
+        ("error class",),
+        "LAPACK has no narrow floats, which is said; JAX says so elsewhere, or of the directions of a derivative.",
+        theirs_says("arguments to jax.jvp do not match|Unsupported|float16|bfloat16"),
+    ),
+    Rule(
+        "the last digits of matrices",
+        "scipy.linalg.*",
+        ("value", "accuracy"),
+        "Exponentials, roots and decompositions are computed by other steps, alike beside the largest element.",
+        near(2e-5),
+    ),
+    Rule(
+        "outcomes along the last axis",
+        "scipy.stats.multinomial.*",
+        ("shape", "value", "accuracy"),
+        "Counts of several draws have their outcomes along the last axis, as in SciPy; JAX sums over all axes.",
+    ),
+    Rule(
+        "the last digits of probabilities",
+        "scipy.stats.*",
+        ("value", "accuracy"),
+        "Densities and tails are computed by other formulas, without cancellation; alike in the last digits.",
+        near(1e-5),
+    ),
+)
