@@ -1,5 +1,6 @@
 """Which tests need the machine for themselves, so that they run after the others, and which files neither run reads."""
 
+import functools
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ PLACES = (
 )
 
 
+@functools.cache
 def place_of(path: Path) -> str:
     """Where a file or a folder is, from the folder of tests on; nothing for what is not in it."""
     if not path.is_relative_to(HERE):
