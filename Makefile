@@ -43,19 +43,22 @@ types: $(VENV)/.installed-test
 front-types:
 	npx --yes --package $(TYPESCRIPT) tsc --project widgets/tsconfig.json
 
+# Python may keep what it compiles, wherever it is told not to: each process reads hundreds of files.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
+
 # Side by side on all cores, then those that need the machine for themselves. PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test
 ifeq ($(PYTEST_ARGS),)
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not alone"
-	$(BIN)/python -m pytest -m "not slow and alone"
+	$(PYTEST) $(PARALLEL) -m "not slow and not alone"
+	$(PYTEST) -m "not slow and alone"
 else
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(PYTEST) $(PYTEST_ARGS)
 endif
 
 # Those that need the machine for themselves come first: they are few.
 slow: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -m "slow and alone" $(PYTEST_ARGS)
-	$(BIN)/python -m pytest $(PARALLEL) -m "slow and not alone" $(PYTEST_ARGS)
+	$(PYTEST) -m "slow and alone" $(PYTEST_ARGS)
+	$(PYTEST) $(PARALLEL) -m "slow and not alone" $(PYTEST_ARGS)
 
 SEED ?= 0
 CALLS ?= 20000

@@ -11,7 +11,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from tests import oracle
+from tests import alone, compiling
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Whoever reads the traceback of a failing test wants to see the library's frames.
@@ -22,46 +22,14 @@ hypothesis.settings.register_profile("xlascope", deadline=None, derandomize=True
 hypothesis.settings.load_profile("xlascope")
 
 
-#: Where tests drive a browser, a kernel or a profiler and wait for it: they need the machine for themselves.
-ALONE = (
-    "browser/",
-    "kernel_ext/",
-    "notebooks/",
-    "widgets/test_feed",
-    "core/inspect/",
-    "core/readers/test_live_profile",
-)
-
-
-#: Where what a program gives is tested and not how it was compiled: what was compiled before is loaded.
-COMPILED_BEFORE = tuple(
-    f"core/{room}/"
-    for room in ("compositions", "control", "extend", "lax", "nn", "numpy", "operations", "random", "transforms")
-)
-COMPILED = oracle.ROOT / "build" / "compiled"
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    import xlascope  # noqa: PLC0415 -- not above: tests set what it reads from the environment when it is imported
-
-    folder = str(COMPILED) if _place(item).startswith(COMPILED_BEFORE) else None
-    if xlascope.config.jax_compilation_cache_dir != folder:
-        xlascope.config.update("compilation_cache_dir", folder)
-
-
-def _place(item: pytest.Item) -> str:
-    """Where a test is, from this folder on."""
-    here = Path(__file__).parent
-    return item.path.relative_to(here).as_posix() if item.path.is_relative_to(here) else ""
+def pytest_configure(config: pytest.Config) -> None:
+    for plugin in (alone, compiling):  # for examples in docstrings too, which are no files of this folder
+        config.pluginmanager.register(plugin, plugin.__name__)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if seed := os.environ.get("XLASCOPE_TESTS_ORDER"):
         _rotate(items, seed)
-    for item in items:
-        if _place(item).startswith(ALONE):
-            item.add_marker(pytest.mark.alone)
 
 
 def _rotate(items: list[pytest.Item], seed: str) -> None:

@@ -4,6 +4,7 @@ An import by a name in quotes (``import_module("…")``) is an import, and judge
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -216,9 +217,18 @@ class Names:
         return known, True
 
 
-IMPORTS = [found for importer, path in MODULES.items() for found in imports_of(importer, path)]
-OWN = [found for found in IMPORTS if found.target.partition(".")[0] in PACKAGES and not found.meant]
-ENGINE = [found for found in IMPORTS if found.package == "xlascope" and not found.meant]
+@functools.cache
+def every_import() -> list[Import]:
+    """Every import of ours, read by the first test that asks."""
+    return [found for importer, path in MODULES.items() for found in imports_of(importer, path)]
+
+
+def own_imports() -> list[Import]:
+    return [found for found in every_import() if found.target.partition(".")[0] in PACKAGES and not found.meant]
+
+
+def engine_imports() -> list[Import]:
+    return [found for found in every_import() if found.package == "xlascope" and not found.meant]
 
 
 def part(module: str) -> str:
@@ -258,16 +268,16 @@ def expect_none(complaints: list[str]) -> None:
 
 
 def test_there_is_something_to_check() -> None:
-    assert "xlascope.records" in MODULES and len(OWN) > 1
+    assert "xlascope.records" in MODULES and len(own_imports()) > 1
 
 
 def test_each_layer_imports_only_the_layers_below() -> None:
-    inside = [found for found in ENGINE if found.target.partition(".")[0] == "xlascope"]
+    inside = [found for found in engine_imports() if found.target.partition(".")[0] == "xlascope"]
     expect_none([found.says(complaint) for found in inside if (complaint := layer_complaint(found))])
 
 
 def test_each_room_imports_only_the_rooms_below() -> None:
-    within = [f for f in ENGINE if part(f.importer) in ROOMS and part(f.target) == part(f.importer)]
+    within = [f for f in engine_imports() if part(f.importer) in ROOMS and part(f.target) == part(f.importer)]
     upward = [f for f in within if room_rank(f.target) < room_rank(f.importer)]
     expect_none([found.says("whose room lies above it") for found in upward])
 
@@ -280,14 +290,16 @@ def test_every_room_has_its_place(layer: str) -> None:
 
 def test_the_engine_imports_no_notebook_no_widgets_no_jax() -> None:
     forbidden = FOREIGN_TO_ENGINE | (PACKAGES.keys() - {"xlascope"})
-    expect_none([f.says("which the engine must not know") for f in ENGINE if f.target.partition(".")[0] in forbidden])
+    expect_none(
+        [f.says("which the engine must not know") for f in engine_imports() if f.target.partition(".")[0] in forbidden]
+    )
 
 
 def test_only_the_seam_imports_jaxlib() -> None:
     expect_none(
         [
             found.says("but only runtime/, xla/ and readers/ may")
-            for found in IMPORTS
+            for found in every_import()
             if found.target.partition(".")[0] == "jaxlib"
             and not (found.package == "xlascope" and part(found.importer) in MAY_IMPORT_JAXLIB)
         ]
@@ -295,7 +307,7 @@ def test_only_the_seam_imports_jaxlib() -> None:
 
 
 def test_nothing_of_ours_imports_jax() -> None:
-    expect_none([f.says("which is a peer, not a part") for f in IMPORTS if f.target.partition(".")[0] == "jax"])
+    expect_none([f.says("which is a peer, not a part") for f in every_import() if f.target.partition(".")[0] == "jax"])
 
 
 def test_widgets_know_no_engine() -> None:
@@ -303,7 +315,7 @@ def test_widgets_know_no_engine() -> None:
     expect_none(
         [
             found.says(f"but widgets know {', '.join(sorted(allowed))} and nothing else of the engine")
-            for found in OWN
+            for found in own_imports()
             if found.package == "xlascope_widgets"
             and found.target.partition(".")[0] != "xlascope_widgets"
             and part(found.target) not in allowed
@@ -312,12 +324,12 @@ def test_widgets_know_no_engine() -> None:
 
 
 def test_no_import_of_ours_hides_in_a_function() -> None:
-    expect_none([found.says("inside a function") for found in OWN if found.function])
+    expect_none([found.says("inside a function") for found in own_imports() if found.function])
 
 
 def test_what_is_imported_by_name_can_be_read() -> None:
     """A name that is computed could be any module's; entry points are the way to what is installed beside us."""
-    computed = [found for found in IMPORTS if found.by_name and not found.meant and not found.target]
+    computed = [found for found in every_import() if found.by_name and not found.meant and not found.target]
     expect_none([found.says("a name that is computed") for found in computed])
 
 
@@ -358,7 +370,7 @@ def test_an_import_by_name_is_judged_like_one() -> None:
 
 def test_modules_import_each_other_in_no_circle() -> None:
     graph: dict[str, set[str]] = {name: set() for name in MODULES}
-    for found in OWN:
+    for found in own_imports():
         if found.target != found.importer:
             graph[found.importer].add(found.target)
     try:
