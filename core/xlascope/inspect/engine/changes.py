@@ -21,7 +21,6 @@ from ...ir.describe import traced_record
 from ...key_types import is_key
 from ...settings import default_matmul_precision
 from ...transforms.split import split_program
-from ...xla.key_array import KeyArray
 from ..producers import Asked
 from ..program import ChangeError
 from .calls import Call, jitted_of
@@ -134,7 +133,7 @@ def _resized(name: Any, value: Any, size: int) -> Any:
             raise ChangeError(f"argument {name!r} has a scalar in it, which has no leading axis")
         if isinstance(leaf, ShapeDtypeStruct):
             return ShapeDtypeStruct((size, *shape[1:]), leaf.dtype, leaf.weak_type)
-        if leaf.__class__ is KeyArray:
+        if is_key(getattr(leaf, "dtype", None)):
             return leaf[np.arange(size) % shape[0]]
         return np.resize(np.asarray(leaf), (size, *shape[1:]))
 
