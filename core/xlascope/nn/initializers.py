@@ -11,14 +11,14 @@ import numpy as np
 from .. import random
 from ..dtypes import canonical
 from ..names import explain_missing as _explain_missing
-from ..numpy.axes import axes_of, sizes_of
+from ..numpy.axes import axes_of, axis_of, sizes_of
 from ..numpy.shaping import broadcast_to
 from ..operations.arithmetic import mul, sub
 from ..operations.complex_numbers import real_dtype
 from ..operations.conversion import convert_element_type
 from ..operations.exponentials import exp, log, sqrt
-from ..operations.shapes import full, squeeze
-from ..operations.slicing import slice_in_dim
+from ..operations.shapes import full, moveaxis, reshape, squeeze
+from ..operations.slicing import pad, slice_in_dim
 from ..operations.sums import neg
 from ..operations.values import typed_scalar
 from ..trace.values import aval_of
@@ -197,6 +197,59 @@ def lecun_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = ()
 def lecun_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
     """LeCun et al.'s initializer (1998), normally distributed."""
     return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
+
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """Saxe et al.'s initializer (2014): a random orthogonal matrix times ``scale``.
+
+    The columns of the matrix lie along ``column_axis``, its rows along all others together. Where there are fewer of
+    the one than of the other, they are orthonormal. Raises ValueError for a shape of less than two axes.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> w = orthogonal()(xs.random.PRNGKey(0), (2, 3))
+    >>> bool(jnp.allclose(w @ w.T, jnp.eye(2), atol=1e-5))
+    True
+    """
+    own = dtype
+
+    def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+        sizes = sizes_of(shape)
+        if len(sizes) < 2:
+            raise ValueError(f"orthogonal needs a shape with rows and columns, got {sizes}")
+        axis = axis_of(column_axis, len(sizes), "column_axis")
+        rows = (*sizes[:axis], *sizes[axis + 1 :])
+        made = random.orthogonal(key, math.prod(rows), (), _chosen(dtype, own), sizes[axis])
+        return mul(moveaxis(reshape(made, (*rows, sizes[axis])), len(rows), axis), scale)
+
+    return initialize
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """Xiao et al.'s initializer for convolutions (2018): an orthogonal matrix in the middle of the window, else zeros.
+
+    Shapes have one to three axes of a window, one of inputs and one of outputs. Raises ValueError for others, and where
+    there are more inputs than outputs.
+
+    >>> import xlascope as xs
+    >>> w = delta_orthogonal()(xs.random.PRNGKey(0), (3, 3, 2, 4))
+    >>> print(w[0, 0, 0], w.shape)
+    [0. 0. 0. 0.] (3, 3, 2, 4)
+    """
+    own = dtype
+
+    def initialize(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
+        sizes, chosen = sizes_of(shape), _chosen(dtype, own)
+        if len(sizes) not in (3, 4, 5):
+            raise ValueError(f"delta_orthogonal needs a shape of 3, 4 or 5 axes, got {sizes}")
+        window, (inputs, outputs) = sizes[:-2], sizes[-2:]
+        if inputs > outputs:
+            raise ValueError(f"delta_orthogonal needs at least as many outputs as inputs, got {outputs} and {inputs}")
+        matrix = orthogonal(scale, column_axis, chosen)(key, (inputs, outputs))
+        zero = typed_scalar(0, chosen)
+        sides = [((size - 1) // 2, size - 1 - (size - 1) // 2, 0) for size in window]
+        return pad(reshape(matrix, (*(1 for _ in window), inputs, outputs)), zero, [*sides, (0, 0, 0), (0, 0, 0)])
+
+    return initialize
 
 
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal

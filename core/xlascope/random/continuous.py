@@ -40,7 +40,7 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, 
     >>> xs.random.uniform(xs.random.PRNGKey(0), (2,)).shape
     (2,)
     """
-    sizes, real = shape_of(shape, "uniform"), _real(dtype, "uniform")
+    sizes, real = shape_of(shape, "uniform"), real_of(dtype, "uniform")
     return _uniform(checked(key, "uniform"), sizes, real, minval, maxval)
 
 
@@ -55,7 +55,7 @@ def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """
     sizes, found = shape_of(shape, "normal"), canonical(dtype)
     if found.kind != "c":
-        _real(found, "normal")
+        real_of(found, "normal")
     return _normal(checked(key, "normal"), sizes, found)
 
 
@@ -65,14 +65,14 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = Non
     >>> import xlascope as xs
     >>> x = xs.random.truncated_normal(xs.random.PRNGKey(0), -2.0, 2.0, (3,))
     """
-    sizes = _shape_or_broadcast(shape, "truncated_normal", lower, upper)
-    real = _real(dtype, "truncated_normal")
+    sizes = shape_or_broadcast(shape, "truncated_normal", lower, upper)
+    real = real_of(dtype, "truncated_normal")
     return _truncated_normal(checked(key, "truncated_normal"), lower, upper, sizes, real)
 
 
 def exponential(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the exponential distribution with mean 1."""
-    sizes, real = shape_of(shape, "exponential"), _real(dtype, "exponential")
+    sizes, real = shape_of(shape, "exponential"), real_of(dtype, "exponential")
     return _exponential(checked(key, "exponential"), sizes, real)
 
 
@@ -82,7 +82,7 @@ def gumbel(key: Any, shape: Shape = (), dtype: Any = float, mode: str | None = N
     In float32 none is larger than about 16; with ``mode`` "high" (otherwise "low"), which draws two words for each
     number, 32.
     """
-    sizes, real = shape_of(shape, "gumbel"), _real(dtype, "gumbel")
+    sizes, real = shape_of(shape, "gumbel"), real_of(dtype, "gumbel")
     return _gumbel(checked(key, "gumbel"), sizes, real, is_high("low" if mode is None else mode, "gumbel"))
 
 
@@ -95,7 +95,7 @@ def is_high(mode: Any, user: str) -> bool:
 
 def laplace(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the Laplace distribution with mean 0 and scale 1."""
-    sizes, real = shape_of(shape, "laplace"), _real(dtype, "laplace")
+    sizes, real = shape_of(shape, "laplace"), real_of(dtype, "laplace")
     return _laplace(checked(key, "laplace"), sizes, real)
 
 
@@ -206,14 +206,16 @@ def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 # Arguments ----------------------------------------------------------------------------------------------------------
 
 
-def _real(dtype: Any, user: str) -> np.dtype[Any]:
+def real_of(dtype: Any, user: str) -> np.dtype[Any]:
+    """The floating-point dtype that was asked for; raises TypeError for another."""
     found = canonical(dtype)
     if not is_floating(found):
         raise TypeError(f"random.{user} gives numbers of a floating-point dtype, got dtype={found.name}")
     return found
 
 
-def _shape_or_broadcast(shape: Any, user: str, *parameters: Any) -> tuple[int, ...]:
+def shape_or_broadcast(shape: Any, user: str, *parameters: Any) -> tuple[int, ...]:
+    """The shape that was asked for, or else that which the parameters broadcast to."""
     return np.broadcast_shapes(*(aval_of(x).shape for x in parameters)) if shape is None else shape_of(shape, user)
 
 

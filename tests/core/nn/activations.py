@@ -103,6 +103,11 @@ def begin(lib, nn):
         yield f"{name} of a window", getattr(nn.initializers, name)()(key, (2, 2, 3, 4))
     yield "initializers.normal", nn.initializers.normal(0.1)(key, (5,))
     yield "initializers.uniform", nn.initializers.uniform(0.1)(key, (5,))
+    for column_axis in (-1, 0, 1):
+        orthogonal = nn.initializers.orthogonal(2.0, column_axis)
+        yield f"initializers.orthogonal {column_axis}", orthogonal(key, (3, 2, 4))
+    for shape in ((3, 2, 4), (2, 3, 3, 3), (1, 2, 3, 2, 2)):
+        yield f"initializers.delta_orthogonal {shape}", nn.initializers.delta_orthogonal(0.5)(key, shape)
     yield "initializers.zeros", nn.initializers.zeros(key, (2, 3))
     yield "initializers.ones", nn.initializers.ones(key, (), "int32")
     yield "initializers.constant", nn.initializers.constant(3.5)(key, (2,))

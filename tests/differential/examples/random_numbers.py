@@ -79,3 +79,89 @@ def _variance_scaling(draw: Draw) -> Example:
         draw.pick(["fan_in", "fan_out", "fan_avg", "fan"]),
         draw.pick(["normal", "truncated_normal", "uniform", "other"]),
     )
+
+
+def _parameter(draw: Draw) -> object:
+    return draw.pick([2.0, 3, array("float32", (2,), [0.5, 2.0]), array("float32", (3, 1), [1, 2, 10])])
+
+
+def _sizes(draw: Draw) -> list[object]:
+    return [tuple_of(draw.pick([[2], [3, 2], [1, 3, 2]]))] if draw.chance(0.6) else []
+
+
+@example_of(
+    *(f"random.{name}" for name in ("chisquare", "gamma", "lognormal", "loggamma", "pareto", "rayleigh", "t", "wald"))
+)
+def _of_one_parameter(draw: Draw) -> Example:
+    return of(kinds.key(draw), _parameter(draw), *_sizes(draw))
+
+
+@example_of("random.beta", "random.f")
+def _of_two_parameters(draw: Draw) -> Example:
+    return of(kinds.key(draw), draw.pick([2.0, 3]), draw.pick([0.5, 4]), *_sizes(draw))
+
+
+@example_of("random.double_sided_maxwell", "random.weibull_min")
+def _of_a_place_and_a_scale(draw: Draw) -> Example:
+    return of(kinds.key(draw), _parameter(draw), draw.pick([0.5, 4]), *([tuple_of([2])] if draw.chance(0.3) else []))
+
+
+@example_of("random.triangular")
+def _triangular(draw: Draw) -> Example:
+    return of(kinds.key(draw), draw.pick([-1, 0.0]), draw.pick([1, 0.5]), _parameter(draw), *_sizes(draw))
+
+
+@example_of("random.dirichlet")
+def _dirichlet(draw: Draw) -> Example:
+    alpha = draw.pick([array("float32", (3,), [0.5, 1, 4]), array("float32", (2, 2), [1, 2, 3, 4]), 1.0])
+    return of(kinds.key(draw), alpha, *([tuple_of([3, 2])] if draw.chance(0.3) else []))
+
+
+@example_of("random.geometric")
+def _geometric(draw: Draw) -> Example:
+    p = draw.pick([0.3, 0.9, array("float32", (2,), [0.1, 0.5])])
+    return of(kinds.key(draw), p, *_sizes(draw))
+
+
+@example_of("random.poisson")
+def _poisson(draw: Draw) -> Example:
+    return of(kinds.key(draw), draw.pick([0, 3.5, 50, array("float32", (2,), [1, 20])]), *_sizes(draw))
+
+
+@example_of("random.binomial")
+def _binomial(draw: Draw) -> Example:
+    p = draw.pick([0.3, 0.9, array("float32", (2,), [0.1, 0.5])])
+    return of(kinds.key(draw), draw.pick([0, 5.0, 100]), p, *_sizes(draw))
+
+
+@example_of("random.multinomial")
+def _multinomial(draw: Draw) -> Example:
+    p = array("float32", (3,), [0.25, 0.25, 0.5])
+    return [kinds.key(draw), draw.pick([5, 20.0]), p], {"shape": tuple_of([2, 3])} if draw.chance(0.4) else {}, None
+
+
+@example_of("random.multivariate_normal")
+def _multivariate_normal(draw: Draw) -> Example:
+    mean = draw.pick([array("float32", (2,), [1, -1]), array("float32", (3, 2), range(6)), 1.0])
+    cov = draw.pick([array("float32", (2, 2), [2, 0.5, 0.5, 1]), array("float32", (3, 3), range(9))])
+    return of(kinds.key(draw), mean, cov, *([tuple_of([3])] if draw.chance(0.4) else []))
+
+
+@example_of("random.generalized_normal")
+def _generalized_normal(draw: Draw) -> Example:
+    return of(kinds.key(draw), draw.pick([1, 2.5]), *_sizes(draw))
+
+
+@example_of("random.ball")
+def _ball(draw: Draw) -> Example:
+    return of(kinds.key(draw), draw.pick([1, 3]), draw.pick([1, 2, 2.5]), *_sizes(draw))
+
+
+@example_of("random.orthogonal")
+def _orthogonal(draw: Draw) -> Example:
+    return of(kinds.key(draw), draw.pick([1, 2, 3]), *_sizes(draw))
+
+
+@example_of("nn.initializers.orthogonal", "nn.initializers.delta_orthogonal")
+def _orthogonal_initializer(draw: Draw) -> Example:
+    return of(draw.pick([1.0, 2, 0.5]), *([draw.pick([-1, 0])] if draw.chance(0.4) else []))

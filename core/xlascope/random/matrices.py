@@ -1,0 +1,102 @@
+"""Vectors of correlated numbers, and orthogonal matrices. Each sampler is one compiled call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..api import jit
+from ..dtypes import canonical, kind_of
+from ..numpy.axes import whole_number
+from ..numpy.contractions import einsum
+from ..numpy.linalg.decompositions import cholesky, eigh, qr, svd
+from ..numpy.promotion import common_dtype, to_inexact
+from ..numpy.repeating import diagonal
+from ..operations.exponentials import sqrt
+from ..operations.rounding import sign
+from ..operations.shapes import expand_dims, moveaxis
+from ..trace.values import aval_of
+from .continuous import Shape, real_of
+from .continuous import normal as _normal
+from .keys import checked, shape_of
+
+_METHODS = ("cholesky", "eigh", "svd")
+
+
+def multivariate_normal(
+    key: Any, mean: Any, cov: Any, shape: Shape | None = None, dtype: Any = None, method: str = "cholesky"
+) -> Any:
+    """Vectors of normal numbers with the means ``mean``, shape (…, n), and the covariances ``cov``, shape (…, n, n).
+
+    The result has ``shape``, to which the axes before broadcast, with the axis of n behind it, in the common
+    floating-point dtype of mean and covariances unless ``dtype`` is another. ``method`` says how a root of the
+    covariances is found: "cholesky" (the fastest; they have to be positive definite), "eigh" or "svd" (they may be
+    singular). Raises ValueError for another one, and for shapes that do not fit.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> xs.random.multivariate_normal(xs.random.PRNGKey(0), jnp.zeros(2), jnp.eye(2), (5,)).shape
+    (5, 2)
+    """
+    name = "random.multivariate_normal"
+    if method not in _METHODS:
+        raise ValueError(f"{name} takes method as one of {', '.join(_METHODS)}, got {method!r}")
+    means, covariances = aval_of(mean), aval_of(cov)
+    if not means.shape:
+        raise ValueError(f"{name} takes mean as a vector, or a stack of them, got a scalar")
+    count = means.shape[-1]
+    if covariances.shape[-2:] != (count, count):
+        raise ValueError(f"{name}: cov has shape {covariances.shape}, expected (…, {count}, {count}) for that mean")
+    found = to_inexact(common_dtype([means, covariances])[0]) if dtype is None else canonical(dtype)
+    own = np.broadcast_shapes(means.shape[:-1], covariances.shape[:-2])
+    sizes = own if shape is None else shape_of(shape, "multivariate_normal")
+    if np.broadcast_shapes(own, sizes) != sizes:
+        raise ValueError(f"{name}: mean and cov are stacks of shape {own}, which does not broadcast to {sizes}")
+    real = real_of(found, "multivariate_normal")
+    return _multivariate_normal(checked(key, "multivariate_normal"), mean, cov, (*sizes, count), real, method)
+
+
+def orthogonal(key: Any, n: int, shape: Shape = (), dtype: Any = float, m: int | None = None) -> Any:
+    """Orthogonal matrices, every one as likely as every other; for a complex ``dtype`` unitary ones.
+
+    They have the shape (n, m), or (n, n) without ``m``; where they are not square, their rows or columns, whichever are
+    fewer, are orthonormal. The result has the shape ``(*shape, n, m)``. After F. Mezzadri: "How to generate random
+    matrices from the classical compact groups", Notices of the AMS 54, 2007.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> q = xs.random.orthogonal(xs.random.PRNGKey(0), 3)
+    >>> bool(jnp.allclose(q @ q.T, jnp.eye(3), atol=1e-5))
+    True
+    """
+    rows = whole_number(n, "n")
+    columns = rows if m is None else whole_number(m, "m")
+    found = canonical(dtype)
+    if kind_of(found) != "c":
+        real_of(found, "orthogonal")
+    sizes = shape_of((*shape_of(shape, "orthogonal"), rows, columns), "orthogonal")
+    return _orthogonal(checked(key, "orthogonal"), sizes, found)
+
+
+@jit(static_argnums=(3, 4, 5))
+def _multivariate_normal(
+    key: Any, mean: Any, cov: Any, shape: tuple[int, ...], dtype: np.dtype[Any], method: str
+) -> Any:
+    if method == "cholesky":
+        root = cholesky(cov)
+    elif method == "eigh":
+        values, vectors = eigh(cov)
+        root = vectors * sqrt(expand_dims(values, (len(aval_of(values).shape) - 1,)))
+    else:
+        vectors, values, _ = svd(cov)
+        root = vectors * sqrt(expand_dims(values, (len(aval_of(values).shape) - 1,)))
+    return mean + einsum("...ij,...j->...i", root, _normal(key, shape, dtype))
+
+
+@jit(static_argnums=(1, 2))
+def _orthogonal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    # The Q of normal numbers, whose columns get the signs of R's diagonal: LAPACK's choice of signs favours some.
+    *before, n, m = shape
+    last = len(before) + 1
+    q, r = qr(_normal(key, (*before, max(n, m), min(n, m)), dtype))
+    made = q * expand_dims(sign(diagonal(r, 0, last - 1, last)), (last - 1,))
+    return moveaxis(made, last, last - 1) if n < m else made

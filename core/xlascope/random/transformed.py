@@ -1,0 +1,211 @@
+"""Numbers that are functions of even and of normal ones. Each sampler is one compiled call."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..api import jit
+from ..dtypes import canonical, finfo, kind_of
+from ..operations.arithmetic import square
+from ..operations.comparisons import le, lt
+from ..operations.exponentials import exp, log, log1p, sqrt
+from ..operations.selection import select
+from ..operations.shapes import reduce_sum
+from ..operations.trigonometry import tan
+from .continuous import Shape, fitted, real_of, shape_or_broadcast, uniform_values
+from .continuous import exponential as _exponential
+from .continuous import normal as _normal
+from .counts import rademacher_values
+from .keys import checked, shape_of
+from .parts import parts
+
+
+def cauchy(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers from the Cauchy distribution with median 0 and scale 1, tan(π (u - 1/2)) for an even u.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.cauchy(xs.random.PRNGKey(0), (3,))
+    """
+    sizes, real = shape_of(shape, "cauchy"), real_of(dtype, "cauchy")
+    return _cauchy(checked(key, "cauchy"), sizes, real)
+
+
+def logistic(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers from the logistic distribution with mean 0 and scale 1, log(u / (1 - u)) for an even u.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.logistic(xs.random.PRNGKey(0), (3,))
+    """
+    sizes, real = shape_of(shape, "logistic"), real_of(dtype, "logistic")
+    return _logistic(checked(key, "logistic"), sizes, real)
+
+
+def maxwell(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers from the Maxwell distribution with scale 1: lengths of vectors of three normal numbers.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.maxwell(xs.random.PRNGKey(0), (3,))
+    """
+    sizes, real = shape_of(shape, "maxwell"), real_of(dtype, "maxwell")
+    return _maxwell(checked(key, "maxwell"), sizes, real)
+
+
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers at the distances ``scale`` times Maxwell's from ``loc``, as often below as above it.
+
+    The result has ``shape``, followed by the shape to which ``loc`` and ``scale`` broadcast.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.double_sided_maxwell(xs.random.PRNGKey(0), 1.0, 2.0, (3,))
+    """
+    name = "double_sided_maxwell"
+    sizes = (*shape_of(shape, name), *shape_or_broadcast(None, name, loc, scale))
+    return _double_sided_maxwell(checked(key, name), loc, scale, sizes, real_of(dtype, name))
+
+
+def pareto(key: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
+    """Numbers from the Pareto distribution on [1, ∞) with density b x^(-b - 1); ``b`` broadcasts to ``shape``.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.pareto(xs.random.PRNGKey(0), 3.0, (3,))
+    """
+    sizes, real = shape_or_broadcast(shape, "pareto", b), real_of(dtype, "pareto")
+    return _pareto(checked(key, "pareto"), b, sizes, real)
+
+
+def rayleigh(key: Any, scale: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
+    """Numbers from the Rayleigh distribution with that ``scale``, which broadcasts to ``shape``.
+
+    They are the lengths of vectors of two normal numbers with the standard deviation ``scale``.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.rayleigh(xs.random.PRNGKey(0), 2.0, (3,))
+    """
+    sizes, real = shape_or_broadcast(shape, "rayleigh", scale), real_of(dtype, "rayleigh")
+    return _rayleigh(checked(key, "rayleigh"), scale, sizes, real)
+
+
+def weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape = (), dtype: Any = float) -> Any:
+    """Numbers from the Weibull distribution on [0, ∞): ``scale`` times (-log(1 - u))^(1 / concentration).
+
+    One even u is drawn for each element of ``shape``; the result has the shape to which that and the parameters
+    broadcast.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.weibull_min(xs.random.PRNGKey(0), 2.0, 1.5, (3,))
+    """
+    sizes, real = shape_of(shape, "weibull_min"), real_of(dtype, "weibull_min")
+    return _weibull_min(checked(key, "weibull_min"), scale, concentration, sizes, real)
+
+
+def lognormal(key: Any, sigma: Any = 1.0, shape: Shape | None = None, dtype: Any = float) -> Any:
+    """Numbers whose logarithm is normal with mean 0 and standard deviation ``sigma``, which broadcasts to ``shape``.
+
+    ``dtype`` may be complex, as that of :func:`normal`.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.lognormal(xs.random.PRNGKey(0), 0.5, (3,))
+    """
+    sizes, found = shape_or_broadcast(shape, "lognormal", sigma), canonical(dtype)
+    if kind_of(found) != "c":
+        real_of(found, "lognormal")
+    return _lognormal(checked(key, "lognormal"), sigma, sizes, found)
+
+
+def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
+    """Numbers between ``left`` and ``right`` whose density is a triangle with its top at ``mode``.
+
+    The three parameters broadcast to ``shape``.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.triangular(xs.random.PRNGKey(0), -1.0, 0.0, 2.0, (3,))
+    """
+    sizes, real = shape_or_broadcast(shape, "triangular", left, mode, right), real_of(dtype, "triangular")
+    return _triangular(checked(key, "triangular"), left, mode, right, sizes, real)
+
+
+def wald(key: Any, mean: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
+    """Numbers from Wald's distribution (the inverse Gaussian one) with that ``mean`` and concentration 1.
+
+    ``mean`` broadcasts to ``shape``. After J. R. Michael, W. R. Schucany, R. W. Haas: "Generating random variates using
+    transformations with multiple roots", The American Statistician 30, 1976.
+
+    >>> import xlascope as xs
+    >>> x = xs.random.wald(xs.random.PRNGKey(0), 2.0, (3,))
+    """
+    sizes, real = shape_or_broadcast(shape, "wald", mean), real_of(dtype, "wald")
+    return _wald(checked(key, "wald"), mean, sizes, real)
+
+
+# Traced bodies ------------------------------------------------------------------------------------------------------
+
+
+@jit(static_argnums=(1, 2))
+def _cauchy(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    u = uniform_values(key, shape, dtype, finfo(dtype).eps, 1.0)
+    return tan((u - 0.5) * math.pi)
+
+
+@jit(static_argnums=(1, 2))
+def _logistic(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    u = uniform_values(key, shape, dtype, finfo(dtype).tiny, 1.0)
+    return log(u) - log1p(-u)
+
+
+@jit(static_argnums=(1, 2))
+def _maxwell(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    x = _normal(key, (*shape, 3), dtype)
+    return sqrt(reduce_sum(x * x, (len(shape),)))
+
+
+@jit(static_argnums=(3, 4))
+def _double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    of_length, of_side = parts(key, 2)
+    return rademacher_values(of_side, shape, dtype) * _maxwell(of_length, shape, dtype) * scale + loc
+
+
+@jit(static_argnums=(2, 3))
+def _pareto(key: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return exp(_exponential(key, shape, dtype) / fitted(b, shape, dtype, "pareto"))
+
+
+@jit(static_argnums=(2, 3))
+def _rayleigh(key: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    u = uniform_values(key, shape, dtype, 0.0, 1.0)
+    return fitted(scale, shape, dtype, "rayleigh") * sqrt(log(u) * -2.0)
+
+
+@jit(static_argnums=(3, 4))
+def _weibull_min(key: Any, scale: Any, concentration: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    u = uniform_values(key, shape, dtype, 0.0, 1.0)
+    return (-log1p(-u)) ** (1.0 / concentration) * scale
+
+
+@jit(static_argnums=(2, 3))
+def _lognormal(key: Any, sigma: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return exp(_normal(key, shape, dtype) * fitted(sigma, shape, dtype, "lognormal"))
+
+
+@jit(static_argnums=(4, 5))
+def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    # The inverse of the distribution function, which is a parabola on each side of the mode.
+    left, mode, right = (fitted(x, shape, dtype, "triangular") for x in (left, mode, right))
+    below = (mode - left) / (right - left)
+    u = uniform_values(key, shape, dtype, 0.0, 1.0)
+    rising = left + sqrt(u * (right - left) * (mode - left))
+    falling = right - sqrt((1.0 - u) * (right - left) * (right - mode))
+    return select(lt(u, below), rising, falling)
+
+
+@jit(static_argnums=(2, 3))
+def _wald(key: Any, mean: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    # y is distributed as chi-square; x and mean²/x are the two numbers that it may come from.
+    of_root, of_choice = parts(key, 2)
+    mean = fitted(mean, shape, dtype, "wald")
+    y, u = square(_normal(of_root, shape, dtype)), uniform_values(of_choice, shape, dtype, 0.0, 1.0)
+    root = sqrt(4.0 * mean * y + square(mean) * square(y))
+    x = mean + square(mean) * y / 2.0 - mean / 2.0 * root
+    return select(le(u, mean / (mean + x)), x, square(mean) / x)

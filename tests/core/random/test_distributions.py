@@ -1,0 +1,204 @@
+"""Distributions with parameters: the numbers are JAX's, they follow their distribution, and move with its parameters.
+
+Keys and thresholds are fixed: a test gives the same in every run.
+"""
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+import scipy.stats
+
+import xlascope as xs
+import xlascope.numpy as jnp
+from xlascope import random
+from xlascope.settings import setting
+
+SAMPLES = Path(__file__).with_name("distributions.py")
+KEY = random.PRNGKey(2)
+COUNT = 4000
+#: Of a right sampler one sample in 10,000 is this unlikely.
+UNLIKELY = 1e-4
+
+
+@pytest.mark.parametrize(
+    ("wide", "partitionable", "which"),
+    [
+        (False, True, "some"),
+        (False, False, "some"),
+        *(
+            pytest.param(wide, partitionable, "every", marks=pytest.mark.slow)
+            for wide in (False, True)
+            for partitionable in (True, False)
+        ),
+    ],
+)
+def test_the_numbers_are_those_of_jax(wide, partitionable, which, jax_says, programs):
+    expected = jax_says(SAMPLES, which, enable_x64=str(int(wide)), threefry_partitionable=str(int(partitionable)))
+    with xs.enable_x64(wide), setting("threefry_partitionable", partitionable):
+        found = getattr(programs(SAMPLES), which)(xs)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        ours = found[name]
+        assert (ours.shape, ours.dtype) == (value.shape, value.dtype), name
+        if ours.tobytes() != value.tobytes():  # a compiler may contract or reorder: some units in the last place
+            assert value.dtype.kind not in "iub", name
+            error = float(ml_dtypes.finfo(value.dtype).eps) * (
+                4000 if name.startswith(("grad", "vmap grad", "jac")) else 64
+            )
+            exact = np.complex128 if value.dtype.kind == "c" else np.float64
+            scale = float(np.max(np.abs(np.nan_to_num(value.astype(exact), posinf=0.0, neginf=0.0)), initial=0.0))
+            atol = error * scale if name.startswith(("grad", "multivariate", "orthogonal", "jac", "vmap grad")) else 0.0
+            np.testing.assert_allclose(ours.astype(exact), value.astype(exact), rtol=error, atol=atol, err_msg=name)
+
+
+CONTINUOUS = {
+    "cauchy": (lambda n: random.cauchy(KEY, n), scipy.stats.cauchy()),
+    "logistic": (lambda n: random.logistic(KEY, n), scipy.stats.logistic()),
+    "maxwell": (lambda n: random.maxwell(KEY, n), scipy.stats.maxwell()),
+    "double_sided_maxwell": (
+        lambda n: abs(random.double_sided_maxwell(KEY, 1.0, 2.0, n) - 1.0),
+        scipy.stats.maxwell(scale=2.0),
+    ),
+    "pareto": (lambda n: random.pareto(KEY, 2.5, n), scipy.stats.pareto(2.5)),
+    "rayleigh": (lambda n: random.rayleigh(KEY, 0.5, n), scipy.stats.rayleigh(scale=0.5)),
+    "weibull_min": (lambda n: random.weibull_min(KEY, 2.0, 1.5, n), scipy.stats.weibull_min(1.5, scale=2.0)),
+    "lognormal": (lambda n: random.lognormal(KEY, 0.7, n), scipy.stats.lognorm(0.7)),
+    "triangular": (lambda n: random.triangular(KEY, -1.0, 0.5, 2.0, n), scipy.stats.triang(0.5, -1.0, 3.0)),
+    "wald": (lambda n: random.wald(KEY, 1.5, n), scipy.stats.invgauss(1.5)),
+    "gamma": (lambda n: random.gamma(KEY, 2.5, n), scipy.stats.gamma(2.5)),
+    "gamma of a small shape": (lambda n: random.gamma(KEY, 0.3, n), scipy.stats.gamma(0.3)),
+    "loggamma": (lambda n: random.loggamma(KEY, 0.3, n), scipy.stats.loggamma(0.3)),
+    "chisquare": (lambda n: random.chisquare(KEY, 3.0, n), scipy.stats.chi2(3.0)),
+    "f": (lambda n: random.f(KEY, 3.0, 5.0, n), scipy.stats.f(3.0, 5.0)),
+    "t": (lambda n: random.t(KEY, 3.0, n), scipy.stats.t(3.0)),
+    "beta": (lambda n: random.beta(KEY, 0.5, 2.0, n), scipy.stats.beta(0.5, 2.0)),
+    "dirichlet": (
+        lambda n: random.dirichlet(KEY, jnp.array([0.5, 1.0, 2.0]), n)[..., 1],
+        scipy.stats.beta(1.0, 2.5),
+    ),
+    "generalized_normal": (lambda n: random.generalized_normal(KEY, 1.5, n), scipy.stats.gennorm(1.5)),
+    "ball": (lambda n: jnp.sum(random.ball(KEY, 3, 2, n) ** 2, -1) ** 1.5, scipy.stats.uniform()),
+    "multivariate_normal": (
+        lambda n: (
+            random.multivariate_normal(KEY, jnp.array([1.0, 2.0]), jnp.array([[4.0, 1.0], [1.0, 9.0]]), n)
+            @ jnp.array([1.0, -1.0])
+        ),
+        scipy.stats.norm(-1.0, 11**0.5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_numbers_follow_their_distribution(name):
+    """The test of Kolmogorov and Smirnov."""
+    sample, distribution = CONTINUOUS[name]
+    found = np.asarray(sample((COUNT,)), "float64")
+    assert scipy.stats.kstest(found, distribution.cdf).pvalue > UNLIKELY
+
+
+DISCRETE = {
+    "rademacher": (lambda n: (random.rademacher(KEY, n) + 1) // 2, scipy.stats.bernoulli(0.5)),
+    "geometric": (lambda n: random.geometric(KEY, 0.3, n), scipy.stats.geom(0.3)),
+    "poisson of a few": (lambda n: random.poisson(KEY, 3.5, n), scipy.stats.poisson(3.5)),
+    "poisson of many": (lambda n: random.poisson(KEY, 40.0, n), scipy.stats.poisson(40.0)),
+    "binomial of a few": (lambda n: random.binomial(KEY, 20, 0.2, n), scipy.stats.binom(20, 0.2)),
+    "binomial of many": (lambda n: random.binomial(KEY, 200, 0.6, n), scipy.stats.binom(200, 0.6)),
+    "multinomial": (
+        lambda n: random.multinomial(KEY, 30, jnp.array([0.2, 0.5, 0.3]), shape=(*n, 3))[..., 1],
+        scipy.stats.binom(30, 0.5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_counts_follow_their_distribution(name):
+    """The chi-square test, on values expected at least ten times each, the rest together."""
+    sample, distribution = DISCRETE[name]
+    found = np.asarray(sample((COUNT,))).astype(int)
+    values = np.arange(int(distribution.ppf(1 - 1e-9)) + 1)
+    expected = COUNT * distribution.pmf(values)
+    counted = np.array([np.sum(found == value) for value in values])
+    often = expected >= 10
+    rest = max(COUNT - expected[often].sum(), 1e-9)
+    others = COUNT - counted[often].sum()
+    statistic = np.sum((counted - expected)[often] ** 2 / expected[often]) + (others - rest) ** 2 / max(rest, 1.0)
+    assert scipy.stats.chi2(int(often.sum())).sf(statistic) > UNLIKELY
+
+
+def test_multinomial_counts_are_all_draws():
+    drawn = random.multinomial(KEY, 30, jnp.array([0.2, 0.5, 0.3]), shape=(100, 3))
+    np.testing.assert_array_equal(drawn.sum(-1), np.full(100, 30.0))
+
+
+@pytest.mark.parametrize("method", ["cholesky", "eigh", "svd"])
+def test_every_root_gives_the_covariances(method):
+    cov = np.float32([[2.0, 0.5], [0.5, 1.0]])
+    x = np.asarray(random.multivariate_normal(KEY, np.float32([1, -1]), cov, (20_000,), method=method))
+    np.testing.assert_allclose(np.cov(x.T), cov, atol=0.15)
+    np.testing.assert_allclose(x.mean(0), [1, -1], atol=0.1)
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 3), (2, 4), (4, 2)])
+def test_orthogonal_matrices_are(n, m):
+    q = np.asarray(random.orthogonal(KEY, n, (5,), m=m))
+    product = q @ q.swapaxes(-1, -2) if n <= m else q.swapaxes(-1, -2) @ q
+    np.testing.assert_allclose(product, np.broadcast_to(np.eye(min(n, m)), product.shape), atol=1e-5)
+
+
+MOVING = {
+    "gamma": (lambda a: random.gamma(KEY, a, (40_000,)), scipy.stats.gamma, 1.0),
+    "chisquare": (lambda a: random.chisquare(KEY, a, (40_000,)), scipy.stats.chi2, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_the_mean_moves_with_the_parameter(name):
+    """The mean of gamma numbers is a, that of chi-square numbers df: so is that of their derivatives 1."""
+    sample, _, expected = MOVING[name]
+    moved = xs.grad(lambda a: jnp.mean(sample(a)))(1.7)
+    assert abs(moved - expected) < 0.05
+
+
+@pytest.mark.parametrize("a", [0.2, 1.0, 3.0])
+def test_a_gamma_number_moves_so_that_its_probability_stays(a):
+    x, moved = xs.jvp(lambda a: random.gamma(KEY, a, (20,)), (a,), (1.0,))
+    step = 1e-4
+    after = scipy.stats.gamma(a + step).ppf(scipy.stats.gamma(a).cdf(np.float64(x)))
+    before = scipy.stats.gamma(a - step).ppf(scipy.stats.gamma(a).cdf(np.float64(x)))
+    np.testing.assert_allclose(moved, (after - before) / (2 * step), rtol=2e-3, atol=1e-5)
+    y, moved_logarithm = xs.jvp(lambda a: random.loggamma(KEY, a, (20,)), (a,), (1.0,))
+    np.testing.assert_allclose(
+        moved_logarithm * np.exp(y), scipy_moves(a, np.exp(np.float64(y)), step), rtol=2e-3, atol=1e-5
+    )
+
+
+def scipy_moves(a, x, step):
+    probability = scipy.stats.gamma(a).cdf(x)
+    return (scipy.stats.gamma(a + step).ppf(probability) - scipy.stats.gamma(a - step).ppf(probability)) / (2 * step)
+
+
+@pytest.mark.parametrize(
+    ("sample", "error", "words"),
+    [
+        (lambda: random.gamma(KEY, 1.0, (3,), "int32"), TypeError, "floating-point dtype"),
+        (lambda: random.poisson(KEY, 1.0, (3,), "float32"), TypeError, "integer dtype"),
+        (lambda: random.gamma(KEY, np.ones(3, "float32"), (2,)), ValueError, "does not broadcast"),
+        (lambda: random.dirichlet(KEY, 1.0), ValueError, "last axis"),
+        (lambda: random.multinomial(KEY, 3, 0.5), ValueError, "last axis"),
+        (lambda: random.multivariate_normal(KEY, np.zeros(2), np.eye(3)), ValueError, "cov has shape"),
+        (
+            lambda: random.multivariate_normal(KEY, np.zeros(2), np.eye(2), method="lu"),
+            ValueError,
+            "cholesky, eigh, svd",
+        ),
+        (lambda: random.multivariate_normal(KEY, 0.0, np.eye(2)), ValueError, "vector"),
+        (lambda: random.orthogonal(KEY, 2.5), TypeError, "n"),
+        (lambda: random.orthogonal(KEY, -1), ValueError, "negative"),
+        (lambda: random.gamma(0, 1.0), TypeError, "PRNGKey"),
+    ],
+)
+def test_wrong_arguments_are_named(sample, error, words):
+    with pytest.raises(error, match=words):
+        sample()
