@@ -150,4 +150,4 @@ def _roots(p: Any, leading: Any) -> Any:
     place = ufuncs.subtract(size, leading)
     numbers = asarray(np.arange(size))
     found = take(found, argsort(logic.equal(ufuncs.abs(found), 0), stable=True))  # those of the zeros moved to the end
-    return indexing_tools.where(numbers < place, found, np.nan)
+    return indexing_tools.where(numbers < place, found, complex(np.nan, np.nan))

@@ -16,7 +16,7 @@ from ..operations.slicing import pad, slice_in_dim
 from ..trace.gate import unchanged
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from . import transcendental, ufuncs
+from . import indexing_tools, transcendental, ufuncs
 from .axes import whole_number
 from .creation import ones, zeros_like
 from .joining import concatenate
@@ -211,7 +211,8 @@ def i0(x: Any) -> Any:
 
 @custom_jvp
 def _i0(x: Any) -> Any:
-    return ufuncs.multiply(transcendental.exp(ufuncs.abs(x)), bessel_i0e(x))
+    growth = transcendental.exp(ufuncs.abs(x))
+    return indexing_tools.where(growth == math.inf, growth, ufuncs.multiply(growth, bessel_i0e(x)))
 
 
 @_i0.defjvp

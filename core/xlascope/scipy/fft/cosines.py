@@ -13,6 +13,7 @@ from ... import numpy as jnp
 from ...dtypes import kind_of
 from ...numpy.axes import as_tuple, axes_of, axis_of, sizes_of, whole_number
 from ...numpy.together import together
+from ...trace.gate import array_of
 from ...trace.source import here
 from ..arguments import floats_of_any_shape
 
@@ -93,7 +94,7 @@ def _along_axes(x: Any, s: Any, axes: Any, norm: str | None, inverse: bool) -> A
     for i, axis in enumerate(chosen):
         size = None if sizes is None else sizes[i]
         x = _dct(x, size=size, axis=axis, ortho=norm == "ortho", inverse=inverse)
-    return x
+    return array_of(x)
 
 
 @together("size", "axis", "ortho", "inverse")

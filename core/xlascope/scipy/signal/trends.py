@@ -32,7 +32,7 @@ def detrend(
         raise NotImplementedError(f"arrays cannot be changed in place: overwrite_data has to be None{here()}")
     one_of("type of detrend", type, "linear", "constant")
     places = sizes_of(np.atleast_1d(bp).tolist())
-    return _detrended(data, axis=axis, line=type == "linear", places=places)
+    return _detrended(jnp.asarray(data), axis=axis, line=type == "linear", places=places)
 
 
 @together("axis", "line", "places")

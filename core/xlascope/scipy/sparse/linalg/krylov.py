@@ -122,7 +122,7 @@ def cg(
     system = System("cg", A, b, x0, maxiter, M)
 
     def run(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
-        bound = jnp.maximum(tol**2 * real_dot(right, right), atol**2)
+        bound = jnp.maximum(jnp.square(tol) * real_dot(right, right), jnp.square(atol))
         residual = minus(right, matvec(start))
         direction = precondition(residual)
         gamma = real_dot(residual, direction)
@@ -162,7 +162,7 @@ def bicgstab(
     system = System("bicgstab", A, b, x0, maxiter, M)
 
     def run(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
-        bound = jnp.maximum(tol**2 * real_dot(right, right), atol**2)
+        bound = jnp.maximum(jnp.square(tol) * real_dot(right, right), jnp.square(atol))
         first = minus(right, matvec(start))
         one = jnp.ones_like(dot(first, first))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from .... import numpy as jnp
+from .... import tree
 from ....control.flow.fori_loop import fori_loop
 from ....control.flow.loops import while_loop
-from ....flatten_util import ravel_pytree
 from ....lax import linalg as of_lax
 from ....numpy.axes import whole_number
 from ...arguments import epsilon, one_of
@@ -31,7 +32,7 @@ def gmres(
 
     Each round builds a space of ``restart`` vectors, and the next starts where it ended. Other arguments are those of
     :func:`xlascope.scipy.sparse.linalg.cg`; ``maxiter`` counts rounds. ``solve_method`` is "batched" or "incremental",
-    and changes nothing. Returns (x, None). Raises ValueError for another method and for trees that do not fit. (Y. Saad
+    and changes nothing. Returns (x, 0). Raises ValueError for another method and for trees that do not fit. (Y. Saad
     and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986.)
 
     >>> import xlascope.numpy as jnp
@@ -45,8 +46,8 @@ def gmres(
     size = min(whole_number(restart, "restart of gmres"), system.size)
 
     def run(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
-        bound = jnp.maximum(tol**2 * real_dot(right, right), atol**2)
-        _, unravel = ravel_pytree(right)
+        bound = jnp.maximum(jnp.square(tol) * real_dot(right, right), jnp.square(atol))
+        _, unravel = _raveled(right)
 
         def residual(x: Any) -> Any:
             return minus(right, matvec(x))
@@ -64,15 +65,30 @@ def gmres(
 
         return while_loop(far, step, (start, 0))[0]
 
-    return solved(system, run, symmetric=False), None
+    return solved(system, run, symmetric=False), jnp.asarray(0)
+
+
+def _raveled(x: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The arrays of a tree as one vector, and the way back."""
+    leaves, structure = tree.flatten(x)
+    ends = list(itertools.accumulate(leaf.size for leaf in leaves))
+
+    def back(flat: Any) -> Any:
+        parts = [flat[end - leaf.size : end] for leaf, end in zip(leaves, ends, strict=True)]
+        return structure.unflatten(
+            [jnp.reshape(part, leaf.shape).astype(leaf.dtype) for part, leaf in zip(parts, leaves, strict=True)]
+        )
+
+    dtype = jnp.result_type(*(leaf.dtype for leaf in leaves))
+    return jnp.concatenate([jnp.ravel(leaf).astype(dtype) for leaf in leaves]), back
 
 
 def _flat(x: Any) -> Any:
-    return ravel_pytree(x)[0]
+    return _raveled(x)[0]
 
 
 def _sum(x: Any, y: Any) -> Any:
-    flat, unravel = ravel_pytree(x)
+    flat, unravel = _raveled(x)
     return unravel(flat + _flat(y).astype(flat.dtype))
 
 
