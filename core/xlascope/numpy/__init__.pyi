@@ -152,6 +152,8 @@ from .padding import pad as pad
 from .partitioning import argpartition as argpartition
 from .partitioning import partition as partition
 from .partitioning import sort_complex as sort_complex
+from .polynomial_fits import polyfit as polyfit
+from .polynomial_fits import roots as roots
 from .polynomial_products import poly as poly
 from .polynomial_products import polydiv as polydiv
 from .polynomial_products import polymul as polymul
@@ -159,6 +161,8 @@ from .polynomials import bartlett as bartlett
 from .polynomials import blackman as blackman
 from .polynomials import hamming as hamming
 from .polynomials import hanning as hanning
+from .polynomials import i0 as i0
+from .polynomials import kaiser as kaiser
 from .polynomials import polyadd as polyadd
 from .polynomials import polyder as polyder
 from .polynomials import polyint as polyint
@@ -271,6 +275,8 @@ from .shaping import rollaxis as rollaxis
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
+from .sliding_products import convolve as convolve
+from .sliding_products import correlate as correlate
 from .sorting import argsort as argsort
 from .sorting import lexsort as lexsort
 from .sorting import median as median

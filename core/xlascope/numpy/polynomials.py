@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import canonical, kind_of
 from ..ir.avals import shaped
+from ..operations.bessel import bessel_i0e, bessel_i1e
 from ..operations.shapes import expand_dims, zeros_of
 from ..operations.slicing import pad, slice_in_dim
 from ..trace.gate import unchanged
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from . import transcendental, ufuncs
+from . import indexing_tools, transcendental, ufuncs
 from .axes import whole_number
-from .creation import zeros_like
+from .creation import ones, zeros_like
 from .joining import concatenate
 from .promotion import as_dtype, common_dtype, inexact, to_common_dtype
-from .ranges import arange
+from .ranges import arange, linspace
 from .shaping import index_row, ravel, shape_of
 from .together import together
 
@@ -191,3 +193,50 @@ def _triangle(M: int) -> Any:
     half = (M - 1) / 2
     distance = ufuncs.abs(ufuncs.subtract(arange(M, dtype=canonical(float)), half))
     return ufuncs.subtract(1.0, ufuncs.true_divide(distance, half))
+
+
+@together()
+def i0(x: Any) -> Any:
+    """The modified Bessel function of order 0, of real numbers.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(f"{jnp.i0(2.0):.4f}")
+    2.2796
+    """
+    x = inexact(x)
+    if kind_of(aval_of(x).dtype) == "c":
+        raise ValueError(f"i0 takes real numbers, got {aval_of(x).dtype.name}")
+    return _i0(x)
+
+
+@custom_jvp
+def _i0(x: Any) -> Any:
+    growth = transcendental.exp(ufuncs.abs(x))
+    return indexing_tools.where(growth == math.inf, growth, ufuncs.multiply(growth, bessel_i0e(x)))
+
+
+@_i0.defjvp
+def _i0_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    of_order_one = ufuncs.multiply(transcendental.exp(ufuncs.abs(x)), bessel_i1e(x))
+    return _i0(x), ufuncs.multiply(t, of_order_one)
+
+
+def kaiser(M: int, beta: Any) -> Any:
+    """Kaiser's window of ``M`` points: i0(beta √(1 - z²)) / i0(beta) for z from -1 to 1.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.kaiser(3, 2.0).round(3))
+    [0.439 1.    0.439]
+    """
+    return _kaiser(beta, size=_length(M))
+
+
+@together("size")
+def _kaiser(beta: Any, size: int) -> Any:
+    beta = inexact(beta)
+    if size <= 1:
+        return ones((size,), canonical(float))
+    z = linspace(-1.0, 1.0, size)
+    inside = ufuncs.maximum(ufuncs.subtract(1, ufuncs.multiply(z, z)), 0)
+    return ufuncs.true_divide(i0(ufuncs.multiply(beta, transcendental.sqrt(inside))), i0(beta))

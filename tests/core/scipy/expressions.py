@@ -86,7 +86,7 @@ def evaluate(library: Any, row: str) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             arrays = {name: library.numpy.asarray(value) for name, value in VALUES.items()}
-            return _plain(eval(row, _scope(library), arrays))
+            return _plain(eval(row, _scope(library) | arrays))
     except Exception as error:
         kind = next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins")
         return "error", kind, f"{type(error).__name__}: {error}"
@@ -98,7 +98,7 @@ def together(library: Any, rows: list[str]) -> list[Any]:
     scope = _scope(library)
 
     def function(given: dict[str, Any]) -> list[Any]:
-        return [eval(row, scope, dict(given)) for row in rows]
+        return [eval(row, scope | given) for row in rows]
 
     return [_plain(value) for value in library.jit(function)(arrays)]
 

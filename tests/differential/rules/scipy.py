@@ -98,6 +98,38 @@ RULES: tuple[Rule, ...] = (
         "Counts of several draws have their outcomes along the last axis, as in SciPy; JAX sums over all axes.",
     ),
     Rule(
+        "grids that do not fit",
+        "scipy.interpolate.RegularGridInterpolator",
+        ("fails only here",),
+        "As many values as places are asked for when the object is made, as in SciPy; JAX takes others.",
+    ),
+    Rule(
+        "the last digits of rooms",
+        "scipy.signal.* scipy.fft.* scipy.sparse.linalg.* numpy.polyfit numpy.roots numpy.i0 numpy.kaiser",
+        ("value", "accuracy"),
+        "Sums are added in another order, and solvers go other ways; alike beside the largest element.",
+        near(2e-5),
+    ),
+    Rule(
+        "the edge of a simplex",
+        "scipy.stats.dirichlet.*",
+        ("value", "accuracy"),
+        "A part 0 whose exponent is negative has an infinite density, as the formula says; JAX has none there.",
+    ),
+    Rule(
+        "single precision stays",
+        "scipy.stats.norm.*",
+        ("dtype",),
+        "A distribution in single precision has its results there; JAX makes some double where these are enabled.",
+    ),
+    Rule(
+        "parameters of any holder",
+        "scipy.stats.*",
+        ("accepted only here",),
+        "Arrays in the other byte order are arrays, and complex numbers meet others; JAX refuses them here.",
+        theirs_says("not a valid JAX array type|to have the same dtypes|is not supported"),
+    ),
+    Rule(
         "the last digits of probabilities",
         "scipy.stats.*",
         ("value", "accuracy"),

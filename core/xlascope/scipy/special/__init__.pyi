@@ -5,6 +5,8 @@ from .bessels import i0 as i0
 from .bessels import i0e as i0e
 from .bessels import i1 as i1
 from .bessels import i1e as i1e
+from .counting import bernoulli as bernoulli
+from .counting import comb as comb
 from .gammas import beta as beta
 from .gammas import betainc as betainc
 from .gammas import betaln as betaln

@@ -48,5 +48,5 @@ def cdf(k: Any, p: Any) -> Any:
 def ppf(q: Any, p: Any) -> Any:
     """The least k of which :func:`cdf` is at least q; NaN unless p and q lie in 0 to 1."""
     q, p = floats(q, p)
-    found = jnp.where(q <= 1 - p, 0.0, 1.0)
+    found = jnp.where(q <= 1 - p, jnp.zeros_like(p), 1)
     return strong(jnp.where(jnp.isnan(probability(p)) | jnp.isnan(probability(q)), math.nan, found))

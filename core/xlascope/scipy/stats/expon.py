@@ -63,7 +63,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of :func:`sf`."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
-    return jnp.where(z < 0, 0.0, -z)
+    return jnp.where(z <= 0, 0.0, -z)
 
 
 @together()

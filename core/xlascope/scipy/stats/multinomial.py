@@ -24,6 +24,7 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     -0.9808
     """
     x, n, p = floats_of_any_shape(x, n, p)
+    x, p = jnp.atleast_1d(x), jnp.atleast_1d(p)
     found = gammaln(n + 1) + jnp.sum(xlogy(x, p) - gammaln(x + 1), -1)
     return jnp.where(jnp.sum(x, -1) == n, found, -math.inf)
 

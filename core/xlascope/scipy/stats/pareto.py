@@ -69,7 +69,7 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
     power = b * jnp.log(jnp.where(z < 1, 1, z))
-    return -power
+    return 0 - power  # 0, not -0
 
 
 @together()

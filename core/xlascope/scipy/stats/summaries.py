@@ -48,10 +48,8 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
 def _mode(a: Any, axis: int | None, keepdims: bool) -> tuple[Any, Any]:
     a = array_of(a)
     rank = a.ndim
-    if axis is None or not rank:
-        a, place = jnp.ravel(a), 0
-    else:
-        place = axis_of(axis, rank)
+    place = 0 if axis is None else axis_of(axis, max(rank, 1))
+    a = jnp.ravel(a) if axis is None or not rank else a
     if not a.size:
         shape = tuple(size for i, size in enumerate(a.shape) if i != place)
         values, counts = jnp.full(shape, jnp.nan, a.dtype), jnp.zeros(shape, int)

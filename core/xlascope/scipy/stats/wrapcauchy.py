@@ -18,8 +18,8 @@ def logpdf(x: Any, c: Any) -> Any:
     """The logarithm of the density, -inf outside of 0 to 2π; NaN unless c lies between 0 and 1."""
     x, c = floats(x, c)
     found = jnp.log1p(-c * c) - jnp.log(2 * math.pi * (1 + c * c - 2 * c * jnp.cos(x)))
-    found = jnp.where((c > 0) & (c < 1), found, math.nan)
-    return jnp.where((x >= 0) & (x <= 2 * math.pi), found, -math.inf)
+    found = jnp.where((x >= 0) & (x <= 2 * math.pi), found, -math.inf)
+    return jnp.where((c > 0) & (c < 1), found, math.nan)
 
 
 @together()

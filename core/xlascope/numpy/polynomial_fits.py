@@ -1,0 +1,153 @@
+"""Polynomials through points, and the zeros of polynomials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import kind_of
+from ..trace.source import here
+from ..trace.tracer import Tracer
+from ..trace.values import aval_of
+from . import indexing_tools, logic, reductions, repeating, ufuncs
+from .axes import whole_number
+from .creation import asarray
+from .joining import concatenate
+from .linalg.decompositions import eigvals
+from .linalg.least_squares import lstsq
+from .linalg.solving import inv
+from .linear import matmul
+from .matrices import eye
+from .polynomials import vander
+from .promotion import as_dtype, inexact, to_common_dtype
+from .shaping import expand_dims, matrix_transpose, shape_of
+from .sorting import argsort
+from .taking import take
+from .together import together
+from .transcendental import sqrt
+from .types import finfo
+
+
+def polyfit(
+    x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: bool | str = False
+) -> Any:
+    """The coefficients, highest power first, of the polynomial of degree ``deg`` nearest to points by least squares.
+
+    ``x`` has shape ``(m,)``, ``y`` ``(m,)`` or ``(m, k)``; ``w``, ``(m,)``, weighs the residuals. Singular values below
+    ``rcond`` times the largest count as zero. ``full`` returns also the sums of squared residuals, the rank, the
+    singular values and rcond; ``cov`` the covariance of the coefficients, "unscaled" that without the variance of the
+    residuals. Raises TypeError or ValueError for other shapes, and too few points for a covariance.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.polyfit(jnp.array([0.0, 1.0, 2.0]), jnp.array([1.0, 3.0, 5.0]), 1).round(3))
+    [2. 1.]
+    """
+    order = whole_number(deg, "deg")
+    if order < 0:
+        raise ValueError(f"deg of polyfit is at least 0, got {order}{here()}")
+    _check_points(x, y, w)
+    digits = None if rcond is None else float(rcond)
+    how = "full" if full else "" if cov is False or cov is None else "unscaled" if cov == "unscaled" else "cov"
+    count = shape_of(x)[0]
+    if how == "cov" and count <= order + 1:
+        raise ValueError(f"a covariance takes more points than {order + 1}, got {count}{here()}")
+    found = _polyfit(x, y, w, order=order, rcond=digits, how=how)
+    return found if how else found[0]
+
+
+def _check_points(x: Any, y: Any, w: Any) -> None:
+    of_x, of_y = shape_of(x), shape_of(y)
+    if len(of_x) != 1 or not of_x[0]:
+        raise TypeError(f"polyfit takes x as a vector with elements, got shape {of_x}{here()}")
+    if len(of_y) not in (1, 2) or of_y[0] != of_x[0]:
+        raise TypeError(f"polyfit takes y of shape (m,) or (m, k) for m points, got shapes {of_x} and {of_y}{here()}")
+    if w is not None and shape_of(w) != of_x:
+        raise TypeError(f"polyfit takes a weight for each point, got shapes {of_x} and {shape_of(w)}{here()}")
+
+
+@together("order", "rcond", "how")
+def _polyfit(x: Any, y: Any, w: Any, order: int, rcond: float | None, how: str) -> tuple[Any, ...]:
+    x, y, *weights = map(inexact, to_common_dtype([x, y] if w is None else [x, y, w]))
+    x, y = (as_dtype(v, aval_of(v).dtype) for v in (x, y))
+    dtype = aval_of(x).dtype
+    count, many = shape_of(x)[0], len(shape_of(y)) == 2
+    if rcond is None:
+        rcond = count * float(finfo(dtype).eps)  # type: ignore[no-untyped-call]
+    left, right = vander(x, order + 1), y
+    if weights:
+        left = ufuncs.multiply(left, expand_dims(weights[0], 1))
+        right = ufuncs.multiply(right, expand_dims(weights[0], 1) if many else weights[0])
+    scale = sqrt(reductions.sum(ufuncs.multiply(left, left), axis=0))
+    scaled = ufuncs.true_divide(left, scale)
+    c, residuals, rank, s = lstsq(scaled, right, rcond)
+    c = ufuncs.true_divide(c, expand_dims(scale, 1) if many else scale)
+    if how == "full":
+        return c, residuals, rank, s, asarray(rcond)
+    if not how:
+        return (c,)
+    spread = ufuncs.true_divide(
+        inv(matmul(matrix_transpose(scaled), scaled)), ufuncs.multiply(expand_dims(scale, 1), scale)
+    )
+    if how == "unscaled":
+        factor: Any = 1.0
+    else:
+        factor = ufuncs.true_divide(residuals, count - order - 1)
+    return c, ufuncs.multiply(expand_dims(spread, 2), factor) if many else ufuncs.multiply(spread, factor)
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """The zeros of the polynomial with those coefficients, highest power first, as complex numbers.
+
+    ``p`` is a vector. With ``strip_zeros`` zeros at its front are left away, which needs their values (TypeError while
+    tracing); else they give NaN at the end of the result, which has one element less than ``p``. The zeros are
+    eigenvalues of the companion matrix.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.roots(jnp.array([1.0, -3.0, 2.0])).real.round(3))
+    [2. 1.]
+    """
+    if len(shape_of(p)) > 1:
+        raise ValueError(f"roots takes a vector of coefficients, got shape {shape_of(p)}{here()}")
+    p = inexact(asarray(p).reshape(-1))
+    if shape_of(p)[0] < 2:
+        return asarray(np.zeros(0, "complex64" if aval_of(p).dtype.itemsize < 8 else "complex128"))
+    if not strip_zeros:
+        leading = reductions.sum(reductions.cumprod(as_dtype(logic.equal(p, 0), np.dtype("int32"))))
+        return _roots(repeating.roll(p, ufuncs.negative(leading)), leading)
+    known = p.concrete() if isinstance(p, Tracer) else p
+    if known is None:
+        raise TypeError(f"roots of {p!r}: which are zeros is not known while tracing; use strip_zeros=False")
+    values = np.asarray(known)
+    nonzero = np.flatnonzero(values)
+    if not nonzero.size:
+        return _no_roots(p)
+    first, last = int(nonzero[0]), int(nonzero[-1])
+    found = _companion_values(p[first : last + 1]) if last > first else _no_roots(p)
+    zeros = asarray(np.zeros(len(values) - 1 - last, aval_of(found).dtype))
+    return concatenate([found, zeros])
+
+
+def _no_roots(p: Any) -> Any:
+    dtype = aval_of(p).dtype
+    return asarray(
+        np.zeros(0, dtype if kind_of(dtype) == "c" else "complex128" if dtype.itemsize == 8 else "complex64")
+    )
+
+
+def _companion_values(p: Any) -> Any:
+    size = shape_of(p)[0] - 1
+    below = eye(size, k=-1, dtype=aval_of(p).dtype)
+    first = ufuncs.negative(ufuncs.true_divide(p[1:], p[0]))
+    return eigvals(below.at[0, :].set(first))
+
+
+@together()
+def _roots(p: Any, leading: Any) -> Any:
+    size = shape_of(p)[0] - 1
+    p = indexing_tools.where(logic.equal(leading, size + 1), 1, p)
+    found = _companion_values(p)
+    place = ufuncs.subtract(size, leading)
+    numbers = asarray(np.arange(size))
+    found = take(found, argsort(logic.equal(ufuncs.abs(found), 0), stable=True))  # those of the zeros moved to the end
+    return indexing_tools.where(numbers < place, found, complex(np.nan, np.nan))

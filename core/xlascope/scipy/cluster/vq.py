@@ -1,0 +1,46 @@
+"""Vector quantization: the nearest of some points."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import numpy as jnp
+from ...names import explain_missing
+from ...numpy.together import together
+from ...trace.source import here
+from ..arguments import floats_of_any_shape
+
+__all__ = ["vq"]
+
+
+def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
+    """The number of the nearest point of ``code_book`` to each observation, and its distance.
+
+    ``obs`` has shape ``(m, d)``, ``code_book`` ``(k, d)``, or both have one axis, of points of one number. Returns
+    int32 and floats of shape ``(m,)``. Raises ValueError for other shapes.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy.cluster.vq import vq
+    >>> print(*vq(jnp.array([[0.0, 1.0], [3.0, 3.0]]), jnp.array([[0.0, 0.0], [3.0, 4.0]])))
+    [0 1] [1. 1.]
+    """
+    return _vq(obs, code_book)
+
+
+@together()
+def _vq(obs: Any, code_book: Any) -> tuple[Any, Any]:
+    obs, code_book = floats_of_any_shape(obs, code_book)
+    if obs.ndim != code_book.ndim:
+        raise ValueError(f"vq takes observations and codes of one rank, got {obs.shape}, {code_book.shape}{here()}")
+    if obs.ndim not in (1, 2):
+        raise ValueError(f"vq takes points of shape (m,) or (m, d), got shape {obs.shape}{here()}")
+    if obs.ndim == 1:
+        obs, code_book = obs[:, None], code_book[:, None]
+    if obs.shape[1] != code_book.shape[1]:
+        raise ValueError(f"vq takes points of as many numbers, got shapes {obs.shape} and {code_book.shape}{here()}")
+    away = obs[:, None, :] - code_book
+    distances = jnp.sqrt(jnp.sum(jnp.abs(away) ** 2, -1))
+    return jnp.argmin(distances, 1), jnp.min(distances, 1)
+
+
+explain_missing(__name__)

@@ -1,0 +1,3 @@
+"""The public names, the one list of them."""
+
+from .grids import RegularGridInterpolator as RegularGridInterpolator

@@ -1,0 +1,89 @@
+"""Interpolation between the values on a rectangular grid."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from ... import numpy as jnp
+from ...numpy.searching import searchsorted
+from ...trace.source import here
+from ..arguments import floats_of_any_shape, one_of
+
+
+class RegularGridInterpolator:
+    """Values between those on a grid: an object that is called with points.
+
+    ``points`` are the places along each axis, rising; ``values`` has those sizes, and any axes behind. ``method`` is
+    "linear" or "nearest"; ``fill_value`` stands outside of the grid, unless it is None: then the lines go on.
+    ``bounds_error`` has to be False (NotImplementedError). Raises ValueError for sizes that do not fit and another
+    method.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy.interpolate import RegularGridInterpolator
+    >>> line = RegularGridInterpolator((jnp.array([0.0, 1.0, 3.0]),), jnp.array([0.0, 10.0, 30.0]))
+    >>> print(line(jnp.array([[0.5], [2.0]])))
+    [ 5. 20.]
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Any],
+        values: Any,
+        method: str = "linear",
+        bounds_error: bool = False,
+        fill_value: Any = jnp.nan,
+    ) -> None:
+        self.method = one_of("method of RegularGridInterpolator", method, "linear", "nearest")
+        if bounds_error:
+            raise NotImplementedError(f"values are not known while tracing: bounds_error has to be False{here()}")
+        (self.values,) = floats_of_any_shape(values)
+        self.grid = tuple(floats_of_any_shape(p)[0] for p in points)
+        if len(self.grid) > self.values.ndim:
+            raise ValueError(f"there are {len(self.grid)} point arrays, but values has {self.values.ndim} axes{here()}")
+        for i, (p, size) in enumerate(zip(self.grid, self.values.shape, strict=False)):
+            if p.ndim != 1:
+                raise ValueError(f"the points along axis {i} have to be a vector, got shape {p.shape}{here()}")
+            if p.shape[0] != size:
+                raise ValueError(f"there are {p.shape[0]} points and {size} values on axis {i}{here()}")
+        self.fill_value = fill_value
+        self.bounds_error = bounds_error
+
+    def __call__(self, xi: Any, method: str | None = None) -> Any:
+        """The values at points of shape ``(…, n)``, for a grid of n axes: shape ``(…,)`` and what is behind."""
+        chosen = one_of("method of RegularGridInterpolator", method or self.method, "linear", "nearest")
+        count = len(self.grid)
+        if isinstance(xi, (tuple, list)):
+            xi = jnp.stack(jnp.broadcast_arrays(*(floats_of_any_shape(x)[0] for x in xi)), -1)
+        (xi,) = floats_of_any_shape(xi)
+        if count == 1 and (not xi.ndim or xi.shape[-1] != 1):
+            xi = xi[..., None]
+        if not xi.ndim or xi.shape[-1] != count:
+            raise ValueError(f"the requested sample points have shape {xi.shape}, the grid has {count} axes{here()}")
+        lead, behind = xi.shape[:-1], self.values.shape[count:]
+        found = self._at(jnp.reshape(xi, (-1, count)), chosen == "linear")
+        return jnp.reshape(found, (*lead, *behind))
+
+    def _at(self, xi: Any, linear: bool) -> Any:
+        places, parts, outside = [], [], False
+        for i, p in enumerate(self.grid):
+            x = xi[:, i]
+            below = jnp.clip(searchsorted(p, x) - 1, 0, max(p.shape[0] - 2, 0))
+            above = jnp.minimum(below + 1, p.shape[0] - 1)
+            width = p[above] - p[below]
+            places.append((below, above))
+            parts.append((x - p[below]) / jnp.where(width == 0, 1, width))
+            outside = outside | (x < p[0]) | (x > p[-1])
+        rest = (slice(None), *[None] * (self.values.ndim - len(self.grid)))
+        if linear:
+            found: Any = 0
+            for corner in itertools.product((0, 1), repeat=len(places)):
+                weight: Any = 1
+                for side, part in zip(corner, parts, strict=True):
+                    weight = weight * (part if side else 1 - part)
+                found = found + self.values[tuple(p[s] for p, s in zip(places, corner, strict=True))] * weight[rest]
+        else:
+            near = [jnp.where(part <= 0.5, *both) for both, part in zip(places, parts, strict=True)]
+            found = self.values[tuple(near)]
+        return found if self.fill_value is None else jnp.where(jnp.asarray(outside)[rest], self.fill_value, found)

@@ -1,0 +1,3 @@
+"""The public names, the one list of them."""
+
+from .sampling import map_coordinates as map_coordinates

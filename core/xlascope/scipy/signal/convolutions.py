@@ -1,0 +1,176 @@
+"""Convolution and correlation of arrays of any number of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import numpy as jnp
+from ...dtypes import kind_of
+from ...numpy.axes import as_tuple, axes_of
+from ...numpy.promotion import to_common_dtype
+from ...numpy.together import together
+from ...operations.convolution import conv_general_dilated
+from ...trace.gate import array_of
+from ...trace.source import here
+from ..arguments import floats_of_any_shape, one_of
+
+_MODES = ("full", "same", "valid")
+
+
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Any:
+    """The convolution of two arrays with as many axes.
+
+    ``mode`` "full" gives all places where they meet, "same" those around the middle, in the shape of ``in1``, "valid"
+    those where they meet whole. ``method`` is "direct" ("auto"), or "fft", by Fourier transforms. Raises ValueError for
+    another mode or method and for arrays that do not fit.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy import signal
+    >>> print(signal.convolve(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 1.0])))
+    [1. 3. 5. 3.]
+    """
+    return _chosen("convolve", in1, in2, mode, method, precision)
+
+
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Any:
+    """The correlation of two arrays with as many axes: the convolution with ``in2`` turned around and conjugated.
+
+    Arguments are those of :func:`convolve`.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy import signal
+    >>> print(signal.correlate(jnp.array([1.0, 2.0, 3.0]), jnp.array([0.0, 1.0])))
+    [1. 2. 3. 0.]
+    """
+    return _chosen("correlate", in1, in2, mode, method, precision)
+
+
+def _chosen(name: str, in1: Any, in2: Any, mode: str, method: str, precision: Any) -> Any:
+    one_of(f"mode of {name}", mode, *_MODES)
+    if method == "fft":
+        return _by_fft(in1, in2, mode=mode, axes=None, turned=name == "correlate")
+    if method not in ("auto", "direct"):
+        raise ValueError(f"method of {name} is one of 'auto', 'direct' and 'fft', got {method!r}{here()}")
+    return _direct(in1, in2, mode=mode, name=name, precision=precision)
+
+
+def convolve2d(
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
+) -> Any:
+    """The convolution of two matrices; see :func:`convolve`.
+
+    Outside there are zeros: ``boundary`` and ``fillvalue`` have to say so (NotImplementedError).
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy import signal
+    >>> print(signal.convolve2d(jnp.ones((2, 2)), jnp.ones((1, 2)), mode="valid"))
+    [[2.]
+     [2.]]
+    """
+    _plain_boundary("convolve2d", in1, in2, boundary, fillvalue)
+    return _chosen("convolve", in1, in2, mode, "direct", precision)
+
+
+def correlate2d(
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
+) -> Any:
+    """The correlation of two matrices; see :func:`correlate`, and :func:`convolve2d` for what is outside.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy import signal
+    >>> print(signal.correlate2d(jnp.ones((2, 2)), jnp.ones((2, 1)), mode="valid"))
+    [[2. 2.]]
+    """
+    _plain_boundary("correlate2d", in1, in2, boundary, fillvalue)
+    return _chosen("correlate2d", in1, in2, mode, "direct", precision)
+
+
+def _plain_boundary(name: str, in1: Any, in2: Any, boundary: str, fillvalue: float) -> None:
+    if boundary != "fill" or fillvalue != 0:
+        raise NotImplementedError(f"{name} has zeros outside: boundary='fill', fillvalue=0{here()}")
+    if jnp.ndim(in1) != 2 or jnp.ndim(in2) != 2:
+        raise ValueError(f"{name} takes matrices, got shapes {jnp.shape(in1)} and {jnp.shape(in2)}{here()}")
+
+
+@together("mode", "name", "precision")
+def _direct(in1: Any, in2: Any, mode: str, name: str, precision: Any) -> Any:
+    turned = name != "convolve"
+    x, y = (array_of(v) for v in to_common_dtype((in1, in2)))
+    if kind_of(x.dtype) not in "fc":
+        x, y = floats_of_any_shape(x, y)
+    _check(name, x, y)
+    if not x.ndim:
+        return x * (jnp.conj(y) if turned else y)
+    axes = tuple(range(x.ndim))
+    backward = False
+    if mode == "valid" and any(a < b for a, b in zip(x.shape, y.shape, strict=True)):
+        if any(a > b for a, b in zip(x.shape, y.shape, strict=True)):
+            raise ValueError(
+                f"For 'valid' mode, one input must be at least as large as the other in every axis{here()}"
+            )
+        x, y = y, x
+        backward = turned
+    if turned:
+        x, y = (jnp.conj(x), y) if backward else (x, jnp.conj(y))
+    kernel = y if turned else jnp.flip(y, axes)
+    padding = []
+    for size in y.shape:
+        more = size // 2 if name == "convolve" else size - 1 - (size - 1) // 2
+        if name == "correlate2d":  # SciPy counts its middle from the other end
+            more = (size - 1) // 2
+        same = (more, size - 1 - more)
+        padding.append({"full": (size - 1, size - 1), "same": same, "valid": (0, 0)}[mode])
+    found = conv_general_dilated(x[None, None], kernel[None, None], (1,) * x.ndim, padding, precision=precision)[0, 0]
+    return jnp.flip(found, axes) if backward else found
+
+
+def _check(name: str, x: Any, y: Any) -> None:
+    if x.ndim != y.ndim:
+        raise ValueError(f"{name} takes arrays with as many axes, got shapes {x.shape} and {y.shape}{here()}")
+    if not x.size or not y.size:
+        raise ValueError(f"{name} takes arrays with elements, got shapes {x.shape} and {y.shape}{here()}")
+
+
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Sequence[int] | None = None) -> Any:
+    """The convolution of two arrays by Fourier transforms, along ``axes`` (None: all).
+
+    ``mode`` is that of :func:`convolve`. Raises ValueError for another mode and arrays that do not fit.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy import signal
+    >>> print(signal.fftconvolve(jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 1.0])).round().astype(int))
+    [1 3 5 3]
+    """
+    one_of("mode of fftconvolve", mode, *_MODES)
+    return _by_fft(in1, in2, mode=mode, axes=as_tuple(axes), turned=False)
+
+
+@together("mode", "axes", "turned")
+def _by_fft(in1: Any, in2: Any, mode: str, axes: Any, turned: bool) -> Any:
+    x, y = floats_of_any_shape(in1, in2)
+    _check("fftconvolve", x, y)
+    if not x.ndim:
+        return x * y
+    chosen = tuple(range(x.ndim)) if axes is None else axes_of(axes, x.ndim, "axes")
+    for i, (a, b) in enumerate(zip(x.shape, y.shape, strict=True)):
+        if i not in chosen and a != b and 1 not in (a, b):
+            raise ValueError(f"incompatible shapes for in1 and in2: {x.shape} and {y.shape}{here()}")
+    if turned:
+        y = jnp.conj(jnp.flip(y, chosen))
+    pairs = [(x.shape[i], y.shape[i]) for i in chosen]
+    if mode == "valid" and any(a < b for a, b in pairs):
+        if any(a > b for a, b in pairs):
+            raise ValueError(
+                f"For 'valid' mode, one input must be at least as large as the other in every axis{here()}"
+            )
+        x, y, pairs = y, x, [(b, a) for a, b in pairs]
+    sizes = [a + b - 1 for a, b in pairs]
+    if kind_of(x.dtype) == "c":
+        found = jnp.fft.ifftn(jnp.fft.fftn(x, sizes, chosen) * jnp.fft.fftn(y, sizes, chosen), sizes, chosen)
+    else:
+        found = jnp.fft.irfftn(jnp.fft.rfftn(x, sizes, chosen) * jnp.fft.rfftn(y, sizes, chosen), sizes, chosen)
+    for axis, (a, b) in zip(chosen, pairs, strict=True):
+        first, count = {"full": (0, a + b - 1), "same": ((b - 1) // 2, a), "valid": (b - 1, a - b + 1)}[mode]
+        found = jnp.take(found, jnp.arange(first, first + count), axis)
+    return found

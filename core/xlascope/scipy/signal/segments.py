@@ -1,0 +1,108 @@
+"""Windows, and signals cut into segments that overlap, with their spectra."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...dtypes import kind_of
+from ...numpy.axes import whole_number
+from ...trace.source import here
+from .trends import detrend
+
+#: The weights of cosines in windows, by their names in SciPy.
+_COSINES = {
+    "boxcar": (1.0,),
+    "hann": (0.5, 0.5),
+    "hamming": (0.54, 0.46),
+    "blackman": (0.42, 0.5, 0.08),
+    "nuttall": (0.3635819, 0.4891775, 0.1365995, 0.0106411),
+    "blackmanharris": (0.35875, 0.48829, 0.14128, 0.01168),
+    "flattop": (0.21557895, 0.41663158, 0.277263158, 0.083578947, 0.006947368),
+}
+_ALSO = {"hanning": "hann", "ones": "boxcar", "rect": "boxcar", "box": "boxcar", "hamm": "hamming", "black": "blackman"}
+
+
+class Cut(NamedTuple):
+    """How a signal is cut: the window, its length, the length of the transform, and how far it goes on each time."""
+
+    window: Any
+    length: int
+    transform: int
+    step: int
+
+
+def window_of(window: Any, length: int) -> Any:
+    """A window's weights by its name, as one period."""
+    name = window[0] if isinstance(window, tuple) and len(window) == 1 else window
+    name = _ALSO.get(name, name) if isinstance(name, str) else name
+    if name in ("bartlett", "triang") and isinstance(name, str):
+        places = np.arange(length)
+        if name == "bartlett":
+            return 1 - np.abs(2 * places / length - 1)
+        name = None
+    if not isinstance(name, str) or name not in _COSINES:
+        raise ValueError(f"a window is an array or one of {', '.join(_COSINES)}, bartlett; got {window!r}{here()}")
+    angles = 2 * np.pi * np.arange(length) / length
+    weights = _COSINES[name]
+    return sum((-1) ** k * w * np.cos(k * angles) for k, w in enumerate(weights))
+
+
+def cut_of(name: str, window: Any, nperseg: Any, noverlap: Any, nfft: Any, size: int, dtype: Any) -> Cut:
+    """How a signal of that size is cut; raises ValueError for lengths that do not fit."""
+    given = not isinstance(window, (str, tuple))
+    if given:
+        weights = jnp.asarray(window)
+        if weights.ndim != 1:
+            raise ValueError(f"window of {name} must be 1-D, got shape {weights.shape}{here()}")
+        length = weights.shape[0]
+        if length > size:
+            raise ValueError(f"window of {name} is longer than the input signal, {length} > {size}{here()}")
+        if nperseg is not None and whole_number(nperseg, "nperseg") != length:
+            raise ValueError(f"nperseg of {name} differs from the length of window, {nperseg} and {length}{here()}")
+    else:
+        length = min(256 if nperseg is None else whole_number(nperseg, "nperseg"), size)
+        if length < 1:
+            raise ValueError(f"nperseg of {name} must be a positive integer, got {nperseg}{here()}")
+        weights = window_of(window, length)
+    overlap = length // 2 if noverlap is None else whole_number(noverlap, "noverlap")
+    if overlap >= length:
+        raise ValueError(f"noverlap of {name} must be less than nperseg, got {overlap} and {length}{here()}")
+    transform = length if nfft is None else whole_number(nfft, "nfft")
+    if transform < length:
+        raise ValueError(
+            f"nfft of {name} must be greater than or equal to nperseg, got {transform} and {length}{here()}"
+        )
+    return Cut(jnp.asarray(weights, np.empty((), dtype).real.dtype), length, transform, length - overlap)
+
+
+def detrending(how: Any) -> Callable[[Any], Any]:
+    """What takes the trend of segments away, along the last axis."""
+    if not how:
+        return lambda segments: segments
+    if callable(how):
+        return how  # type: ignore[no-any-return]
+    return lambda segments: detrend(segments, -1, how)
+
+
+def spectra(x: Any, cut: Cut, trend: Any, one_sided: bool) -> Any:
+    """The spectra of segments of a signal along its last axis: shape ``(…, segments, frequencies)``."""
+    count = (x.shape[-1] - cut.length) // cut.step + 1
+    places = np.arange(max(count, 0))[:, None] * cut.step + np.arange(cut.length)
+    segments = detrending(trend)(jnp.take(x, places, -1)) * cut.window
+    return jnp.fft.rfft(segments, cut.transform) if one_sided else jnp.fft.fft(segments, cut.transform)
+
+
+def is_one_sided(asked: bool, *signals: Any) -> bool:
+    """Whether half of a spectrum says everything, and is asked for."""
+    return bool(asked) and all(kind_of(x.dtype) != "c" for x in signals)
+
+
+def frequencies(cut: Cut, fs: Any, one_sided: bool) -> Any:
+    """The frequencies of a spectrum."""
+    size = cut.transform
+    found = np.fft.rfftfreq(size) if one_sided else np.fft.fftfreq(size)
+    return jnp.asarray(found, cut.window.dtype) * fs

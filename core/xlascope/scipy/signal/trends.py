@@ -1,0 +1,56 @@
+"""Trends of signals, taken away."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...numpy.axes import axis_of, sizes_of
+from ...numpy.together import together
+from ...trace.source import here
+from ..arguments import floats_of_any_shape, one_of
+
+
+def detrend(
+    data: Any, axis: int = -1, type: str = "linear", bp: int | Sequence[int] = 0, overwrite_data: None = None
+) -> Any:
+    """A signal without its mean ("constant") or its line of least squares ("linear") along an axis.
+
+    ``bp`` are places at which another line begins. ``overwrite_data`` has to be None (NotImplementedError). Raises
+    ValueError for another type, and places beyond the end.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy import signal
+    >>> print(signal.detrend(jnp.array([1.0, 2.0, 6.0]), type="constant"))
+    [-2. -1.  3.]
+    """
+    if overwrite_data is not None:
+        raise NotImplementedError(f"arrays cannot be changed in place: overwrite_data has to be None{here()}")
+    one_of("type of detrend", type, "linear", "constant")
+    places = sizes_of(np.atleast_1d(bp).tolist())
+    return _detrended(jnp.asarray(data), axis=axis, line=type == "linear", places=places)
+
+
+@together("axis", "line", "places")
+def _detrended(x: Any, axis: int, line: bool, places: tuple[int, ...]) -> Any:
+    (x,) = floats_of_any_shape(x)
+    if not line:
+        return x - jnp.mean(x, axis, keepdims=True)
+    along = jnp.moveaxis(x, axis_of(axis, x.ndim), -1)
+    n = along.shape[-1]
+    ends = sorted({0, n, *places})
+    if ends[0] < 0 or ends[-1] > n:
+        raise ValueError(f"breakpoints lie within the {n} elements of the axis, got {places}{here()}")
+    parts = []
+    for first, last in itertools.pairwise(ends):
+        part = along[..., first:last]
+        times = np.arange(last - first) - (last - first - 1) / 2  # their mean is zero
+        size = float(np.sum(times * times)) or 1.0
+        t = jnp.asarray(times, x.dtype)
+        slope = jnp.sum(part * t, -1, keepdims=True) / size
+        parts.append(part - jnp.mean(part, -1, keepdims=True) - slope * t)
+    return jnp.moveaxis(jnp.concatenate(parts, -1), -1, axis)

@@ -1,0 +1,131 @@
+"""GMRES: the least residual among what a few products give."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from .... import numpy as jnp
+from .... import tree
+from ....control.flow.fori_loop import fori_loop
+from ....control.flow.loops import while_loop
+from ....lax import linalg as of_lax
+from ....numpy.axes import whole_number
+from ...arguments import epsilon, one_of
+from .krylov import System, minus, real_dot, solved
+
+
+def gmres(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    tol: float = 1e-5,
+    atol: float = 0.0,
+    restart: int = 20,
+    maxiter: int | None = None,
+    M: Any = None,
+    solve_method: str = "batched",
+) -> tuple[Any, Any]:
+    """The x with ``A(x) = b``, for any linear function, by the least residual in Krylov spaces.
+
+    Each round builds a space of ``restart`` vectors, and the next starts where it ended. Other arguments are those of
+    :func:`xlascope.scipy.sparse.linalg.cg`; ``maxiter`` counts rounds. ``solve_method`` is "batched" or "incremental",
+    and changes nothing. Returns (x, 0). Raises ValueError for another method and for trees that do not fit. (Y. Saad
+    and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7, 1986.)
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.scipy.sparse.linalg import gmres
+    >>> x, _ = gmres(jnp.array([[2.0, 1.0], [0.0, 4.0]]), jnp.array([3.0, 4.0]))
+    >>> print(x.round(3))
+    [1. 1.]
+    """
+    one_of("solve_method of gmres", solve_method, "batched", "incremental")
+    system = System("gmres", A, b, x0, maxiter, M)
+    size = min(whole_number(restart, "restart of gmres"), system.size)
+
+    def run(matvec: Callable[[Any], Any], right: Any, start: Any, precondition: Callable[[Any], Any]) -> Any:
+        bound = jnp.maximum(jnp.square(tol) * real_dot(right, right), jnp.square(atol))
+        _, unravel = _raveled(right)
+
+        def residual(x: Any) -> Any:
+            return minus(right, matvec(x))
+
+        def far(state: Any) -> Any:
+            x, k = state
+            left = residual(x)
+            return (real_dot(left, left) > bound) & (k < system.maxiter)
+
+        def step(state: Any) -> Any:
+            x, k = state
+            found = _least(lambda v: _flat(precondition(matvec(unravel(v)))), _flat(precondition(residual(x))), size)
+            moved = unravel(found)
+            return _sum(x, moved), k + 1
+
+        return while_loop(far, step, (start, 0))[0]
+
+    return solved(system, run, symmetric=False), jnp.asarray(0)
+
+
+def _raveled(x: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The arrays of a tree as one vector, and the way back."""
+    leaves, structure = tree.flatten(x)
+    ends = list(itertools.accumulate(leaf.size for leaf in leaves))
+
+    def back(flat: Any) -> Any:
+        parts = [flat[end - leaf.size : end] for leaf, end in zip(leaves, ends, strict=True)]
+        return structure.unflatten(
+            [jnp.reshape(part, leaf.shape).astype(leaf.dtype) for part, leaf in zip(parts, leaves, strict=True)]
+        )
+
+    dtype = jnp.result_type(*(leaf.dtype for leaf in leaves))
+    return jnp.concatenate([jnp.ravel(leaf).astype(dtype) for leaf in leaves]), back
+
+
+def _flat(x: Any) -> Any:
+    return _raveled(x)[0]
+
+
+def _sum(x: Any, y: Any) -> Any:
+    flat, unravel = _raveled(x)
+    return unravel(flat + _flat(y).astype(flat.dtype))
+
+
+def _times(x: Any, y: Any) -> Any:
+    return jnp.matmul(x, y, precision="highest")
+
+
+def _least(apply: Callable[[Any], Any], r: Any, size: int) -> Any:
+    """The v in the space of r, A r, …, with the least |r - A v|, by Arnoldi's orthonormal basis of it."""
+    length = jnp.sqrt(jnp.real(jnp.vdot(r, r)))
+    basis = jnp.zeros((size + 1, r.shape[0]), r.dtype).at[0].set(_unit(r, length))
+    form = jnp.zeros((size + 1, size), r.dtype)
+
+    def step(k: Any, both: Any) -> Any:
+        basis, form = both
+        v = apply(jnp.take(basis, k, 0))
+        before = jnp.sqrt(jnp.real(jnp.vdot(v, v)))
+        column = jnp.zeros((size + 1,), r.dtype)
+        for _ in range(2):  # twice, so that the basis stays orthogonal
+            part = _times(jnp.conj(basis), v)
+            v, column = v - _times(part, basis), column + part
+        left = jnp.sqrt(jnp.real(jnp.vdot(v, v)))
+        left = jnp.where(left > 8 * epsilon(r.dtype) * before, left, 0)  # the space is whole
+        basis = basis.at[k + 1].set(_unit(v, left))
+        return basis, form.at[:, k].set(column.at[k + 1].set(left.astype(r.dtype)))
+
+    basis, form = fori_loop(0, size, step, (basis, form))
+    right = jnp.zeros((size + 1,), r.dtype).at[0].set(length.astype(r.dtype))
+    q, triangle = of_lax.qr(form, full_matrices=False)
+    # columns of a space that was whole before are zero: they are left out
+    known = jnp.abs(jnp.diagonal(triangle)) > epsilon(r.dtype) * jnp.max(jnp.abs(triangle))
+    triangle = jnp.where(known[:, None] & known, triangle, 0) + jnp.diag(jnp.where(known, 0, 1).astype(r.dtype))
+    wanted = jnp.where(known, _times(jnp.conj(q).T, right), 0)
+    parts = of_lax.triangular_solve(triangle, wanted[:, None], left_side=True)[:, 0]
+    return _times(parts, basis[:size])
+
+
+def _unit(v: Any, length: Any) -> Any:
+    zero = length == 0
+    return jnp.where(zero, 0, v / jnp.where(zero, 1, length).astype(v.dtype))

@@ -1,0 +1,25 @@
+"""Special functions; most have their own tests against SciPy."""
+
+import runpy
+from pathlib import Path
+
+ROWS = """
+sp.bernoulli(0)
+sp.bernoulli(12)
+sp.bernoulli(-1)
+sp.bernoulli(1.5)
+sp.comb(k + 2, i)
+sp.comb(5, 2)
+sp.comb(y + 2, p)
+sp.comb(k, i, repetition=True)
+sp.comb(x, y)
+sp.comb(0, 0, repetition=True)
+sp.comb(k + 2, m[:, :3])
+library.grad(lambda a: sp.comb(a, p).sum())(y + 1)
+"""
+
+KNOWN = {"sp.bernoulli(12)": "they are computed as fractions; jax sums a series, to six digits or so"}
+#: These need to be numbers of Python's.
+EAGER: set[str] = set()
+
+every = runpy.run_path(str(Path(__file__).parents[1] / "expressions.py"))["every_of"](ROWS)
