@@ -29,14 +29,23 @@ ELSEWHERE = "xlascope.operations.linalg."
 #: Functions that have an operation's name and are not in JAX's `lax`.
 INTERNAL = {"copy", "geqrf", "linear_call", "threefry2x32"}
 #: The packages whose names are found on first use, and others whose names users import.
-LAZY = ("xlascope", "xlascope.numpy", "xlascope.numpy.linalg", "xlascope.lax", "xlascope.scipy.special")
+LAZY = (
+    "xlascope",
+    "xlascope.numpy",
+    "xlascope.numpy.linalg",
+    "xlascope.lax",
+    "xlascope.random",
+    "xlascope.scipy.special",
+)
 MODULES = (
     *LAZY,
     "xlascope.numpy.fft",
     "xlascope.lax.linalg",
     "xlascope.nn",
     "xlascope.nn.initializers",
-    "xlascope.random",
+    "xlascope.example_libraries.optimizers",
+    "xlascope.example_libraries.stax",
+    "xlascope.experimental.ode",
 )
 
 

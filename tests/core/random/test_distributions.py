@@ -184,7 +184,7 @@ def scipy_moves(a, x, step):
     [
         (lambda: random.gamma(KEY, 1.0, (3,), "int32"), TypeError, "floating-point dtype"),
         (lambda: random.poisson(KEY, 1.0, (3,), "float32"), TypeError, "integer dtype"),
-        (lambda: random.gamma(KEY, np.ones(3, "float32"), (2,)), ValueError, "does not broadcast"),
+        (lambda: random.gamma(KEY, np.ones(3, "float32"), (2,)), ValueError, "broadcast"),
         (lambda: random.dirichlet(KEY, 1.0), ValueError, "last axis"),
         (lambda: random.multinomial(KEY, 3, 0.5), ValueError, "last axis"),
         (lambda: random.multivariate_normal(KEY, np.zeros(2), np.eye(3)), ValueError, "cov has shape"),
