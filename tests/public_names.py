@@ -34,6 +34,7 @@ LAZY = (
     "xlascope.numpy",
     "xlascope.numpy.linalg",
     "xlascope.lax",
+    "xlascope.random",
     "xlascope.scipy.fft",
     "xlascope.scipy.integrate",
     "xlascope.scipy.interpolate",
@@ -52,7 +53,9 @@ MODULES = (
     "xlascope.lax.linalg",
     "xlascope.nn",
     "xlascope.nn.initializers",
-    "xlascope.random",
+    "xlascope.example_libraries.optimizers",
+    "xlascope.example_libraries.stax",
+    "xlascope.experimental.ode",
 )
 
 

@@ -10,6 +10,7 @@ from . import custom_derivatives as custom_derivatives
 from . import debug as debug
 from . import dtypes as dtypes
 from . import errors as errors
+from . import example_libraries as example_libraries
 from . import experimental as experimental
 from . import extend as extend
 from . import flatten_util as flatten_util

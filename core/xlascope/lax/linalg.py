@@ -32,6 +32,8 @@ from ..operations.linalg.triangular import TriangularSolve as _TriangularSolve
 from ..operations.linalg.triangular import triangular_solve as triangular_solve
 from ..operations.linalg.tridiagonal import TridiagonalSolve as _TridiagonalSolve
 from ..operations.linalg.tridiagonal import tridiagonal_solve as tridiagonal_solve
+from .matrix_updates import cholesky_update as cholesky_update
+from .matrix_updates import symmetric_product as symmetric_product
 
 cholesky_p = _Cholesky.primitive
 eig_p = _Eig.primitive

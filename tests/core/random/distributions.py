@@ -24,17 +24,19 @@ def transformed(lib, random):
     key = random.PRNGKey(31)
     simple = ("cauchy", "logistic", "maxwell")
     one = ("pareto", "rayleigh", "lognormal", "wald")
+    p = np.float32([[0.5], [2.0]])
     for dtype in floats(lib):
-        p = np.array([[0.5], [2.0]]).astype(lib.numpy.dtype(dtype))
-        for name in simple:
-            yield f"{name} {dtype}", getattr(random, name)(key, (50,), dtype)
-        for name in one:
-            yield f"{name} {dtype}", getattr(random, name)(key, p, (2, 50), dtype)
-        yield f"triangular {dtype}", random.triangular(key, -p, p / 2, 2 * p, (2, 50), dtype)
-        yield f"weibull_min {dtype}", random.weibull_min(key, p, p, (2, 50), dtype)
-        yield f"double_sided_maxwell {dtype}", random.double_sided_maxwell(key, p, p, (50,), dtype)
+        own = p.astype(lib.numpy.dtype(dtype))
+        yield f"cauchy {dtype}", random.cauchy(key, (50,), dtype)
+        yield f"wald {dtype}", random.wald(key, own, (2, 50), dtype)
+        yield f"triangular {dtype}", random.triangular(key, -own, own / 2, 2 * own, (2, 50), dtype)
+    for name in simple:
+        yield name, getattr(random, name)(key, (50,))
     for name in one:
-        yield f"{name} of a number", getattr(random, name)(key, 1.5, (7,))
+        yield name, getattr(random, name)(key, p, (2, 50))
+    yield "weibull_min", random.weibull_min(key, p, p, (2, 50))
+    yield "double_sided_maxwell", random.double_sided_maxwell(key, p, p, (50,))
+    for name in one:
         yield f"{name} without a shape", getattr(random, name)(key, np.float32([1.0, 2.0]))
         yield f"{name} of a whole number", getattr(random, name)(key, 2)
     yield "lognormal()", random.lognormal(key)
@@ -75,15 +77,12 @@ def gamma_dtypes(lib, random):
         a = np.array([0.3, 1.0, 4.0]).astype(lib.numpy.dtype(dtype))
         yield f"gamma {dtype}", random.gamma(key, a, (9, 3), dtype)
         yield f"loggamma {dtype}", random.loggamma(key, a, (9, 3), dtype)
-        yield f"chisquare {dtype}", random.chisquare(key, a, (9, 3), dtype)
-        yield f"t {dtype}", random.t(key, a, (9, 3), dtype)
-        yield f"dirichlet {dtype}", random.dirichlet(key, a, (9,), dtype)
 
 
 def counts(lib, random):
     key = random.PRNGKey(43)
     lam = np.array([0.0, 0.1, 3.0, 9.9, 10.0, 55.5, 1e5, -1.0, np.nan])
-    for dtype in ("int32", "uint8", "int16", *(["int64"] if lib.config.jax_enable_x64 else [])):
+    for dtype in ("int32", "uint8", *(["int64"] if lib.config.jax_enable_x64 else [])):
         usual = lam if dtype == "int32" else lam[:6]
         yield f"poisson {dtype}", random.poisson(key, usual, (20, len(usual)), dtype)
         yield f"geometric {dtype}", random.geometric(key, np.float32([0.1, 0.5, 0.999]), (20, 3), dtype)

@@ -1,0 +1,250 @@
+"""Ordinary differential equations: the method of Dormand and Prince with steps of its own choice, and its adjoint.
+
+J. R. Dormand, P. J. Prince: "A family of embedded Runge-Kutta formulae", Journal of Computational and Applied
+Mathematics 6, 1980; values between steps after L. F. Shampine: "Some practical Runge-Kutta formulas", Mathematics of
+Computation 46, 1986; the adjoint after R. T. Q. Chen et al.: "Neural ordinary differential equations", 2018,
+appendix C.
+
+>>> import xlascope.numpy as jnp
+>>> y = odeint(lambda y, t: -y, jnp.array(1.0), jnp.array([0.0, 1.0]))
+>>> print(f"{y[1]:.5f}")
+0.36788
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import lax, tree_util
+from .. import numpy as jnp
+from ..api import vjp, vmap
+from ..control.rules.closures import closure_convert
+from ..control.rules.custom_vjp import custom_vjp
+from ..flatten_util import ravel_pytree
+from ..names import explain_missing as _explain_missing
+
+__all__ = [
+    "abs2", "fit_4th_order_polynomial", "initial_step_size", "interp_fit_dopri", "mean_error_ratio", "odeint",
+    "optimal_step_size", "ravel_first_arg", "runge_kutta_step",
+]  # fmt: skip
+
+Dynamics = Callable[..., Any]
+
+# The tableau: at which times, from which derivatives; the solution of order 5, and what that of order 4 differs by.
+_TIMES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0, 0)
+_FROM = (
+    (1 / 5, 0, 0, 0, 0, 0, 0),
+    (3 / 40, 9 / 40, 0, 0, 0, 0, 0),
+    (44 / 45, -56 / 15, 32 / 9, 0, 0, 0, 0),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0, 0, 0),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0, 0),
+    (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0),
+)
+_SOLUTION = (35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84, 0)
+_ERROR = (
+    35 / 384 - 1951 / 21600, 0, 500 / 1113 - 22642 / 50085, 125 / 192 - 451 / 720, -2187 / 6784 - -12231 / 42400,
+    11 / 84 - 649 / 6300, -1 / 60,
+)  # fmt: skip
+_MIDDLE = (
+    6025192743 / 30085553152 / 2, 0, 51252292925 / 65400821598 / 2, -2691868925 / 45128329728 / 2,
+    187940372067 / 1594534317056 / 2, -1776094331 / 19743644256 / 2, 11237099 / 235043384 / 2,
+)  # fmt: skip
+
+
+def odeint(
+    func: Dynamics,
+    y0: Any,
+    t: Any,
+    *args: Any,
+    rtol: Any = 1.4e-8,
+    atol: Any = 1.4e-8,
+    mxstep: Any = np.inf,
+    hmax: Any = np.inf,
+) -> Any:
+    """The solution of dy/dt = ``func(y, t, *args)`` at the increasing times ``t``, with ``y0`` at the first of them.
+
+    ``y0`` is a tree of arrays; the result is one with a leading axis for the times. Steps are as long as ``rtol`` and
+    ``atol`` let the estimated error be, and ``hmax`` at most; no more than ``mxstep`` are taken from time to time.
+    Derivatives in ``y0``, ``t``, ``args`` and what ``func`` closes over come by reverse mode, which solves the adjoint
+    equation backward and keeps no steps. Raises TypeError for ``args`` that are no trees of arrays.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> def end(rate):
+    ...     return odeint(lambda y, t, rate: -rate * y, 1.0, jnp.array([0.0, 1.0]), rate)[1]
+    >>> print(f"{xs.grad(end)(1.0):.5f}")
+    -0.36788
+    """
+    for leaf in tree_util.tree_leaves(args):
+        if not isinstance(leaf, (bool, int, float, complex, np.generic, np.ndarray)) and not hasattr(leaf, "aval"):
+            raise TypeError(f"the arguments of odeint are trees of arrays, but one has {leaf!r}; close over it in func")
+    t = jnp.asarray(t)
+    converted, hoisted = closure_convert(func, y0, t[0], *args)
+    vector, back = ravel_pytree(y0)
+    solution = _odeint(ravel_first_arg(converted, back), rtol, atol, mxstep, hmax, vector, t, *args, *hoisted)
+    return vmap(back)(solution)
+
+
+def ravel_first_arg(f: Dynamics, unravel: Callable[[Any], Any]) -> Dynamics:
+    """``f`` as a function of a vector in place of a tree, its result a vector as well."""
+
+    @functools.wraps(f)
+    def flat(y: Any, *args: Any) -> Any:
+        return ravel_pytree(f(unravel(y), *args))[0]
+
+    return flat
+
+
+# One step -----------------------------------------------------------------------------------------------------------
+
+
+def runge_kutta_step(func: Dynamics, y0: Any, f0: Any, t0: Any, dt: Any) -> tuple[Any, Any, Any, Any]:
+    """One step: the value and the derivative after it, the estimated error, and the derivatives at all seven stages."""
+    times, before = jnp.array(_TIMES, dtype=f0.dtype), jnp.array(_FROM, dtype=f0.dtype)
+
+    def stage(i: Any, k: Any) -> Any:
+        y = y0 + dt * jnp.dot(before[i - 1], k)
+        return k.at[i].set(func(y, t0 + dt * times[i - 1]))
+
+    k = jnp.zeros((7, f0.shape[0]), f0.dtype).at[0].set(f0)
+    k = lax.fori_loop(1, 7, stage, k)
+    solution, error = (jnp.array(c, dtype=f0.dtype) for c in (_SOLUTION, _ERROR))
+    return dt * jnp.dot(solution, k) + y0, k[-1], dt * jnp.dot(error, k), k
+
+
+def abs2(x: Any) -> Any:
+    """The square of the absolute value."""
+    return x.real**2 + x.imag**2 if jnp.iscomplexobj(x) else x**2
+
+
+def mean_error_ratio(error_estimate: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
+    """The root of the mean square of errors over those that are tolerated."""
+    tolerated = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
+    return jnp.sqrt(jnp.mean(abs2(error_estimate / tolerated.astype(error_estimate.dtype))))
+
+
+def optimal_step_size(
+    last_step: Any,
+    mean_error_ratio: Any,
+    safety: Any = 0.9,
+    ifactor: Any = 10.0,
+    dfactor: Any = 0.2,
+    order: Any = 5.0,
+) -> Any:
+    """The next step's size after one with that error: at most ``ifactor`` times, at least ``dfactor`` times the last.
+
+    A step that was accepted is followed by one no shorter.
+    """
+    least = jnp.where(mean_error_ratio < 1, 1.0, dfactor)
+    wanted = mean_error_ratio ** (-1.0 / order) * safety
+    factor = jnp.minimum(ifactor, jnp.maximum(wanted, least))
+    return jnp.where(mean_error_ratio == 0, last_step * ifactor, last_step * factor)
+
+
+def initial_step_size(fun: Dynamics, t0: Any, y0: Any, order: int, rtol: Any, atol: Any, f0: Any) -> Any:
+    """A first step's size: E. Hairer, S. P. Nørsett, G. Wanner, "Solving ordinary differential equations I", II.4."""
+    dtype = y0.dtype
+    scale = (atol + jnp.abs(y0) * rtol).astype(dtype)
+    of_value, of_slope = jnp.linalg.norm(y0 / scale), jnp.linalg.norm(f0 / scale)
+    trial = jnp.where((of_value < 1e-5) | (of_slope < 1e-5), 1e-6, 0.01 * of_value / of_slope)
+    f1 = fun(y0 + trial.astype(dtype) * f0, t0 + trial)
+    of_curve = jnp.linalg.norm((f1 - f0) / scale) / trial
+    by_curve = jnp.where(
+        (of_slope <= 1e-15) & (of_curve <= 1e-15),
+        jnp.maximum(1e-6, trial * 1e-3),
+        (0.01 / jnp.maximum(of_slope, of_curve)) ** (1.0 / (order + 1.0)),
+    )
+    return jnp.minimum(100.0 * trial, by_curve)
+
+
+def fit_4th_order_polynomial(y0: Any, y1: Any, y_mid: Any, dy0: Any, dy1: Any, dt: Any) -> tuple[Any, ...]:
+    """The coefficients, highest first, of the polynomial on [0, 1] with these values and derivatives."""
+    a = -2.0 * dt * dy0 + 2.0 * dt * dy1 - 8.0 * y0 - 8.0 * y1 + 16.0 * y_mid
+    b = 5.0 * dt * dy0 - 3.0 * dt * dy1 + 18.0 * y0 + 14.0 * y1 - 32.0 * y_mid
+    c = -4.0 * dt * dy0 + dt * dy1 - 11.0 * y0 - 5.0 * y1 + 16.0 * y_mid
+    return a, b, c, dt * dy0, y0
+
+
+def interp_fit_dopri(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
+    """The polynomial of order 4 through a step, from the derivatives at its stages."""
+    middle = y0 + dt * jnp.dot(jnp.array(_MIDDLE, dtype=y0.dtype), k)
+    return jnp.asarray(fit_4th_order_polynomial(y0, y1, middle, k[0], k[-1], dt))
+
+
+# The solution, and its adjoint --------------------------------------------------------------------------------------
+
+
+@functools.partial(custom_vjp, nondiff_argnums=(0, 1, 2, 3, 4))
+def _odeint(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, y0: Any, ts: Any, *args: Any) -> Any:
+    def slope(y: Any, t: Any) -> Any:
+        return func(y, t, *args)
+
+    def to_time(carry: Any, target: Any) -> Any:
+        def going(state: Any) -> Any:
+            count, _, _, t, dt, _, _ = state
+            return (t < target) & (count < mxstep) & (dt > 0)
+
+        def step(state: Any) -> Any:
+            count, y, f, t, dt, _, _ = state
+            new_y, new_f, error, k = runge_kutta_step(slope, y, f, t, dt)
+            ratio = mean_error_ratio(error, rtol, atol, y, new_y)
+            new_dt = jnp.clip(optimal_step_size(dt, ratio), 0.0, hmax)
+            new = (new_y, new_f, t + dt, new_dt, t, interp_fit_dopri(y, new_y, k, dt))
+            old = (y, f, t, new_dt, *state[5:])
+            taken = (jnp.where(ratio <= 1.0, after, before) for after, before in zip(new, old, strict=True))
+            return (count + 1, *taken)
+
+        _, *after = lax.while_loop(going, step, (0, *carry))
+        _, _, t, _, last_t, polynomial = after
+        where = (target - last_t) / (t - last_t)
+        return tuple(after), jnp.polyval(polynomial, where.astype(polynomial.dtype))
+
+    f0 = slope(y0, ts[0])
+    dt = jnp.clip(initial_step_size(slope, ts[0], y0, 4, rtol, atol, f0), 0.0, hmax)
+    start = (y0, f0, ts[0], dt.astype(ts.dtype), ts[0], jnp.array([y0] * 5))
+    _, ys = lax.scan(to_time, start, ts[1:])
+    return jnp.concatenate((y0[None], ys))
+
+
+def _forward(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, y0: Any, ts: Any, *args: Any) -> Any:
+    ys = _odeint(func, rtol, atol, mxstep, hmax, y0, ts, *args)
+    return ys, (ys, ts, args)
+
+
+def _backward(func: Dynamics, rtol: Any, atol: Any, mxstep: Any, hmax: Any, kept: Any, cotangent: Any) -> Any:
+    ys, ts, args = kept
+
+    def adjoint(state: Any, t: Any, *args: Any) -> Any:
+        """The equation backward in time, of the value and the cotangents of the value, the time and the arguments."""
+        y, y_bar, *_ = state
+        y_dot, pullback = vjp(func, y, -t, *args)
+        return (-y_dot, *pullback(y_bar))
+
+    def to_time_before(carry: Any, i: Any) -> Any:
+        y_bar, t0_bar, args_bar = carry
+        t_bar = jnp.dot(func(ys[i], ts[i], *args), cotangent[i])
+        state = (ys[i], y_bar, t0_bar - t_bar, args_bar)
+        times = jnp.array([-ts[i], -ts[i - 1]])
+        solved = odeint(
+            lambda state, t, *args: _as_state(adjoint(state, t, *args)),
+            state, times, *args, rtol=rtol, atol=atol, mxstep=mxstep, hmax=hmax,
+        )  # fmt: skip
+        _, y_bar, t0_bar, args_bar = tree_util.tree_map(lambda leaf: leaf[1], solved)
+        return (y_bar + cotangent[i - 1], t0_bar, args_bar), t_bar
+
+    start = (cotangent[-1], jnp.zeros((), ts.dtype), tree_util.tree_map(jnp.zeros_like, args))
+    (y_bar, t0_bar, args_bar), reversed_bars = lax.scan(to_time_before, start, jnp.arange(len(ts) - 1, 0, -1))
+    return y_bar, jnp.concatenate([t0_bar[None], reversed_bars[::-1]]), *args_bar
+
+
+def _as_state(slopes: Any) -> Any:
+    y_dot, y_bar, t_bar, *args_bar = slopes
+    return y_dot, y_bar, t_bar, tuple(args_bar)
+
+
+_odeint.defvjp(_forward, _backward)
+
+_explain_missing(__name__)

@@ -1,0 +1,53 @@
+"""The old place of :mod:`xlascope.example_libraries.stax`."""
+
+from ..example_libraries.stax import AvgPool as AvgPool
+from ..example_libraries.stax import BatchNorm as BatchNorm
+from ..example_libraries.stax import Conv as Conv
+from ..example_libraries.stax import Conv1DTranspose as Conv1DTranspose
+from ..example_libraries.stax import ConvTranspose as ConvTranspose
+from ..example_libraries.stax import Dense as Dense
+from ..example_libraries.stax import Dropout as Dropout
+from ..example_libraries.stax import Elu as Elu
+from ..example_libraries.stax import Exp as Exp
+from ..example_libraries.stax import FanInConcat as FanInConcat
+from ..example_libraries.stax import FanInSum as FanInSum
+from ..example_libraries.stax import FanOut as FanOut
+from ..example_libraries.stax import Flatten as Flatten
+from ..example_libraries.stax import Gelu as Gelu
+from ..example_libraries.stax import GeneralConv as GeneralConv
+from ..example_libraries.stax import GeneralConvTranspose as GeneralConvTranspose
+from ..example_libraries.stax import Identity as Identity
+from ..example_libraries.stax import LeakyRelu as LeakyRelu
+from ..example_libraries.stax import LogSoftmax as LogSoftmax
+from ..example_libraries.stax import MaxPool as MaxPool
+from ..example_libraries.stax import Relu as Relu
+from ..example_libraries.stax import Selu as Selu
+from ..example_libraries.stax import Sigmoid as Sigmoid
+from ..example_libraries.stax import Softmax as Softmax
+from ..example_libraries.stax import Softplus as Softplus
+from ..example_libraries.stax import SumPool as SumPool
+from ..example_libraries.stax import Tanh as Tanh
+from ..example_libraries.stax import elementwise as elementwise
+from ..example_libraries.stax import elu as elu
+from ..example_libraries.stax import gelu as gelu
+from ..example_libraries.stax import glorot as glorot
+from ..example_libraries.stax import glorot_normal as glorot_normal
+from ..example_libraries.stax import leaky_relu as leaky_relu
+from ..example_libraries.stax import log_softmax as log_softmax
+from ..example_libraries.stax import logsoftmax as logsoftmax
+from ..example_libraries.stax import normal as normal
+from ..example_libraries.stax import ones as ones
+from ..example_libraries.stax import parallel as parallel
+from ..example_libraries.stax import randn as randn
+from ..example_libraries.stax import relu as relu
+from ..example_libraries.stax import selu as selu
+from ..example_libraries.stax import serial as serial
+from ..example_libraries.stax import shape_dependent as shape_dependent
+from ..example_libraries.stax import sigmoid as sigmoid
+from ..example_libraries.stax import softmax as softmax
+from ..example_libraries.stax import softplus as softplus
+from ..example_libraries.stax import standardize as standardize
+from ..example_libraries.stax import zeros as zeros
+from ..names import explain_missing as _explain_missing
+
+_explain_missing(__name__)
