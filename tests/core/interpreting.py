@@ -35,10 +35,10 @@ def attribute(array):
     return ir.DenseElementsAttr.get(np.ascontiguousarray(array), type=unsigned, shape=array.shape)
 
 
-def interpreted_closed(program, lower, context):
+def interpreted_closed(program, lower):
     """What a jaxpr of ours without arguments gives, once it is lowered."""
     lowered = lower(program, "whole")
-    with context(), ir.Location.unknown():
+    with lowered.module.context, ir.Location.unknown():  # in which constants and program have to be
         kept = [c for c, keep in zip(program.consts, lowered.kept, strict=True) if keep]
         constants = [attribute(np.asarray(c).astype(c.dtype)) for c in kept]
     return interpreted(lowered.module, constants)

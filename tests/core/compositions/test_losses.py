@@ -8,7 +8,6 @@ import pytest
 
 import xlascope as xs
 from xlascope.ir.checker import check_jaxpr
-from xlascope.xla.builder import context
 from xlascope.xla.lowering import lower
 
 HERE = Path(__file__).with_name("losses.py")
@@ -52,7 +51,7 @@ def interpret(table):
     def run(whole):
         program = xs.make_jaxpr(whole)()
         check_jaxpr(program)
-        return table.INTERPRETING.interpreted_closed(program, lower, context)
+        return table.INTERPRETING.interpreted_closed(program, lower)
 
     return run
 

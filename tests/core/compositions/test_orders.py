@@ -8,7 +8,6 @@ import pytest
 
 import xlascope as xs
 from xlascope.ir.checker import check_jaxpr
-from xlascope.xla.builder import context
 from xlascope.xla.lowering import lower
 
 HERE = Path(__file__).with_name("orders.py")
@@ -40,7 +39,7 @@ def found(orders: Any) -> Any:
     def interpret(whole):
         program = xs.make_jaxpr(whole)()
         check_jaxpr(program)
-        return orders.INTERPRETING.interpreted_closed(program, lower, context)
+        return orders.INTERPRETING.interpreted_closed(program, lower)
 
     return orders.table(xs, interpret)
 

@@ -9,7 +9,6 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 import xlascope as xs
-from xlascope.xla.builder import context
 from xlascope.xla.lowering import lower
 
 HERE = Path(__file__).with_name("programs.py")
@@ -19,7 +18,7 @@ def interpret(whole: Any) -> list[Any]:
     """The results of a function without arguments, its lowered program run by StableHLO's reference interpreter."""
     program = xs.make_jaxpr(whole)()
     lowered = lower(program, "whole")
-    with context(), ir.Location.unknown():
+    with lowered.module.context, ir.Location.unknown():
         arrays = [np.asarray(c, v.aval.dtype) for v, c in zip(program.jaxpr.constvars, program.consts, strict=True)]
         constants = [_attribute(x) for x, keep in zip(arrays, lowered.kept, strict=True) if keep]
         return list(stablehlo.eval_module(lowered.module, constants))

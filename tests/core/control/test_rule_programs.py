@@ -9,7 +9,6 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 import xlascope as xs
-from xlascope.xla.builder import context
 from xlascope.xla.lowering import lower
 
 TABLES = ["jvp", "vjp", "remat"]
@@ -23,7 +22,7 @@ def interpret(whole: Any) -> list[Any]:
     """The results of a function without arguments, its lowered program run by StableHLO's reference interpreter."""
     program = xs.make_jaxpr(whole)()
     lowered = lower(program, "whole")
-    with context(), ir.Location.unknown():
+    with lowered.module.context, ir.Location.unknown():
         kept = [np.asarray(c) for c, keep in zip(program.consts, lowered.kept, strict=True) if keep]
         return list(stablehlo.eval_module(lowered.module, [_attribute(c) for c in kept]))
 

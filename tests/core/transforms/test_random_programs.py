@@ -10,7 +10,6 @@ import pytest
 import xlascope as xs
 from xlascope.ir.checker import check_jaxpr
 from xlascope.transforms.evaluate import evaluate
-from xlascope.xla.builder import context
 from xlascope.xla.lowering import lower
 
 HERE = Path(__file__).with_name("random_programs.py")
@@ -35,7 +34,7 @@ def interpreter(table: Any) -> Any:
     def interpret(whole: Any) -> list[Any]:
         program = xs.make_jaxpr(whole)()
         check_jaxpr(program)
-        return list(table.INTERPRETING.interpreted_closed(program, lower, context))
+        return list(table.INTERPRETING.interpreted_closed(program, lower))
 
     return interpret
 
