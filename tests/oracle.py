@@ -81,7 +81,7 @@ def _run(path: Path, function: str, settings: Mapping[str, str]) -> Any:
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", **{f"JAX_{k.upper()}": v for k, v in settings.items()}}
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", _RUN, str(path), function]
-        done = subprocess.run(command, cwd=folder, capture_output=True, env=environment, timeout=560)
+        done = subprocess.run(command, cwd=folder, capture_output=True, env=environment, timeout=1500)
     assert done.returncode == 0, done.stderr.decode()
     return pickle.loads(done.stdout)
 

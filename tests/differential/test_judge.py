@@ -14,6 +14,8 @@ from .judging import Verdict
 from .processes import Pair
 from .remembering import pair
 
+pytestmark = pytest.mark.timeout(1800)  # jax compiles thousands of programs, on a machine that may have others to serve
+
 #: Calls in `make test`, and in the slow part.
 FEW, MANY = 300, 2000
 #: How many of today's calls may differ with no rule to explain it: as many as are known and not mended. It only falls.

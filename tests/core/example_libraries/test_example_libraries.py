@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.integrate
+import sklearn.datasets
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -35,8 +36,7 @@ def test_the_old_place_has_every_name(name):
 
 def test_digits_are_learned():
     """The classifier that earlier programs begin with, on scikit-learn's digits of 8 times 8 points."""
-    datasets = pytest.importorskip("sklearn.datasets")
-    images, labels = datasets.load_digits(return_X_y=True)
+    images, labels = sklearn.datasets.load_digits(return_X_y=True)
     images, targets = (images / 16).astype("float32"), np.eye(10, dtype="float32")[labels]
     order = np.random.default_rng(0).permutation(len(images))
     known, unknown = order[:1400], order[1400:]

@@ -20,6 +20,8 @@ KEY = random.PRNGKey(2)
 COUNT = 4000
 #: Of a right sampler one sample in 10,000 is this unlikely.
 UNLIKELY = 1e-4
+#: They compile for minutes, on both sides.
+EVERY = (pytest.mark.slow, pytest.mark.timeout(1800))
 
 
 @pytest.mark.parametrize(
@@ -27,8 +29,8 @@ UNLIKELY = 1e-4
     [
         (False, True, "some"),
         (False, False, "some"),
-        pytest.param(False, True, "every", marks=pytest.mark.slow),
-        pytest.param(True, False, "every", marks=pytest.mark.slow),
+        pytest.param(False, True, "every", marks=EVERY),
+        pytest.param(True, False, "every", marks=EVERY),
     ],
 )
 def test_the_numbers_are_those_of_jax(wide, partitionable, which, jax_says, programs):
