@@ -199,7 +199,7 @@ def scipy_moves(a, x, step):
         (lambda: random.multivariate_normal(KEY, 0.0, np.eye(2)), ValueError, "vector"),
         (lambda: random.orthogonal(KEY, 2.5), TypeError, "n"),
         (lambda: random.orthogonal(KEY, -1), ValueError, "negative"),
-        (lambda: random.gamma(0, 1.0), TypeError, "PRNGKey"),
+        (lambda: random.gamma(0, 1.0), TypeError, "random.key"),
     ],
 )
 def test_wrong_arguments_are_named(sample, error, words):
