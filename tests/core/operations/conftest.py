@@ -7,8 +7,16 @@ from types import ModuleType
 
 import pytest
 
-# jaxlib tries to import jax when it turns a bfloat16 array into a NumPy one; the oracle has to stay in its own process.
-sys.modules.setdefault("jax", None)  # type: ignore[arg-type]
+
+class _NoJax:
+    """jaxlib tries to import jax when it turns a bfloat16 array into NumPy's; the oracle stays in its own process."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "jax":
+            raise ModuleNotFoundError("jax is not for this process", name=name)
+
+
+sys.meta_path.insert(0, _NoJax())
 
 
 def _load(name: str) -> ModuleType:

@@ -19,8 +19,14 @@ def _arrays(answer: Answer) -> list[Any]:
     return [np.asarray(accuracy.contents(answer))] if "dtype" in answer else []
 
 
+#: The part of the largest element up to which answers in double precision agree.
+DOUBLE = 1e-11
+
+
 def near(digits: float) -> Any:
-    """Where both answers agree up to that part of the largest element, and in what is no number."""
+    """Where both answers agree up to that part of the largest element (``DOUBLE`` in double precision), and in what is
+    no number.
+    """
 
     def condition(verdict: Verdict) -> bool:
         mine, other = _arrays(verdict.ours), _arrays(verdict.theirs)
@@ -28,13 +34,22 @@ def near(digits: float) -> Any:
             return False
         for x, y in zip(mine, other, strict=True):
             known = np.abs(y[np.isfinite(y)])
+            limit = DOUBLE if y.dtype in (np.float64, np.complex128) else digits
             if x.shape != y.shape or not np.allclose(
-                x, y, rtol=digits, atol=digits * known.max(initial=0.0), equal_nan=True
+                x, y, rtol=limit, atol=limit * known.max(initial=0.0), equal_nan=True
             ):
                 return False
         return True
 
     return condition
+
+
+def infinite_here(verdict: Verdict) -> bool:
+    """Where what differs is infinite on our side."""
+    pairs = list(zip(_arrays(verdict.ours), _arrays(verdict.theirs), strict=False))
+    return bool(pairs) and all(
+        x.shape == y.shape and np.isinf(x[~np.isclose(x, y, equal_nan=True)]).all() for x, y in pairs
+    )
 
 
 RULES: tuple[Rule, ...] = (
@@ -115,6 +130,7 @@ RULES: tuple[Rule, ...] = (
         "scipy.stats.dirichlet.*",
         ("value", "accuracy"),
         "A part 0 whose exponent is negative has an infinite density, as the formula says; JAX has none there.",
+        infinite_here,
     ),
     Rule(
         "single precision stays",

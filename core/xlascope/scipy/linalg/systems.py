@@ -117,8 +117,16 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
     >>> print(sl.cho_solve(sl.cho_factor(jnp.array([[4.0, 2.0], [2.0, 5.0]])), jnp.array([6.0, 7.0])))
     [1. 1.]
     """
-    c, lower = c_and_lower
+    c, lower = _two("cho_solve", "cho_factor", c_and_lower)
     return _cho_solve(c, b, lower=bool(lower))
+
+
+def _two(user: str, maker: str, given: Any) -> tuple[Any, Any]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise TypeError(
+            f"{user} takes what {maker} gives, a tuple of two, got {given!r} of type {type(given).__name__}"
+        )
+    return given[0], given[1]
 
 
 @together("lower")
@@ -143,7 +151,7 @@ def lu_solve(
     >>> print(sl.lu_solve(sl.lu_factor(jnp.array([[1.0, 2.0], [4.0, 4.0]])), jnp.array([3.0, 8.0])))
     [1. 1.]
     """
-    factors, exchanges = lu_and_piv
+    factors, exchanges = _two("lu_solve", "lu_factor", lu_and_piv)
     one_of("trans of lu_solve", trans, 0, 1, 2)
     return _lu_solve(factors, exchanges, b, trans=int(trans))
 

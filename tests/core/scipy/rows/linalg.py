@@ -175,6 +175,12 @@ library.grad(lambda a: sl.polar(a, method="svd")[0][0].sum())(s)
 """
 
 KNOWN = {
+    'library.grad(lambda a: sl.solve(a, x, assume_a="pos").sum())(d)': (
+        "one triangle is read, and has the whole derivative, as differences show; jax differentiates both"
+    ),
+    'library.grad(lambda a: sl.solve_sylvester(a, d, o, method="eigen").sum())(s)': (
+        "the solution has a derivative, however it was found; jax refuses those of eigenvectors"
+    ),
     "sl.lu(g)": "a stack of matrices has a factorization each, as jax documents; it fails",
     "sl.eigh(s, lower=False)": "the triangle that lower names counts, as in SciPy and as jax documents",
 }

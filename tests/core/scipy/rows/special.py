@@ -18,7 +18,7 @@ sp.comb(k + 2, m[:, :3])
 library.grad(lambda a: sp.comb(a, p).sum())(y + 1)
 """
 
-KNOWN = {"sp.bernoulli(12)": "they are computed as fractions; jax sums a series, to six digits or so"}
+KNOWN: dict[str, str] = {}
 #: These need to be numbers of Python's.
 EAGER: set[str] = set()
 
