@@ -8,8 +8,7 @@ import numpy as np
 
 from ..api import jit
 from ..control.flow.loops import while_loop
-from ..dtypes import finfo
-from ..numpy.promotion import inexact_pair
+from ..dtypes import canonical, finfo, is_floating
 from ..operations.arithmetic import abs
 from ..operations.comparisons import eq, ge, gt, le, lt, ne
 from ..operations.conversion import convert_element_type
@@ -48,8 +47,8 @@ def binomial(key: Any, n: Any, p: Any, shape: Shape | None = None, dtype: Any = 
 
 @jit(static_argnums=(3, 4))
 def _binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    n, p = inexact_pair(n, p)  # the numbers are drawn in their dtype, whatever the result's is
-    own = aval_of(n).dtype
+    given = aval_of(p).dtype
+    own = given if is_floating(given) else canonical(float)  # the numbers are drawn in it, whatever the result's is
     n, p = (spread(x, shape, own, "binomial") for x in (n, p))
     return convert_element_type(binomial_values(key, n, p, shape, own), dtype)
 
