@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from jaxlib import _profiler
@@ -20,8 +21,13 @@ _SHARE, _PERIOD = 0.003, 1.0
 _CALLS = 10
 _KERNEL_RUNS = 150
 
-#: Held while a window or a trace is open.
-one_at_a_time = threading.Lock()
+
+def _nobody() -> None:
+    """Who has the profiler when nobody has."""
+
+
+_lock = threading.Lock()
+_holder: Callable[[], object] = _nobody
 
 
 class ProfilerInUseError(RuntimeError):
@@ -45,36 +51,54 @@ class Window:
     _session: _profiler.ProfilerSession | None = None
 
     def __enter__(self) -> Window:
-        if not one_at_a_time.acquire(blocking=False):
-            raise ProfilerInUseError("a profiler window of xlascope is open already in this process; close it first")
         try:
-            self._session = _profiler.ProfilerSession(_options())
+            if claim(self):
+                self._session = _profiler.ProfilerSession(_options())
+                return self
         except BaseException:
-            one_at_a_time.release()
+            release(self)
             raise
-        return self
+        raise ProfilerInUseError("a profiler window of xlascope is open already in this process; close it first")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        session = self._session
-        assert session is not None
         try:
-            self.data = session.stop()
+            assert self._session is not None
+            self.data = self._session.stop()
         except RuntimeError as failure:
             if error is None:
                 raise _explained(failure) from failure
         finally:
-            del session
-            self._close()
+            self._session = None
+            release(self)
 
-    def __del__(self) -> None:
-        if self._session is not None:  # an interrupt came between the block and its end
-            self._close()
 
-    def _close(self) -> None:
-        self._session = None
-        one_at_a_time.release()
+def claim(holder: object) -> bool:
+    """Whether the profiler was free: it is the holder's now, until :func:`release`, or until nobody has the holder.
+
+    An interrupt can come when the profiler has just been claimed and nobody knows of it yet; the holder goes then,
+    and its claim with it. (Of a lock that was just acquired nobody could say whose it is.)
+    """
+    global _holder
+    with _lock:
+        free = _holder() is None
+        if free:
+            _holder = weakref.ref(holder)
+        return free
+
+
+def release(holder: object) -> None:
+    """Let others have the profiler, if it is the holder's."""
+    global _holder
+    with _lock:
+        if _holder() is holder:
+            _holder = _nobody
+
+
+def holder() -> object:
+    """Who has the profiler: an open window or trace, or None."""
+    return _holder()
 
 
 def window(seconds: float) -> bytes:

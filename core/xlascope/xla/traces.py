@@ -6,6 +6,7 @@ import functools
 import gzip
 import os
 import shutil
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 from jaxlib import _profiler
 
 from .backend import client
-from .profile import ProfilerInUseError, one_at_a_time
+from .profile import ProfilerInUseError, claim, holder, release
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,12 +27,57 @@ ProfileOptions = _profiler.ProfileOptions
 _PATIENCE = 5.0
 
 
-class _Running:
-    """The trace that is running, if one is; and the server."""
+class _Trace:
+    """A trace of this process, and where it is to be written."""
 
-    session: Any = None
-    folder: str = ""
-    perfetto: bool = False
+    def __init__(self, log_dir: str | os.PathLike[str], link: bool, perfetto: bool, options: Any) -> None:
+        if link:
+            raise ValueError(
+                "create_perfetto_link would serve the profile to a website; "
+                "pass create_perfetto_trace=True and open the file at https://ui.perfetto.dev instead"
+            )
+        self._folder = os.fspath(log_dir)
+        self._perfetto = perfetto
+        self._options = options
+        self._session: Any = None
+
+    def start(self) -> None:
+        if isinstance(holder(), _Trace):
+            raise ProfilerInUseError("a trace is running already in this process; call stop_trace() first")
+        try:
+            self._claim()
+            client()  # a device's own profiler is there only once the device is
+            self._session = _profiler.ProfilerSession(self._options or ProfileOptions())
+        except BaseException:
+            self._end()
+            raise
+
+    def stop(self) -> None:
+        try:
+            self._session.stop_and_export(self._folder)
+        finally:
+            self._end()
+        if self._perfetto:
+            _write_perfetto(Path(self._folder))
+
+    def _claim(self) -> None:
+        until = time.monotonic() + _PATIENCE
+        while not claim(self):
+            if time.monotonic() > until:
+                raise ProfilerInUseError(
+                    "a profiler window of xlascope is open in this process; try again when it is closed"
+                )
+            time.sleep(0.001)
+
+    def _end(self) -> None:
+        self._session = None
+        release(self)
+
+
+class _Running:
+    """What runs until it is stopped: the trace of :func:`start_trace`, and the server."""
+
+    trace: _Trace | None = None
     server: Any = None
 
 
@@ -87,36 +133,18 @@ def start_trace(
     ``perfetto_trace.json.gz`` beside it on demand. Raises RuntimeError when a trace is running already, and ValueError
     for ``create_perfetto_link``.
     """
-    if create_perfetto_link:
-        raise ValueError(
-            "create_perfetto_link would serve the profile to a website; "
-            "pass create_perfetto_trace=True and open the file at https://ui.perfetto.dev instead"
-        )
-    if _RUNNING.session is not None:
-        raise ProfilerInUseError("a trace is running already in this process; call stop_trace() first")
-    if not one_at_a_time.acquire(timeout=_PATIENCE):
-        raise ProfilerInUseError("a profiler window of xlascope is open in this process; try again when it is closed")
-    try:
-        client()  # a device's own profiler is there only once the device is
-        _RUNNING.session = _profiler.ProfilerSession(profiler_options or ProfileOptions())
-    except BaseException:
-        one_at_a_time.release()
-        raise
-    _RUNNING.folder, _RUNNING.perfetto = os.fspath(log_dir), create_perfetto_trace
+    started = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    started.start()
+    _RUNNING.trace = started
 
 
 def stop_trace() -> None:
     """End the trace and write it. Raises RuntimeError when none is running, or another profiler was there before."""
-    session, _RUNNING.session = _RUNNING.session, None
-    if session is None:
+    running = holder()
+    if not isinstance(running, _Trace):
         raise RuntimeError("no trace is running in this process; start one with start_trace(log_dir)")
-    try:
-        session.stop_and_export(_RUNNING.folder)
-    finally:
-        del session
-        one_at_a_time.release()
-    if _RUNNING.perfetto:
-        _write_perfetto(Path(_RUNNING.folder))
+    _RUNNING.trace = None
+    running.stop()
 
 
 @contextmanager
@@ -127,11 +155,13 @@ def trace(
     profiler_options: Any = None,
 ) -> Iterator[None]:
     """Record what host and devices do in a ``with`` block; the same as :func:`start_trace` and :func:`stop_trace`."""
-    start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    recorded = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
+        recorded.start()
         yield
     finally:
-        stop_trace()
+        if holder() is recorded:
+            recorded.stop()
 
 
 def _write_perfetto(folder: Path) -> None:

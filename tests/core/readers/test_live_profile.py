@@ -74,6 +74,8 @@ def test_an_error_inside_ends_the_window() -> None:
 def test_a_window_whose_end_was_interrupted_closes_when_nobody_holds_it():
     window = Window()
     window.__enter__()
+    with pytest.raises(ProfilerInUseError, match="open already"), window:
+        pass
     del window  # an interrupt came between the block and `__exit__`
     with Window() as again:
         pass

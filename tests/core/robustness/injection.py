@@ -11,6 +11,7 @@ import inspect
 import os
 import random
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,7 @@ from xlascope import records
 from xlascope.records.watchers import watchers
 from xlascope.runtime import boot
 from xlascope.trace.state import STATE
+from xlascope.xla.profile import Window, holder
 
 ROOT = os.path.dirname(os.path.abspath(xs.__file__)) + os.sep
 
@@ -207,12 +209,27 @@ def operations() -> Callable[[], Any]:
     return call
 
 
+def profiled() -> Callable[[], Any]:
+    """A window of XLA's one profiler, and a trace that is written into a folder."""
+
+    def call() -> Any:
+        with Window() as window:
+            pass
+        with tempfile.TemporaryDirectory() as folder:
+            with xs.profiler.trace(folder):
+                pass
+            return bool(window.data), os.listdir(folder)
+
+    return call
+
+
 PROGRAMS: dict[str, Callable[[], Callable[[], Any]]] = {
     "nested": nested,
     "compiled": compiled,
     "lowered": lowered,
     "eager": eager,
     "operations": operations,
+    "profiled": profiled,
 }
 MODES: dict[str, Any] = {"calls": Calls, "lines": Lines}
 
@@ -231,6 +248,7 @@ def left_behind() -> list[str]:
         "disable_jit": boot.disable_jit.value,
         "enable_x64": boot.enable_x64.value,
         "trace settings": boot.trace_settings.value,
+        "a profiler": holder(),
     }
     return [what for what, value in found.items() if value]
 

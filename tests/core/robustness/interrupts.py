@@ -27,7 +27,7 @@ from xlascope import records
 from xlascope.readers.profiles import read_profile
 from xlascope.runtime import boot
 from xlascope.trace.state import STATE
-from xlascope.xla.profile import Window, one_at_a_time
+from xlascope.xla.profile import Window, holder
 
 #: Attempts for each interrupt that is to meet its state: on a busy machine most come too early or too late.
 TRIES = 40
@@ -199,7 +199,7 @@ def _left_behind() -> dict[str, Any]:
         "an origin": STATE.origin,
         "named axes": STATE.axes,
         "in_trace": boot.in_trace.value,
-        "a profiler window": one_at_a_time.locked() and "xlascope_ipython" not in sys.modules,
+        "a profiler window": holder() and "xlascope_ipython" not in sys.modules,
     }
 
 

@@ -16,7 +16,7 @@ _spec.loader.exec_module(injection)
 
 CASES = [(program, mode) for program in injection.PROGRAMS for mode in injection.MODES]
 #: How many places of each program the default suite tries: those that compile take longer.
-SAMPLES = {"nested": 20, "lowered": 40, "eager": 50, "compiled": 10, "operations": 10}
+SAMPLES = {"nested": 20, "lowered": 40, "eager": 50, "compiled": 10, "operations": 10, "profiled": 36}
 
 # Interrupting a generator that is being dropped raises where nobody can catch it.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
