@@ -1,27 +1,27 @@
 """How the programs of tests are compiled: kept from run to run, and quickly, where only what they give is tested.
 
-Quickly means that LLVM optimizes nothing, as in the tests of jax. The last bits of numbers may come out otherwise, so
-XLASCOPE_TESTS_COMPILE=fully compiles everything as it is compiled for users; CI does.
+Quickly means that LLVM optimizes nothing, for us and for jax, whose answers may be compared to the last bit. Against
+other oracles those may come out otherwise: XLASCOPE_TESTS_COMPILE=fully compiles as for users, for both; CI does.
 """
 
 import functools
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import alone, oracle
+from tests import alone
 
 #: Rooms where what a program gives is tested and not how it was compiled: what was compiled before is loaded.
 _ROOMS = ["compositions", "control", "extend", "lax", "nn", "numpy", "operations", "random", "scipy", "transforms"]
 KEPT_PLACES = tuple(f"core/{room}/" for room in _ROOMS)
-#: Those where an answer is compared to its last bits, or where these decide about the first ones, as they do in
-#: derivatives of the factors of singular matrices: compiled as for users. The others passed whole in both ways.
-FULLY = ("core/lax/", "core/nn/", "core/numpy/", "core/operations/", "core/random/", "core/scipy/")
-KEPT = oracle.ROOT / "build" / "compiled"
-
-# Without xla_cpu_use_fusion_emitters it would take half of that again, but then XLA gets indices of uint8 wrong.
-_QUICKLY = (("xla_backend_optimization_level", 0),)
+KEPT = Path(__file__).resolve().parents[1] / "build" / "compiled"
+#: What makes compiling fast, in a third of the time.
+_QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
+#: Tests that need what this leaves out: without fusion emitters XLA gets indices of uint8 wrong, and the last bits of
+#: numbers depend on what becomes one loop.
+_NEVER_QUICKLY = ("narrow_indices", "core/random/test_bits_of_jax")
 _ALWAYS_FULLY = os.environ.get("XLASCOPE_TESTS_COMPILE") == "fully"
 
 
@@ -34,8 +34,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     folder = str(KEPT) if place.startswith(KEPT_PLACES) else None
     if xlascope.config.jax_compilation_cache_dir != folder:
         xlascope.config.update("compilation_cache_dir", folder)
-    if not _ALWAYS_FULLY:
-        _compile(quickly=folder is not None and not place.startswith(FULLY))
+    _compile(quickly=folder is not None and not any(each in item.nodeid for each in _NEVER_QUICKLY))
+
+
+def flags() -> dict[str, Any]:
+    """XLA's flags for what is compiled now, beside those of users."""
+    from xlascope.xla import compile as compiling  # noqa: PLC0415
+
+    return _QUICKLY if compiling.compile_options is _quick_options else {}
 
 
 def _compile(quickly: bool) -> None:
@@ -44,7 +50,7 @@ def _compile(quickly: bool) -> None:
     from xlascope.xla import compile as compiling  # noqa: PLC0415
 
     usual = _usual_options()
-    options = _quick_options if quickly else usual
+    options = _quick_options if quickly and not _ALWAYS_FULLY else usual
     if compiling.compile_options is not options:
         compiling.compile_options = options
         xlascope.clear_caches()
@@ -58,4 +64,4 @@ def _usual_options() -> Any:
 
 
 def _quick_options(device: Any, overrides: Sequence[tuple[str, Any]] = ()) -> Any:
-    return _usual_options()(device, (*_QUICKLY, *overrides))
+    return _usual_options()(device, (*_QUICKLY.items(), *overrides))

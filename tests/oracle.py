@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import compiling
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "oracle"
@@ -78,7 +79,7 @@ def rows(names: Iterable[str], known: Mapping[str, str]) -> list[Any]:
 
 
 def _run(path: Path, function: str, settings: Mapping[str, str]) -> Any:
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu", **{f"JAX_{k.upper()}": v for k, v in settings.items()}}
+    environment = {**_environment(), "JAX_PLATFORMS": "cpu", **{f"JAX_{k.upper()}": v for k, v in settings.items()}}
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-c", _RUN, str(path), function]
         done = subprocess.run(command, cwd=folder, capture_output=True, env=environment, timeout=1500)
@@ -86,8 +87,14 @@ def _run(path: Path, function: str, settings: Mapping[str, str]) -> Any:
     return pickle.loads(done.stdout)
 
 
+def _environment() -> dict[str, str]:
+    """The variables that jax is to see: its programs are compiled as ours are."""
+    flags = [f"--{name}={str(value).lower()}" for name, value in compiling.flags().items()]
+    return {**os.environ, "XLA_FLAGS": " ".join([os.environ.get("XLA_FLAGS", ""), *flags]).strip()}
+
+
 def _name(path: Path, function: str, settings: Mapping[str, str]) -> str:
-    around = {name: value for name, value in os.environ.items() if name.startswith(("JAX_", "XLA_"))}
+    around = {name: value for name, value in _environment().items() if name.startswith(("JAX_", "XLA_"))}
     question = [str(path.relative_to(ROOT)), function, sorted(settings.items()), sorted(around.items())]
     with_what = [platform.python_version(), platform.machine(), *map(importlib.metadata.version, PACKAGES), _RUN]
     return hashlib.sha256(json.dumps([question, with_what]).encode()).hexdigest()
