@@ -3,12 +3,14 @@
 import functools
 import importlib.util
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests import oracle
+from tests.agreement import difference, rough_difference
 
 import xlascope as xs
 
@@ -18,6 +20,18 @@ KNOWN: dict[str, str] = {
     'library.lax.population_count(k.astype("int4"))': "-7 has two of its four bits set; jax counts copies of the sign",
     "jnp.reshape(e, (0, -1))": "a ValueError as in NumPy instead of a ZeroDivisionError",
 }
+#: Where other steps lead to the same numbers, but not to their last places or to the signs of zeros.
+OTHER_STEPS = {
+    "jnp.sin(z)",  # sin(-0 - 0.5j) has a real part of -0, as in NumPy
+    'jnp.einsum("abc,cd,e->dea", t, m.T, x)',  # another order of the contractions
+    "jnp.polymul(i, 2 * k[:1])",  # sums instead of a convolution
+    "jnp.poly(i)",
+    "jnp.polydiv(p, x[:2])",  # a remainder is what rounding leaves
+    "jnp.polydiv(p, q)",
+    "jnp.arctan2(z, y)",  # the imaginary part is what rounding leaves
+    "library.grad(lambda v: library.nn.dot_product_attention(v / 9, v / 9, v, is_causal=True)[..., 0].sum())(t)",
+}
+Compare = Callable[[np.ndarray, np.ndarray], str]
 
 
 def _load() -> Any:
@@ -41,7 +55,7 @@ def alone(row: str) -> Any:
     return TABLE.evaluate(xs, row, jit=False)
 
 
-def _difference(found: Any, wanted: Any) -> str:
+def _difference(found: Any, wanted: Any, compare: Compare = difference) -> str:
     """What is wrong with a result, or nothing."""
     if TABLE.is_error(wanted):
         if not TABLE.is_error(found):
@@ -52,33 +66,26 @@ def _difference(found: Any, wanted: Any) -> str:
     if isinstance(wanted, list):
         if not isinstance(found, list) or len(found) != len(wanted):
             return f"gave {found}, jax gives {wanted}"
-        return "; ".join(filter(None, map(_difference, found, wanted)))
+        return "; ".join(filter(None, (_difference(*pair, compare) for pair in zip(found, wanted, strict=True))))
     if isinstance(wanted, tuple):
-        return _array_difference(found, wanted)
+        return _array_difference(found, wanted, compare)
     return "" if found == wanted or found is wanted else f"gave {found!r}, jax gives {wanted!r}"
 
 
-def _array_difference(found: Any, wanted: tuple[np.ndarray, bool]) -> str:
+def _array_difference(found: Any, wanted: tuple[np.ndarray, bool], compare: Compare) -> str:
     if not isinstance(found, tuple):
         return f"gave {found!r}, jax gives an array"
     (ours, weak), (theirs, weak_theirs) = found, wanted
     if ours.dtype == bool:
         weak = weak_theirs  # a truth value cannot be weak, but sometimes it says so in jax
-    if (ours.dtype, ours.shape, weak) != (theirs.dtype, theirs.shape, weak_theirs):
-        return f"gave {ours.dtype}{ours.shape} weak={weak}, jax gives {theirs.dtype}{theirs.shape} weak={weak_theirs}"
-    if ours.dtype.kind in "fc":
-        precision = 2e-3 if ours.dtype.itemsize == 2 else 1e-5
-        same = np.allclose(ours, theirs, rtol=precision, atol=precision / 10, equal_nan=True)
-    elif ours.dtype.kind == "V":  # the narrow types, of which NaN has to equal NaN
-        same = np.array_equal(ours.astype(np.float64), theirs.astype(np.float64), equal_nan=True)
-    else:
-        same = np.array_equal(ours, theirs)
-    return "" if same else f"gave {ours.ravel()[:6]}, jax gives {theirs.ravel()[:6]}"
+    if weak != weak_theirs:
+        return f"gave weak={weak}, jax gives weak={weak_theirs}"
+    return compare(ours, theirs)
 
 
 @pytest.mark.parametrize("row", oracle.rows([*TABLE.ROWS, *TABLE.EAGER_ROWS], KNOWN))
 def test_an_expression_gives_what_jax_gives(row: str, expected: dict[str, Any]) -> None:
-    complaint = _difference(alone(row), expected[row])
+    complaint = _difference(alone(row), expected[row], rough_difference if row in OTHER_STEPS else difference)
     assert not complaint, complaint
 
 
@@ -94,7 +101,7 @@ def test_the_expressions_give_the_same_inside_jit() -> None:
     for start in range(0, len(rows), 100):
         some = rows[start : start + 100]
         for row, inside in zip(some, TABLE.together(xs, some), strict=True):
-            if complaint := _difference(inside, alone(row)):
+            if complaint := _difference(inside, alone(row), rough_difference):
                 complaints.append(f"{row}: inside jit {complaint.replace('jax gives', 'by itself')}")
     assert not complaints, "\n".join(complaints)
 
