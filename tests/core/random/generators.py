@@ -32,3 +32,5 @@ def _programs(lib):
     yield "mapped twice", lib.vmap(lib.vmap(lambda key: draw(key, (3,), "uint8")))(keys)
     yield "mapped over something else", lib.vmap(lambda x, key: draw(key, (3,)), (0, None))(np.ones(2), key)
     yield "in a gradient", (lib.grad(lambda x: draw(key, ())[1] * x)(2.0),)
+    typed, bits = draw(lib.random.wrap_key_data(key, impl="rbg"), (3,))
+    yield "a typed key", (lib.random.key_data(typed), bits)
