@@ -243,7 +243,7 @@ def shape_of(shape: Any, user: str) -> tuple[int, ...]:
 def _kind(impl: str | KeyType | None) -> KeyType:
     """The type of a generator's keys, of the default one for None."""
     if impl.__class__ is KeyType:
-        return impl  # type: ignore[return-value]
+        return impl
     try:
         return KEY_TYPES[default_prng_impl.value if impl is None else impl]  # type: ignore[index]
     except (KeyError, TypeError):

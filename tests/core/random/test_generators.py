@@ -127,7 +127,7 @@ def test_raw_words_are_keys_of_the_default_generator(impl: str) -> None:
 
 
 def test_a_program_is_traced_anew_for_another_generator() -> None:
-    made = xs.jit(lambda: random.normal(random.key(0)))
+    made: Any = xs.jit(lambda: random.normal(random.key(0)))
     first = made()
     with xs.default_prng_impl("rbg"):
         assert made() == random.normal(random.key(0)) != first
