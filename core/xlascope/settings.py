@@ -235,7 +235,16 @@ numpy_dtype_promotion = _choice(
     boot.DTYPE_PROMOTIONS,
     "Whether operands of different dtypes meet in a common one, or are an error.",
 )
-default_prng_impl = _only("default_prng_impl", "threefry2x32", "it is the one generator there is")
+default_prng_impl = _choice(
+    boot.default_prng_impl, boot.PRNG_IMPLEMENTATIONS, "The generator of keys for which none is named, and of raw keys."
+)
+enable_custom_prng = _switch(
+    boot.enable_custom_prng,
+    "Make typed keys of PRNGKey, and of raw ones where they are split or something is folded in.",
+)
+legacy_prng_key = _choice(
+    boot.legacy_prng_key, boot.LEGACY_PRNG_KEYS, "What happens when a function of random is given a raw key."
+)
 threefry_partitionable = _switch(
     boot.threefry_partitionable, "Draw random bits in a way that does not depend on how arrays are split over devices."
 )
@@ -291,7 +300,6 @@ for _name, _state in cache_settings.STATES.items():
 # What programs for JAX set, and what needs no setting here
 allow_f16_reductions = _without_effect("allow_f16_reductions", True, "reductions keep their operand's type anyway")
 auto_pcast = _without_effect("auto_pcast", True, "types do not say along which axes of a mesh values vary")
-enable_custom_prng = _without_effect("enable_custom_prng", False, "key() makes typed keys, PRNGKey() raw ones")
 jax2tf_associative_scan_reductions = _without_effect(
     "jax2tf_associative_scan_reductions", False, "there is no export to TensorFlow"
 )
@@ -300,7 +308,6 @@ remove_size_one_mesh_axis_from_type = _without_effect(
 )
 softmax_custom_jvp = _without_effect("softmax_custom_jvp", False, "softmax has the derivative that it stands for")
 thread_guard = _only("thread_guard", False, "threads may use the engine at the same time")
-legacy_prng_key = _only("legacy_prng_key", "allow", "raw keys are keys")
 
 
 # Several at once ----------------------------------------------------------------------------------------------------

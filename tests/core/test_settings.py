@@ -24,6 +24,8 @@ OTHER = {
     "array_garbage_collection_guard": "log",
     "default_device": "cpu",
     "default_matmul_precision": "highest",
+    "default_prng_impl": "rbg",
+    "legacy_prng_key": "error",
     "num_cpu_devices": 3,
     "numpy_dtype_promotion": "strict",
     "numpy_rank_promotion": "raise",
@@ -34,7 +36,7 @@ OTHER = {
     "transfer_guard_device_to_host": "log_explicit",
     "transfer_guard_host_to_device": "disallow_explicit",
 }
-FIXED = {"default_prng_impl": "rbg", "legacy_prng_key": "error", "thread_guard": True}
+FIXED = {"thread_guard": True}
 OF_THE_CACHE = {
     *("compilation_cache_dir", "compilation_cache_max_size", "enable_compilation_cache"),
     *("persistent_cache_min_compile_time_secs", "persistent_cache_min_entry_size_bytes"),
@@ -110,7 +112,7 @@ def test_our_name_goes_before_jaxs_and_one_guard_stands_for_three(fresh_python, 
         ("JAX_NUMPY_RANK_PROMOTION", "perhaps", "allow, warn, raise"),
         ("XLASCOPE_TRANSFER_GUARD", "no", "disallow_explicit"),
         ("JAX_NUM_CPU_DEVICES", "two", "whole number"),
-        ("JAX_DEFAULT_PRNG_IMPL", "rbg", "threefry2x32"),
+        ("JAX_DEFAULT_PRNG_IMPL", "philox", "threefry2x32, rbg, unsafe_rbg"),
     ],
 )
 def test_an_environment_that_makes_no_sense_is_an_error_that_lists_what_would(variable, value, valid, monkeypatch):

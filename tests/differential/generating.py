@@ -22,8 +22,9 @@ NOT_JUDGED = {
         numpy.character numpy.flexible numpy.floating numpy.inexact numpy.integer numpy.complexfloating
         numpy.signedinteger numpy.unsignedinteger numpy.object_ numpy.dtype nn.initializers.Initializer
         tree_util.PyTreeDef tree_util.DictKey tree_util.FlattenedIndexKey tree_util.GetAttrKey tree_util.SequenceKey
-        lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision lax.RoundingMethod lax.ScatterDimensionNumbers
-        dtypes.TypePromotionError dtypes.extended dtypes.prng_key numpy.ComplexWarning numpy.ufunc numpy.frompyfunc
+        lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision lax.RandomAlgorithm lax.RoundingMethod
+        lax.ScatterDimensionNumbers dtypes.TypePromotionError dtypes.extended dtypes.prng_key numpy.ComplexWarning
+        numpy.ufunc numpy.frompyfunc
         tree_util.KeyEntry tree_util.KeyPath""",
     "registers a class for the rest of the process": """tree_util.register_dataclass tree_util.register_pytree_node
         tree_util.register_pytree_node_class tree_util.register_pytree_with_keys

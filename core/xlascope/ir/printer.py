@@ -350,6 +350,7 @@ _ALSO: Final[dict[str, dict[str, Any]]] = {
     "iota": {"sharding": None},
     "reduce_sum": {"out_sharding": None},
     "reshape": {"dimensions": None, "sharding": None},
+    "rng_bit_generator": {"out_sharding": None},
 }
 #: Operations whose parameters are left out when they are None.
 _QUIET: Final = frozenset(["dot_general"])

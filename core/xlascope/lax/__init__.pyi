@@ -20,6 +20,7 @@ from ..operations.convolution_numbers import conv_dimension_numbers as conv_dime
 from ..operations.convolution_numbers import conv_general_permutations as conv_general_permutations
 from ..operations.fourier import FftType as FftType
 from ..operations.precision import Precision as Precision
+from ..operations.random_generators import RandomAlgorithm as RandomAlgorithm
 from ..operations.rounding import RoundingMethod as RoundingMethod
 from ..operations.selection import select as select
 from ..operations.shapes import expand_dims as expand_dims

@@ -55,6 +55,8 @@ from ..operations.extremes import clamp as clamp
 from ..operations.extremes import max as max
 from ..operations.extremes import min as min
 from ..operations.fourier import fft as fft
+from ..operations.random_generators import rng_bit_generator as rng_bit_generator
+from ..operations.random_generators import rng_uniform as rng_uniform
 from ..operations.reductions import reduce_and as reduce_and
 from ..operations.reductions import reduce_max as reduce_max
 from ..operations.reductions import reduce_min as reduce_min
@@ -215,6 +217,8 @@ rem_p: Primitive
 remat2_p: Primitive
 reshape_p: Primitive
 rev_p: Primitive
+rng_bit_generator_p: Primitive
+rng_uniform_p: Primitive
 round_p: Primitive
 rsqrt_p: Primitive
 scan_p: Primitive

@@ -29,6 +29,7 @@ from .keys import clone as clone
 from .keys import fold_in as fold_in
 from .keys import key as key
 from .keys import key_data as key_data
+from .keys import key_dtype as key_dtype
 from .keys import key_impl as key_impl
 from .keys import split as split
 from .keys import wrap_key_data as wrap_key_data

@@ -26,8 +26,9 @@ from ..operations.slicing import slice_in_dim
 from ..operations.special import erf, erf_inv
 from ..operations.sums import neg
 from ..trace.values import aval_of
-from .generator import UNSIGNED, random_bits
-from .keys import checked, halves, shape_of, split
+from .drawing import new_keys, random_bits
+from .generator import UNSIGNED
+from .keys import checked, shape_of
 
 Shape = Sequence[int]
 _finfo: Callable[[Any], Any] = finfo
@@ -118,7 +119,7 @@ def _unit_interval(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> An
     # Random bits for the mantissa of a number in [1, 2), less 1.
     mantissa, width = _finfo(dtype).nmant, 8 * dtype.itemsize
     drawn = 8 if mantissa < 8 else width
-    drawn_bits = shift_right_logical(random_bits(halves(key), drawn, shape), drawn - mantissa)
+    drawn_bits = shift_right_logical(random_bits(key, drawn, shape), drawn - mantissa)
     one = np.ones((), dtype).view(UNSIGNED[width])[()]
     number = bitcast_convert_type(bitwise_or(convert_element_type(drawn_bits, UNSIGNED[width]), one), dtype)
     return sub(number, 1.0)
@@ -129,7 +130,7 @@ def _normal(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     if dtype.kind != "c":
         return normal_values(key, shape, dtype)
     part = real_dtype(dtype)
-    first, second = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
+    first, second = (squeeze(slice_in_dim(new_keys(key, (2,)), i, i + 1), (0,)) for i in (0, 1))
     parts = (normal_values(k, shape, part) for k in (first, second))
     return div(complex_numbers.complex(*parts), math.sqrt(2))
 

@@ -21,7 +21,8 @@ from ..operations.shapes import moveaxis
 from ..trace.values import aval_of
 from .binomials import binomial_values
 from .continuous import Shape, fitted, shape_or_broadcast, uniform_values
-from .keys import checked, shape_of, split
+from .drawing import new_keys
+from .keys import checked, shape_of
 from .parts import filled, spread
 from .rejection import poisson_values
 
@@ -132,5 +133,5 @@ def _multinomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: np.dty
         drawn = binomial_values(key, left, clamp(zero, ratio, one), shape[:-1], own)
         return left - drawn, drawn
 
-    _, drawn = scan(draw, n, (split(key, shape[-1]), conditional), unroll=unroll)
+    _, drawn = scan(draw, n, (new_keys(key, (shape[-1],)), conditional), unroll=unroll)
     return convert_element_type(moveaxis(drawn, 0, len(shape) - 1), dtype)

@@ -21,8 +21,9 @@ from ..operations.slicing import slice_in_dim
 from ..operations.sorting import top_k
 from ..trace.values import aval_of
 from .continuous import Shape, finer_values, fitted, gumbel_values, is_high, uniform_values
-from .generator import UNSIGNED, random_bits
-from .keys import checked, halves, shape_of, split
+from .drawing import new_keys, random_bits
+from .generator import UNSIGNED
+from .keys import checked, shape_of
 
 
 def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
@@ -112,7 +113,7 @@ def categorical(
 
 @jit(static_argnums=(1, 2))
 def _bits(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    return random_bits(halves(key), 8 * dtype.itemsize, shape)
+    return random_bits(key, 8 * dtype.itemsize, shape)
 
 
 @jit(static_argnums=(1, 4))
@@ -130,8 +131,8 @@ def randint_values(key: Any, shape: tuple[int, ...], minval: Any, maxval: Any, d
     unsigned, limits = UNSIGNED[width], np.iinfo(dtype)
     above = _above(maxval, int(limits.max))
     low, high = (fitted(_clipped(x, limits), shape, dtype, "randint") for x in (minval, maxval))
-    first, second = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
-    upper, lower = (random_bits(halves(k), width, shape) for k in (first, second))
+    first, second = (squeeze(slice_in_dim(new_keys(key, (2,)), i, i + 1), (0,)) for i in (0, 1))
+    upper, lower = (random_bits(k, width, shape) for k in (first, second))
     empty = le(high, low)
     distance = sub(convert_element_type(high, unsigned), convert_element_type(low, unsigned))
     span = select(empty, np.ones((), unsigned)[()], distance)

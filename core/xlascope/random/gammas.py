@@ -7,15 +7,18 @@ accepts it. For a < 1 a number for a + 1 is multiplied by u^(1/a).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from ..api import jit, vmap
-from ..control.flow.loops import while_loop
+from ..control.flow.loops import scan, while_loop
 from ..control.rules.custom_jvp import custom_jvp
+from ..control.rules.custom_vmap import custom_vmap
 from ..control.special.gamma import random_gamma_grad
 from ..dtypes import finfo
+from ..key_types import is_key
 from ..operations.barriers import stop_gradient
 from ..operations.comparisons import eq, ge, le
 from ..operations.exponentials import exp, log, pow, sqrt
@@ -27,7 +30,8 @@ from ..trace.values import aval_of
 from .continuous import Shape, fitted, real_of, shape_or_broadcast, uniform_values
 from .continuous import exponential as _exponential
 from .continuous import normal as _normal
-from .keys import checked, shape_of, split
+from .drawing import new_keys
+from .keys import checked, shape_of
 from .parts import parts
 
 
@@ -163,6 +167,55 @@ def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: np.dtype[Any
     return x / expand_dims(reduce_sum(x, (last,)), (last,))
 
 
+# With XLA's generator ------------------------------------------------------------------------------------------------
+
+# Mapped over keys it draws from the first one. So numbers are drawn in a loop, also those of all examples of a vmap,
+# each by a key of its own, as JAX does it on CPUs.
+
+
+@custom_vmap
+def _in_turn(keys: Any, a: Any) -> Any:
+    return _each_in_turn(keys, a, False)
+
+
+@custom_vmap
+def _logarithms_in_turn(keys: Any, a: Any) -> Any:
+    return _each_in_turn(keys, a, True)
+
+
+@_in_turn.def_vmap
+def _more_in_turn(size: int, mapped: list[bool], keys: Any, a: Any) -> tuple[Any, bool]:
+    return _in_turn(*_all_mapped(size, mapped, keys, a)), True
+
+
+@_logarithms_in_turn.def_vmap
+def _more_logarithms_in_turn(size: int, mapped: list[bool], keys: Any, a: Any) -> tuple[Any, bool]:
+    return _logarithms_in_turn(*_all_mapped(size, mapped, keys, a)), True
+
+
+def _all_mapped(size: int, mapped: list[bool], *operands: Any) -> list[Any]:
+    """The operands of all examples, those that are the same for each repeated."""
+    shapes = [aval_of(x).shape for x in operands]
+    return [
+        x if own else broadcast_in_dim(x, (size, *shape), range(1, 1 + len(shape)))
+        for x, own, shape in zip(operands, mapped, shapes, strict=True)
+    ]
+
+
+def _each_in_turn(keys: Any, a: Any, logarithm: bool) -> Any:
+    """Numbers for parameters along the last axis of ``a``, those in front having a key each."""
+    shape = aval_of(a).shape
+
+    def of_key(key: Any) -> Any:
+        return new_keys(key, shape[-1:])
+
+    for _ in shape[:-1]:
+        of_key = vmap(of_key)
+    size = math.prod(shape)
+    each = (reshape(of_key(keys), (size,)), reshape(a, (size,)))
+    return reshape(scan(lambda carry, given: (carry, _one(given[0], given[1], logarithm)), None, each)[1], shape)
+
+
 # One number ---------------------------------------------------------------------------------------------------------
 
 
@@ -175,16 +228,21 @@ def gamma_values(key: Any, a: Any, shape: tuple[int, ...], dtype: np.dtype[Any],
     if not size:
         return a
     drawn = _drawn_logarithms if logarithm else _drawn
-    return reshape(drawn(split(key, size), reshape(a, (size,))), shape)
+    keys = key if is_key(aval_of(key).dtype) else new_keys(key, (size,))
+    return reshape(drawn(keys, reshape(a, (size,))), shape)
 
 
 @custom_jvp
 def _drawn(keys: Any, a: Any) -> Any:
+    if is_key(aval_of(keys).dtype):
+        return _in_turn(keys, a)
     return vmap(lambda key, a: _one(key, a, False))(keys, a)
 
 
 @custom_jvp
 def _drawn_logarithms(keys: Any, a: Any) -> Any:
+    if is_key(aval_of(keys).dtype):
+        return _logarithms_in_turn(keys, a)
     return vmap(lambda key, a: _one(key, a, True))(keys, a)
 
 

@@ -1,50 +1,52 @@
-"""Keys, where random numbers come from: arrays of two 32-bit words. Whoever has one can make its numbers again."""
+"""Keys, where random numbers come from: words for a generator. Whoever has one can make its numbers again."""
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..api import jit
 from ..dtypes import canonical, is_integer
 from ..ir.avals import ShapedArray
-from ..key_types import KEY_TYPES, is_key
-from ..operations.conversion import convert_element_type
+from ..key_types import KEY_TYPES, KeyType, is_key
 from ..operations.random_keys import consumed, random_unwrap, random_wrap
-from ..operations.shapes import expand_dims, reshape, squeeze
-from ..operations.slicing import concatenate, slice_in_dim
-from ..runtime.boot import threefry_partitionable
-from ..settings import default_prng_impl
+from ..runtime.boot import default_prng_impl, enable_custom_prng, legacy_prng_key
 from ..trace.gate import unchanged
+from ..trace.source import user_line, where_text
 from ..trace.values import aval_of
 from ..xla.dispatch import put
-from . import generator
+from .drawing import THREEFRY, folded, new_keys, words_of_seed
 
 _WORD = np.dtype("uint32")
 #: What may be done with a key again and again.
 _ONLY_LOOK = ("clone", "fold_in")
-_IMPLEMENTATIONS = ("threefry2x32",)
 
 
-def PRNGKey(seed: Any, *, impl: str | None = None) -> Any:
+def PRNGKey(seed: Any, *, impl: str | KeyType | None = None) -> Any:
     """The words of the key for an integer seed, as an array: keys as they were before :func:`key`.
 
-    Bits of the seed above 32 count only with ``enable_x64``; a Python integer may have up to 64. Raises TypeError for a
-    seed that is no integer, ValueError for an ``impl`` that is none.
+    ``impl`` as for :func:`key`. With the setting ``enable_custom_prng`` it is what :func:`key` gives.
 
     >>> import xlascope as xs
     >>> print(xs.random.PRNGKey(42))
     [ 0 42]
     """
-    return _seeded(seed, _implementation(impl), "PRNGKey")
+    kind = _kind(impl)
+    words = _seeded(seed, kind, "PRNGKey")
+    return random_wrap(words, kind.implementation) if enable_custom_prng.value else words
 
 
-def key(seed: Any, *, impl: str | None = None) -> Any:
+def key(seed: Any, *, impl: str | KeyType | None = None) -> Any:
     """The key for an integer seed, of a type of its own: what is no key is not taken for one, nor counted with.
+
+    ``impl`` is the generator that the key is for: "threefry2x32", whose numbers are the same everywhere and for each
+    key by itself; "rbg", XLA's generator, which mapped over keys (``vmap``) draws from the first one; "unsafe_rbg",
+    for which that holds of new keys too. A key's dtype stands for its generator, None for the setting
+    ``default_prng_impl``.
 
     Bits of the seed above 32 count only with ``enable_x64``; a Python integer may have up to 64. Raises TypeError for a
     seed that is no integer, ValueError for an ``impl`` that is none.
@@ -53,9 +55,22 @@ def key(seed: Any, *, impl: str | None = None) -> Any:
     >>> xs.random.key(42)
     Array((), dtype=key<fry>) overlaying:
     [ 0 42]
+    >>> xs.random.key(42, impl="rbg")
+    Array((), dtype=key<rbg>) overlaying:
+    [ 0 42  0 42]
     """
-    implementation = _implementation(impl)
-    return random_wrap(_seeded(seed, implementation, "key"), implementation)
+    kind = _kind(impl)
+    return random_wrap(_seeded(seed, kind, "key"), kind.implementation)
+
+
+def key_dtype(impl_spec: str | KeyType | None = None) -> KeyType:
+    """The type of a generator's keys; None: of the keys that :func:`key` makes.
+
+    >>> import xlascope as xs
+    >>> xs.random.key_dtype("rbg")
+    key<rbg>
+    """
+    return _kind(impl_spec)
 
 
 def key_data(keys: Any) -> Any:
@@ -68,11 +83,12 @@ def key_data(keys: Any) -> Any:
     aval = aval_of(keys)
     if is_key(aval.dtype):
         return random_unwrap(keys)
-    _check_words("key_data", aval, _implementation(None))
+    _check_legacy("key_data")
+    _check_words("key_data", aval, _kind(None))
     return unchanged(keys)
 
 
-def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
+def wrap_key_data(key_bits_array: Any, *, impl: str | KeyType | None = None) -> Any:
     """The keys made of those words, uint32 along the last axis.
 
     Raises TypeError for words of another type or number, ValueError for an ``impl`` that is none.
@@ -81,9 +97,9 @@ def wrap_key_data(key_bits_array: Any, *, impl: str | None = None) -> Any:
     >>> xs.random.wrap_key_data(xs.random.PRNGKey(42)) == xs.random.key(42)
     Array(True, dtype=bool)
     """
-    implementation = _implementation(impl)
-    _check_words("wrap_key_data", aval_of(key_bits_array), implementation)
-    return random_wrap(key_bits_array, implementation)
+    kind = _kind(impl)
+    _check_words("wrap_key_data", aval_of(key_bits_array), kind)
+    return random_wrap(key_bits_array, kind.implementation)
 
 
 def key_impl(keys: Any) -> str:
@@ -96,9 +112,10 @@ def key_impl(keys: Any) -> str:
     aval: Any = aval_of(keys)
     if is_key(aval.dtype):
         return aval.dtype.implementation  # type: ignore[no-any-return]
-    implementation = _implementation(None)
-    _check_words("key_impl", aval, implementation)
-    return implementation
+    _check_legacy("key_impl")
+    kind = _kind(None)
+    _check_words("key_impl", aval, kind)
+    return kind.implementation
 
 
 def clone(key: Any) -> Any:
@@ -109,8 +126,12 @@ def clone(key: Any) -> Any:
     >>> xs.random.clone(key) == key
     Array(True, dtype=bool)
     """
-    words, again = opened_key(key, "clone")
-    return again(words)
+    same = checked(key, "clone")
+    kind: Any = aval_of(key).dtype
+    if not is_key(kind):
+        return unchanged(key)
+    words = random_unwrap(same) if is_key(aval_of(same).dtype) else same
+    return random_wrap(words, kind.implementation)
 
 
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
@@ -121,8 +142,8 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     >>> import xlascope as xs
     >>> key, noise_key = xs.random.split(xs.random.key(0))
     """
-    words, again = opened_key(key, "split")
-    return again(_threefry_split(words, shape_of(num if isinstance(num, (tuple, list)) else (num,), "split")))
+    given = checked(key, "split")
+    return _like(key, new_keys(given, shape_of(num if isinstance(num, (tuple, list)) else (num,), "split")))
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -131,28 +152,34 @@ def fold_in(key: Any, data: Any) -> Any:
     >>> import xlascope as xs
     >>> keys = [xs.random.fold_in(xs.random.key(0), step) for step in range(3)]
     """
-    words, again = opened_key(key, "fold_in")
+    given = checked(key, "fold_in")
     if isinstance(data, int):
         if not 0 <= data < 2**32:
             raise OverflowError(f"fold_in takes a Python integer from 0 to 2**32 - 1 as its data, got {data}")
-        return again(_threefry_fold_in(words, np.uint32(data)))
+        return _like(key, folded(given, np.uint32(data)))
     aval = aval_of(data)
     if aval.shape or not is_integer(aval.dtype):
         raise TypeError(f"fold_in takes one integer as its data, got {aval.str_short()}")
-    return again(_threefry_fold_in(words, data))
+    return _like(key, folded(given, data))
 
 
-def opened_key(key: Any, user: str) -> tuple[Any, Callable[[Any], Any]]:
-    """The words of a key, and what makes keys of its sort out of words; raises TypeError as :func:`checked` does."""
-    aval: Any = aval_of(key)
-    words = checked(key, user)
-    if not is_key(aval.dtype):
-        return words, unchanged
-    return words, lambda made: random_wrap(made, aval.dtype.implementation)
+def _like(key: Any, made: Any) -> Any:
+    """Keys made of one, as it is: typed keys of a typed one, words of words (typed ones by ``enable_custom_prng``)."""
+    kind: Any = aval_of(key).dtype
+    typed = is_key(aval_of(made).dtype)
+    if is_key(kind):
+        return made if typed else random_wrap(made, kind.implementation)
+    if enable_custom_prng.value:
+        return made if typed else random_wrap(made, THREEFRY.implementation)
+    return random_unwrap(made) if typed else made
 
 
 def checked(key: Any, user: str) -> Any:
-    """The words of a key; raises TypeError when it is none, with the way to one, ValueError for several keys."""
+    """What samplers draw from: of a threefry key its words, a typed key of another generator.
+
+    Words are a key of the default generator. Raises TypeError for what is no key, with the way to one, ValueError for
+    several keys.
+    """
     aval: Any = aval_of(key)
     if is_key(aval.dtype):
         if aval.shape:
@@ -160,16 +187,42 @@ def checked(key: Any, user: str) -> Any:
                 f"random.{user} takes one key as its first argument, got {aval.str_short()}. For several keys at once, "
                 f"map over them: vmap(lambda key: {user}(key, ...))(keys)."
             )
-        return random_unwrap(key if user in _ONLY_LOOK else consumed(key, user))
-    if aval.shape == (2,) and aval.dtype == _WORD:
-        return key
+        used = key if user in _ONLY_LOOK else consumed(key, user)
+        return random_unwrap(used) if aval.dtype is THREEFRY else used
+    kind = _kind(None)
+    if aval.shape != (kind.words,) or aval.dtype != _WORD:
+        raise TypeError(_no_key(aval, kind, user))
+    if legacy_prng_key.value != "allow" and user != "clone":
+        _check_legacy(user)
+    return key if kind is THREEFRY else random_wrap(key, kind.implementation)
+
+
+def _check_legacy(user: str) -> None:
+    """Warn of a raw key, or raise ValueError, when the setting ``legacy_prng_key`` says so."""
+    level = legacy_prng_key.value
+    if level == "allow":
+        return
+    place = user_line()
+    said = (
+        f"random.{user} was given a raw key, an array of words{where_text(place)}, and the setting legacy_prng_key is "
+        f"{level!r}. Make keys with random.key, or of words with random.wrap_key_data."
+    )
+    if level == "error":
+        raise ValueError(said)
+    file, line = ("", 0) if place is None else (place.file, place.line)
+    warnings.warn_explicit(said, UserWarning, file, line)
+
+
+def _no_key(aval: ShapedArray, kind: KeyType, user: str) -> str:
     if not aval.shape:
         fix = "Make one from an integer seed: random.key(0)."
-    elif aval.dtype == _WORD and aval.shape[-1] == 2:
+    elif aval.dtype == _WORD and aval.shape[-1] == kind.words:
         fix = f"For several keys at once, map over them: vmap(lambda key: {user}(key, ...))(keys)."
+    elif aval.dtype == _WORD and aval.shape in {(each.words,) for each in KEY_TYPES.values()}:
+        fix = "Of another generator's words random.wrap_key_data(words, impl=...) makes a key."
     else:
         fix = "Keys come from random.key, split and fold_in."
-    raise TypeError(f"random.{user} takes a key as its first argument (uint32[2]), got {aval.str_short()}. {fix}")
+    return f"random.{user} takes a key as its first argument (uint32[{kind.words}]), got {aval.str_short()}. {fix}"
 
 
 def shape_of(shape: Any, user: str) -> tuple[int, ...]:
@@ -187,64 +240,40 @@ def shape_of(shape: Any, user: str) -> tuple[int, ...]:
     return sizes
 
 
-def _implementation(impl: str | None) -> str:
-    found = str(default_prng_impl.value) if impl is None else impl
-    if found not in _IMPLEMENTATIONS:
-        raise ValueError(f"the kinds of keys are {', '.join(map(repr, _IMPLEMENTATIONS))}; got impl={impl!r}")
-    return found
+def _kind(impl: str | KeyType | None) -> KeyType:
+    """The type of a generator's keys, of the default one for None."""
+    if impl.__class__ is KeyType:
+        return impl
+    try:
+        return KEY_TYPES[default_prng_impl.value if impl is None else impl]  # type: ignore[index]
+    except (KeyError, TypeError):
+        raise ValueError(f"the kinds of keys are {', '.join(map(repr, KEY_TYPES))}; got impl={impl!r}") from None
 
 
-def _check_words(user: str, aval: ShapedArray, implementation: str) -> None:
-    count = KEY_TYPES[implementation].words
-    if aval.dtype != _WORD or aval.shape[-1:] != (count,):
+def _check_words(user: str, aval: ShapedArray, kind: KeyType) -> None:
+    if aval.dtype != _WORD or aval.shape[-1:] != (kind.words,):
         raise TypeError(
-            f"{user} takes uint32 words along a last axis of size {count}, which keys of {implementation} have; got "
-            f"{aval.str_short()}"
+            f"{user} takes uint32 words along a last axis of size {kind.words}, which keys of {kind.implementation} "
+            f"have; got {aval.str_short()}"
         )
 
 
-def _seeded(seed: Any, implementation: str, user: str) -> Any:
+def _seeded(seed: Any, kind: KeyType, user: str) -> Any:
     """The words of the key for a seed."""
     if isinstance(seed, int):
-        return _key_of_integer(seed)
+        return _key_of_integer(seed, kind)
     aval = aval_of(seed)
     if aval.shape or not is_integer(aval.dtype):
         raise TypeError(
             f"{user} takes one integer as its seed, got {aval.str_short()}. For a key per element of an array of "
             f"seeds use vmap({user})(seeds)."
         )
-    return _threefry_seed(seed)
+    return words_of_seed(seed, kind)
 
 
-def _key_of_integer(seed: int) -> Any:
+def _key_of_integer(seed: int, kind: KeyType) -> Any:
     if not -(2**63) <= seed < 2**63:
         raise OverflowError(f"a seed has to fit 64 bits, {seed} does not")
     high = (seed >> 32) & 0xFFFFFFFF if canonical(int).itemsize == 8 else 0
-    words = np.array([high, seed & 0xFFFFFFFF], _WORD)
+    words = np.array([high, seed & 0xFFFFFFFF] * (kind.words // 2), _WORD)
     return put(words, aval_of(words))
-
-
-@jit
-def _threefry_seed(seed: Any) -> Any:
-    return concatenate([expand_dims(word, (0,)) for word in generator.words(seed)], 0)
-
-
-@jit(static_argnums=1)
-def _threefry_split(key: Any, shape: tuple[int, ...]) -> Any:
-    if threefry_partitionable.value:
-        words = generator.blocks(halves(key), shape)
-        return concatenate([expand_dims(word, (len(shape),)) for word in words], len(shape))
-    return reshape(generator.stream(halves(key), 2 * math.prod(shape)), (*shape, 2))
-
-
-@jit
-def _threefry_fold_in(key: Any, data: Any) -> Any:
-    high, low = generator.words(convert_element_type(data, _WORD))
-    first, second = generator.threefry2x32(*halves(key), high, low)
-    return concatenate([expand_dims(first, (0,)), expand_dims(second, (0,))], 0)
-
-
-def halves(key: Any) -> tuple[Any, Any]:
-    """The two words of a key."""
-    first, second = (squeeze(slice_in_dim(key, i, i + 1), (0,)) for i in (0, 1))
-    return first, second

@@ -14,7 +14,7 @@ from ..operations.shapes import broadcast_in_dim, squeeze
 from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of
 from .continuous import fitted
-from .keys import split
+from .drawing import new_keys
 
 
 def parts(key: Any, count: int) -> list[Any]:
@@ -24,7 +24,7 @@ def parts(key: Any, count: int) -> list[Any]:
     >>> [part.shape for part in parts(xs.random.PRNGKey(0), 3)]
     [(2,), (2,), (2,)]
     """
-    keys = split(key, count)
+    keys = new_keys(key, (count,))
     return [squeeze(slice_in_dim(keys, i, i + 1), (0,)) for i in range(count)]
 
 

@@ -23,8 +23,8 @@ from ..operations.sums import neg
 from ..trace.values import aval_of
 from .continuous import Shape, gumbel_values, is_high, uniform_values
 from .discrete import randint_values
-from .generator import random_bits
-from .keys import checked, halves, shape_of, split
+from .drawing import new_keys, random_bits
+from .keys import checked, shape_of
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
@@ -35,7 +35,10 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
     >>> import xlascope as xs
     >>> order = xs.random.permutation(xs.random.PRNGKey(0), 10)
     """
-    key = checked(key, "permutation")
+    return _permuted(checked(key, "permutation"), x, axis, independent)
+
+
+def _permuted(key: Any, x: Any, axis: int, independent: bool) -> Any:
     aval = aval_of(0 if x.__class__ is int else x)
     if not aval.shape and not is_integer(aval.dtype):
         raise TypeError(f"random.permutation takes an array with axes or an integer, got {aval.str_short()}")
@@ -82,7 +85,7 @@ def choice(
     if p is not None and aval_of(p).shape != (count,):
         raise ValueError(f"random.choice: p has shape {aval_of(p).shape}, expected ({count},): one for each choice")
     if p is None and not replace:
-        whole = permutation(key, a, place)
+        whole = _permuted(key, a, place, False)
         return reshape(slice_in_dim(whole, 0, draws, place), _result_shape(aval.shape, place, sizes))
     indices = _choice_indices(key, p, count, sizes, bool(replace), high)
     return indices if not aval.shape else _taken(a, indices, place)
@@ -97,8 +100,8 @@ def _shuffle(key: Any, x: Any, axis: int) -> Any:
     size = aval_of(x).size
     rounds = math.ceil(3 * math.log(max(1, size)) / math.log(2**32 - 1))
     for _ in range(rounds):
-        key, now = (squeeze(slice_in_dim(split(key), i, i + 1), (0,)) for i in (0, 1))
-        words = random_bits(halves(now), 32, aval_of(x).shape)
+        key, now = (squeeze(slice_in_dim(new_keys(key, (2,)), i, i + 1), (0,)) for i in (0, 1))
+        words = random_bits(now, 32, aval_of(x).shape)
         _, x = sort((words, x), dimension=axis, num_keys=1)
     return x
 

@@ -18,8 +18,10 @@ from . import beside
 
 __all__ = [
     "DTYPE_PROMOTIONS",
+    "LEGACY_PRNG_KEYS",
     "MATMUL_ALGORITHMS",
     "MATMUL_PRECISIONS",
+    "PRNG_IMPLEMENTATIONS",
     "RANK_PROMOTIONS",
     "TRACEBACK_FILTERINGS",
     "UNSET",
@@ -39,13 +41,16 @@ __all__ = [
     "debug_nans",
     "default_device",
     "default_matmul_precision",
+    "default_prng_impl",
     "default_registry",
     "disable_jit",
     "enable_checks",
+    "enable_custom_prng",
     "enable_x64",
     "explain_cache_misses",
     "from_environment",
     "in_trace",
+    "legacy_prng_key",
     "log_compiles",
     "no_execution",
     "no_tracing",
@@ -79,6 +84,9 @@ _PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float
 MATMUL_PRECISIONS = (None, *_PRECISIONS, *MATMUL_ALGORITHMS)
 RANK_PROMOTIONS = ("allow", "warn", "raise")
 DTYPE_PROMOTIONS = ("standard", "strict")
+#: As in ``key_types.KEY_TYPES``, which stands above this room.
+PRNG_IMPLEMENTATIONS = ("threefry2x32", "rbg", "unsafe_rbg")
+LEGACY_PRNG_KEYS = ("allow", "warn", "error")
 TRACEBACK_FILTERINGS = ("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames")
 
 #: The value of its own that a thread has of a state when it has none.
@@ -137,6 +145,9 @@ platforms = _state("platforms", None)
 num_cpu_devices = _state("num_cpu_devices", -1)
 traceback_filtering = _state("traceback_filtering", "auto", allowed=TRACEBACK_FILTERINGS)
 
+default_prng_impl = _state("default_prng_impl", "threefry2x32", allowed=PRNG_IMPLEMENTATIONS)
+enable_custom_prng = _state("enable_custom_prng", False)
+legacy_prng_key = _state("legacy_prng_key", "allow", allowed=LEGACY_PRNG_KEYS)
 threefry_partitionable = _state("threefry_partitionable", True)
 default_device = _state("default_device", None)
 default_matmul_precision = _state("default_matmul_precision", None, allowed=MATMUL_PRECISIONS)
@@ -186,7 +197,7 @@ class _Summary:
 
 _of_traces = (
     *(threefry_partitionable, default_matmul_precision, numpy_rank_promotion, numpy_dtype_promotion),
-    debug_key_reuse,
+    *(debug_key_reuse, default_prng_impl, enable_custom_prng, legacy_prng_key),
 )
 _of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution)
 _at_first = tuple(state.value for state in _of_traces)

@@ -5,6 +5,7 @@
 A row is ``Row(operation, oracle, operand, ...)``. The operands are drawn from seeds that depend on the row alone. ``linear`` names
 the sets of operands in which the operation is linear together, ``smooth=False`` marks places where there is no
 derivative to compare with (ties, jumps) or none that is wanted, ``twice=False`` those where there is no second one,
+``loops=False`` those that give something else for examples at once than one by one,
 ``dtypes`` what the row is computed in.
 """
 
@@ -48,6 +49,7 @@ from xlascope.operations import (
     indexing,
     linear_algebra,
     random_bits,
+    random_generators,
     reductions,
     rounding,
     scattering,
@@ -143,6 +145,7 @@ class Row:
         smooth: bool = True,
         twice: bool = True,
         raw: bool = False,
+        loops: bool = True,
         tolerance: float = 1.0,
         note: str = "",
     ) -> None:
@@ -154,6 +157,7 @@ class Row:
         self.smooth = smooth
         self.twice = twice
         self.raw = raw
+        self.loops = loops
         self.tolerance = tolerance
         self.note = note
         self.id = ""
@@ -187,6 +191,11 @@ class Row:
     def moving_twice(self) -> bool:
         """Whether there is a second derivative to test: of results that all move."""
         return self.twice and self.moving and all(is_differentiable(aval.dtype) for aval in self._results())
+
+    @property
+    def mapped(self) -> bool:
+        """Whether there is a batch of examples to test: operands to map over, and results as of a loop over them."""
+        return bool(self.operands) and self.loops
 
     def _results(self) -> Sequence[Any]:
         return self.operation(self.single).abstract_eval([shaped(x.shape, x.dtype) for x in self.make(self.single)])
@@ -263,6 +272,29 @@ def threefry(key0: Any, key1: Any, x0: Any, x1: Any) -> tuple[Any, Any]:
             x1 = (x1 << np.uint32(turn) | x1 >> np.uint32(32 - turn)) ^ x0
         x0, x1 = x0 + keys[(group + 1) % 3], x1 + keys[(group + 2) % 3] + np.uint32(group + 1)
     return x0, x1
+
+
+def philox(shape: tuple[int, ...], dtype: str) -> Callable[[Any], tuple[Any, Any]]:
+    """Philox-4x32, 10 rounds, after the paper: the counter is the third and fourth word of the key before its first two."""
+
+    def numbers(key: Any) -> tuple[Any, Any]:
+        low, high, *start = map(int, key)
+        size, mask = int(np.prod(shape)) * max(1, np.dtype(dtype).itemsize // 4), 2**32 - 1
+        blocks = -(-size // 4)
+        drawn: list[int] = []
+        for block in range(blocks):
+            first = start[0] + (start[1] << 32) + block
+            c, k = [first & mask, first >> 32 & mask, low, high], [low, high]
+            for _ in range(10):
+                x, y = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+                c = [y >> 32 ^ c[1] ^ k[0], y & mask, x >> 32 ^ c[3] ^ k[1], x & mask]
+                k = [(k[0] + 0x9E3779B9) & mask, (k[1] + 0xBB67AE85) & mask]
+            drawn += c
+        after = start[0] + (start[1] << 32) + blocks
+        bits = np.array(drawn[:size], np.uint32).astype(dtype).reshape(shape)
+        return np.array([low, high, after & mask, after >> 32 & mask], np.uint32), bits
+
+    return numbers
 
 
 def padded(config: Sequence[tuple[int, int, int]]) -> Callable[[Any, Any], Any]:
@@ -902,6 +934,11 @@ def _rows() -> Iterator[Row]:
     # random bits
     yield Row(random_bits.Threefry2x32(), threefry, words(), words(), words(3), words(3))
     yield Row(random_bits.Threefry2x32(), threefry, words(2, 1), words(2, 1), words(1, 3), words(1, 3), note="stretched")
+    philox_10 = random_generators.RandomAlgorithm.RNG_PHILOX
+    for dtype in ("uint8", "uint16", "uint32"):
+        drawing = random_generators.RngBitGenerator((2, 3), np.dtype(dtype), philox_10)
+        yield Row(drawing, philox((2, 3), dtype), exactly([1, 2, 2**32 - 1, 3], "uint32"), dtypes=("float32",), loops=False, note=dtype)
+    yield Row(random_generators.RngUniform((2, 3)), lambda a, b: np.full((2, 3), a), exactly(3, "int32"), exactly(4, "int32"), dtypes=("int32",), loops=False)
 
     # programs
     yield Row(_call(lambda x, y: [arithmetic.mul(x, trigonometry.sin(y)), arithmetic.sub(x, y)], (2, 3), (2, 3)), lambda x, y: (x * np.sin(y), x - y), real(2, 3), real(2, 3))

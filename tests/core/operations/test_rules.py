@@ -340,13 +340,13 @@ def check_batching(row: Any, axes_of: Callable[[int], Sequence[int]], table: Any
             close(y, np.stack(parts), table.TOLERANCE.get(dtype, 0) * row.tolerance, f"mapped over {axes}")
 
 
-@pytest.mark.rows("operands")
+@pytest.mark.rows("mapped")
 def test_batching(row, table):
     check_batching(row, lambda rank: (0, -1) if rank else (0,), table)
 
 
 @pytest.mark.slow
-@pytest.mark.rows("operands")
+@pytest.mark.rows("mapped")
 def test_batching_over_every_axis(row, table):
     check_batching(row, lambda rank: range(rank + 1), table)
 

@@ -67,6 +67,26 @@ def _wrap_key_data(draw: Draw) -> Example:
     )
 
 
+@example_of("lax.rng_bit_generator")
+def _rng_bit_generator(draw: Draw) -> Example:
+    algorithm = {"algorithm": {"attribute": f"lax.RandomAlgorithm.{draw.pick(['RNG_PHILOX', 'RNG_THREE_FRY'])}"}}
+    return (
+        [
+            array("uint32", (4,), [draw.whole(0, 9), 1, 2**32 - 1, draw.whole(0, 9)]),
+            kinds.shape(draw),
+            *([draw.pick(["uint8", "uint16", "uint32", "uint64", "int32"])] if draw.chance(0.5) else []),
+        ],
+        algorithm if draw.chance(0.5) else {},
+        None,
+    )
+
+
+@example_of("lax.rng_uniform")
+def _rng_uniform(draw: Draw) -> Example:
+    dtype = draw.pick(["float32", "int32", "float16"])
+    return of(array(dtype, (), [0]), array(dtype, (), [draw.pick([0, 1, 7])]), kinds.shape(draw))
+
+
 @example_of("nn.initializers.ones", "nn.initializers.zeros")
 def _initial_values(draw: Draw) -> Example:
     return of(kinds.key(draw), kinds.shape(draw), *([kinds.float_dtype(draw)] if draw.chance(0.5) else []))

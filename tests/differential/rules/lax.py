@@ -195,4 +195,11 @@ RULES: tuple[Rule, ...] = (
         "JAX's own rule for a mapped axis hands a list to take, which refuses it; nothing can be compared.",
         theirs_says("take requires ndarray or scalar arguments, got <class 'list'>"),
     ),
+    Rule(
+        "numbers that nobody can have again",
+        "lax.rng_uniform",
+        ("value", "accuracy"),
+        "XLA draws them from a state that is nobody's: no two calls give the same, here or there.",
+        lambda verdict: True,
+    ),
 )

@@ -76,6 +76,13 @@ RULES: tuple[Rule, ...] = (
         lambda verdict: verdict.theirs["dtype"].startswith("key<"),
     ),
     Rule(
+        "types of keys",
+        "random.key_dtype",
+        ("type",),
+        "The types of keys are of a class of our own, and print alike.",
+        lambda verdict: True,
+    ),
+    Rule(
         "a number has no axes to keep",
         "numpy.quantile numpy.percentile",
         ("shape",),

@@ -1,0 +1,177 @@
+"""XLA's own generators of random numbers: one that is given its state, and one that keeps it."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..dtypes import canonical, kind_of
+from ..ir.avals import ShapedArray, shaped
+from ..ir.markers import NOT_MAPPED, ZERO
+from ..ir.operation import Operation
+from ..key_types import is_key
+from ..trace.bind import bind, bind1
+from ..trace.source import here
+from ..trace.values import aval_of
+from ..xla.builder import attribute
+from .dynamic_slicing import dynamic_update_slice
+from .random_keys import random_unwrap, random_wrap
+from .requirements import require_one_dtype, require_shape
+from .shapes import expand_dims, moveaxis, squeeze
+from .slicing import slice_in_dim
+from .whole_numbers import is_several, whole_numbers
+
+_WORD, _WIDE = np.dtype("uint32"), np.dtype("uint64")
+_BITS = ("uint8", "uint16", "uint32", "uint64")
+#: XLA's compiler for CPUs ends the process over other ones.
+_EVEN = ("bfloat16", "float16", "float32", "float64", "int32", "int64", "uint32", "uint64")
+
+
+class RandomAlgorithm(enum.IntEnum):
+    """How :func:`rng_bit_generator` makes random bits; RNG_DEFAULT leaves it to the platform (CPU, GPU: Philox)."""
+
+    RNG_DEFAULT = 0
+    RNG_THREE_FRY = 1
+    RNG_PHILOX = 2
+
+    def __repr__(self) -> str:
+        return f"<RandomAlgorithm.{self.name}: {self.value}>"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class RngBitGenerator(Operation, name="rng_bit_generator"):
+    """The state that follows, and random bits; mapped over states, all bits come from the first one."""
+
+    multiple_results = True
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    algorithm: RandomAlgorithm
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (key,) = operands
+        if (key.dtype, key.shape) not in ((_WORD, (4,)), (_WIDE, (2,))):
+            raise TypeError(f"rng_bit_generator takes a key of uint32[4] (or uint64[2]), got {key.str_short()}{here()}")
+        if self.dtype.name not in _BITS:
+            raise TypeError(f"rng_bit_generator gives numbers of {', '.join(_BITS)}, got dtype={self.dtype.name}")
+        require_shape(self.name, self.shape)
+        return [shaped(key.shape, key.dtype), shaped(self.shape, self.dtype)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (key,), (state, drawn) = operands, builder.out_avals
+        wide, pairs = shaped((2,), _WIDE), shaped((2, 2), _WORD)
+        if state.dtype == _WORD:
+            key = builder.emit1("stablehlo.bitcast_convert", [builder.emit1("stablehlo.reshape", [key], pairs)], wide)
+        name = self.algorithm.name.removeprefix("RNG_")
+        how = {"rng_algorithm": attribute(f"#stablehlo<rng_algorithm {name}>")}
+        following, bits = builder.operation("stablehlo.rng_bit_generator", [key], how, [wide, drawn]).results
+        if state.dtype == _WORD:
+            following = builder.emit1("stablehlo.bitcast_convert", [following], pairs)
+            following = builder.emit1("stablehlo.reshape", [following], state)
+        return [following, bits]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *primals), [ZERO, ZERO]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # XLA has no generator for several states: the first one makes the bits of all, and it alone moves on.
+        (keys,), (axis,) = operands, axes
+        keys = moveaxis(keys, axis, 0)
+        whole = RngBitGenerator((aval_of(keys).shape[0], *self.shape), self.dtype, self.algorithm)
+        following, bits = bind(whole, squeeze(slice_in_dim(keys, 0, 1), (0,)))
+        return [dynamic_update_slice(keys, expand_dims(following, (0,)), (0, 0)), bits], [0, 0]
+
+
+def rng_bit_generator(
+    key: Any,
+    shape: Sequence[int],
+    dtype: Any = np.uint32,
+    algorithm: RandomAlgorithm = RandomAlgorithm.RNG_DEFAULT,
+    *,
+    out_sharding: Any = None,
+) -> tuple[Any, Any]:
+    """XLA's generator: the key that follows, and random bits of that shape and unsigned integer dtype.
+
+    ``key`` has four words, uint32[4]. The bits depend on the algorithm, and may on the platform; those of JAX's ``rbg``
+    keys are from here. Mapped over keys (``vmap``), all bits come from the first key, and it alone moves on: other
+    numbers than a loop over the keys gives. Raises TypeError for a key or a dtype of another kind, ValueError for an
+    ``algorithm`` that is none. ``out_sharding`` is accepted for JAX's sake, without effect.
+
+    >>> import numpy as np
+    >>> key, bits = rng_bit_generator(np.arange(4, dtype="uint32"), (2,))
+    >>> key, bits
+    (Array([0, 1, 3, 3], dtype=uint32), Array([ 895509795, 3230209149], dtype=uint32))
+    """
+    if dtype is None:
+        raise ValueError(f"rng_bit_generator takes a dtype, such as numpy.uint32, got None{here()}")
+    try:
+        how = RandomAlgorithm(algorithm)
+    except ValueError:
+        known = ", ".join(f"lax.RandomAlgorithm.{each.name}" for each in RandomAlgorithm)
+        raise ValueError(f"algorithm of rng_bit_generator is one of {known}; got {algorithm!r}{here()}") from None
+    sizes = _sizes(shape)
+    own: Any = aval_of(key).dtype
+    given = random_unwrap(key) if is_key(own) else key
+    following, bits = bind(RngBitGenerator(sizes, canonical(dtype), how), given)
+    return random_wrap(following, own.implementation) if is_key(own) else following, bits
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    one = hasattr(shape, "__index__") and not is_several(shape)
+    return whole_numbers((shape,) if one else shape, "sizes of rng_bit_generator")
+
+
+class RngUniform(Operation, name="rng_uniform"):
+    """Even numbers between two limits, others each time that the program runs."""
+
+    shape: tuple[int, ...]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        a, b = operands
+        if a.shape or b.shape:
+            raise ValueError(
+                f"rng_uniform takes limits without axes, got {a.str_short()} and {b.str_short()}{here()}: numbers in "
+                "[0, 1) can be multiplied and moved into place"
+            )
+        require_one_dtype(self.name, a, b)
+        if a.dtype.name not in _EVEN:
+            raise TypeError(f"rng_uniform takes limits of {', '.join(_EVEN)}, got {a.dtype.name}{here()}")
+        require_shape(self.name, self.shape)
+        return [shaped(self.shape, a.dtype, a.weak_type and b.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        sizes = builder.constant(np.array(self.shape, np.int64), shaped((len(self.shape),), np.dtype("int64")))
+        how = {"rng_distribution": attribute("#stablehlo<rng_distribution UNIFORM>")}
+        return builder.emit("stablehlo.rng", [*operands, sizes], how)  # type: ignore[no-any-return]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        if any(t is not ZERO for t in tangents) and kind_of(aval_of(primals[0]).dtype) == "f":
+            raise NotImplementedError(
+                f"rng_uniform cannot be differentiated in its limits{here()}: draw with random.uniform, which can"
+            )
+        return [bind1(self, *primals)], [ZERO]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        if all(axis is NOT_MAPPED for axis in axes):
+            return [bind1(self, *operands)], [NOT_MAPPED]
+        raise NotImplementedError(
+            f"rng_uniform cannot be mapped over its limits{here()}: draw with random.uniform, which can"
+        )
+
+
+def rng_uniform(a: Any, b: Any, shape: Sequence[int]) -> Any:
+    """Numbers spread evenly over [a, b), of the limits' dtype, from a generator that keeps its state to itself.
+
+    Nobody can have the same numbers again, not even by the same program; :mod:`random` makes those that one can. The
+    limits have no axes and one dtype; of types of 16 bits the upper one may come up, by rounding. Raises TypeError and
+    ValueError for other limits, NotImplementedError for derivatives in them, and where ``vmap`` maps over them.
+
+    >>> rng_uniform(3, 4, (2,))
+    Array([3, 3], dtype=int32, weak_type=True)
+    """
+    return bind1(RngUniform(whole_numbers(shape, "sizes of rng_uniform")), a, b)
