@@ -73,14 +73,18 @@ def _values(x: Any, v: int) -> Any:
 
 
 def _power_series(x: Any, v: int) -> Any:
-    """(x/2)^k/k! Σ (-x²/4)^j/(j! (k + 1)…(k + j))."""
+    """(x/2)^k/k! (1 - (x²/4)/(k + 1) (1 - (x²/4)/(2 (k + 2)) (1 - …)))."""
     half = x / 2
-    made, factor = [], half * 0 + 1
-    for k in range(v + 1):
-        factor = factor * (half / k) if k else factor
-        terms = [(-1) ** j * math.factorial(k) / (math.factorial(j) * math.factorial(k + j)) for j in range(6)]
-        made.append(factor * polynomial(half * half, terms))
-    return jnp.stack(made)
+    square = half * half
+
+    def step(power: Any, k: Any) -> tuple[Any, Any]:
+        made = half * 0 + 1
+        for j in range(5, 0, -1):
+            made = 1 - square / (j * (k + j)) * made
+        return power * half / (k + 1), power * made
+
+    _, found = scan(step, half * 0 + 1, np.arange(v + 1).astype(x.dtype))
+    return found
 
 
 def _backward(x: Any, v: int, bound: int) -> Any:
@@ -108,10 +112,13 @@ def _backward(x: Any, v: int, bound: int) -> Any:
 
 def _forward(x: Any, v: int) -> Any:
     """From J_0 and J_1 up."""
-    made = list(_hankel(x))
-    for k in range(1, v):
-        made.append(2 * k / x * made[k] - made[k - 1])
-    return jnp.stack(made[: v + 1])
+
+    def step(carry: Any, k: Any) -> tuple[Any, Any]:
+        below, here = carry
+        return (here, 2 * k / x * here - below), below
+
+    _, found = scan(step, _hankel(x), np.arange(1, v + 2).astype(x.dtype))
+    return found
 
 
 def _hankel(x: Any) -> tuple[Any, Any]:

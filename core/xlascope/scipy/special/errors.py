@@ -215,6 +215,7 @@ def _asymptotic(x: Any, y: Any) -> Any:
     larger = where(x > y, x, y)
     finite = larger < math.inf
     safe = where(finite & (larger > 0), larger, 1.0)
-    u, v = where(finite, x, 1.0) / safe, where(finite, y, 1.0) / safe
+    inverse = 1 / safe  # a factor, since compilers take quotients of quotients together
+    u, v = where(finite, x, 1.0) * inverse, where(finite, y, 1.0) * inverse
     size = _ROOT * (u * u + v * v)
-    return complex_of(where(finite, v / size / safe, 0.0), where(finite, u / size / safe, 0.0))
+    return complex_of(where(finite, v / size * inverse, 0.0), where(finite, u / size * inverse, 0.0))
