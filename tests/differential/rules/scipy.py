@@ -9,7 +9,7 @@ import numpy as np
 from .. import accuracy, source
 from ..comparing import Answer
 from ..judging import Verdict
-from .rule import Rule, theirs_says
+from .rule import Rule, ours_says, theirs_says
 
 
 def _arrays(answer: Answer) -> list[Any]:
@@ -73,6 +73,13 @@ RULES: tuple[Rule, ...] = (
         ("value", "accuracy"),
         "At infinities and zeros, and where steps overflow there, these are SciPy's values; JAX's are no numbers.",
         numbers_here,
+    ),
+    Rule(
+        "Owen's function of complex numbers",
+        "scipy.special.owens_t",
+        ("fails only here",),
+        "It is defined for real numbers; JAX takes absolute values of complex ones, and gives something else.",
+        ours_says("takes real numbers"),
     ),
     Rule(
         "one triangle",
