@@ -9,7 +9,7 @@ import numpy as np
 from .. import accuracy, source
 from ..comparing import Answer
 from ..judging import Verdict
-from .rule import Rule, theirs_says
+from .rule import Rule, ours_says, theirs_says
 
 
 def _arrays(answer: Answer) -> list[Any]:
@@ -52,7 +52,35 @@ def infinite_here(verdict: Verdict) -> bool:
     )
 
 
+def numbers_here(verdict: Verdict) -> bool:
+    """Where the answers differ in what is no finite number on JAX's side, and ours is no NaN."""
+    pairs = list(zip(_arrays(verdict.ours), _arrays(verdict.theirs), strict=False))
+    for x, y in pairs:
+        if x.shape != y.shape:
+            return False
+        digits = {2: 5e-2, 4: 2e-5, 8: 2e-5 if y.dtype.kind == "c" else DOUBLE}.get(y.dtype.itemsize, DOUBLE)
+        apart = ~np.isclose(x.astype(complex), y.astype(complex), rtol=digits, atol=digits / 10, equal_nan=True)
+        if np.isfinite(y[apart]).any() or np.isnan(x[apart]).any():
+            return False
+    return bool(pairs)
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        "numbers where JAX has none",
+        "scipy.special.exp1 scipy.special.expi scipy.special.expn scipy.special.wofz scipy.special.hyp1f1 "
+        "scipy.special.hyp2f1 scipy.special.bessel_jn scipy.special.owens_t scipy.special.spence",
+        ("value", "accuracy"),
+        "At infinities and zeros, and where steps overflow there, these are SciPy's values; JAX's are no numbers.",
+        numbers_here,
+    ),
+    Rule(
+        "Owen's function of complex numbers",
+        "scipy.special.owens_t",
+        ("fails only here",),
+        "It is defined for real numbers; JAX takes absolute values of complex ones, and gives something else.",
+        ours_says("takes real numbers"),
+    ),
     Rule(
         "one triangle",
         "scipy.linalg.eigh",

@@ -5,14 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from .. import accuracy, source
+from ..comparing import Answer
 from ..judging import Verdict
 from .rule import Rule, ours_says, theirs_says
 
 
 def _close(verdict: Verdict) -> bool:
     """Whether both answers agree but for the last digits, and in what is NaN."""
-    mine, other = (np.asarray(accuracy.contents(each), np.float64) for each in (verdict.ours, verdict.theirs))
-    digits = {"float16": 2e-2, "bfloat16": 5e-2, "float64": 1e-12}.get(verdict.ours["dtype"], 2e-5)
+    return _alike(verdict.ours, verdict.theirs)
+
+
+def _alike(ours: Answer, theirs: Answer) -> bool:
+    if "items" in ours and "items" in theirs:
+        return all(_alike(x, y) for x, y in zip(ours["items"], theirs["items"], strict=False))
+    if "dtype" not in ours or "dtype" not in theirs:
+        return False
+    mine, other = (np.asarray(accuracy.contents(each)).astype(np.complex128) for each in (ours, theirs))
+    digits = {"float16": 2e-2, "bfloat16": 5e-2, "float64": 1e-12, "complex128": 1e-12}.get(ours["dtype"], 2e-5)
     return bool(np.allclose(mine, other, rtol=digits, atol=1e-37, equal_nan=True))
 
 

@@ -5,8 +5,14 @@ from .bessels import i0 as i0
 from .bessels import i0e as i0e
 from .bessels import i1 as i1
 from .bessels import i1e as i1e
+from .bessels_of_the_first_kind import bessel_jn as bessel_jn
 from .counting import bernoulli as bernoulli
 from .counting import comb as comb
+from .dilogarithms import spence as spence
+from .errors import dawsn as dawsn
+from .errors import erfcx as erfcx
+from .errors import wofz as wofz
+from .fresnels import fresnel as fresnel
 from .gammas import beta as beta
 from .gammas import betainc as betainc
 from .gammas import betaln as betaln
@@ -28,6 +34,13 @@ from .gaussian import erfinv as erfinv
 from .gaussian import log_ndtr as log_ndtr
 from .gaussian import ndtr as ndtr
 from .gaussian import ndtri as ndtri
+from .harmonics import sph_harm_y as sph_harm_y
+from .hypergeometric import hyp1f1 as hyp1f1
+from .hypergeometric import hyp2f1 as hyp2f1
+from .integrals import exp1 as exp1
+from .integrals import expi as expi
+from .integrals import expn as expn
+from .integrals import sici as sici
 from .logarithms import boxcox as boxcox
 from .logarithms import boxcox1p as boxcox1p
 from .logarithms import entr as entr
@@ -39,3 +52,4 @@ from .logarithms import rel_entr as rel_entr
 from .logarithms import softmax as softmax
 from .logarithms import xlog1py as xlog1py
 from .logarithms import xlogy as xlogy
+from .owens import owens_t as owens_t

@@ -1,0 +1,212 @@
+"""The exponential integrals, and those of the sine and the cosine.
+
+Near 0 what is left beside the logarithm is smooth, and fitted: E1(x) + log(x); and for Ei and Ci, which have a zero
+there, (Ei(x) - log(x/x0))/(x - x0), after W. J. Cody and H. C. Thacher, Mathematics of Computation 23, 1969, so that
+there are correct digits beside the zero too. Further out x e^x E1(x) and its kin are fitted in 1/x. The derivatives
+are the integrands.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...control.flow.loops import scan
+from ...control.rules.custom_jvp import custom_jvp
+from ...numpy.logic import where
+from ...numpy.shaping import broadcast_arrays
+from ...numpy.together import together
+from ...operations.arithmetic import abs
+from ...operations.barriers import stop_gradient
+from ...operations.exponentials import exp, log, log1p
+from ...operations.rounding import floor
+from ...operations.special import digamma, lgamma
+from ...operations.trigonometry import cos, sin
+from . import integral_fits as fits
+from .wide import digits, fit_on, inside, real, widened
+
+#: The zero of Ei and the first of Ci, each as a number of single precision and the rest.
+_X0 = 0.3725074231624603, -1.23810936926864456e-08
+_C0 = 0.61650550365448, -1.80337637466716396e-08
+
+
+def _beyond(v: Any, zero: tuple[float, float]) -> Any:
+    """A positive v less a number in two parts; between differences compilers see a choice, and do not merge them."""
+    return where(v > 0, v - zero[0], math.nan) - zero[1]
+
+
+@together()
+def exp1(x: Any) -> Any:
+    """The exponential integral E1(x) = ∫ e^-t/t dt from ``x`` to infinity: infinite at 0, NaN for negative ``x``.
+
+    Of any shape, in the floating-point dtype of ``x``; raises ValueError for complex numbers (Abramowitz and Stegun,
+    5.1).
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.exp1(1.0):.5f}")
+    0.21938
+    """
+    return widened(_exp1, *real("exp1", x))
+
+
+@custom_jvp
+def _exp1(x: Any) -> Any:
+    small = fit_on(x, 0.0, 1.0, fits.E1_SMALL) - log(inside(x, x <= 1, 1.0))
+    u = 1 / inside(x, x > 1, 1.0)
+    scaled = where(u > 0.25, fit_on(u, 0.25, 1.0, fits.E1_MIDDLE), 1 + u * fit_on(u, 0.0, 0.25, fits.E1_LARGE))
+    found = where(x <= 1, small, exp(-x) * u * scaled)
+    return where(x >= 0, found, math.nan)
+
+
+@_exp1.defjvp
+def _exp1_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _exp1(x), t * (-exp(-x) / x)
+
+
+@together()
+def expn(n: Any, x: Any) -> Any:
+    """The exponential integral E_n(x) = ∫ e^(-xt)/t^n dt from 1 to infinity, for n ≥ 0 and x ≥ 0; NaN elsewhere.
+
+    Of the shape to which ``n`` and ``x`` broadcast, in their floating-point dtype; raises ValueError for complex
+    numbers. ``n`` is a constant: the derivative is that in ``x``, -E_(n-1)(x). Up to 1 it is a series, beyond a
+    continued fraction (Abramowitz and Stegun, 5.1.12 and 5.1.22). It is meant for whole ``n``; between them,
+    digits are lost where ``x`` is below 1 and ``n`` is nearly whole.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.expn(2, 1.0):.5f}")
+    0.14850
+    """
+    order, y = broadcast_arrays(*real("expn", n, x))
+    return widened(_expn, stop_gradient(order), y)
+
+
+@custom_jvp
+def _expn(n: Any, x: Any) -> Any:
+    usual = (n > 0) & (x > 0) & (x < math.inf) & (n < math.inf)
+    n_safe, v = where(usual, n, 2.0), where(usual, x, 2.0)
+    near = v <= 1
+    small = _expn_series(where(near, n_safe, 2.0), where(near, v, 1.0))
+    large = exp(-v) * _expn_fraction(n_safe, where(near, 2.0, v))
+    found = where(n_safe == 1, _exp1(v), where(near, small, large))
+    at_zero = where(n > 1, 1 / where(n > 1, n - 1, 1.0), math.inf)
+    at_infinity = where((x == math.inf) & (n >= 0) | (n == math.inf) & (x >= 0), 0.0, math.nan)
+    edge = where((x == 0) & (n >= 0), at_zero, at_infinity)
+    none = (n == 0) & (x > 0)
+    first = where(none, exp(-x) / where(none, x, 1.0), edge)
+    return where(usual, found, first)
+
+
+def _expn_series(n: Any, x: Any) -> Any:
+    """The series for 0 < x ≤ 1: -Σ (-x)^m/((m - n + 1) m!) without m = n - 1, which has a logarithm instead."""
+    whole = n == floor(n)
+    total = x * 0
+    for m in reversed(range(22)):
+        gap = m + 1 - n
+        total = where(gap == 0, 0.0, 1 / where(gap == 0, 1.0, gap)) * (1 / math.factorial(m)) - x * total
+    few = where(n < 30, n, 30.0)
+    power = exp((few - 1) * log(x) - lgamma(few))
+    alternating = where(few / 2 == floor(few / 2), -1.0, 1.0)
+    # between whole numbers Γ(1 - n) x^(n - 1) = π x^(n - 1)/(sin(π n) Γ(n))
+    between = math.pi / where(whole, 1.0, sin(math.pi * (few - 2 * floor(few / 2))))
+    return where(whole, alternating * (digamma(few) - log(x)), between) * power - total
+
+
+def _expn_fraction(n: Any, x: Any) -> Any:
+    """1/(x + n - n/(x + n + 2 - 2 (n + 1)/(x + n + 4 - …))) from its end: these many steps suffice from x = 1 on."""
+    count = 28 if digits(x) > 1e-10 else 110
+
+    def step(below: Any, k: Any) -> tuple[Any, None]:
+        return x + n + 2 * (k - 1) - k * (n + k - 1) / below, None
+
+    found, _ = scan(step, x + n + 2 * count, np.arange(count, 0, -1).astype(x.dtype))
+    return 1 / found
+
+
+@_expn.defjvp
+def _expn_jvp(primals: Any, tangents: Any) -> Any:
+    (n, x), (_, t) = primals, tangents
+    below = where(n >= 1, _expn(where(n >= 1, n - 1, 1.0), x), exp(-x) * (1 / x + 1 / (x * x)))
+    return _expn(n, x), t * -below
+
+
+@together()
+def expi(x: Any) -> Any:
+    """The exponential integral Ei(x) = ∫ e^t/t dt from -infinity to ``x``, the principal value; -infinite at 0.
+
+    Of any shape, in the floating-point dtype of ``x``; raises ValueError for complex numbers.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.expi(1.0):.5f}")
+    1.89512
+    """
+    return widened(_expi, *real("expi", x))
+
+
+@custom_jvp
+def _expi(x: Any) -> Any:
+    v = inside(x, (x > 0) & (x <= 6), 1.0)
+    away = _beyond(v, _X0)
+    near = abs(away) < 0.1
+    logarithm = where(near, log1p(inside(away, near, 0.0) / sum(_X0)), log(v / sum(_X0)))
+    small = logarithm + away * exp(v / 2) * fit_on(v, 0.0, 6.0, fits.EI_SMALL)
+    u = 1 / inside(x, x > 6, 6.0)
+    high = where(u > 1 / 24, fit_on(u, 1 / 24, 1 / 12, fits.EI_HIGH), 1 + u * fit_on(u, 0.0, 1 / 24, fits.EI_LARGE))
+    scaled = where(u > 1 / 12, fit_on(u, 1 / 12, 1 / 6, fits.EI_MIDDLE), high)
+    # e^x in two factors, where it is too large itself and e^x/x is not
+    half = where(x > 80, x / 2, 0.0)
+    large = where(x == math.inf, x, exp(x - half) * u * scaled * exp(half))
+    found = where(x > 6, large, where(x > 0, small, -_exp1(-x)))
+    return where(x == x, where(x == 0, -math.inf, found), x)
+
+
+@_expi.defjvp
+def _expi_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _expi(x), t * (exp(x) / x)
+
+
+@together()
+def sici(x: Any) -> tuple[Any, Any]:
+    """The sine integral ∫ sin(t)/t dt from 0 to ``x``, and the cosine integral γ + log(x) + ∫ (cos(t) - 1)/t dt.
+
+    Both of the shape of ``x``, in its floating-point dtype. For negative ``x`` the second is the real part of the
+    cosine integral, that of -x. Raises ValueError for complex numbers (Abramowitz and Stegun, 5.2).
+
+    >>> import xlascope.scipy.special as sp
+    >>> print("{:.5f} {:.5f}".format(*sp.sici(1.0)))
+    0.94608 0.33740
+    """
+    sine, cosine = widened(_sici, *real("sici", x))
+    return sine, cosine
+
+
+@custom_jvp
+def _sici(x: Any) -> Any:
+    size = abs(x)
+    v = inside(size, size <= 4, 4.0)
+    square = v * v
+    si = v * fit_on(square, 0.0, 16.0, fits.SI_SMALL)
+    away = _beyond(v, _C0)
+    near = abs(away) < 0.2
+    logarithm = where(near, log1p(inside(away, near, 0.0) / sum(_C0)), log(v / sum(_C0)))
+    ci = logarithm + away * (v + sum(_C0)) * fit_on(square, 0.0, 16.0, fits.CI_SMALL)
+    u = 1 / inside(size, size > 4, 4.0)
+    w = u * u
+    f = u * where(w > 1 / 64, fit_on(w, 1 / 64, 1 / 16, fits.F_MIDDLE), 1 + w * fit_on(w, 0.0, 1 / 64, fits.F_LARGE))
+    g = w * where(w > 1 / 64, fit_on(w, 1 / 64, 1 / 16, fits.G_MIDDLE), 1 + w * fit_on(w, 0.0, 1 / 64, fits.G_LARGE))
+    angle = inside(size, (size > 4) & (size < math.inf), 4.0)
+    c, s = cos(angle), sin(angle)
+    far_si, far_ci = math.pi / 2 - (f * c + g * s), f * s - g * c
+    si, ci = where(size > 4, far_si, si), where(size > 4, far_ci, ci)
+    ci = where(x == -math.inf, math.nan, where(size == 0, -math.inf, where(x == math.inf, 0.0, ci)))
+    return where(x == x, where(x < 0, -si, where(x == 0, x, si)), x), where(x == x, ci, x)
+
+
+@_sici.defjvp
+def _sici_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    safe = where(x == 0, 1.0, x)
+    return _sici(x), (t * where(x == 0, 1.0, sin(safe) / safe), t * (cos(x) / x))
