@@ -16,7 +16,6 @@ from .choice import apply_along_axis as apply_along_axis
 from .choice import array_equiv as array_equiv
 from .choice import bincount as bincount
 from .choice import choose as choose
-from .choice import isin as isin
 from .choice import piecewise as piecewise
 from .choice import select as select
 from .choosing import compress as compress
@@ -79,6 +78,7 @@ from .indexing_tools import tril_indices as tril_indices
 from .indexing_tools import triu_indices as triu_indices
 from .indexing_tools import unravel_index as unravel_index
 from .indexing_tools import where as where
+from .inserting import delete as delete
 from .inserting import insert as insert
 from .integers import bitwise_count as bitwise_count
 from .integers import gcd as gcd
@@ -146,6 +146,7 @@ from .matrices import identity as identity
 from .matrices import tri as tri
 from .matrices import tril as tril
 from .matrices import triu as triu
+from .membership import isin as isin
 from .nan_quantiles import nanpercentile as nanpercentile
 from .nan_quantiles import nanquantile as nanquantile
 from .padding import pad as pad
@@ -205,7 +206,6 @@ from .reductions import nansum as nansum
 from .reductions import prod as prod
 from .reductions import ptp as ptp
 from .reductions import sum as sum
-from .repeating import delete as delete
 from .repeating import diagonal as diagonal
 from .repeating import flip as flip
 from .repeating import fliplr as fliplr

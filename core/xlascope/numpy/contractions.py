@@ -10,6 +10,7 @@ from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
 from ..operations.shapes import expand_dims, squeeze, transpose
 from . import ufuncs
+from .axes import no_out
 from .linear import meeting
 from .promotion import as_dtype
 from .reductions import sum
@@ -41,6 +42,8 @@ def einsum(
     [[ 5. 14.]
      [14. 50.]]
     """
+    if out is not None:
+        raise no_out("einsum")
     if not isinstance(subscripts, str):
         subscripts, operands = _from_lists([subscripts, *operands])
     return _einsum(

@@ -17,7 +17,7 @@ class ScalarType(type):
 
     dtype: np.dtype[Any]
 
-    def __call__(cls, x: Any = 0) -> Any:
+    def __call__(cls, x: Any) -> Any:
         if hasattr(x, "aval"):
             return convert_element_type(x, cls.dtype)
         if x.__class__ is complex and cls.dtype.kind not in "cb":
