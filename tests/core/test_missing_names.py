@@ -20,7 +20,7 @@ NOT_YET = "jax's {} is not in xlascope yet. .*beside_jax.md"
 ATTRIBUTES = {
     ("xlascope", "pallas"): PALLAS,
     ("xlascope.experimental", "pallas"): PALLAS,
-    ("xlascope.numpy", "load"): "left out for good, because it reads files; use numpy.load",
+    ("xlascope.numpy", "fromfile"): "left out for good, because jax only says that it has none; use numpy.fromfile",
     **{
         (f"xlascope{room}", "of_tomorrow"): NOT_YET.format(f"{room}.of_tomorrow".lstrip("."))
         for room in ("", ".numpy", ".numpy.linalg", ".lax", ".random", ".nn", ".experimental", ".errors")

@@ -42,6 +42,7 @@ from .constants import pi as pi
 from .constants import signedinteger as signedinteger
 from .constants import unsignedinteger as unsignedinteger
 from .contractions import einsum as einsum
+from .contractions import einsum_path as einsum_path
 from .creation import array as array
 from .creation import asarray as asarray
 from .creation import astype as astype
@@ -153,6 +154,8 @@ from .padding import pad as pad
 from .partitioning import argpartition as argpartition
 from .partitioning import partition as partition
 from .partitioning import sort_complex as sort_complex
+from .placing import place as place
+from .placing import put as put
 from .polynomial_fits import polyfit as polyfit
 from .polynomial_fits import roots as roots
 from .polynomial_products import poly as poly
@@ -224,6 +227,8 @@ from .scalar_types import complex_ as complex_
 from .scalar_types import csingle as csingle
 from .scalar_types import double as double
 from .scalar_types import float4_e2m1fn as float4_e2m1fn
+from .scalar_types import float6_e2m3fn as float6_e2m3fn
+from .scalar_types import float6_e3m2fn as float6_e3m2fn
 from .scalar_types import float8_e3m4 as float8_e3m4
 from .scalar_types import float8_e4m3 as float8_e4m3
 from .scalar_types import float8_e4m3b11fnuz as float8_e4m3b11fnuz
@@ -236,6 +241,7 @@ from .scalar_types import float16 as float16
 from .scalar_types import float32 as float32
 from .scalar_types import float64 as float64
 from .scalar_types import float_ as float_
+from .scalar_types import int1 as int1
 from .scalar_types import int2 as int2
 from .scalar_types import int4 as int4
 from .scalar_types import int8 as int8
@@ -245,6 +251,7 @@ from .scalar_types import int64 as int64
 from .scalar_types import int_ as int_
 from .scalar_types import single as single
 from .scalar_types import uint as uint
+from .scalar_types import uint1 as uint1
 from .scalar_types import uint2 as uint2
 from .scalar_types import uint4 as uint4
 from .scalar_types import uint8 as uint8
@@ -275,6 +282,12 @@ from .shaping import rollaxis as rollaxis
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
+from .sharing import from_dlpack as from_dlpack
+from .sharing import frombuffer as frombuffer
+from .sharing import fromstring as fromstring
+from .sharing import load as load
+from .sharing import save as save
+from .sharing import savez as savez
 from .sliding_products import convolve as convolve
 from .sliding_products import correlate as correlate
 from .sorting import argsort as argsort

@@ -183,8 +183,6 @@ def interp(
         beyond = left == "extrapolate", right == "extrapolate"
         low, high = (None if isinstance(end, str) else end for end in (left, right))
         return _interp(x, xp, fp, low, high, beyond=beyond)
-    if isinstance(period, (int, float)) and not period:
-        raise ValueError(f"period is a number other than 0, got {period!r}")
     return _interp_around(x, xp, fp, period)
 
 

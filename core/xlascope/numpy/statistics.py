@@ -56,9 +56,8 @@ def _inexact_or_none(dtype: Any) -> np.dtype[Any] | None:
 
 @together("rowvar", "ddof", "dtype")
 def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float, dtype: Any) -> Any:
-    x = _variables(m, rowvar)
-    if y is not None:
-        x = concatenate(to_common_dtype([x, _variables(y, rowvar)]), 0)
+    given = [m] if y is None else to_common_dtype([m, y])
+    x = concatenate([_variables(each, rowvar) for each in given], 0)
     x = x if dtype is None else as_dtype(x, dtype)
     count = shape_of(x)[1]
     weights, rest = _weights(fweights, aweights, count, ddof)
