@@ -15,7 +15,7 @@ from ..operations.comparisons import gt, lt
 from ..operations.reductions import reduce_max
 from ..operations.selection import select
 from ..operations.shapes import expand_dims, full, squeeze
-from ..operations.slicing import slice_in_dim
+from ..operations.slicing import concatenate, slice_in_dim
 from ..operations.whole_numbers import axis_of, whole_number, whole_numbers
 from ..trace.bind import bind1
 from ..trace.source import here
@@ -160,6 +160,31 @@ def dynamic_update_index_in_dim(
     if len(_shape(update)) < rank:
         update = expand_dims(update, (axis_of(axis, rank),))
     return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)
+
+
+def _wrapped(index: Any, size: int) -> Any:
+    """Indices modulo the size of an axis."""
+    return _inside(arithmetic.rem(index, np.asarray(size, aval_of(index).dtype)[()]), size)
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """The slices of ``src`` at indices along some axes: for each axis a vector of as many indices.
+
+    Indices beyond the ends count on from the other end, as often as needed.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.index_take(jnp.arange(6).reshape(2, 3), [jnp.array([1, 0]), jnp.array([-1, 0])], (0, 1)))
+    [5 0]
+    """
+    shape = _shape(src)
+    places = tuple(axis_of(axis, len(shape), "axes of index_take") for axis in axes)
+    if len(idxs) != len(places) or any(len(_shape(i)) != 1 for i in idxs):
+        raise ValueError(f"index_take takes a vector of indices for each of the axes {places}, got {len(idxs)}{here()}")
+    columns = [expand_dims(_wrapped(i, shape[axis]), (1,)) for i, axis in zip(idxs, places, strict=True)]
+    rest = len(shape) - len(places)
+    numbers = GatherDimensionNumbers(tuple(range(1, 1 + rest)), tuple(sorted(places)), places)
+    sizes = tuple(1 if axis in places else size for axis, size in enumerate(shape))
+    return gather(src, concatenate(columns, 1), numbers, sizes, mode="clip")
 
 
 def gather(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,15 @@ from ..dtypes import promote
 from ..errors import see
 from ..ir.sources import user_line, where_text
 from ..operations import linear_algebra
+from ..operations.precision import Precision
 from ..trace.values import aval_of
 
 dot_general = linear_algebra.dot_general
+_Axes = tuple[Sequence[int], Sequence[int]]
+#: ((contracted axes of both), (batch axes of both)), for annotations.
+DotDimensionNumbers = tuple[_Axes, _Axes]
+#: What ``precision`` may be, for annotations.
+PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
 
 
 def dot(
