@@ -24,6 +24,9 @@ def platform_dependent(
     >>> print(lax.platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x))
     3.0
     """
+    for name, code in {"default": default, **per_platform}.items():
+        if not callable(code) and (code is not None or name != "default"):
+            raise TypeError(f"platform_dependent takes a function as {name}, got {code!r}{here()}")
     platform = default_device().platform
     chosen = per_platform.get(platform, per_platform.get(_ALSO.get(platform, platform), default))
     if chosen is None:

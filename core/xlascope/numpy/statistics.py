@@ -61,6 +61,7 @@ def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float
     x = x if dtype is None else as_dtype(x, dtype)
     count = shape_of(x)[1]
     weights, rest = _weights(fweights, aweights, count, ddof)
+    rest = rest if count else 0.0  # of no observations there is none
     centred = ufuncs.subtract(x, reductions.average(x, 1, weights, keepdims=True))
     weighted = centred if weights is None else ufuncs.multiply(centred, weights)
     found = ufuncs.true_divide(dot(weighted, ufuncs.conjugate(centred.T)), rest)
