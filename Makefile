@@ -3,7 +3,7 @@
 # make check   style, types and the tests nearest to what has changed, in a minute
 # make slow    the tests marked slow
 # make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
-# make names   write what follows from the lists of public names
+# make names   write what follows from the lists of public names; print how many of jax's are here, module by module
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
 # make bench   side by side with jax, into bench/RESULTS.md; CASE=mlp_trace (or several) prints these alone
 # make guard   whether tracing has become more expensive, in instructions of Python

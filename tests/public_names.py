@@ -15,6 +15,7 @@ from pathlib import Path
 import xlascope
 from xlascope.ir.operation import Operation
 from xlascope.lax import primitives
+from xlascope.missing import LEFT_OUT, names_of_jax
 from xlascope.names import Home, homes_of
 
 PACKAGE = Path(xlascope.__file__).parent
@@ -50,6 +51,7 @@ LAZY = (
 MODULES = (
     *LAZY,
     "xlascope.numpy.fft",
+    "xlascope.dlpack",
     "xlascope.lax.linalg",
     "xlascope.nn",
     "xlascope.nn.initializers",
@@ -160,7 +162,36 @@ def missing(path: Path) -> list[str]:
     return lacks + [f"has    {line}" for line in there if line not in set(wanted)]
 
 
+def presence() -> dict[str, tuple[list[str], list[str], list[str]]]:
+    """For each module of jax, its public names: those that are here, those that are left out, those that lack."""
+    found: dict[str, tuple[list[str], list[str], list[str]]] = {}
+    for name in sorted(names_of_jax()):
+        module, _, last = name.rpartition(".")
+        here, left_out, lacking = found.setdefault(module, ([], [], []))
+        (here if _is_here(module, last) else left_out if name in LEFT_OUT else lacking).append(last)
+    return found
+
+
+def _is_here(module: str, name: str) -> bool:
+    try:
+        room = importlib.import_module(f"xlascope.{module}".rstrip("."))
+    except ImportError:
+        return False
+    return hasattr(room, name)
+
+
+def report() -> str:
+    """How many of each module's names are here, and which are not."""
+    lines = []
+    for module, (here, left_out, lacking) in presence().items():
+        total = len(here) + len(left_out) + len(lacking)
+        said = [f"{what}: {' '.join(names)}" for what, names in (("left out", left_out), ("lacks", lacking)) if names]
+        lines.append(f"{module or 'jax':30} {len(here):4} / {total:<4} {'; '.join(said)}".rstrip())
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     for path, text in WRITTEN.items():
         path.write_text(text(), encoding="utf-8")
         print(path.relative_to(ROOT))
+    print(report())

@@ -196,6 +196,32 @@ def promote(types: tuple[tuple[np.dtype[Any], bool], ...]) -> tuple[np.dtype[Any
     return _promote(types, bool(boot.enable_x64.value), boot.numpy_dtype_promotion.value == "strict")
 
 
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype in which arrays, Python numbers and dtypes meet; with the flag, also whether it gives way to others.
+
+    Raises ValueError without arguments, TypeError for what has no dtype.
+
+    >>> result_type(np.int32, 2.5), result_type(1, 2.5, return_weak_type_flag=True)
+    (dtype('float32'), (dtype('float32'), True))
+    """
+    if not args:
+        raise ValueError("result_type takes at least one argument")
+    dtype, weak = promote(tuple(map(_typed, args)))
+    return (dtype, weak) if return_weak_type_flag else dtype
+
+
+def _typed(x: Any) -> tuple[np.dtype[Any], bool]:
+    """The dtype of an array, number or dtype, and whether it gives way."""
+    kind = x if isinstance(x, type) else type(x)
+    if kind in (bool, int, float, complex):
+        return canonical(kind), kind is not bool
+    if isinstance(x, (str, type, np.dtype)):
+        return canonical(x), False
+    if getattr(x, "dtype", None) is None:
+        raise TypeError(f"result_type takes arrays, numbers and dtypes, got {x!r} of type {type(x).__name__}")
+    return canonical(x.dtype), bool(getattr(x, "weak_type", False))
+
+
 @functools.lru_cache(maxsize=4096)
 def _promote(types: tuple[tuple[np.dtype[Any], bool], ...], x64: bool, strict: bool) -> tuple[np.dtype[Any], bool]:
     if len({dtype for dtype, _ in types}) == 1:

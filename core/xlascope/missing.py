@@ -29,6 +29,7 @@ _KERNELS = LeftOut(
     "kernels written by hand are not what xlascope is for: it shows what XLA makes of whole programs",
     "write it with xlascope.numpy and look at its fusions with xlascope.inspect, or call the kernel in jax",
 )
+_AXES = "types do not say along which axes of a mesh values vary"
 _NEVER_MORE = "jax keeps it for old programs only"
 
 #: What is left out for good, by the name or the module in jax.
@@ -37,16 +38,14 @@ LEFT_OUT = {
     "experimental.pallas": _KERNELS,
     "experimental.mosaic": _KERNELS,
     "experimental.jax2tf": LeftOut("it is about TensorFlow", "use jax for it"),
-    "numpy.fromfile": LeftOut("it reads files", "use numpy.fromfile, then xlascope.numpy.asarray"),
-    "numpy.load": LeftOut("it reads files", "use numpy.load, then xlascope.numpy.asarray"),
-    "numpy.save": LeftOut("it writes files", "use numpy.save: it takes arrays of xlascope"),
-    "numpy.savez": LeftOut("it writes files", "use numpy.savez: it takes arrays of xlascope"),
-    "numpy.fromiter": LeftOut("it needs Python for each element", "use numpy.fromiter, then xlascope.numpy.asarray"),
-    "numpy.fromstring": LeftOut("it reads text", "use numpy.fromstring, then xlascope.numpy.asarray"),
-    "numpy.frombuffer": LeftOut("it reads bytes", "use numpy.frombuffer, then xlascope.numpy.asarray"),
-    "numpy.put": LeftOut("arrays cannot be changed in place", "use x.at[index].set(y)"),
-    "numpy.place": LeftOut("arrays cannot be changed in place", "use xlascope.numpy.where"),
+    "numpy.fromfile": LeftOut("jax only says that it has none", "use numpy.fromfile, then xlascope.numpy.asarray"),
+    "numpy.fromiter": LeftOut("jax only says that it has none", "use numpy.fromiter, then xlascope.numpy.asarray"),
     "random.random_gamma_p": LeftOut("numbers of the gamma distribution are no operation here", "use random.gamma"),
+    "errors.InconclusiveDimensionOperation": LeftOut("shapes have no symbols here", "trace for each shape"),
+    "lax.pcast": LeftOut(_AXES, "leave it away: values need no mark"),
+    "lax.psend": LeftOut("a send without its receive is for kernels", "use lax.ppermute"),
+    "lax.precv": LeftOut("a receive without its send is for kernels", "use lax.ppermute"),
+    "lax.ragged_all_to_all": LeftOut("XLA's CPU compiler has none", "use lax.all_to_all on padded blocks"),
     "host_id": LeftOut(_NEVER_MORE, "use xlascope.process_index"),
     "host_ids": LeftOut(_NEVER_MORE, "use range(xlascope.process_count())"),
     "host_count": LeftOut(_NEVER_MORE, "use xlascope.process_count"),
@@ -66,8 +65,8 @@ def explanation(module: str, name: str, known: Iterable[str]) -> str:
 
     >>> explanation("xlascope.numpy", "arrange", ["arange", "array"])
     "; did you mean 'arange' or 'array'?"
-    >>> explanation("xlascope.numpy", "load", [])
-    ": jax's numpy.load is left out for good, because it reads files; use numpy.load, then xlascope.numpy.asarray"
+    >>> explanation("xlascope", "host_id", [])
+    ": jax's host_id is left out for good, because jax keeps it for old programs only; use xlascope.process_index"
     """
     in_jax = f"{module}.{name}".partition(".")[2]
     left_out = _left_out(in_jax)

@@ -53,12 +53,12 @@ class Setting:
         """Set the value for the process; raises ValueError, which lists the valid values, for one that is none."""
         boot.set_for_process(self.state, self._check(self.name, value))
 
-    def __call__(self, new_value: Any = _NOT_GIVEN) -> AbstractContextManager[None]:
-        if new_value is _NOT_GIVEN:
-            new_value = self.switched_on
-        if new_value is _NOT_GIVEN:
+    def __call__(self, new_val: Any = _NOT_GIVEN) -> AbstractContextManager[None]:
+        if new_val is _NOT_GIVEN:
+            new_val = self.switched_on
+        if new_val is _NOT_GIVEN:
             raise TypeError(f"{self.name} takes the new value, as in {self.name}(...): {self.values}")
-        return self._for_a_while(self._check(self.name, new_value))
+        return self._for_a_while(self._check(self.name, new_val))
 
     @contextmanager
     def _for_a_while(self, value: Any) -> Iterator[None]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from tests import public_names
 
 import xlascope as xs
 import xlascope.experimental
@@ -20,7 +21,7 @@ NOT_YET = "jax's {} is not in xlascope yet. .*beside_jax.md"
 ATTRIBUTES = {
     ("xlascope", "pallas"): PALLAS,
     ("xlascope.experimental", "pallas"): PALLAS,
-    ("xlascope.numpy", "load"): "left out for good, because it reads files; use numpy.load",
+    ("xlascope.numpy", "fromfile"): "left out for good, because jax only says that it has none; use numpy.fromfile",
     **{
         (f"xlascope{room}", "of_tomorrow"): NOT_YET.format(f"{room}.of_tomorrow".lstrip("."))
         for room in ("", ".numpy", ".numpy.linalg", ".lax", ".random", ".nn", ".experimental", ".errors")
@@ -86,6 +87,29 @@ def test_the_explanation_is_loaded_when_it_is_needed(fresh_python):
         "import sys, xlascope, xlascope.numpy; print(*(m in sys.modules for m in ('xlascope.missing', 'difflib')))"
     )
     assert fresh_python(program).split()[0] == "False"
+
+
+def test_the_array_librarys_names_are_here():
+    found = public_names.presence()
+    for module in (
+        "tree",
+        "tree_util",
+        "dtypes",
+        "ops",
+        "flatten_util",
+        "dlpack",
+        "image",
+        "numpy.linalg",
+        "numpy.fft",
+    ):
+        here, left_out, lacking = found[module]
+        assert here and not left_out and not lacking, module
+    here, left_out, lacking = found["numpy"]
+    assert set(left_out) == {"fromfile", "fromiter"} and not lacking
+    here, left_out, lacking = found["lax"]
+    assert len(here) >= 0.9 * (len(here) + len(left_out) + len(lacking)), lacking
+    lost = [name for name in LEFT_OUT if name.rpartition(".")[2] in found.get(name.rpartition(".")[0], [[]])[0]]
+    assert not lost, "left out, and here"
 
 
 @pytest.mark.slow

@@ -48,6 +48,7 @@ from .indexing import dynamic_update_index_in_dim as dynamic_update_index_in_dim
 from .indexing import dynamic_update_slice as dynamic_update_slice
 from .indexing import dynamic_update_slice_in_dim as dynamic_update_slice_in_dim
 from .indexing import gather as gather
+from .indexing import index_take as index_take
 from .indexing import scatter as scatter
 from .indexing import scatter_add as scatter_add
 from .indexing import scatter_apply as scatter_apply
@@ -70,10 +71,14 @@ from .parallel import pshuffle as pshuffle
 from .parallel import psum as psum
 from .parallel import psum_scatter as psum_scatter
 from .parallel import pswapaxes as pswapaxes
+from .platforms import platform_dependent as platform_dependent
 from .primitives import *
+from .products import DotDimensionNumbers as DotDimensionNumbers
+from .products import PrecisionLike as PrecisionLike
 from .products import batch_matmul as batch_matmul
 from .products import dot as dot
 from .products import dot_general as dot_general
+from .ragged import ragged_dot as ragged_dot
 from .reductions import argmax as argmax
 from .reductions import argmin as argmin
 from .shaping import broadcast as broadcast

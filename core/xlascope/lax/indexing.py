@@ -15,7 +15,7 @@ from ..operations.comparisons import gt, lt
 from ..operations.reductions import reduce_max
 from ..operations.selection import select
 from ..operations.shapes import expand_dims, full, squeeze
-from ..operations.slicing import slice_in_dim
+from ..operations.slicing import concatenate, slice_in_dim
 from ..operations.whole_numbers import axis_of, whole_number, whole_numbers
 from ..trace.bind import bind1
 from ..trace.source import here
@@ -23,6 +23,7 @@ from ..trace.values import aval_of
 
 GatherDimensionNumbers = indexing.GatherDimensionNumbers
 ScatterDimensionNumbers = indexing.ScatterDimensionNumbers
+Negative = bool | Sequence[bool]
 
 
 class GatherScatterMode(enum.Enum):
@@ -54,17 +55,23 @@ def _inside(index: Any, size: int) -> Any:
     return select(lt(index, 0), arithmetic.add(index, size), index) if kind_of(aval_of(index).dtype) == "i" else index
 
 
-def dynamic_slice(operand: Any, start_indices: Any, slice_sizes: Sequence[int]) -> Any:
+def dynamic_slice(
+    operand: Any, start_indices: Any, slice_sizes: Sequence[int], *, allow_negative_indices: Negative = True
+) -> Any:
     """A block of static size at a computed place, moved inside where it would leave the operand.
+
+    Negative indices count from the end, but along axes whose ``allow_negative_indices`` is False (one answer, or one
+    for each axis): there they are outside.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.dynamic_slice(jnp.arange(5), (jnp.array(3),), (2,)))
     [3 4]
     """
-    return dynamic_slicing.dynamic_slice(operand, _starts(operand, start_indices), slice_sizes)
+    starts = _starts(operand, start_indices, allow_negative_indices)
+    return dynamic_slicing.dynamic_slice(operand, starts, slice_sizes)
 
 
-def _starts(operand: Any, start_indices: Any) -> list[Any]:
+def _starts(operand: Any, start_indices: Any, negative: Negative) -> list[Any]:
     if not isinstance(start_indices, (list, tuple)):
         if len(_shape(start_indices)) != 1:
             raise TypeError(
@@ -74,46 +81,110 @@ def _starts(operand: Any, start_indices: Any) -> list[Any]:
         (count,) = _shape(start_indices)
         rows = [slice_in_dim(start_indices, i, i + 1, 0) for i in range(count)]
         start_indices = [squeeze(row, (0,)) for row in rows]
-    if len(start_indices) != len(_shape(operand)):
+    rank = len(_shape(operand))
+    if len(start_indices) != rank:
         raise ValueError(
-            f"start_indices are one index for each of the {len(_shape(operand))} axes of shape {_shape(operand)}, got "
+            f"start_indices are one index for each of the {rank} axes of shape {_shape(operand)}, got "
             f"{len(start_indices)}{here()}"
         )
-    return [_inside(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
+    if negative is True:
+        return [_inside(i, size) for i, size in zip(start_indices, _shape(operand), strict=True)]
+    each = _answers(negative, rank)
+    return [
+        _inside(i, size) if may else _not_negative(i)
+        for i, size, may in zip(start_indices, _shape(operand), each, strict=True)
+    ]
 
 
-def dynamic_slice_in_dim(operand: Any, start_index: Any, slice_size: int, axis: int = 0) -> Any:
-    """``slice_size`` elements along one axis from a computed place."""
+def _not_negative(index: Any) -> Any:
+    if isinstance(index, (int, np.integer)) and index < 0:
+        raise ValueError(f"start_indices has {index} along an axis where allow_negative_indices is False{here()}")
+    return index
+
+
+def _answers(negative: Negative, rank: int) -> tuple[bool, ...]:
+    """For each axis, whether its indices count from the end where they are negative."""
+    if isinstance(negative, bool):
+        return (negative,) * rank
+    if not isinstance(negative, (list, tuple)):
+        raise TypeError(f"allow_negative_indices is True, False or one of them for each axis, got {negative!r}{here()}")
+    if len(negative) != rank:
+        raise ValueError(
+            f"allow_negative_indices is one answer, or one for each of the {rank} axes, got {len(negative)}{here()}"
+        )
+    return tuple(map(bool, negative))
+
+
+def dynamic_slice_in_dim(
+    operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
+) -> Any:
+    """``slice_size`` elements along one axis from a computed place; see :func:`dynamic_slice`."""
     shape = _shape(operand)
     axis = axis_of(axis, len(shape))
     sizes = tuple(whole_number(slice_size, "slice_size") if i == axis else size for i, size in enumerate(shape))
-    return dynamic_slice(operand, [start_index if i == axis else 0 for i in range(len(shape))], sizes)
+    starts = [start_index if i == axis else 0 for i in range(len(shape))]
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 
-def dynamic_index_in_dim(operand: Any, index: Any, axis: int = 0, keepdims: bool = True) -> Any:
-    """The elements at a computed place along one axis."""
-    one = dynamic_slice_in_dim(operand, index, 1, axis)
+def dynamic_index_in_dim(
+    operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
+) -> Any:
+    """The elements at a computed place along one axis; see :func:`dynamic_slice`."""
+    one = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return one if keepdims else squeeze(one, (axis_of(axis, len(_shape(operand))),))
 
 
-def dynamic_update_slice(operand: Any, update: Any, start_indices: Any) -> Any:
-    """The operand with the block at a computed place replaced."""
-    return dynamic_slicing.dynamic_update_slice(operand, update, _starts(operand, start_indices))
+def dynamic_update_slice(
+    operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: Negative = True
+) -> Any:
+    """The operand with the block at a computed place replaced; see :func:`dynamic_slice`."""
+    starts = _starts(operand, start_indices, allow_negative_indices)
+    return dynamic_slicing.dynamic_update_slice(operand, update, starts)
 
 
-def dynamic_update_slice_in_dim(operand: Any, update: Any, start_index: Any, axis: int) -> Any:
+def dynamic_update_slice_in_dim(
+    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
     """The operand with consecutive elements along one axis replaced, from a computed place on."""
     rank = len(_shape(operand))
     place = axis_of(axis, rank)
-    return dynamic_update_slice(operand, update, [start_index if i == place else 0 for i in range(rank)])
+    starts = [start_index if i == place else 0 for i in range(rank)]
+    return dynamic_update_slice(operand, update, starts, allow_negative_indices=allow_negative_indices)
 
 
-def dynamic_update_index_in_dim(operand: Any, update: Any, index: Any, axis: int) -> Any:
+def dynamic_update_index_in_dim(
+    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Any:
     """The operand with the elements at one computed place along an axis replaced."""
     rank = len(_shape(operand))
     if len(_shape(update)) < rank:
         update = expand_dims(update, (axis_of(axis, rank),))
-    return dynamic_update_slice_in_dim(operand, update, index, axis)
+    return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)
+
+
+def _wrapped(index: Any, size: int) -> Any:
+    """Indices modulo the size of an axis."""
+    return _inside(arithmetic.rem(index, np.asarray(size, aval_of(index).dtype)[()]), size)
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """The slices of ``src`` at indices along some axes: for each axis a vector of as many indices.
+
+    Indices beyond the ends count on from the other end, as often as needed.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.index_take(jnp.arange(6).reshape(2, 3), [jnp.array([1, 0]), jnp.array([-1, 0])], (0, 1)))
+    [5 0]
+    """
+    shape = _shape(src)
+    places = tuple(axis_of(axis, len(shape), "axes of index_take") for axis in axes)
+    if len(idxs) != len(places) or any(len(_shape(i)) != 1 for i in idxs):
+        raise ValueError(f"index_take takes a vector of indices for each of the axes {places}, got {len(idxs)}{here()}")
+    columns = [expand_dims(_wrapped(i, shape[axis]), (1,)) for i, axis in zip(idxs, places, strict=True)]
+    rest = len(shape) - len(places)
+    numbers = GatherDimensionNumbers(tuple(range(1, 1 + rest)), tuple(sorted(places)), places)
+    sizes = tuple(1 if axis in places else size for axis, size in enumerate(shape))
+    return gather(src, concatenate(columns, 1), numbers, sizes, mode="clip")
 
 
 def gather(

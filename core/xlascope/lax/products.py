@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,31 @@ from ..dtypes import promote
 from ..errors import see
 from ..ir.sources import user_line, where_text
 from ..operations import linear_algebra
+from ..operations.precision import Precision
 from ..trace.values import aval_of
 
 dot_general = linear_algebra.dot_general
+_Axes = tuple[Sequence[int], Sequence[int]]
+#: ((contracted axes of both), (batch axes of both)), for annotations.
+DotDimensionNumbers = tuple[_Axes, _Axes]
+#: What ``precision`` may be, for annotations.
+PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
 
 
-def dot(lhs: Any, rhs: Any, precision: Any = None, preferred_element_type: Any = None) -> Any:
+def dot(
+    lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
     """The product of vectors and matrices: the last axis of ``lhs`` with the first of ``rhs``.
+
+    With ``dimension_numbers``, those of :func:`dot_general`, the product over the axes that they name.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.dot(jnp.arange(3.0), jnp.arange(3.0)))
     5.0
     """
+    if dimension_numbers is not None:
+        wanted = preferred_element_type or _common_dtype(lhs, rhs)
+        return dot_general(lhs, rhs, dimension_numbers, precision, wanted)
     x, y = aval_of(lhs).shape, aval_of(rhs).shape
     if not (1 <= len(x) <= 2 and 1 <= len(y) <= 2 and x[-1] == y[0]):
         here = where_text(user_line())

@@ -173,6 +173,8 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] |
 
 def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
     """An array whose elements are unspecified: zeros."""
+    if out_sharding is not None:
+        raise NotImplementedError(f"empty has no out_sharding: types have no shardings here, got {out_sharding!r}")
     return full(shape, 0, dtype)
 
 

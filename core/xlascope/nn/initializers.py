@@ -33,12 +33,12 @@ _CUT_DEVIATION = 0.87962566103423978
 _CUT_COMPLEX_DEVIATION = 0.95311164380491208
 
 
-def zeros(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
+def zeros(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
     """Zeros; the key is not used."""
     return constant(0)(key, shape, dtype)
 
 
-def ones(key: Any, shape: Sequence[int], dtype: Any = float) -> Any:
+def ones(key: Any, shape: Sequence[int], dtype: Any = None) -> Any:
     """Ones; the key is not used."""
     return constant(1)(key, shape, dtype)
 

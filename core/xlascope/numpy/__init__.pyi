@@ -16,7 +16,6 @@ from .choice import apply_along_axis as apply_along_axis
 from .choice import array_equiv as array_equiv
 from .choice import bincount as bincount
 from .choice import choose as choose
-from .choice import isin as isin
 from .choice import piecewise as piecewise
 from .choice import select as select
 from .choosing import compress as compress
@@ -43,6 +42,7 @@ from .constants import pi as pi
 from .constants import signedinteger as signedinteger
 from .constants import unsignedinteger as unsignedinteger
 from .contractions import einsum as einsum
+from .contractions import einsum_path as einsum_path
 from .creation import array as array
 from .creation import asarray as asarray
 from .creation import astype as astype
@@ -79,6 +79,7 @@ from .indexing_tools import tril_indices as tril_indices
 from .indexing_tools import triu_indices as triu_indices
 from .indexing_tools import unravel_index as unravel_index
 from .indexing_tools import where as where
+from .inserting import delete as delete
 from .inserting import insert as insert
 from .integers import bitwise_count as bitwise_count
 from .integers import gcd as gcd
@@ -146,12 +147,15 @@ from .matrices import identity as identity
 from .matrices import tri as tri
 from .matrices import tril as tril
 from .matrices import triu as triu
+from .membership import isin as isin
 from .nan_quantiles import nanpercentile as nanpercentile
 from .nan_quantiles import nanquantile as nanquantile
 from .padding import pad as pad
 from .partitioning import argpartition as argpartition
 from .partitioning import partition as partition
 from .partitioning import sort_complex as sort_complex
+from .placing import place as place
+from .placing import put as put
 from .polynomial_fits import polyfit as polyfit
 from .polynomial_fits import roots as roots
 from .polynomial_products import poly as poly
@@ -205,7 +209,6 @@ from .reductions import nansum as nansum
 from .reductions import prod as prod
 from .reductions import ptp as ptp
 from .reductions import sum as sum
-from .repeating import delete as delete
 from .repeating import diagonal as diagonal
 from .repeating import flip as flip
 from .repeating import fliplr as fliplr
@@ -224,6 +227,8 @@ from .scalar_types import complex_ as complex_
 from .scalar_types import csingle as csingle
 from .scalar_types import double as double
 from .scalar_types import float4_e2m1fn as float4_e2m1fn
+from .scalar_types import float6_e2m3fn as float6_e2m3fn
+from .scalar_types import float6_e3m2fn as float6_e3m2fn
 from .scalar_types import float8_e3m4 as float8_e3m4
 from .scalar_types import float8_e4m3 as float8_e4m3
 from .scalar_types import float8_e4m3b11fnuz as float8_e4m3b11fnuz
@@ -236,6 +241,7 @@ from .scalar_types import float16 as float16
 from .scalar_types import float32 as float32
 from .scalar_types import float64 as float64
 from .scalar_types import float_ as float_
+from .scalar_types import int1 as int1
 from .scalar_types import int2 as int2
 from .scalar_types import int4 as int4
 from .scalar_types import int8 as int8
@@ -245,6 +251,7 @@ from .scalar_types import int64 as int64
 from .scalar_types import int_ as int_
 from .scalar_types import single as single
 from .scalar_types import uint as uint
+from .scalar_types import uint1 as uint1
 from .scalar_types import uint2 as uint2
 from .scalar_types import uint4 as uint4
 from .scalar_types import uint8 as uint8
@@ -275,6 +282,12 @@ from .shaping import rollaxis as rollaxis
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
+from .sharing import from_dlpack as from_dlpack
+from .sharing import frombuffer as frombuffer
+from .sharing import fromstring as fromstring
+from .sharing import load as load
+from .sharing import save as save
+from .sharing import savez as savez
 from .sliding_products import convolve as convolve
 from .sliding_products import correlate as correlate
 from .sorting import argsort as argsort

@@ -30,3 +30,8 @@ def as_tuple(axis: Any) -> int | tuple[int, ...] | None:
     if is_several(axis):
         return tuple(whole_number(one, "axis") for one in axis)
     return whole_number(axis, "axis")
+
+
+def no_out(user: str) -> NotImplementedError:
+    """The error for an array to write into."""
+    return NotImplementedError(f"{user} has no out: arrays do not change, so take the result that is returned")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze
 from ..operations.slicing import slice_in_dim
 from ..trace.gate import unchanged
 from ..trace.values import aval_of
-from . import logic, reductions, searching, ufuncs
+from . import logic, reductions, searching, sorting, ufuncs
 from .axes import axes_of, axis_of, whole_number
 from .creation import asarray
 from .joining import concatenate
@@ -156,9 +156,19 @@ def _weighed(slopes: Any, widths: Any, axis: int) -> Any:
     return ufuncs.true_divide(both, ufuncs.add(left, right))
 
 
-@together()
-def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | None = None) -> Any:
-    """The value at ``x`` of the line through the points (xp, fp), ``xp`` rising; beyond the ends the end values.
+def interp(
+    x: Any,
+    xp: Any,
+    fp: Any,
+    left: float | Literal["extrapolate"] | None = None,
+    right: float | Literal["extrapolate"] | None = None,
+    period: float | None = None,
+) -> Any:
+    """The value at ``x`` of the line through the points (xp, fp), ``xp`` rising.
+
+    Beyond the ends ``left`` and ``right`` stand, by default the end values; "extrapolate" goes on with the outermost
+    piece, which NumPy does not know. With ``period``, ``x`` and ``xp`` are taken modulo it, in any order, and
+    ``left`` and ``right`` do not count.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.interp(jnp.array([0.5, 9.0]), jnp.array([0.0, 1.0]), jnp.array([10.0, 20.0])))
@@ -166,6 +176,31 @@ def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | N
     """
     if len(shape_of(xp)) != 1 or shape_of(xp) != shape_of(fp) or not shape_of(xp)[0]:
         raise ValueError(f"interp takes xp and fp as points on one axis, got shapes {shape_of(xp)} and {shape_of(fp)}")
+    for name, given in (("left", left), ("right", right)):
+        if isinstance(given, str) and given != "extrapolate":
+            raise ValueError(f'{name} is a number, None or "extrapolate", got {given!r}')
+    if period is None:
+        beyond = left == "extrapolate", right == "extrapolate"
+        low, high = (None if isinstance(end, str) else end for end in (left, right))
+        return _interp(x, xp, fp, low, high, beyond=beyond)
+    return _interp_around(x, xp, fp, period)
+
+
+@together()
+def _interp_around(x: Any, xp: Any, fp: Any, period: Any) -> Any:
+    """The points of one period, with the last before them and the first behind them."""
+    x, xp, fp = *(inexact(v) for v in to_common_dtype((x, xp))), inexact(fp)
+    period = ufuncs.abs(period)
+    x, xp = ufuncs.remainder(x, period), ufuncs.remainder(xp, period)
+    order = sorting.argsort(xp)
+    xp, fp = take(xp, order), take(fp, order)
+    before, behind = ufuncs.subtract(_part(xp, 0, -1, None), period), ufuncs.add(_part(xp, 0, 0, 1), period)
+    values = concatenate([_part(fp, 0, -1, None), fp, _part(fp, 0, 0, 1)], 0)
+    return _interp(x, concatenate([before, xp, behind], 0), values, None, None, beyond=(False, False))
+
+
+@together("beyond")
+def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, beyond: tuple[bool, bool]) -> Any:
     x, xp, fp = *(inexact(v) for v in to_common_dtype((x, xp))), inexact(fp)
     count = shape_of(xp)[0]
     behind = ufuncs.minimum(ufuncs.maximum(searching.searchsorted(xp, x, side="right"), 1), count - 1)
@@ -174,8 +209,10 @@ def interp(x: Any, xp: Any, fp: Any, left: float | None = None, right: float | N
     part = ufuncs.true_divide(ufuncs.subtract(x, x0), logic.where(logic.equal(width, 0), 1, width))
     found = ufuncs.add(y0, ufuncs.multiply(part, ufuncs.subtract(y1, y0)))
     first, last = (squeeze(_part(v, 0, i, i + 1 or None), (0,)) for v in (fp,) for i in (0, -1))
-    found = logic.where(logic.less(x, take(xp, 0)), first if left is None else left, found)
-    found = logic.where(logic.greater(x, take(xp, -1)), last if right is None else right, found)
+    if not beyond[0]:
+        found = logic.where(logic.less(x, take(xp, 0)), first if left is None else left, found)
+    if not beyond[1]:
+        found = logic.where(logic.greater(x, take(xp, -1)), last if right is None else right, found)
     return as_dtype(found, aval_of(found).dtype)
 
 

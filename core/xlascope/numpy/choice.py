@@ -13,7 +13,7 @@ from ..api import vmap
 from ..dtypes import canonical, kind_of
 from ..errors import ConcretizationTypeError
 from ..operations.conversion import convert_element_type
-from ..operations.shapes import expand_dims, reduce_sum, zeros_of
+from ..operations.shapes import zeros_of
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from . import logic, ufuncs
@@ -22,7 +22,7 @@ from .creation import asarray
 from .promotion import as_dtype, fitted, to_common_dtype
 from .reductions import all as all_of
 from .reductions import listed
-from .shaping import broadcast_arrays, index_row, moveaxis, ravel, shape_of
+from .shaping import broadcast_arrays, index_row, moveaxis, shape_of
 from .together import together
 
 
@@ -161,20 +161,6 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     except ValueError:
         return asarray(False)
     return all_of(logic.equal(*fitted((x, y))))
-
-
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    """Whether each element is among the test elements."""
-    return _isin(element, test_elements, invert=invert)
-
-
-@together("invert")
-def _isin(element: Any, test_elements: Any, invert: bool) -> Any:
-    x, tests = to_common_dtype((element, test_elements))
-    rank = len(shape_of(x))
-    found = logic.equal(expand_dims(x, (rank,)), expand_dims(ravel(tests), tuple(range(rank))))
-    held = reduce_sum(convert_element_type(found, np.int32), (len(shape_of(x)),))
-    return logic.equal(held, 0) if invert else logic.not_equal(held, 0)
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:

@@ -12,7 +12,7 @@ from ..operations.shapes import expand_dims
 from ..trace.bind import bind1
 from ..trace.values import aval_of
 from . import logic
-from .axes import axis_of
+from .axes import axis_of, no_out
 from .creation import asarray
 from .indexing import as_index, from_behind
 from .indexing_tools import nonzero, size_of
@@ -36,6 +36,8 @@ def compress(
     >>> print(jnp.compress(jnp.array([True, False, True]), jnp.array([1, 2, 3])))
     [1 3]
     """
+    if out is not None:
+        raise no_out("compress")
     if isinstance(condition, (list, tuple)):
         condition = asarray(condition)
     holds = logic.truth(condition)

@@ -9,7 +9,8 @@ from ..dtypes import canonical
 from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
 from ..operations.shapes import expand_dims, squeeze, transpose
-from . import ufuncs
+from . import contraction_paths, ufuncs
+from .axes import no_out
 from .linear import meeting
 from .promotion import as_dtype
 from .reductions import sum
@@ -41,14 +42,38 @@ def einsum(
     [[ 5. 14.]
      [14. 50.]]
     """
+    if out is not None:
+        raise no_out("einsum")
     if not isinstance(subscripts, str):
         subscripts, operands = _from_lists([subscripts, *operands])
     return _einsum(
         *operands,
         subscripts=subscripts.replace(" ", ""),
+        optimize=contraction_paths.checked(optimize),
         precision=precision,
         preferred_element_type=preferred_element_type,
     )
+
+
+def einsum_path(
+    subscripts: Any, /, *operands: Any, optimize: Any = "auto"
+) -> tuple[list[tuple[int, ...]], contraction_paths.PathInfo]:
+    """The order in which :func:`einsum` multiplies, as steps that its ``optimize`` takes, and what it costs.
+
+    A step names operands by their places; they are taken out, and their product goes to the end.
+
+    >>> import xlascope.numpy as jnp
+    >>> path, info = jnp.einsum_path("ij,jk,kl->il", jnp.ones((9, 2)), jnp.ones((2, 9)), jnp.ones((9, 2)))
+    >>> path, info.flops
+    ([(1, 2), (0, 1)], 144)
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = _from_lists([subscripts, *operands])
+    subscripts = subscripts.replace(" ", "")
+    names, result = _named(subscripts, operands)
+    sizes = _sizes(subscripts, names, operands)
+    path = contraction_paths.path_of(names, result, sizes, contraction_paths.checked(optimize))
+    return list(path), contraction_paths.info_of(names, result, sizes, path)
 
 
 def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
@@ -87,8 +112,8 @@ def _named(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
     return full, right.replace("...", "".join(spare[:hidden]))
 
 
-@together("subscripts", "precision", "preferred_element_type")
-def _einsum(*operands: Any, subscripts: str, precision: Any, preferred_element_type: Any) -> Any:
+@together("subscripts", "precision", "preferred_element_type", "optimize")
+def _einsum(*operands: Any, subscripts: str, precision: Any, preferred_element_type: Any, optimize: Any) -> Any:
     names, result = _named(subscripts, operands)
     unknown = set(result) - set("".join(names))
     if unknown or len(set(result)) != len(result):
@@ -96,11 +121,14 @@ def _einsum(*operands: Any, subscripts: str, precision: Any, preferred_element_t
     values = meeting(operands, preferred_element_type)
     sizes = _sizes(subscripts, names, values)
     factors = [_without_repeats(Factor(x, name)) for x, name in zip(values, names, strict=True)]
-    while len(factors) > 1:
-        i, j = _cheapest(factors, sizes)
-        second, first = factors.pop(j), factors.pop(i)
-        kept = set(result).union(*(set(f.letters) for f in factors))
-        factors.append(_product(first, second, kept, sizes, precision, preferred_element_type))
+    for step in contraction_paths.path_of([f.letters for f in factors], result, sizes, optimize):
+        taken = [factors[i] for i in step]
+        factors = [f for i, f in enumerate(factors) if i not in step]
+        while len(taken) > 1:
+            first, second, *taken = taken
+            kept = set(result).union(*(f.letters for f in (*factors, *taken)))
+            taken.insert(0, _product(first, second, kept, sizes, precision, preferred_element_type))
+        factors.append(taken[0])
     made = _arranged(_summed(factors[0], set(result), preferred_element_type), result)
     return made if preferred_element_type is None else convert_element_type(made, preferred_element_type)
 
@@ -126,18 +154,6 @@ def _without_repeats(factor: Factor) -> Factor:
             x = diagonal(x, 0, first, second)
             letters = letters[:first] + letters[first + 1 : second] + letters[second + 1 :] + letter
     return Factor(x, letters)
-
-
-def _cheapest(factors: Sequence[Factor], sizes: dict[str, int]) -> tuple[int, int]:
-    """The two operands whose product has the fewest elements along all their axes."""
-
-    def cost(pair: tuple[int, int]) -> int:
-        total = 1
-        for letter in set(factors[pair[0]].letters) | set(factors[pair[1]].letters):
-            total *= sizes[letter]
-        return total
-
-    return min(((i, j) for j in range(len(factors)) for i in range(j)), key=cost)
 
 
 def _summed(factor: Factor, kept: set[str], dtype: Any = None) -> Factor:

@@ -33,7 +33,7 @@ def array(
     object: Any,
     dtype: Any = None,
     copy: bool | None = True,
-    order: str | None = None,
+    order: str | None = "K",
     ndmin: int = 0,
     *,
     device: Any = None,
@@ -266,7 +266,9 @@ def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = Non
     return full_like(a, 1, dtype, shape)
 
 
-empty_like = zeros_like
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Zeros like another array: memory that nothing was written to is none that a program may read."""
+    return zeros_like(prototype, dtype, shape, device=device)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:

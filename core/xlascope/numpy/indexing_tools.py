@@ -280,9 +280,9 @@ def _require_inside(index: Any, size: int) -> None:
         raise ValueError(f"ravel_multi_index: an index is outside of an axis of size {size}; see mode")
 
 
-def mask_indices(n: int, mask_func: Any, k: int = 0) -> tuple[Any, ...]:
-    """The places where ``mask_func`` of an n × n matrix of ones is not zero."""
-    return nonzero(mask_func(creation.ones((n, n)), k))
+def mask_indices(n: int, mask_func: Any, k: int = 0, *, size: int | None = None) -> tuple[Any, ...]:
+    """The places where ``mask_func`` of an n × n matrix of ones is not zero; ``size`` of them (see :func:`nonzero`)."""
+    return nonzero(mask_func(creation.ones((n, n)), k), size=size)
 
 
 def iterable(y: Any) -> bool:

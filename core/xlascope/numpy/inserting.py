@@ -1,4 +1,4 @@
-"""Elements put in between others."""
+"""Elements put in between others, and taken out."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..dtypes import canonical, kind_of
 from ..trace.values import aval_of
-from . import logic, reductions, ufuncs
+from . import logic, reductions, searching, ufuncs
 from .axes import axis_of
 from .creation import asarray, zeros
 from .promotion import as_dtype
 from .ranges import arange
+from .repeating import picked
 from .shaping import broadcast_to, expand_dims, moveaxis, ravel, shape_of
-from .sorting import argsort
+from .sorting import argsort, sort
 from .taking import take
 
 
@@ -59,3 +60,43 @@ def _joined(x: Any, places: Any, new: Any) -> Any:
     before = reductions.sum(logic.less_equal(expand_dims(places, 1), arange(size)), 0)
     made = zeros((size + count, *shape_of(x)[1:]), aval_of(x).dtype)
     return made.at[ufuncs.add(arange(size), before)].set(x).at[mine].set(take(new, order, 0))
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
+    """Without the elements at an index, at several, or at a slice, along an axis.
+
+    Without ``axis`` the array is flattened. The indices have to be known, as the result's size follows from them,
+    unless ``assume_unique_indices`` says that no element is named twice: then indices may be traced, and those beyond
+    the ends name the ends.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> print(jnp.delete(jnp.arange(5), slice(1, 3)))
+    [0 3 4]
+    >>> print(xs.jit(lambda i: jnp.delete(jnp.arange(5), i, assume_unique_indices=True))(jnp.array([3, 0])))
+    [1 2 4]
+    """
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_of(axis, len(shape_of(arr)))
+    size = shape_of(arr)[axis]
+    if assume_unique_indices and not isinstance(obj, (int, slice)) and kind_of(aval_of(asarray(obj)).dtype) in "iu":
+        return take(arr, _places_kept(ravel(asarray(obj)), size), axis)
+    kept = np.delete(np.arange(size), np.asarray(obj) if not isinstance(obj, slice) else obj)
+    return picked(arr, axis, kept)
+
+
+def _places_kept(places: Any, size: int) -> Any:
+    """The places of an axis that are not among some, each of which stands there once.
+
+    The i-th of them in rising order, p[i], leaves p[i] - i in front of it. So in front of the k-th that is kept as many
+    were taken out as have p[i] - i ≤ k.
+    """
+    count = shape_of(places)[0]
+    if count > size:
+        raise ValueError(f"delete takes at most the {size} indices of the axis where they are unique, got {count}")
+    places = as_dtype(places, canonical(int))
+    places = reductions.clip(logic.where(logic.less(places, 0), ufuncs.add(places, size), places), 0, size - 1)
+    kept = arange(size - count)
+    if not count:
+        return kept
+    return ufuncs.add(kept, searching.searchsorted(ufuncs.subtract(sort(places), arange(count)), kept, side="right"))

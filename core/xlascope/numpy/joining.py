@@ -11,7 +11,7 @@ from ..operations.shapes import expand_dims, reshape
 from ..operations.slicing import slice_in_dim
 from ..trace.planned import planned
 from ..trace.values import aval_of
-from .axes import axis_of, is_several, whole_number
+from .axes import axis_of, is_several, no_out, whole_number
 from .promotion import as_dtype, to_common_dtype
 from .shaping import arrays_of, atleast_1d, atleast_2d, atleast_3d, index_row, moveaxis, ravel, shape_of
 from .together import together
@@ -68,6 +68,8 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     [[0. 0.]
      [1. 1.]]
     """
+    if out is not None:
+        raise no_out("stack")
     return _stack(arrays_of(arrays, "stack"), axis=axis, dtype=dtype)
 
 

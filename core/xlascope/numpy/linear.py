@@ -16,7 +16,7 @@ from ..operations.shapes import reshape
 from ..trace.planned import planned
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of
-from .axes import axes_of, whole_number
+from .axes import axes_of, no_out, whole_number
 from .joining import stack
 from .promotion import as_dtype, to_common_dtype
 from .reductions import sum
@@ -164,8 +164,10 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 
 @together()
-def outer(a: Any, b: Any) -> Any:
+def outer(a: Any, b: Any, out: None = None) -> Any:
     """The products of every element of ``a`` with every element of ``b``."""
+    if out is not None:
+        raise no_out("outer")
     x, y = _operands(a, b)
     return shapes.expand_dims(ravel(x), (1,)) * shapes.expand_dims(ravel(y), (0,))
 
@@ -190,6 +192,8 @@ def _tensordot(a: Any, b: Any, contract: Any, precision: Any, preferred_element_
 @together("offset", "axis1", "axis2", "dtype")
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
     """The sum of the diagonal."""
+    if out is not None:
+        raise no_out("trace")
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 

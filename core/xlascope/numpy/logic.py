@@ -24,6 +24,7 @@ from ..trace.bind import bind1
 from ..trace.gate import unchanged
 from ..trace.planned import planned
 from ..trace.values import aval_of
+from .axes import no_out
 from .promotion import as_dtype, fit_ranks, inexact_pair, pair
 from .together import together
 from .universal import universal
@@ -208,8 +209,10 @@ def _may_be_infinite(dtype: np.dtype[Any]) -> bool:
 
 
 @together()
-def isposinf(x: Any, /) -> Any:
+def isposinf(x: Any, /, out: None = None) -> Any:
     """Whether x is +inf."""
+    if out is not None:
+        raise no_out("isposinf")
     x = _real("isposinf", x)
     return eq(x, math.inf) if _may_be_infinite(x.dtype) else full(aval_of(x).shape, np.False_)
 
@@ -224,8 +227,10 @@ def _real(name: str, x: Any) -> Any:
 
 
 @together()
-def isneginf(x: Any, /) -> Any:
+def isneginf(x: Any, /, out: None = None) -> Any:
     """Whether x is -inf."""
+    if out is not None:
+        raise no_out("isneginf")
     x = _real("isneginf", x)
     return eq(x, -math.inf) if _may_be_infinite(x.dtype) else full(aval_of(x).shape, np.False_)
 

@@ -12,7 +12,7 @@ from ..operations.conversion import convert_element_type
 from ..operations.shapes import broadcast_in_dim, expand_dims, reduce_sum, reshape
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .axes import as_tuple
+from .axes import as_tuple, no_out
 from .creation import zeros
 from .promotion import inexact
 from .reductions import all as all_of
@@ -43,6 +43,8 @@ def nanquantile(
     >>> print(jnp.nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.25))
     1.5
     """
+    if out is not None:
+        raise ValueError(str(no_out("nanquantile")))
     return _checked(a, q, axis, overwrite_input, method, keepdims, weights, "nanquantile")
 
 
@@ -63,6 +65,8 @@ def nanpercentile(
     >>> print(jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 25))
     1.5
     """
+    if out is not None:
+        raise ValueError(str(no_out("nanpercentile")))
     part = ufuncs.true_divide(q, 100.0)
     return _checked(a, part, axis, overwrite_input, method, keepdims, weights, "nanpercentile")
 

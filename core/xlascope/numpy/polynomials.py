@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
+from ..control.flow.loops import scan
 from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import canonical, kind_of
 from ..ir.avals import shaped
@@ -22,13 +24,14 @@ from .creation import ones, zeros_like
 from .joining import concatenate
 from .promotion import as_dtype, common_dtype, inexact, to_common_dtype
 from .ranges import arange, linspace
-from .shaping import index_row, ravel, shape_of
+from .shaping import broadcast_to, index_row, ravel, shape_of
 from .together import together
 
 
-@together()
-def polyval(p: Any, x: Any) -> Any:
-    """The value at ``x`` of the polynomial with coefficients ``p``.
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+    """The value at ``x`` of the polynomial with coefficients ``p``, by Horner's rule.
+
+    Up to ``unroll`` coefficients it is written out; of more it is a loop, of so many coefficients a step.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.polyval(jnp.array([1, 0, 2]), 3))
@@ -36,10 +39,26 @@ def polyval(p: Any, x: Any) -> Any:
     """
     if not shape_of(p):
         raise ValueError("polyval takes coefficients along an axis, got an array without axes")
+    unroll = whole_number(unroll, "unroll")
+    if unroll < 1:
+        raise ValueError(f"unroll is a number of coefficients, at least 1, got {unroll}")
+    return _polyval(p, x, unroll=unroll)
+
+
+@together("unroll")
+def _polyval(p: Any, x: Any, unroll: int) -> Any:
     found: Any = zeros_like(x, dtype=_meeting(p, x))
+    if shape_of(p)[0] > unroll:
+        x = as_dtype(x, aval_of(found).dtype)
+        found = broadcast_to(found, np.broadcast_shapes(shape_of(x), shape_of(p)[1:]))
+        return scan(functools.partial(_horner, x), found, as_dtype(p, aval_of(found).dtype), unroll=unroll)[0]
     for i in range(shape_of(p)[0]):
         found = ufuncs.add(ufuncs.multiply(found, x), index_row(p, i))
     return found
+
+
+def _horner(x: Any, found: Any, coefficient: Any) -> tuple[Any, None]:
+    return ufuncs.add(ufuncs.multiply(found, x), coefficient), None
 
 
 def _meeting(p: Any, x: Any) -> np.dtype[Any]:

@@ -17,7 +17,7 @@ from ..operations.reductions import reduce_and, reduce_max, reduce_min, reduce_o
 from ..operations.shapes import expand_dims, full, reduce_sum, reshape
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .axes import as_tuple, axes_of, axis_of
+from .axes import as_tuple, axes_of, axis_of, no_out
 from .creation import array
 from .promotion import as_dtype, inexact, inexact_pair, pair, to_common_dtype
 from .shaping import broadcast_to, ravel, shape_of
@@ -123,6 +123,8 @@ def sum(
     >>> print(jnp.sum(jnp.ones((2, 3)), axis=0))
     [2. 2. 2.]
     """
+    if out is not None:
+        raise no_out("sum")
     dtype = _own_of_integers(a, dtype, promote_integers)
     return _sum(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
@@ -153,6 +155,8 @@ def prod(
     promote_integers: bool = True,
 ) -> Any:
     """The product along an axis, several, or all (None); of integers in the type that :func:`sum` takes."""
+    if out is not None:
+        raise no_out("prod")
     dtype = _own_of_integers(a, dtype, promote_integers)
     return _prod(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
@@ -173,6 +177,8 @@ def max(
     >>> print(jnp.max(jnp.array([[1, 5], [7, 2]]), axis=1))
     [5 7]
     """
+    if out is not None:
+        raise no_out("max")
     _some(a, axis, initial, where, "max")
     return _max(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=where)
 
@@ -181,6 +187,8 @@ def min(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
     """The smallest element along an axis, several, or all (None); NaN if there is one."""
+    if out is not None:
+        raise no_out("min")
     _some(a, axis, initial, where, "min")
     return _min(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=where)
 
@@ -209,11 +217,15 @@ amax, amin = max, min
 
 def all(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Whether all elements along an axis, several, or all (None) are not zero."""
+    if out is not None:
+        raise no_out("all")
     return _all(a, axis=as_tuple(axis), keepdims=keepdims, where=where)
 
 
 def any(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
     """Whether any element along an axis, several, or all (None) is not zero."""
+    if out is not None:
+        raise no_out("any")
     return _any(a, axis=as_tuple(axis), keepdims=keepdims, where=where)
 
 
@@ -240,6 +252,8 @@ def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """The largest less the smallest element."""
+    if out is not None:
+        raise no_out("ptp")
     return _ptp(a, axis=as_tuple(axis), keepdims=keepdims)
 
 
@@ -260,6 +274,8 @@ def mean(
     >>> print(jnp.mean(jnp.arange(4)))
     1.5
     """
+    if out is not None:
+        raise no_out("mean")
     return _mean(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, where=where)
 
 
@@ -315,11 +331,15 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     >>> print(jnp.argmax(jnp.array([[1, 5], [7, 2]]), axis=1))
     [1 0]
     """
+    if out is not None:
+        raise no_out("argmax")
     return _argument(reductions.argmax, a, axis, bool(keepdims), "argmax")
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """The position of the first smallest element along an axis, or in the flattened array (None)."""
+    if out is not None:
+        raise no_out("argmin")
     return _argument(reductions.argmin, a, axis, bool(keepdims), "argmin")
 
 
@@ -342,11 +362,15 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     >>> print(jnp.cumsum(jnp.arange(4)))
     [0 1 3 6]
     """
+    if out is not None:
+        raise no_out("cumsum")
     return _cumulative(cumulative.cumsum, a, axis, dtype)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The running product along an axis, or of the flattened array (None)."""
+    if out is not None:
+        raise no_out("cumprod")
     return _cumulative(cumulative.cumprod, a, axis, dtype)
 
 
@@ -392,6 +416,8 @@ def nansum(
     where: Any = None,
 ) -> Any:
     """The sum of the elements that are numbers."""
+    if out is not None:
+        raise no_out("nansum")
     return sum(a, axis, dtype, keepdims=keepdims, initial=initial, where=numbers(a, where))
 
 
@@ -399,6 +425,8 @@ def nanmean(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
 ) -> Any:
     """The mean of the elements that are numbers."""
+    if out is not None:
+        raise no_out("nanmean")
     x, axes, known = numbers_along(a, as_tuple(axis), where)
     return mean(x, axes, dtype, keepdims=keepdims, where=known)
 
@@ -412,6 +440,8 @@ def nanmax(
     >>> print(jnp.nanmax(jnp.array([[jnp.nan, 1.0], [jnp.nan, jnp.nan]]), axis=1))
     [ 1. nan]
     """
+    if out is not None:
+        raise no_out("nanmax")
     _some(a, axis, initial, where, "nanmax")
     found = _max(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=numbers(a, where))
     return found if initial is not None else _nan_without_numbers(found, a, axis, keepdims)
@@ -421,6 +451,8 @@ def nanmin(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
     """The smallest of the elements that are numbers; NaN where there is none."""
+    if out is not None:
+        raise no_out("nanmin")
     _some(a, axis, initial, where, "nanmin")
     found = _min(a, axis=as_tuple(axis), keepdims=keepdims, initial=initial, where=numbers(a, where))
     return found if initial is not None else _nan_without_numbers(found, a, axis, keepdims)
@@ -435,13 +467,15 @@ def _nan_without_numbers(found: Any, a: Any, axis: Axis, keepdims: bool) -> Any:
 # Functions near reductions ------------------------------------------------------------------------------------------
 
 
-def clip(arr: Any, /, min: Any = None, max: Any = None) -> Any:
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """Limited to the range from ``min`` to ``max``, either of which may be None.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.clip(jnp.arange(5), 1, 3))
     [1 1 2 3 3]
     """
+    if arr is None:
+        raise ValueError("clip takes an array as its first argument, got None")
     return _clip(arr, min, max)
 
 

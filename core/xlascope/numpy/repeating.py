@@ -220,15 +220,6 @@ def _run(array: Any, axis: int, run: tuple[int, int, int]) -> Any:
     return rev(slice_in_dim(array, first - count + 1, first + 1, axis), (axis,))
 
 
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    """Without the elements at static indices along an axis."""
-    if axis is None:
-        arr, axis = ravel(arr), 0
-    axis = axis_of(axis, len(shape_of(arr)))
-    kept = np.delete(np.arange(shape_of(arr)[axis]), np.asarray(obj) if not isinstance(obj, slice) else obj)
-    return picked(arr, axis, kept)
-
-
 @together("new_shape")
 def resize(a: Any, new_shape: Any) -> Any:
     """The elements, repeated as often as needed, in another shape."""

@@ -17,7 +17,7 @@ class ScalarType(type):
 
     dtype: np.dtype[Any]
 
-    def __call__(cls, x: Any = 0) -> Any:
+    def __call__(cls, x: Any) -> Any:
         if hasattr(x, "aval"):
             return convert_element_type(x, cls.dtype)
         if x.__class__ is complex and cls.dtype.kind not in "cb":
@@ -70,11 +70,15 @@ uint8 = _scalar_type("uint8", np.uint8)
 uint16 = _scalar_type("uint16", np.uint16)
 uint32 = _scalar_type("uint32", np.uint32)
 uint64 = _scalar_type("uint64", np.uint64)
+int1 = _scalar_type("int1", ml_dtypes.int1)
 int2 = _scalar_type("int2", ml_dtypes.int2)
 int4 = _scalar_type("int4", ml_dtypes.int4)
+uint1 = _scalar_type("uint1", ml_dtypes.uint1)
 uint2 = _scalar_type("uint2", ml_dtypes.uint2)
 uint4 = _scalar_type("uint4", ml_dtypes.uint4)
 float4_e2m1fn = _scalar_type("float4_e2m1fn", ml_dtypes.float4_e2m1fn)
+float6_e2m3fn = _scalar_type("float6_e2m3fn", ml_dtypes.float6_e2m3fn)
+float6_e3m2fn = _scalar_type("float6_e3m2fn", ml_dtypes.float6_e3m2fn)
 float8_e3m4 = _scalar_type("float8_e3m4", ml_dtypes.float8_e3m4)
 float8_e4m3 = _scalar_type("float8_e4m3", ml_dtypes.float8_e4m3)
 float8_e4m3b11fnuz = _scalar_type("float8_e4m3b11fnuz", ml_dtypes.float8_e4m3b11fnuz)

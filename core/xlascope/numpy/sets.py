@@ -18,10 +18,10 @@ from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from . import logic, reductions, ufuncs
 from .axes import axes_of, axis_of
-from .choice import isin
 from .creation import asarray, zeros, zeros_like
 from .indexing_tools import nonzero, size_of
 from .joining import concatenate
+from .membership import isin
 from .promotion import as_dtype, common_dtype, to_common_dtype
 from .repeating import flip
 from .shaping import broadcast_to, moveaxis, ravel, shape_of

@@ -107,7 +107,9 @@ def transpose(a: Any, axes: Any = None) -> Any:
     return shapes.transpose(a, order)
 
 
-permute_dims = transpose
+def permute_dims(a: Any, axes: Sequence[int] | int) -> Any:
+    """The axes in another order, which has to be given; see :func:`transpose`."""
+    return transpose(a, axes)
 
 
 @planned

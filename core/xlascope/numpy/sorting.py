@@ -20,7 +20,7 @@ from ..operations.shapes import broadcasted_iota, expand_dims, full, reduce_sum,
 from ..operations.slicing import slice_in_dim
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .axes import as_tuple, axes_of, axis_of, is_several
+from .axes import as_tuple, axes_of, axis_of, is_several, no_out
 from .creation import zeros
 from .promotion import as_dtype, inexact
 from .repeating import flip
@@ -78,23 +78,25 @@ def argsort(
     order: None = None,
     stable: bool = True,
     descending: bool = False,
+    dtype: Any = None,
 ) -> Any:
-    """The places of the elements in rising order along an axis; equal elements keep theirs.
+    """The places of the elements in rising order along an axis, as integers of ``dtype``; equal elements keep theirs.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.argsort(jnp.array([3, 1, 2])))
     [1 2 0]
     """
     _require_no_order(order, kind)
-    return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending))
+    own = canonical(int if dtype is None else dtype)
+    return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending), dtype=own)
 
 
-@together("axis", "stable", "descending")
-def _argsort(a: Any, axis: int | None, stable: bool, descending: bool) -> Any:
+@together("axis", "stable", "descending", "dtype")
+def _argsort(a: Any, axis: int | None, stable: bool, descending: bool, dtype: np.dtype[Any]) -> Any:
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
-    places = broadcasted_iota(canonical(int), shape_of(a), axis)
+    places = broadcasted_iota(dtype, shape_of(a), axis)
     if not descending:
         return sorting.sort([a, places], axis, stable)[1]
     # from the back, so that equal elements keep their order when the result is turned round
@@ -119,14 +121,22 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Any:
     return sorting.sort([*given, places], axis, True, len(given))[-1]
 
 
-def median(a: Any, axis: int | Sequence[int] | None = None, out: None = None, keepdims: bool = False) -> Any:
+def median(
+    a: Any,
+    axis: int | Sequence[int] | None = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
     """The middle element, or the mean of the two in the middle; NaN if there is one.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.median(jnp.array([3.0, 1.0, 2.0, 10.0])))
     2.5
     """
-    return quantile(a, 0.5, axis, keepdims=keepdims)
+    if out is not None:
+        raise ValueError(str(no_out("median")))
+    return _checked_quantile(a, 0.5, axis, overwrite_input, "linear", keepdims, None, "median")
 
 
 def quantile(
@@ -150,6 +160,8 @@ def quantile(
     >>> print(jnp.quantile(x, 0.75), jnp.quantile(x, 0.5, weights=jnp.array([1, 1, 3]), method="inverted_cdf"))
     3.0 4.0
     """
+    if out is not None:
+        raise ValueError(str(no_out("quantile")))
     return _checked_quantile(a, q, axis, overwrite_input, method, keepdims, weights, "quantile")
 
 
@@ -165,6 +177,8 @@ def percentile(
     weights: Any = None,
 ) -> Any:
     """Like :func:`quantile`, with ``q`` out of 100."""
+    if out is not None:
+        raise ValueError(str(no_out("percentile")))
     part = ufuncs.true_divide(q, 100.0)
     return _checked_quantile(a, part, axis, overwrite_input, method, keepdims, weights, "percentile")
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..dtypes import canonical, iinfo, kind_of
 from ..trace.values import aval_of
 from . import logic, reductions, searching, sorting, transcendental, ufuncs
-from .axes import as_tuple, axes_of, whole_number
+from .axes import as_tuple, axes_of, no_out, whole_number
 from .choice import bincount
 from .creation import asarray, full, ones_like
 from .joining import concatenate
@@ -27,11 +27,12 @@ Axis = int | Sequence[int] | None
 
 def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
-    aweights: Any = None,
+    aweights: Any = None, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The covariances of variables: one a row (or a column, with ``rowvar=False``), the observations along it.
 
-    ``fweights`` says how often each observation was made, ``aweights`` how much each counts.
+    ``fweights`` says how often each observation was made, ``aweights`` how much each counts; ``dtype`` is that of the
+    result and of the computation (None: as the variables have it).
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.cov(jnp.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])))
@@ -43,16 +44,24 @@ def cov(
     less = (0 if bias else 1) if ddof is None else ddof
     if not isinstance(less, (int, float)):
         raise TypeError(f"ddof is a number, got {less!r} of type {type(less).__name__}")
-    return _cov(m, y, fweights, aweights, rowvar=rowvar, ddof=less)
+    return _cov(m, y, fweights, aweights, rowvar=rowvar, ddof=less, dtype=_inexact_or_none(dtype))
 
 
-@together("rowvar", "ddof")
-def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float) -> Any:
-    x = _variables(m, rowvar)
-    if y is not None:
-        x = concatenate(to_common_dtype([x, _variables(y, rowvar)]), 0)
+def _inexact_or_none(dtype: Any) -> np.dtype[Any] | None:
+    own = None if dtype is None else canonical(dtype)
+    if own is not None and kind_of(own) not in "fc":
+        raise ValueError(f"dtype of covariances is a floating-point or complex one, got {own.name}")
+    return own
+
+
+@together("rowvar", "ddof", "dtype")
+def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float, dtype: Any) -> Any:
+    given = [m] if y is None else to_common_dtype([m, y])
+    x = concatenate([_variables(each, rowvar) for each in given], 0)
+    x = x if dtype is None else as_dtype(x, dtype)
     count = shape_of(x)[1]
     weights, rest = _weights(fweights, aweights, count, ddof)
+    rest = rest if count else 0.0  # of no observations there is none
     centred = ufuncs.subtract(x, reductions.average(x, 1, weights, keepdims=True))
     weighted = centred if weights is None else ufuncs.multiply(centred, weights)
     found = ufuncs.true_divide(dot(weighted, ufuncs.conjugate(centred.T)), rest)
@@ -82,10 +91,10 @@ def _variables(x: Any, rowvar: bool) -> Any:
     return x.reshape(1, -1) if len(shape_of(x)) < 2 else x if rowvar else x.T
 
 
-@together("rowvar")
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+@together("rowvar", "dtype")
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """The correlations of variables; see :func:`cov`."""
-    c = cov(x, y, rowvar)
+    c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return ufuncs.true_divide(c, c)
     scale = transcendental.sqrt(c.diagonal())
@@ -126,7 +135,9 @@ def _ends(x: Any, limits: Any) -> tuple[Any, Any]:
     return ends[0], ends[1]
 
 
-def histogram(a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool = False) -> tuple[Any, Any]:
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+) -> tuple[Any, Any]:
     """How many elements (or what weight) lie in each interval, and the intervals' edges.
 
     >>> import xlascope.numpy as jnp
@@ -171,17 +182,23 @@ def nanprod(
     where: Any = None,
 ) -> Any:
     """The product of the elements that are numbers."""
+    if out is not None:
+        raise no_out("nanprod")
     return reductions.prod(a, axis, dtype, keepdims=keepdims, initial=initial, where=reductions.numbers(a, where))
 
 
-def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
+def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """The place of the largest of the elements that are numbers; -1 where there is none."""
-    return _nanarg(a, axis=as_tuple(axis), keepdims=keepdims, largest=True)
+    if out is not None:
+        raise no_out("nanargmax")
+    return _nanarg(a, axis=as_tuple(axis), keepdims=bool(keepdims), largest=True)
 
 
-def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
+def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """The place of the smallest of the elements that are numbers; -1 where there is none."""
-    return _nanarg(a, axis=as_tuple(axis), keepdims=keepdims, largest=False)
+    if out is not None:
+        raise no_out("nanargmin")
+    return _nanarg(a, axis=as_tuple(axis), keepdims=bool(keepdims), largest=False)
 
 
 @together("axis", "keepdims", "largest")
@@ -196,11 +213,15 @@ def _nanarg(a: Any, axis: Any, keepdims: bool, largest: bool) -> Any:
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The running sum, NaN counting as 0."""
+    if out is not None:
+        raise no_out("nancumsum")
     return reductions.cumsum(logic.where(logic.isnan(a), 0, a), axis, dtype)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The running product, NaN counting as 1."""
+    if out is not None:
+        raise no_out("nancumprod")
     return reductions.cumprod(logic.where(logic.isnan(a), 1, a), axis, dtype)
 
 
@@ -208,6 +229,8 @@ def nanmedian(
     a: Any, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:
     """The middle of the elements that are numbers; NaN where there is none."""
+    if out is not None:
+        raise ValueError(str(no_out("nanmedian")))
     if overwrite_input:
         raise ValueError("nanmedian with overwrite_input: arrays do not change")
     return _nanmedian(a, axis=as_tuple(axis), keepdims=keepdims)

@@ -15,7 +15,7 @@ from ..operations.random_keys import fill_of
 from ..operations.shapes import expand_dims, zeros_of
 from ..trace.values import aval_of
 from . import logic, ufuncs
-from .axes import axis_of
+from .axes import axis_of, no_out
 from .indexing import as_index, coordinates, from_behind, gathered, within
 from .promotion import as_dtype
 from .shaping import broadcast_to, ravel, shape_of
@@ -35,6 +35,8 @@ def take(
     >>> print(jnp.take(jnp.array([1.0, 2.0, 3.0]), jnp.array([2, -1, 5])))
     [ 3.  3. nan]
     """
+    if out is not None:
+        raise no_out("take")
     if mode not in (None, "fill", "clip", "wrap", "raise"):
         raise ValueError(f'take takes mode as "fill", "clip" or "wrap", got {mode!r}')
     if aval_of(indices).size and kind_of(aval_of(indices).dtype) not in "biu":
@@ -86,9 +88,14 @@ def _filled(found: Any, inside: Any, fill_value: Any) -> Any:
 
 
 def take_along_axis(
-    arr: Any, indices: Any, axis: int | None = -1, mode: str | None = None, fill_value: Any = None
-) -> Any:
+    arr: Any, indices: Any, axis: int | None = -1, mode: Any = None, fill_value: Any = None,
+    *, wrap_negative_indices: bool | None = None,
+) -> Any:  # fmt: skip
     """For each place of ``indices``, the element of ``arr`` at that index along ``axis`` and at the place otherwise.
+
+    Beyond the ends: NaN or ``fill_value`` (``mode="fill"``, the default), the element at the end (``"clip"``), counted
+    on from the front (``"wrap"``), or anything (``"promise_in_bounds"``). Negative indices count from the end unless
+    ``wrap_negative_indices`` is False, or None where it is promised that there are none.
 
     >>> import xlascope.numpy as jnp
     >>> x = jnp.array([[10, 20], [30, 40]])
@@ -96,11 +103,16 @@ def take_along_axis(
     [[20]
      [30]]
     """
-    return _take_along_axis(arr, indices, fill_value, axis=axis, mode=mode or "fill")
+    mode = "fill" if mode is None else getattr(mode, "value", mode)  # a member of GatherScatterMode has a name
+    mode = "fill" if mode == "drop" else mode
+    if mode not in ("fill", "clip", "wrap", "promise_in_bounds"):
+        raise ValueError(f'mode is "fill", "clip", "wrap" or "promise_in_bounds", got {mode!r}')
+    wrap = mode != "promise_in_bounds" if wrap_negative_indices is None else bool(wrap_negative_indices)
+    return _take_along_axis(arr, indices, fill_value, axis=axis, mode=mode, wrap=wrap)
 
 
-@together("axis", "mode")
-def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, mode: str) -> Any:
+@together("axis", "mode", "wrap")
+def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, mode: str, wrap: bool) -> Any:
     if axis is None:
         arr, indices, axis = ravel(arr), ravel(indices), 0
     shape, own = shape_of(arr), shape_of(indices)
@@ -117,6 +129,17 @@ def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, 
     # the other axes are batch axes of the gather: no coordinates have to be made for them
     batch = tuple(i for i in range(len(shape)) if i != axis)
     numbers = indexing.GatherDimensionNumbers((), (axis,), (axis,), batch, batch)
-    places = expand_dims(as_index(_placed(indices, shape[axis], mode)), (len(shape),))
-    found = gather(arr, places, numbers, (1,) * len(shape))
-    return _filled(found, within(indices, shape[axis]), fill_value) if mode == "fill" else found
+    if mode == "wrap":
+        indices = ufuncs.remainder(as_index(indices), shape[axis])
+    elif wrap:
+        indices = from_behind(indices, shape[axis])
+    found = gather(arr, expand_dims(as_index(indices), (len(shape),)), numbers, (1,) * len(shape))
+    return _filled(found, _from_front(indices, shape[axis]), fill_value) if mode == "fill" else found
+
+
+def _from_front(indices: Any, size: int) -> Any:
+    """Whether indices that count from the front are inside an axis."""
+    below = logic.less(indices, size)
+    return (
+        below if kind_of(aval_of(indices).dtype) == "u" else logic.logical_and(logic.greater_equal(indices, 0), below)
+    )

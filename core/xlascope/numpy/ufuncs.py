@@ -24,7 +24,7 @@ from ..trace.gate import described, unchanged
 from ..trace.planned import planned
 from ..trace.values import aval_of
 from . import creation, logic
-from .axes import whole_number
+from .axes import no_out, whole_number
 from .promotion import as_dtype, inexact, inexact_pair, pair, strong_with_axes, to_inexact
 from .together import together
 from .universal import universal
@@ -354,14 +354,20 @@ def _rounded(x: Any) -> Any:
     return rounding.round(x, 1)
 
 
-@together("decimals")
-def round(a: Any, decimals: int = 0) -> Any:
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """Rounded to so many decimals, halves to even.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.round(jnp.array([0.5, 1.5, 2.25]), 1), jnp.round(2.5))
     [0.5 1.5 2.2] 2.0
     """
+    if out is not None:
+        raise no_out("round")
+    return _round(a, decimals=decimals)
+
+
+@together("decimals")
+def _round(a: Any, decimals: int) -> Any:
     dtype, decimals = _dtype(a), whole_number(decimals, "decimals")
     if kind_of(dtype) == "b":
         raise TypeError("round takes numbers, got truth values; convert with astype(int)")
@@ -397,8 +403,10 @@ around = round
 
 
 @together()
-def modf(x: Any, /) -> tuple[Any, Any]:
+def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     """The fraction and the whole part, both with the sign of x."""
+    if out is not None:
+        raise no_out("modf")
     x = inexact(x)
     whole = trunc(x)
     return select(eq(arithmetic.abs(x), math.inf), logic.copysign(0.0, x), sub(x, whole)), whole

@@ -18,7 +18,7 @@ from ..operations.selection import select
 from ..operations.shapes import reduce_sum
 from ..trace.values import aval_of
 from . import reductions, ufuncs
-from .axes import as_tuple
+from .axes import as_tuple, no_out
 from .promotion import as_dtype, inexact, to_inexact
 from .shaping import shape_of
 from .together import together
@@ -38,6 +38,8 @@ def var(
     >>> print(jnp.var(jnp.array([1.0, 3.0])), jnp.var(jnp.array([1.0, 3.0]), mean=0.0))
     1.0 5.0
     """
+    if out is not None:
+        raise no_out("var")
     less = _taken_off(ddof, correction)
     return _var(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where, mean=mean)
 
@@ -118,6 +120,8 @@ def std(
     *, where: Any = None, mean: Any = None, correction: float | None = None,
 ) -> Any:  # fmt: skip
     """The square root of the variance; see :func:`var`."""
+    if out is not None:
+        raise no_out("std")
     less = _taken_off(ddof, correction)
     require_inexact(dtype, "std")
     return _std(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where, mean=mean)
@@ -136,9 +140,11 @@ def _std(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any,
 
 def nanvar(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
-    *, where: Any = None, mean: Any = None,
+    where: Any = None, mean: Any = None,
 ) -> Any:  # fmt: skip
     """The variance of the elements that are numbers; see :func:`var`."""
+    if out is not None:
+        raise no_out("nanvar")
     return _nanvar(a, axis=as_tuple(axis), dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
 
 
@@ -157,8 +163,10 @@ def _nanvar(a: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: A
 
 def nanstd(
     a: Any, axis: Axis = None, dtype: Any = None, out: None = None, ddof: int = 0, keepdims: bool = False,
-    *, where: Any = None, mean: Any = None,
+    where: Any = None, mean: Any = None,
 ) -> Any:  # fmt: skip
     """The standard deviation of the elements that are numbers; see :func:`var`."""
+    if out is not None:
+        raise no_out("nanstd")
     require_inexact(dtype, "nanstd")
     return sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean))

@@ -94,8 +94,10 @@ class Mul(Binary, name="mul"):
         ]
 
 
-def mul(x: Any, y: Any) -> Any:
-    """X times y, elementwise."""
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    """X times y, elementwise; computed in ``out_dtype`` where it is given, to which both are converted first."""
+    if out_dtype is not None:
+        x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
     return bind1(Mul.instance, *match(x, y))
 
 

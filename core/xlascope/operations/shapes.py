@@ -73,23 +73,23 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     return bind1(BroadcastInDim(sizes, places), operand)
 
 
-def expand_dims(x: Any, dimensions: Sequence[int]) -> Any:
+def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
     """Insert axes of size 1 so that they stand at ``dimensions`` of the result, counted from its end where negative.
 
     Raises ValueError for a place that the result does not have, or that is named twice.
     """
-    shape = aval(x).shape
+    shape = aval(array).shape
     if dimensions.__class__ is not tuple:
         dimensions = whole_numbers(dimensions, "dimensions of expand_dims")
     if not dimensions:
-        return unchanged(x)
+        return unchanged(array)
     rank = len(shape) + len(dimensions)
     new = {d if 0 <= d < rank else axis_of(d, rank, "the dimension of expand_dims") for d in dimensions}
     if len(new) < len(dimensions):
         raise ValueError(f"expand_dims to dimensions {dimensions} of {rank} axes: one is named twice")
     kept = [d for d in range(rank) if d not in new]
     sizes = iter(shape)
-    return broadcast_in_dim(x, [1 if d in new else next(sizes) for d in range(rank)], kept)
+    return broadcast_in_dim(array, [1 if d in new else next(sizes) for d in range(rank)], kept)
 
 
 class Reshape(Linear, name="reshape"):

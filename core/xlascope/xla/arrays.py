@@ -15,6 +15,7 @@ from ..ir.sources import user_line, where_text
 from ..runtime.errors import JaxRuntimeError
 from .bits import bits_of
 from .dispatch import put
+from .dlpack import device_of, exported
 from .faces import give
 from .failures import deleted_error, is_out_of_memory, late_memory_error
 
@@ -122,6 +123,8 @@ _FACE = {
     "committed": property(lambda self: self._committed),
     "__array__": _array,
     "__array_priority__": 100,
+    "__dlpack__": exported,
+    "__dlpack_device__": device_of,
     "__len__": _length,
     "__bool__": _truth,
     "__int__": lambda self: int(_one(self, "converted to an int")),

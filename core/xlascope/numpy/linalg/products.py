@@ -12,8 +12,6 @@ from ...trace.source import here
 from ...trace.values import aval_of
 from .. import linear, repeating
 from ..axes import axis_of, whole_number
-from ..linear import matmul as matmul
-from ..linear import tensordot as tensordot
 from ..linear import vecdot as vecdot
 from ..matrices import eye
 from ..shaping import arrays_of, broadcast_to, shape_of
@@ -31,6 +29,16 @@ def outer(x1: Any, x2: Any, /) -> Any:
             "is given"
         )
     return linear.outer(x1, x2)
+
+
+def matmul(x1: Any, x2: Any, /, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product of matrices and vectors; see :func:`xlascope.numpy.matmul`."""
+    return linear.matmul(x1, x2, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The product over pairs of axes; see :func:`xlascope.numpy.tensordot`."""
+    return linear.tensordot(x1, x2, axes, precision=precision, preferred_element_type=preferred_element_type)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:

@@ -1,0 +1,37 @@
+"""Code for one platform or another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..trace.source import here
+from ..xla.backend import default_device
+
+_ALSO = {"cuda": "gpu", "rocm": "gpu"}
+
+
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """What the function for the platform gives that programs run on (``cpu=``, ``gpu=``, ``cuda=``, ``tpu=``), else
+    ``default``.
+
+    The choice is made while tracing: a program has the code of one platform, also where it is only compiled for
+    another. Raises NotImplementedError where there is no code for the platform.
+
+    >>> from xlascope import lax
+    >>> print(lax.platform_dependent(2.0, cpu=lambda x: x + 1, default=lambda x: x))
+    3.0
+    """
+    for name, code in {"default": default, **per_platform}.items():
+        if not callable(code) and (code is not None or name != "default"):
+            raise TypeError(f"platform_dependent takes a function as {name}, got {code!r}{here()}")
+    platform = default_device().platform
+    chosen = per_platform.get(platform, per_platform.get(_ALSO.get(platform, platform), default))
+    if chosen is None:
+        raise NotImplementedError(
+            f"platform_dependent has code for {', '.join(per_platform) or 'nothing'}, and runs on {platform}{here()}: "
+            "give it default="
+        )
+    return chosen(*args)

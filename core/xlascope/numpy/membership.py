@@ -1,0 +1,74 @@
+"""Whether elements are among others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..operations.cumulative import cummax
+from ..operations.reductions import reduce_or
+from ..operations.shapes import expand_dims
+from ..trace.values import aval_of
+from . import logic, searching, sorting
+from .joining import concatenate
+from .promotion import to_common_dtype
+from .ranges import arange
+from .shaping import ravel, reshape, shape_of
+from .taking import take
+from .together import together
+
+METHODS = ("compare_all", "binary_search", "sort", "auto")
+#: Up to so many comparisons, comparing each with each is faster than sorting.
+_FEW = 1 << 12
+
+
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
+) -> Any:
+    """Whether each element is among the test elements (``invert``: is not); NaN is among none.
+
+    ``method`` says how: "compare_all" compares each with each, "binary_search" sorts the test elements, "sort" sorts
+    both together, "auto" chooses. ``assume_unique`` changes nothing. Raises ValueError for another method.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.isin(jnp.array([1, 2, 3]), jnp.array([3, 1])))
+    [ True False  True]
+    """
+    if method not in METHODS:
+        raise ValueError(f"isin takes method as one of {', '.join(METHODS)}, got {method!r}")
+    return _isin(element, test_elements, invert=bool(invert), method=method)
+
+
+@together("invert", "method")
+def _isin(element: Any, test_elements: Any, invert: bool, method: str) -> Any:
+    x, tests = to_common_dtype((element, test_elements))
+    tests = ravel(tests)
+    if method == "auto":
+        method = "compare_all" if aval_of(x).size * aval_of(tests).size <= _FEW else "binary_search"
+    if not aval_of(x).size or not aval_of(tests).size:
+        method = "compare_all"
+    found = {"compare_all": _compared, "binary_search": _searched, "sort": _sorted}[method](x, tests)
+    return logic.logical_not(found) if invert else found
+
+
+def _compared(x: Any, tests: Any) -> Any:
+    rank = len(shape_of(x))
+    return reduce_or(logic.equal(expand_dims(x, (rank,)), expand_dims(tests, tuple(range(rank)))), (rank,))
+
+
+def _searched(x: Any, tests: Any) -> Any:
+    tests = sorting.sort(tests)
+    places = searching.searchsorted(tests, x)
+    return logic.equal(take(tests, places, mode="clip"), x)
+
+
+def _sorted(x: Any, tests: Any) -> Any:
+    """Where a test element comes before each element when both are sorted together, the test elements first among
+    equals.
+    """
+    count = shape_of(tests)[0]
+    both = concatenate([tests, ravel(x)], 0)
+    order = sorting.argsort(both)
+    nearest = cummax(logic.where(logic.less(order, count), arange(shape_of(both)[0]), -1))
+    values = take(both, order)
+    found = logic.logical_and(logic.greater_equal(nearest, 0), logic.equal(take(values, nearest, mode="clip"), values))
+    return reshape(take(found, sorting.argsort(order))[count:], shape_of(x))

@@ -1,0 +1,79 @@
+"""Memory shared with other libraries by DLPack.
+
+The specification: https://dmlc.github.io/dlpack/latest/python_spec.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from jaxlib import _jax
+
+from ..ir.avals import shaped
+from ..runtime.errors import JaxRuntimeError
+from .backend import devices
+from .dispatch import put
+from .faces import is_ours
+
+#: DLPack's numbers of the kinds of memory that our devices have.
+KINDS = {"cpu": 1, "cuda": 2, "gpu": 2, "rocm": 10}
+SUPPORTED = {
+    np.dtype(dtype)
+    for dtype in (
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128", ml_dtypes.bfloat16),
+    )
+}
+
+
+def device_of(x: Any) -> tuple[int, int]:
+    """The kind of memory that an array is in, and the number of its device, as DLPack has them."""
+    device = x._sharding._device
+    return KINDS[device.platform], device.local_hardware_id or 0
+
+
+def exported(x: Any, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    """An array as a capsule; whoever takes it may read its memory, and is not to write into it.
+
+    Raises BufferError for a dtype that DLPack lacks, and for another device than that of the array.
+    """
+    if x.dtype not in SUPPORTED:
+        raise BufferError(f"DLPack has no dtype {x.dtype.name}; convert with astype")
+    if dl_device is not None and tuple(map(int, dl_device)) != device_of(x):
+        raise BufferError(f"the array is on device {device_of(x)} of DLPack, not on {tuple(dl_device)}; use device_put")
+    return _jax.buffer_to_dlpack_managed_tensor(x.__copy__() if copy else x, stream=stream)
+
+
+def imported(x: Any) -> Any:
+    """The array that an object with ``__dlpack__`` stands for, in its memory where that is in C's order."""
+    if is_ours(x):
+        return x
+    kind, number = (int(each) for each in x.__dlpack_device__())
+    platform = next((name for name, its in KINDS.items() if its == kind and devices_of(name)), None)
+    if platform is None:
+        raise ValueError(f"from_dlpack takes memory of {', '.join(KINDS)}, got an array on DLPack's device {kind}")
+    try:
+        made = _jax.dlpack_managed_tensor_to_buffer(x.__dlpack__(), devices_of(platform)[number], None)
+    except JaxRuntimeError:
+        made = None
+    if made is not None and made.aval is None:  # jaxlib asks jax for the type, and jax is hidden from it here
+        made = None
+    if made is not None and _is_in_rows(made):
+        return made
+    value = np.from_dlpack(x) if made is None else np.asarray(made)  # gaps between elements, or another order
+    return put(np.ascontiguousarray(value), shaped(value.shape, value.dtype))
+
+
+def devices_of(platform: str) -> list[Any]:
+    """The devices of a platform; none of one that is not here."""
+    try:
+        return list(devices(platform))
+    except RuntimeError:
+        return []
+
+
+def _is_in_rows(x: Any) -> bool:
+    rows = ",".join(map(str, reversed(range(len(x.shape)))))
+    return str(x._pjrt_layout) == f"{{{rows}}}"
