@@ -21,7 +21,7 @@ KEPT = Path(__file__).resolve().parents[1] / "build" / "compiled"
 _QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 #: Tests that need what this leaves out: without fusion emitters XLA gets indices of uint8 wrong, and the last bits of
 #: numbers depend on what becomes one loop.
-_NEVER_QUICKLY = ("narrow_indices", "core/random/test_bits_of_jax")
+_NEVER_QUICKLY = ("narrow_indices", "core/random/test_bits_of_jax", "core/random/test_generators")
 _ALWAYS_FULLY = os.environ.get("XLASCOPE_TESTS_COMPILE") == "fully"
 
 

@@ -1,7 +1,7 @@
 """jax 0.10.2 in an interpreter of its own, running the same programs as we do; what it said is kept in build/oracle.
 
-An answer is kept with the files that were read while it was made and the versions it was made with, and given again
-for as long as they are the same. CI begins without any.
+An answer is kept with the files and folders that were read while it was made and the versions it was made with, and
+given again for as long as they are the same. CI begins without any.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ _RUN = """
 import importlib.util, os, pickle, sys
 read = set()
 def note(event, arguments):
-    if event == "open" and isinstance(arguments[0], str) and arguments[0].endswith((".py", ".pyc")):
-        read.add(os.path.abspath(arguments[0]))
+    name = arguments[0] if arguments else None
+    if isinstance(name, str) and (event == "os.scandir" or event == "open" and name.endswith((".py", ".pyc"))):
+        read.add(os.path.abspath(name))
 import jax
 import jax.flatten_util, jax.image
 import jax.numpy, jax.random, jax.nn, jax.ad_checkpoint, jax.custom_batching, jax.custom_derivatives
@@ -116,9 +117,13 @@ def _write(kept: Path, content: Any) -> None:
 
 
 def _contents(files: list[Path]) -> dict[str, str]:
-    """The digest of each file, by its place in the repository."""
+    """The digest of each file, and of the names in each folder, by its place in the repository."""
     return {str(each.relative_to(ROOT)): _digest(each) for each in files}
 
 
 def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.exists() else "gone"
+    if file.is_dir():
+        content = "/".join(sorted(each.name for each in file.glob("*.py"))).encode()
+    else:
+        content = file.read_bytes() if file.exists() else b"gone"
+    return hashlib.sha256(content).hexdigest()

@@ -8,6 +8,7 @@ import inspect
 import types
 import warnings
 from collections.abc import Callable, Iterator
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -67,7 +68,7 @@ def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
             if name.startswith("_") or name in NOT_OF_ARRAYS:
                 continue
             found = getattr(module, name)
-            if callable(found) and not isinstance(found, type) and not inspect.ismodule(found):
+            if callable(found) and not isinstance(found, type | GenericAlias) and not inspect.ismodule(found):
                 yield f"{module.__name__}.{name}", found
 
 
