@@ -55,16 +55,14 @@ def einsum(
     )
 
 
-def einsum_path(
-    subscripts: Any, /, *operands: Any, optimize: Any = "auto"
-) -> tuple[list[tuple[int, ...]], contraction_paths.PathInfo]:
-    """The order in which :func:`einsum` multiplies, as steps that its ``optimize`` takes, and what it costs.
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list[tuple[int, ...]], Any]:
+    """The order in which :func:`einsum` multiplies, as steps that its ``optimize`` takes, and opt_einsum's account.
 
     A step names operands by their places; they are taken out, and their product goes to the end.
 
     >>> import xlascope.numpy as jnp
     >>> path, info = jnp.einsum_path("ij,jk,kl->il", jnp.ones((9, 2)), jnp.ones((2, 9)), jnp.ones((9, 2)))
-    >>> path, info.flops
+    >>> path, int(info.opt_cost)
     ([(1, 2), (0, 1)], 144)
     """
     if not isinstance(subscripts, str):
@@ -73,7 +71,7 @@ def einsum_path(
     names, result = _named(subscripts, operands)
     sizes = _sizes(subscripts, names, operands)
     path = contraction_paths.path_of(names, result, sizes, contraction_paths.checked(optimize))
-    return list(path), contraction_paths.info_of(names, result, sizes, path)
+    return list(path), contraction_paths.cost_of(names, result, sizes, path)[1]
 
 
 def _from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:

@@ -23,7 +23,6 @@ KNOWN: dict[str, str] = {
 #: Where other steps lead to the same numbers, but not to their last places or to the signs of zeros.
 OTHER_STEPS = {
     "jnp.sin(z)",  # sin(-0 - 0.5j) has a real part of -0, as in NumPy
-    'jnp.einsum("abc,cd,e->dea", t, m.T, x)',  # another order of the contractions
     "jnp.polymul(i, 2 * k[:1])",  # sums instead of a convolution
     "jnp.poly(i)",
     "jnp.polydiv(p, x[:2])",  # a remainder is what rounding leaves

@@ -86,7 +86,7 @@ def test_every_path_gives_the_same(subscripts, optimize):
         jnp.einsum(subscripts, *operands, optimize=optimize), np.einsum(subscripts, *operands)
     )
     path, info = jnp.einsum_path(subscripts, *operands, optimize=optimize)
-    assert info.flops > 0 and str(info.flops) in str(info)
+    assert info.opt_cost > 0 and subscripts.partition("->")[0] in str(info)
     np.testing.assert_array_equal(jnp.einsum(subscripts, *operands, optimize=path), np.einsum(subscripts, *operands))
 
 
@@ -95,8 +95,8 @@ def test_a_chain_is_multiplied_in_its_cheapest_order():
     operands = [np.ones(pair, "float32") for pair in itertools.pairwise(sizes)]
     path, info = jnp.einsum_path("ab,bc,cd,de->ae", *operands)
     orders = [[(0, 1)] * 3, [(0, 1), (0, 1), (0, 1)], [(2, 3), (1, 2), (0, 1)], [(1, 2), (0, 2), (0, 1)]]
-    costs = [jnp.einsum_path("ab,bc,cd,de->ae", *operands, optimize=each)[1].flops for each in orders]
-    assert info.flops <= min(costs) and info.flops < info.naive_flops
+    costs = [jnp.einsum_path("ab,bc,cd,de->ae", *operands, optimize=each)[1].opt_cost for each in orders]
+    assert info.opt_cost <= min(costs) and info.opt_cost < info.naive_cost
     assert len(path) == 3
 
 
