@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import tree
+from ..trace.gate import unchanged
 from ..trace.source import here
 from ..xla.backend import default_device
 
@@ -34,4 +36,4 @@ def platform_dependent(
             f"platform_dependent has code for {', '.join(per_platform) or 'nothing'}, and runs on {platform}{here()}: "
             "give it default="
         )
-    return chosen(*args)
+    return chosen(*tree.map(unchanged, args))  # what it hands back belongs to nobody else

@@ -33,7 +33,7 @@ def path_of(names: Sequence[str], result: str, sizes: dict[str, int], optimize: 
     if optimize == "as written":
         return tuple((0, 1) if i == 0 else (0, count - 1 - i) for i in range(count - 1))
     if count < 3 and optimize in _NAMED:
-        return ((0, 1),) * (count - 1)
+        return (tuple(range(count)),)
     return tuple(tuple(sorted(step)) for step in cost_of(names, result, sizes, optimize)[0])
 
 

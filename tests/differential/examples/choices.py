@@ -113,3 +113,9 @@ def _trim(draw: Draw) -> Example:
 @example_of("dtypes.scalar_type_of", "dtypes.is_python_scalar", "dtypes.dtype")
 def _of_value(draw: Draw) -> Example:
     return of(kinds.any_array(draw))
+
+
+@example_of("numpy.fromstring")
+def _fromstring(draw: Draw) -> Example:
+    dtype = [{"dtype": draw.pick(["float32", "int32", "uint8"])}] if draw.chance(0.5) else []
+    return [draw.pick(["1 2 3", "4", "0 -1"]), *dtype], {"sep": " "}, None

@@ -33,6 +33,12 @@ def _cond(draw: Draw) -> Example:
     )
 
 
+@example_of("lax.platform_dependent")
+def _platform_dependent(draw: Draw) -> Example:
+    named = {"cpu": fn("square")} if draw.chance(0.5) else {"tpu": fn("halve")}
+    return [kinds.any_array(draw)], {**named, "default": fn(draw.pick(["double", "identity"]))}, None
+
+
 @example_of("lax.switch")
 def _switch(draw: Draw) -> Example:
     where = draw.pick([0, 1, 2, -1, 9, array("int32", (), [1]), array("uint8", (), [1]), 1.0, True])

@@ -17,6 +17,22 @@ _EINSUMS = (
 )
 
 
+@example_of("numpy.einsum_path")
+def _einsum_path(draw: Draw) -> Example:
+    subscripts, shapes = draw.pick(_EINSUMS)
+    named = {"optimize": draw.pick([True, "greedy", "optimal"])} if draw.chance(0.4) else {}
+    return [subscripts, *(an_array(draw, *shape) for shape in shapes)], named, None
+
+
+@example_of("lax.ragged_dot")
+def _ragged_dot(draw: Draw) -> Example:
+    sizes = draw.pick([(1, 3), (2, 2), (0, 4), (4, 0), (1, 1)])
+    dtype = draw.pick(["float32", "float16", "bfloat16"])
+    # finite: jax multiplies the rows of other groups by zero, and so has their NaN
+    rows, matrices = (array(dtype, shape, [draw.whole(-3, 3) for _ in range(12)]) for shape in ((4, 3), (2, 3, 2)))
+    return of(rows, matrices, array("int32", (2,), list(sizes)))
+
+
 @example_of("numpy.einsum")
 def _einsum(draw: Draw) -> Example:
     subscripts, shapes = draw.pick(_EINSUMS)

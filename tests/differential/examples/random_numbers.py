@@ -53,7 +53,7 @@ def _truncated(draw: Draw) -> Example:
     return of(kinds.key(draw), low, high, *([tuple_of([2])] if draw.chance(0.6) else []))
 
 
-@example_of("random.key_data")
+@example_of("random.key_data", "random.key_impl")
 def _key_data(draw: Draw) -> Example:
     return of(kinds.key(draw))
 

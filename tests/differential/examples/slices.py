@@ -16,6 +16,13 @@ def _numbers(path: str, fields: dict[str, list[int]]) -> Described:
     return {"make": {"attribute": path, "kwargs": {name: tuple_of(value) for name, value in fields.items()}}}
 
 
+@example_of("lax.index_take")
+def _index_take(draw: Draw) -> Example:
+    axes = draw.pick([(0,), (1,), (0, 1), (1, 2)])
+    indices = [array("int32", (2,), [draw.whole(-1, 2) for _ in range(2)]) for _ in axes]
+    return of(an_array(draw, 3, 4, 2), indices, tuple_of(list(axes)))
+
+
 @example_of("lax.gather")
 def _gather(draw: Draw) -> Example:
     fields = {"offset_dims": [1], "collapsed_slice_dims": [0], "start_index_map": [0]}
