@@ -147,3 +147,16 @@ def _multi_dot(draw: Draw) -> Example:
 @example_of("numpy.linalg.tensorinv")
 def _tensorinv(draw: Draw) -> Example:
     return of(a_matrix(draw, *draw.pick([(3, 3), (2, 2, 4), (4, 2, 2), (2, 3)])), draw.pick([1, 2, 0]))
+
+
+@example_of("lax.linalg.cholesky_update")
+def _cholesky_update(draw: Draw) -> Example:
+    factor = array("float32", (2, 2), [2.0, draw.whole(-2, 2), 0.0, 3.0])
+    return of(factor, array("float32", (2,), [draw.whole(-2, 2), 1.0]))
+
+
+@example_of("lax.linalg.symmetric_product")
+def _symmetric_product(draw: Draw) -> Example:
+    left = array("float32", (2, 3), [draw.whole(-3, 3) for _ in range(6)])
+    added = array("float32", (2, 2), [1.0, 2.0, 2.0, draw.whole(-3, 3)])
+    return of(left, added, **({"alpha": 2.0, "symmetrize_output": True} if draw.chance(0.5) else {}))

@@ -32,7 +32,7 @@ def _minimize(draw: Draw) -> Example:
 
 @example_of("scipy.interpolate.RegularGridInterpolator")
 def _grid(draw: Draw) -> Example:
-    return of(tuple_of([array("float32", (3,), [0.0, 1.0, 2.5], "device")]), _floats(draw, draw.pick([2, 4])))
+    return of(tuple_of([array("float32", (3,), [0.0, 1.0, 2.5], "device")]), _floats(draw, draw.pick([3, 3, 3, 4])))
 
 
 @example_of("scipy.ndimage.map_coordinates")
@@ -123,3 +123,9 @@ def _zeros(draw: Draw) -> Example:
 @example_of("numpy.kaiser")
 def _kaiser(draw: Draw) -> Example:
     return of(draw.pick([0, 1, 3, 6]), draw.pick([0.5, 2.0, 8, 14.0]))
+
+
+@example_of("scipy.signal.istft")
+def _istft(draw: Draw) -> Example:
+    numbers = [[draw.whole(-3, 3), draw.whole(-3, 3)] for _ in range(20)]
+    return of(array("complex64", (5, 4), numbers))

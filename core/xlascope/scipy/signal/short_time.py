@@ -119,4 +119,4 @@ def istft(
         half = length // 2
         total, weights = total[..., half : size - half], weights[half : size - half]
     found = total / jnp.where(weights > 1e-10, weights, 1)
-    return jnp.asarray(np.arange(found.shape[-1]), dtype=float) / fs, found
+    return jnp.asarray(np.arange(found.shape[-1]), dtype=found.real.dtype) / fs, found
