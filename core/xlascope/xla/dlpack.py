@@ -5,6 +5,7 @@ The specification: https://dmlc.github.io/dlpack/latest/python_spec.html
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import ml_dtypes
@@ -54,7 +55,11 @@ def imported(x: Any) -> Any:
     platform = next((name for name, its in KINDS.items() if its == kind and devices_of(name)), None)
     if platform is None:
         raise ValueError(f"from_dlpack takes memory of {', '.join(KINDS)}, got an array on DLPack's device {kind}")
-    try:
+    if platform == "cpu":
+        with contextlib.suppress(BufferError, RuntimeError):  # NumPy lacks bfloat16
+            value = np.from_dlpack(x)
+            return put(np.ascontiguousarray(value).reshape(value.shape), shaped(value.shape, value.dtype))
+    try:  # jaxlib imports jax for this, where it is installed
         made = _jax.dlpack_managed_tensor_to_buffer(x.__dlpack__(), devices_of(platform)[number], None)
     except JaxRuntimeError:
         made = None
