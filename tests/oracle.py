@@ -1,4 +1,4 @@
-"""jax 0.10.2 in an interpreter of its own, running the same programs as we do; what it said is kept in build/oracle.
+"""jax 0.10.2 in interpreters of its own, running the same programs as we do; what it said is kept in build/oracle.
 
 An answer is kept with the files and folders that were read while it was made and the versions it was made with, and
 given again for as long as they are the same. CI begins without any.
@@ -6,14 +6,17 @@ given again for as long as they are the same. CI begins without any.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
+import functools
 import hashlib
 import importlib.metadata
 import json
 import os
 import pickle
 import platform
+import select
 import subprocess
 import sys
 import tempfile
@@ -29,24 +32,10 @@ FOLDER = ROOT / "build" / "oracle"
 #: What an answer is made with.
 PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
 
-_RUN = """
-import importlib.util, os, pickle, sys
-read = set()
-def note(event, arguments):
-    name = arguments[0] if arguments else None
-    if isinstance(name, str) and (event == "os.scandir" or event == "open" and name.endswith((".py", ".pyc"))):
-        read.add(os.path.abspath(name))
-import jax
-import jax.flatten_util, jax.image
-import jax.numpy, jax.random, jax.nn, jax.ad_checkpoint, jax.custom_batching, jax.custom_derivatives
-sys.addaudithook(note)
-spec = importlib.util.spec_from_file_location("programs", sys.argv[1])
-programs = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(programs)
-result = getattr(programs, sys.argv[2])(jax)
-sources = {importlib.util.source_from_cache(each) if each.endswith(".pyc") else each for each in read}
-sys.stdout.buffer.write(pickle.dumps((result, sorted(sources))))
-"""
+#: The program that answers.
+_ANSWERING = Path(__file__).with_name("answering.py")
+#: Seconds until an answer no longer comes.
+_PATIENCE = 1500
 
 
 def ask(path: Path, function: str, settings: Mapping[str, str]) -> Any:
@@ -79,26 +68,59 @@ def rows(names: Iterable[str], known: Mapping[str, str]) -> list[Any]:
     return [pytest.param(name, marks=marks.get(name, []), id=name) for name in names]
 
 
-def _run(path: Path, function: str, settings: Mapping[str, str]) -> Any:
-    environment = {**_environment(), "JAX_PLATFORMS": "cpu", **{f"JAX_{k.upper()}": v for k, v in settings.items()}}
+def _run(path: Path, function: str, settings: Mapping[str, str]) -> tuple[Any, list[str]]:
+    server = _server(tuple(sorted(_variables(settings).items())))
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-c", _RUN, str(path), function]
-        done = subprocess.run(command, cwd=folder, capture_output=True, env=environment, timeout=1500)
-    assert done.returncode == 0, done.stderr.decode()
-    return pickle.loads(done.stdout)
+        into = Path(folder) / "answer"
+        status = server.ask(folder, _flags(), str(path), function, str(into))
+        assert status == "0", f"{function} of {path} ended with {status}:\n{into.read_text() if into.exists() else ''}"
+        answer: tuple[Any, list[str]] = pickle.loads(into.read_bytes())
+    return answer
 
 
-def _environment() -> dict[str, str]:
-    """The variables that jax is to see: its programs are compiled as ours are."""
-    flags = [f"--{name}={str(value).lower()}" for name, value in compiling.flags().items()]
-    return {**os.environ, "XLA_FLAGS": " ".join([os.environ.get("XLA_FLAGS", ""), *flags]).strip()}
+class _Server:
+    """jax, imported in a process that answers one question after the other."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(_ANSWERING)],  # -P: nothing is imported from the folder of tests
+            env={**os.environ, **variables},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+
+        atexit.register(self._process.communicate)  # it ends when nothing more can be asked
+
+    def ask(self, *question: str) -> str:
+        """How the child that answered ended; nothing if the server did."""
+        print(json.dumps(question), file=self._process.stdin, flush=True)
+        if not select.select([self._process.stdout], [], [], _PATIENCE)[0]:
+            self._process.kill()
+        return str(self._process.stdout.readline()).strip()
+
+
+@functools.cache
+def _server(variables: tuple[tuple[str, str], ...]) -> _Server:
+    return _Server(dict(variables))
+
+
+def _variables(settings: Mapping[str, str]) -> dict[str, str]:
+    """What jax is told when it is imported."""
+    return {"JAX_PLATFORMS": "cpu", **{f"JAX_{name.upper()}": value for name, value in settings.items()}}
+
+
+def _flags() -> str:
+    """What XLA is told: jax's programs are compiled as ours are."""
+    return f"{os.environ.get('XLA_FLAGS', '')} {compiling.xla_flags_now()}".strip()
 
 
 def _name(path: Path, function: str, settings: Mapping[str, str]) -> str:
-    around = {name: value for name, value in _environment().items() if name.startswith(("JAX_", "XLA_"))}
-    question = [str(path.relative_to(ROOT)), function, sorted(settings.items()), sorted(around.items())]
-    with_what = [platform.python_version(), platform.machine(), *map(importlib.metadata.version, PACKAGES), _RUN]
-    return hashlib.sha256(json.dumps([question, with_what]).encode()).hexdigest()
+    around = {name: value for name, value in os.environ.items() if name.startswith("JAX_")}
+    question = [str(path.relative_to(ROOT)), function, sorted({**around, **_variables(settings)}.items()), _flags()]
+    versions = [*map(importlib.metadata.version, PACKAGES), platform.python_version(), platform.machine()]
+    return hashlib.sha256(json.dumps([question, versions, _digest(_ANSWERING)]).encode()).hexdigest()
 
 
 def _read(kept: Path) -> Any:
