@@ -46,19 +46,20 @@ front-types:
 # Python may keep what it compiles, wherever it is told not to: each process reads hundreds of files.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
-# Side by side on all cores, then those that need the machine for themselves. PYTEST_ARGS names tests to run instead.
+# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these.
+# PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test
 ifeq ($(PYTEST_ARGS),)
-	$(PYTEST) $(PARALLEL) -m "not slow and not alone"
-	$(PYTEST) -m "not slow and alone"
+	$(PYTEST) $(PARALLEL) -m "not slow and not live"
+	$(PYTEST) $(PARALLEL) -m "not slow and live"
 else
 	$(PYTEST) $(PYTEST_ARGS)
 endif
 
-# Those that need the machine for themselves come first: they are few.
+# Those that drive browsers, kernels and profilers come first, one at a time: they are few.
 slow: $(VENV)/.installed-test
-	$(PYTEST) -m "slow and alone" $(PYTEST_ARGS)
-	$(PYTEST) $(PARALLEL) -m "slow and not alone" $(PYTEST_ARGS)
+	$(PYTEST) -m "slow and live" $(PYTEST_ARGS)
+	$(PYTEST) $(PARALLEL) -m "slow and not live" $(PYTEST_ARGS)
 
 SEED ?= 0
 CALLS ?= 20000

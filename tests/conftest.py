@@ -1,5 +1,6 @@
 """What every test may use: the repository's root, and an interpreter that has imported nothing yet."""
 
+import gc
 import importlib
 import os
 import random
@@ -11,7 +12,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from tests import alone, compiling
+from tests import compiling, live
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Whoever reads the traceback of a failing test wants to see the library's frames.
@@ -23,7 +24,7 @@ hypothesis.settings.load_profile("xlascope")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for plugin in (alone, compiling):  # for examples in docstrings too, which are no files of this folder
+    for plugin in (compiling, live):  # for examples in docstrings too, which are no files of this folder
         config.pluginmanager.register(plugin, plugin.__name__)
 
 
@@ -38,6 +39,12 @@ def _rotate(items: list[pytest.Item], seed: str) -> None:
     random.Random(seed).shuffle(files)
     place = {file: number for number, file in enumerate(files)}
     items.sort(key=lambda item: place[item.path])
+
+
+def pytest_collection_finish() -> None:
+    """Leave what collecting made out of what the garbage collector goes through again and again, in 14,000 tests."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

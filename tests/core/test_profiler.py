@@ -16,7 +16,7 @@ from xlascope import profiler
 from xlascope.readers.profiles import read_profile
 from xlascope.xla.profile import ProfilerInUseError, Window
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.live
 
 
 def written(folder: Path) -> Path:

@@ -22,10 +22,13 @@ CALLS_OF_A_LIFE = 1500
 class Worker:
     """One library in a process of its own."""
 
-    def __init__(self, library: str, faults: Sequence[str] = (), patience: float = PATIENCE) -> None:
+    def __init__(
+        self, library: str, faults: Sequence[str] = (), patience: float = PATIENCE, xla_flags: str = ""
+    ) -> None:
         self._command = [sys.executable, "-m", "tests.differential.worker", library, *faults]
         self._process: subprocess.Popen[bytes] | None = None
         self._patience = patience
+        self._xla_flags = xla_flags
         self._unread = b""
         self._performed = 0
         self.restarts = 0
@@ -71,7 +74,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env=_environment(),
+                env={**_environment(), "XLA_FLAGS": self._xla_flags},
             )
         self._performed += coming
         return self._process

@@ -20,12 +20,12 @@ FOLDER = ROOT / "build" / "judge"
 class RememberedWorker(Worker):
     """A worker that is asked only what it was never asked before."""
 
-    def __init__(self, library: str, folder: Path = FOLDER) -> None:
-        super().__init__(library)
+    def __init__(self, library: str, folder: Path = FOLDER, xla_flags: str = "") -> None:
+        super().__init__(library, xla_flags=xla_flags)
         folder.mkdir(parents=True, exist_ok=True)
         self._kept = sqlite3.connect(folder / f"{library}.sqlite", check_same_thread=False, timeout=60)
         self._kept.execute("create table if not exists answers (call text primary key, answer text) without rowid")
-        self._about = _about(library)
+        self._about = f"{_about(library)} {xla_flags}".rstrip()
 
     def ask(self, calls: Sequence[Any], what: str = "perform") -> list[dict[str, Any]]:
         names = [self._name(call, what) for call in calls]
@@ -54,9 +54,9 @@ def _about(library: str) -> str:
 
 
 @contextlib.contextmanager
-def pair(faults: Sequence[str] = ()) -> Iterator[Pair]:
+def pair(faults: Sequence[str] = (), xla_flags: str = "") -> Iterator[Pair]:
     """Both libraries, for as long as the block lasts."""
-    both = Pair(Worker("xlascope", faults), RememberedWorker("jax"))
+    both = Pair(Worker("xlascope", faults, xla_flags=xla_flags), RememberedWorker("jax", xla_flags=xla_flags))
     try:
         yield both
     finally:

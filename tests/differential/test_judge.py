@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from tests import compiling
 
 from . import faults, generating, judging, source, summary
 from .generating import Function
@@ -36,8 +37,15 @@ def both() -> Iterator[Pair]:
 
 
 @pytest.fixture(scope="module")
-def functions(both: Pair) -> list[Function]:
-    return generating.judged(*both.listed())
+def quick() -> Iterator[Pair]:
+    """Both, compiling as quickly as other tests do: only what they give is compared."""
+    with pair(xla_flags=compiling.xla_flags()) as processes:
+        yield processes
+
+
+@pytest.fixture(scope="module")
+def functions(quick: Pair) -> list[Function]:
+    return generating.judged(*quick.listed())
 
 
 def told(verdicts: list[Verdict]) -> str:
@@ -46,8 +54,8 @@ def told(verdicts: list[Verdict]) -> str:
     return "\n".join([summary.numbers(found), *lines])
 
 
-def test_what_differs_is_meant(both: Pair, functions: list[Function]) -> None:
-    verdicts = list(judging.judge(both, generating.calls(functions, 0, FEW)))
+def test_what_differs_is_meant(quick: Pair, functions: list[Function]) -> None:
+    verdicts = list(judging.judge(quick, generating.calls(functions, 0, FEW)))
     assert not summary.found(verdicts).unexplained, told(verdicts)
 
 
@@ -60,10 +68,10 @@ def test_what_differs_today_is_meant(both: Pair, functions: list[Function]) -> N
 
 
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
-def test_every_trace_of_a_call_is_the_same(both: Pair, functions: list[Function], count: int) -> None:
+def test_every_trace_of_a_call_is_the_same(quick: Pair, functions: list[Function], count: int) -> None:
     """Whether a function runs, is written down or is followed: one program, whatever is batched and differentiated."""
     calls = list(generating.calls(functions, count, count))
-    traced = zip(calls, both.ours.ask(calls, "traces"), strict=True)
+    traced = zip(calls, quick.ours.ask(calls, "traces"), strict=True)
     differing = {
         f"{source.line(call)} ({how})": texts
         for call, answer in traced

@@ -33,7 +33,7 @@ print(json.dumps([asked, [[each.device, each.busy, len(each.spans)] for each in 
 """
 
 
-@pytest.mark.alone
+@pytest.mark.live
 def test_each_device_has_its_lane() -> None:
     environment = os.environ | {"JAX_NUM_CPU_DEVICES": "4"}
     done = subprocess.run(

@@ -117,20 +117,20 @@ def _interrupted(state, place, watched, count):
     assert found["hits"] == count, found
 
 
-@pytest.mark.alone
+@pytest.mark.live
 @pytest.mark.parametrize(("place", "watched"), [("script", False), ("kernel", True)])
 def test_an_interrupted_compilation(place, watched):
     _interrupted("compiling", place, watched, 6)
 
 
-@pytest.mark.alone
+@pytest.mark.live
 @pytest.mark.parametrize("state", [state for state in interrupts.STATES if state != "compiling"])
 def test_an_interrupt_in_any_other_state(state):
     _interrupted(state, "script", True, 3)
 
 
 @pytest.mark.slow
-@pytest.mark.alone
+@pytest.mark.live
 @pytest.mark.timeout(3000)
 @pytest.mark.parametrize("watched", [False, True])
 @pytest.mark.parametrize("place", PLACES)

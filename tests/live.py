@@ -1,4 +1,4 @@
-"""Which tests need the machine for themselves, so that they run after the others, and which files neither run reads."""
+"""Which tests watch programs live and run after the others, two at a time, and which files neither run reads."""
 
 import functools
 from pathlib import Path
@@ -28,19 +28,19 @@ def place_of(path: Path) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if place_of(item.path).startswith(PLACES):
-            item.add_marker(pytest.mark.alone)
+            item.add_marker(pytest.mark.live)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out what holds no test of a run by the mark: reading all files takes a process 20 seconds."""
     words = str(config.option.markexpr).split()
-    if "alone" not in words or "or" in words:
+    if "live" not in words or "or" in words:
         return None
     place = place_of(collection_path)
-    if words[words.index("alone") - 1] == "not":
+    if words[words.index("live") - 1] == "not":
         return True if place.startswith(PLACES) else None
     if not place:
         return True
     if place.startswith(PLACES) or collection_path.suffix != ".py":
         return None
-    return True if "mark.alone" not in collection_path.read_text(encoding="utf-8") else None
+    return True if "mark.live" not in collection_path.read_text(encoding="utf-8") else None
