@@ -68,7 +68,7 @@ any | xp.count_nonzero(x), xp.count_nonzero(x, axis=1, keepdims=True)
 any | xp.nonzero(x)
 real | xp.searchsorted(xp.sort(v), v, side="right"), xp.searchsorted(v, s, sorter=xp.argsort(v))
 any | xp.where(x == x[0], x, s)
-any | xp.unique_values(x)
+any | xp.sort(xp.unique_values(x))
 any | xp.unique_counts(v)
 any | xp.unique_inverse(x)
 any | xp.unique_all(v)
@@ -179,7 +179,7 @@ def types(library: Any, dtypes: str | None = None) -> dict[str, Any]:
     return {
         f"{dtype}: {row}": _types(library, row, dtype)
         for row, dtype in rows(dtypes)
-        if not row.startswith(("xp.unique", "xp.nonzero"))
+        if not row.startswith(("xp.unique", "xp.sort(xp.unique", "xp.nonzero"))
     }
 
 
