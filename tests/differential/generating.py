@@ -109,6 +109,14 @@ def drawn_call(function: Function, seed: int, round_: int) -> dict[str, Describe
     return call(function.name, args, kwargs, how or ("jit" if draw.chance(0.12) else "eager"), draw.chance(0.12))
 
 
+def bad_call(function: Function, seed: int, round_: int) -> dict[str, Described]:
+    """The same call with one argument that its parameter cannot use, or hardly; without one it is left as it is."""
+    drawn = drawn_call(function, seed, round_)
+    draw = Draw([seed, zlib.crc32(function.name.encode()), round_, 1], function.name)
+    args, kwargs = _with_wild(draw, drawn["args"], drawn["kwargs"])
+    return {**drawn, "args": args, "kwargs": kwargs}
+
+
 _AXES = {"axis", "axes", "dimension", "dimensions", "axis1", "axis2", "source"}
 
 

@@ -11,6 +11,7 @@ from ..dtypes import bfloat16, canonical
 from ..operations.conversion import convert_element_type
 from ..xla.dispatch import put
 from ..xla.dlpack import SUPPORTED, imported
+from .axes import whole_number
 from .creation import asarray
 
 
@@ -68,6 +69,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     >>> print(jnp.frombuffer(bytes([1, 2, 3]), "uint8", offset=1))
     [2 3]
     """
+    count, offset = whole_number(count, "count"), whole_number(offset, "offset")
     return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
 
 
