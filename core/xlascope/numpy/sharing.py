@@ -70,7 +70,11 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     [2 3]
     """
     count, offset = whole_number(count, "count"), whole_number(offset, "offset")
-    return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
+    try:
+        found = np.frombuffer(buffer, np.dtype(dtype), count, offset)
+    except BufferError:
+        raise BufferError(f"frombuffer: a buffer has no name for the elements of {buffer!r}; give its bytes") from None
+    return asarray(found)
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
