@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from .cases import CASES, MODEL_CASES
 from .explorer import explorer
+from .functions import functions
 from .steps import table
 from .watched import costs, watched
 
@@ -35,6 +36,10 @@ _GOALS = {
     "eager_sum": "≤ 1.0",
     "eager_grad": "≤ 0.1",
     "eager_index": "≤ 0.2",
+    "eager_slice": "≤ 0.2",
+    "eager_gather": "≤ 0.3",
+    "eager_set": "≤ 0.3",
+    "asarray_numpy": "≤ 0.5",
 } | {case: "≤ 1/8 = 0.125" if case.endswith("lower") else "≤ 1/12 = 0.083" for case in MODEL_CASES}
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
@@ -115,7 +120,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each pair is measured (default 5)")
     parser.add_argument("--only", nargs="*", help="cases to run; nothing is written then")
     chosen = parser.parse_args()
-    cases = chosen.only if chosen.only is not None else ["import", *CASES, "watched", "steps", "explorer"]
+    cases = chosen.only if chosen.only is not None else ["import", *CASES, "watched", "steps", "functions", "explorer"]
     lines = ["| case | equations | xlascope | jax | ratio | goal |", "|---|---|---|---|---|---|"]
     print("\n".join(lines))
     seconds: dict[str, float] = {}
@@ -139,6 +144,10 @@ def main() -> None:
         lines += ["", head, "|---|---|---|---|", *watching]
     if "steps" in cases:
         told = table()
+        print("\n".join(told))
+        lines += ["", *told]
+    if "functions" in cases:
+        told = functions()
         print("\n".join(told))
         lines += ["", *told]
     if "explorer" in cases:

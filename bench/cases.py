@@ -162,6 +162,28 @@ def eager_slice(side: Side) -> float:
     return _repeat(lambda x: x[1:3], side.jnp.ones(10), 1000)
 
 
+def eager_gather(side: Side) -> float:
+    """Seconds for ``x[idx]`` with an array of integers outside of jit."""
+    places = side.jnp.array([3, 1, 4])
+    return _repeat(lambda x: x[places], side.jnp.ones(10), 1000)
+
+
+def eager_mask(side: Side) -> float:
+    """Seconds for ``x[mask]`` outside of jit, where the shape depends on values."""
+    mask = np.arange(10) % 2 == 0
+    return _repeat(lambda x: x[mask], side.jnp.ones(10), 1000)
+
+
+def eager_set(side: Side) -> float:
+    """Seconds for ``x.at[0].set(1.)`` outside of jit."""
+    return _repeat(lambda x: x.at[0].set(1.0), side.jnp.ones(10), 1000)
+
+
+def asarray_numpy(side: Side) -> float:
+    """Seconds for ``asarray`` of a NumPy array of ten numbers."""
+    return _repeat(side.jnp.asarray, np.ones(10, np.float32), 1000)
+
+
 def eager_multiply(side: Side) -> float:
     """Seconds for ``x * 2.0`` outside of jit."""
     return _repeat(lambda x: x * 2.0, side.jnp.ones(10), 1000)
@@ -225,6 +247,10 @@ CASES: dict[str, Callable[[Side], Any]] = {
         eager_grad,
         eager_index,
         eager_slice,
+        eager_gather,
+        eager_mask,
+        eager_set,
+        asarray_numpy,
         eager_multiply,
         training_step,
         first_step,

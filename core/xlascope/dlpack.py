@@ -1,4 +1,4 @@
-"""Arrays shared with other libraries, without a copy where they are on the same device."""
+"""Arrays shared with other libraries: they read ours without a copy; what is taken from the CPU is copied."""
 
 from .names import explain_missing as _explain_missing
 from .numpy.sharing import is_supported_dtype as is_supported_dtype

@@ -51,6 +51,18 @@ __all__ = [
 ]
 
 IsLeaf = Callable[[Any], bool] | None
+
+
+def _require_structure(treedef: Any, name: str) -> None:
+    if not isinstance(treedef, PyTreeDef):
+        raise TypeError(f"{name} is a structure of a tree, as tree.structure gives it, got {treedef!r}")
+
+
+def _require_function(function: Any, name: str) -> None:
+    if not callable(function):
+        raise TypeError(f"{name} is a function, got {function!r} of type {type(function).__name__}")
+
+
 _NOTHING: Any = object()
 
 
@@ -66,6 +78,7 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
 
 def unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
     """The tree of that structure with those leaves; raises ValueError when their number differs."""
+    _require_structure(treedef, "treedef")
     return treedef.unflatten(leaves)
 
 
@@ -102,6 +115,7 @@ def reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _N
     >>> reduce(lambda total, x: total + x, [1, (2, 3)])
     6
     """
+    _require_function(function, "function")
     first = () if initializer is _NOTHING else (initializer,)
     return functools.reduce(function, leaves(tree, is_leaf), *first)
 
@@ -114,6 +128,7 @@ def reduce_associative(
     >>> reduce_associative(lambda x, y: x + y, ["a", ("b", "c"), "d"])
     'abcd'
     """
+    _require_function(operation, "operation")
     values = leaves(tree, is_leaf)
     if not values:
         if identity is _NOTHING:
@@ -150,8 +165,10 @@ def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) 
 
     Without ``inner_treedef``, it is the structure of what stands at the leaves of the outer one.
     """
+    _require_structure(outer_treedef, "outer_treedef")
     if inner_treedef is None:
         inner_treedef = _structure_inside(outer_treedef, pytree_to_transpose)
+    _require_structure(inner_treedef, "inner_treedef")
     flat, found = flatten(pytree_to_transpose)
     size = inner_treedef.num_leaves
     if outer_treedef.compose(inner_treedef) != found and found.num_leaves != size * outer_treedef.num_leaves:
@@ -177,6 +194,8 @@ def flatten_with_path(
     >>> flatten_with_path([1, (2, 3)], lambda x: isinstance(x, tuple))[0][1]
     ((SequenceKey(idx=1),), (2, 3))
     """
+    if is_leaf is not None:
+        _require_function(is_leaf, "is_leaf")
     ask = is_leaf if bool(is_leaf_takes_path) or is_leaf is None else lambda _, x: is_leaf(x)
     pairs, treedef = default_registry.flatten_with_path(tree, ask)
     return [(tuple(path), leaf) for path, leaf in pairs], treedef
@@ -197,6 +216,7 @@ def map_with_path(
     is_leaf_takes_path: bool = False,
 ) -> Any:
     """Like :func:`map`, with the path of keys as the first argument of ``f``; see :func:`flatten_with_path`."""
+    _require_function(f, "f")
     pairs, treedef = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     others = [treedef.flatten_up_to(other) for other in rest]
     return treedef.unflatten([f(path, leaf, *parts) for (path, leaf), *parts in zip(pairs, *others, strict=True)])
@@ -209,6 +229,8 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
     >>> keystr(path), keystr(path, simple=True, separator="/")
     ("['w'][0]", 'w/0')
     """
+    if not isinstance(separator, str):
+        raise TypeError(f"separator is a text, got {separator!r} of type {type(separator).__name__}")
     return separator.join(_simple(key) if simple else str(key) for key in keys)
 
 

@@ -65,6 +65,16 @@ def compared(ours: Answer, theirs: Answer) -> Difference | None:
     return _results(ours, theirs)
 
 
+def mishap(ours: Answer) -> str:
+    """What is wrong with how a call failed, whatever jax says; nothing where it says that an argument is wrong."""
+    if "ended" in ours:
+        return f"ended: {ours['ended']}"
+    if "error" not in ours:
+        return ""
+    found = _failed(ours, {**ours, "error": "", "message": ""})
+    return f"{found.kind}: {found.text}" if found else ""
+
+
 def _failed(ours: Answer, theirs: Answer) -> Difference | None:
     if COMPILER_TEXT.search(ours["message"]) or ours["error"] in ("JaxRuntimeError", "XlaRuntimeError", "MLIRError"):
         return Difference("compiler text", said(ours))

@@ -32,8 +32,8 @@ NOT_JUDGED = {
     "nobody promises what it holds": """numpy.empty numpy.empty_like lax.empty""",
     "of the array as an object of its process": """array.__del__ array.delete array.aval array.at array.committed
         array.device array.devices array.sharding array.traceback array.unsafe_buffer_pointer array.is_ready
-        array.platform array.on_device_size_in_bytes array.copy_to_host_async array.clone array.is_deleted
-        array.weak_type array.__hash__""",
+        array.platform array.to_device array.on_device_size_in_bytes array.copy_to_host_async array.clone
+        array.is_deleted array.weak_type array.__hash__""",
 }
 _NOT_JUDGED = {name for names in NOT_JUDGED.values() for name in names.split()}
 
@@ -107,6 +107,14 @@ def drawn_call(function: Function, seed: int, round_: int) -> dict[str, Describe
     if not draw.tame and draw.chance(WILD):
         args, kwargs = _with_wild(draw, args, kwargs)
     return call(function.name, args, kwargs, how or ("jit" if draw.chance(0.12) else "eager"), draw.chance(0.12))
+
+
+def bad_call(function: Function, seed: int, round_: int) -> dict[str, Described]:
+    """The same call with one argument that its parameter cannot use, or hardly; without one it is left as it is."""
+    drawn = drawn_call(function, seed, round_)
+    draw = Draw([seed, zlib.crc32(function.name.encode()), round_, 1], function.name)
+    args, kwargs = _with_wild(draw, drawn["args"], drawn["kwargs"])
+    return {**drawn, "args": args, "kwargs": kwargs}
 
 
 _AXES = {"axis", "axes", "dimension", "dimensions", "axis1", "axis2", "source"}

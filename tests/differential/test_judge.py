@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from tests import compiling
 
-from . import faults, generating, judging, source, summary
+from . import comparing, faults, generating, judging, source, summary
 from .generating import Function
 from .judging import Verdict
 from .processes import Pair
@@ -21,6 +21,8 @@ pytestmark = pytest.mark.timeout(1800)  # jax compiles thousands of programs, on
 FEW, MANY = 300, 2000
 #: How many of today's calls may differ with no rule to explain it: as many as are known and not mended. It only falls.
 KNOWN = 0.03
+#: How many calls with a bad argument may fail with words of Python's, which name no argument. It only falls.
+UNCLEAR = 0.01
 #: How often a full run of 20,000 calls calls each function.
 ROUNDS = 29
 #: Functions that no call in one process can perform in JAX, that want files, and types that no array can have.
@@ -65,6 +67,23 @@ def test_what_differs_today_is_meant(both: Pair, functions: list[Function]) -> N
     print(f"make judge SEED={seed} CALLS={MANY} runs the same calls")
     verdicts = list(judging.judge(both, generating.calls(functions, seed, MANY)))
     assert len(summary.found(verdicts).unexplained) <= KNOWN * MANY, f"SEED={seed}\n{told(verdicts)}"
+
+
+#: Rooms whose functions say of each bad argument which one it is.
+ARRAYS = ("array.", "lax.", "numpy.", "ops.", "tree.", "tree_util.")
+
+
+@pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
+def test_bad_arguments_are_refused_in_python(both: Pair, functions: list[Function], count: int) -> None:
+    """One argument of each call is of no use: no process ends, no compiler speaks, no accident of ours is shown."""
+    chosen = [each for each in functions if each.name.startswith(ARRAYS)]
+    rounds = 1 + count // len(chosen)
+    calls = [generating.bad_call(each, count, round_) for round_ in range(rounds) for each in chosen][:count]
+    answers = zip(calls, both.ours.ask(calls), strict=True)
+    wrong = {source.line(call): comparing.mishap(answer) for call, answer in answers}
+    found = [f"{line}\n        {text}" for line, text in wrong.items() if text]
+    assert len(found) <= UNCLEAR * count, "\n".join(found)
+    assert not [text for text in found if "compiler text" in text or "ended" in text], "\n".join(found)
 
 
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])

@@ -98,7 +98,6 @@ from .shaping import pad as pad
 from .shaping import reshape as reshape
 from .shaping import shape_as_value as shape_as_value
 from .shaping import slice_in_dim as slice_in_dim
-from .shaping import split as split
 from .shaping import squeeze as squeeze
 from .shaping import stack as stack
 from .shaping import tile as tile

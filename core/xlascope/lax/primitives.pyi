@@ -81,6 +81,7 @@ from ..operations.special import erfc as erfc
 from ..operations.special import lgamma as lgamma
 from ..operations.special import polygamma as polygamma
 from ..operations.special import zeta as zeta
+from ..operations.splitting import split as split
 from ..operations.sums import neg as neg
 from ..operations.trigonometry import acos as acos
 from ..operations.trigonometry import acosh as acosh
@@ -239,6 +240,7 @@ sin_p: Primitive
 sinh_p: Primitive
 slice_p: Primitive
 sort_p: Primitive
+split_p: Primitive
 sqrt_p: Primitive
 square_p: Primitive
 squeeze_p: Primitive

@@ -104,16 +104,6 @@ def _several(operands: Any, name: str) -> list[Any]:
     return several
 
 
-def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Consecutive parts of those sizes along an axis."""
-    axis = axis_of(axis, len(_shape(operand)), "axis of split")
-    sizes = whole_numbers(sizes, "sizes of split")
-    if sum(sizes) != _shape(operand)[axis] or any(size < 0 for size in sizes):
-        raise ValueError(f"the sizes {sizes} do not add up to {_shape(operand)[axis]}, the size of axis {axis}")
-    ends = np.cumsum(np.asarray(sizes, int)).tolist()
-    return [slicing.slice_in_dim(operand, end - size, end, axis) for end, size in zip(ends, sizes, strict=True)]
-
-
 def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
     """Put a value around and between the elements: (low, high, interior) for each axis.
 

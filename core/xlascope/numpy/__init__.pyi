@@ -2,6 +2,8 @@
 
 from . import fft as fft
 from . import linalg as linalg
+from .array_api import __array_api_version__ as __array_api_version__
+from .array_api import __array_namespace_info__ as __array_namespace_info__
 from .blocks import apply_over_axes as apply_over_axes
 from .blocks import block as block
 from .calculus import cumulative_prod as cumulative_prod

@@ -217,9 +217,17 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, beyond: tuple[bool,
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """The running sum along an axis; with ``include_initial``, 0 in front."""
+    """The running sum along an axis; with ``include_initial``, 0 in front.
+
+    Truth values and small integers are counted in the dtype that :func:`sum` counts them in, unlike by ``cumsum``.
+
+    >>> import xlascope.numpy as jnp
+    >>> print(jnp.cumulative_sum(jnp.array([100, 100], "int8"), include_initial=True))
+    [  0 100 200]
+    """
     place = _only_axis(x, axis, "cumulative_sum")
-    return _running(reductions.cumsum(x, place, dtype), place, 0, include_initial)
+    wanted = reductions.sum_dtype(aval_of(x).dtype) if dtype is None else dtype
+    return _running(reductions.cumsum(x, place, wanted), place, 0, include_initial)
 
 
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:

@@ -247,6 +247,8 @@ def ravel_multi_index(
     if mode not in ("raise", "wrap", "clip", "ignore") or order not in ("C", "F"):
         raise ValueError(f'mode is "raise", "wrap", "clip" or "ignore", order "C" or "F"; got {mode!r}, {order!r}')
     sizes = sizes_of(dims)
+    if not is_several(multi_index):
+        raise TypeError(f"multi_index is a tuple of index arrays, one for each axis, got {multi_index!r}")
     if len(multi_index) != len(sizes):
         raise ValueError(
             f"ravel_multi_index takes {len(sizes)} index arrays, one for each axis, got {len(multi_index)}"

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from ..dtypes import canonical
-from ..operations import slicing
+from ..operations import slicing, splitting
 from ..operations.shapes import expand_dims, reshape
 from ..operations.slicing import slice_in_dim
 from ..trace.planned import planned
@@ -130,9 +130,10 @@ def _split(ary: Any, where: Any, axis: int, equal: bool) -> list[Any]:
         cuts = [slice(whole_number(i, "an index to split at")).indices(size)[1] for i in where]
     else:
         cuts = _equal_cuts(size, whole_number(where, "indices_or_sections"), equal)
-    bounds = [0, *cuts, size]
-    pairs = itertools.pairwise(bounds)
-    return [slice_in_dim(ary, start, max(start, stop), axis) for start, stop in pairs]
+    pairs = list(itertools.pairwise([0, *cuts, size]))
+    if any(start > stop for start, stop in pairs):  # cuts that are in no order, between which nothing is
+        return [slice_in_dim(ary, start, max(start, stop), axis) for start, stop in pairs]
+    return splitting.split(ary, [stop - start for start, stop in pairs], axis)
 
 
 def _equal_cuts(size: int, parts: int, equal: bool) -> list[int]:

@@ -19,7 +19,20 @@ from ..trace.values import not_an_array
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import run1
 from ..xla.key_array import KeyArray
-from . import creation, indexing, linear, logic, reductions, repeating, shaping, taking, ufuncs, updates, variances
+from . import (
+    array_methods,
+    creation,
+    indexing,
+    linear,
+    logic,
+    reductions,
+    repeating,
+    shaping,
+    taking,
+    ufuncs,
+    updates,
+    variances,
+)
 from .promotion import HOLDERS, scalar_beside
 
 _OPERANDS = (ArrayImpl, Tracer, KeyArray, np.ndarray, np.generic, bool, int, float, complex)
@@ -203,5 +216,6 @@ TABLE: dict[str, Any] = {
     "nbytes": property(lambda self: self.size * self.dtype.itemsize),
     "itemsize": property(lambda self: self.dtype.itemsize),
     "real": property(ufuncs.real),
+    **array_methods.METHODS,
 }
 install(TABLE)

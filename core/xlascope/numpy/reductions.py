@@ -75,7 +75,7 @@ def mask_over(where: Any, x: Any) -> Any:
     return broadcast_to(where, shape)
 
 
-def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype of a sum: truth values and narrow integers are counted in the default integer type."""
     wide = canonical(int)
     if kind_of(dtype) in "bi":
@@ -96,7 +96,7 @@ def _own_of_integers(x: Any, dtype: Any, promoted: bool) -> Any:
 
 def _summand(x: Any, dtype: Any) -> Any:
     aval = aval_of(x)
-    wanted = _sum_dtype(aval.dtype) if dtype is None else canonical(dtype)
+    wanted = sum_dtype(aval.dtype) if dtype is None else canonical(dtype)
     return as_dtype(x, wanted)
 
 

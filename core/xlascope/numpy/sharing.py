@@ -11,16 +11,19 @@ from ..dtypes import bfloat16, canonical
 from ..operations.conversion import convert_element_type
 from ..xla.dispatch import put
 from ..xla.dlpack import SUPPORTED, imported
+from .axes import whole_number
 from .creation import asarray
 
 
 def shared(external_array: Any, device: Any = None, copy: bool | None = None) -> Any:
-    """The array that an object with ``__dlpack__`` stands for, in the same memory where that is possible.
+    """The array that an object with ``__dlpack__`` stands for: what it holds now.
 
-    It is copied where its elements do not lie in C's order, where ``device`` is another, with ``copy=True``, and where
-    its dtype has 64 bits and these are off. Who shares memory does not write into it: arrays do not change. Raises
-    TypeError for an object without ``__dlpack__``, ValueError for memory of a device that is not here, and where
-    ``copy=False`` forbids the copy that is needed.
+    Memory of the CPU is copied, for whoever else has it may write into it, and arrays do not change. That of an
+    accelerator is shared where its elements lie in C's order: who shares it does not write into it. An array of ours is
+    given back as it is, unless ``copy=True``. Elements of 64 bits are narrowed where 64 bits are off. Raises TypeError
+    for an object without ``__dlpack__``, and ValueError for memory of a device that is not here, or where
+    ``copy=False`` forbids to move it to another ``device``, or to narrow it (the copy of the CPU's memory it does not:
+    nobody who does not write can tell).
 
     >>> import numpy as np, xlascope.numpy as jnp
     >>> print(jnp.from_dlpack(np.arange(3, dtype="float32")))
@@ -66,7 +69,12 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     >>> print(jnp.frombuffer(bytes([1, 2, 3]), "uint8", offset=1))
     [2 3]
     """
-    return asarray(np.frombuffer(buffer, np.dtype(dtype), count, offset))
+    count, offset = whole_number(count, "count"), whole_number(offset, "offset")
+    try:
+        found = np.frombuffer(buffer, np.dtype(dtype), count, offset)
+    except BufferError:
+        raise BufferError(f"frombuffer: a buffer has no name for the elements of {buffer!r}; give its bytes") from None
+    return asarray(found)
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:

@@ -56,13 +56,20 @@ def log1p(x: Any, /) -> Any:
 @together()
 def log2(x: Any, /) -> Any:
     """The logarithm to base 2."""
-    return div(exponentials.log(_strong(x)), math.log(2.0))
+    return _scaled(exponentials.log(_strong(x)), math.log(2.0))
 
 
 @together()
 def log10(x: Any, /) -> Any:
     """The logarithm to base 10."""
-    return div(exponentials.log(_strong(x)), math.log(10.0))
+    return _scaled(exponentials.log(_strong(x)), math.log(10.0))
+
+
+def _scaled(x: Any, by: float) -> Any:
+    """X / by; of a complex number each part, since an infinite one times the zero in ``by + 0i`` is NaN."""
+    if kind_of(aval_of(x).dtype) != "c":
+        return div(x, by)
+    return complex_of(div(real(x), by), div(imag(x), by))
 
 
 def _strong(x: Any) -> Any:

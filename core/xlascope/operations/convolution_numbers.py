@@ -39,7 +39,7 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
     >>> lax.conv_general_permutations(("NHWC", "HWIO", "NCHW"))
     ((0, 3, 1, 2), (3, 2, 0, 1), (0, 1, 2, 3))
     """
-    texts = tuple(dimension_numbers)
+    texts = tuple(dimension_numbers) if isinstance(dimension_numbers, (str, list, tuple)) else ()
     if len(texts) != 3 or not all(isinstance(text, str) for text in texts):
         raise TypeError(f"dimension_numbers of a convolution are three strings, got {dimension_numbers!r}{_here()}")
     for number, (text, letters) in enumerate(zip(texts, _LETTERS, strict=True)):

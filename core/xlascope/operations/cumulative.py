@@ -25,6 +25,7 @@ from .shapes import moveaxis
 from .slicing import concatenate, pad, rev, slice_in_dim
 from .sums import ADD_ANY, sum_tangents
 from .values import aval, highest, lowest, shape_of, typed_scalar
+from .whole_numbers import whole_number
 
 
 class Cumulative(Operation):
@@ -99,7 +100,7 @@ class CumSum(Cumulative, name="cumsum"):
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The running sum along ``axis``."""
-    return bind1(CumSum(axis, reverse), operand)
+    return bind1(CumSum(whole_number(axis, "axis"), reverse), operand)
 
 
 class CumProd(Cumulative, name="cumprod"):
@@ -135,7 +136,7 @@ class CumProd(Cumulative, name="cumprod"):
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The running product along ``axis``."""
-    return bind1(CumProd(axis, reverse), operand)
+    return bind1(CumProd(whole_number(axis, "axis"), reverse), operand)
 
 
 Pair = tuple[Any, Any]
@@ -308,14 +309,14 @@ def _woven(even: Any, odd: Any, axis: int) -> Any:
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The running maximum along ``axis``."""
-    return bind1(CumMax(axis, reverse), operand)
+    return bind1(CumMax(whole_number(axis, "axis"), reverse), operand)
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The running minimum along ``axis``."""
-    return bind1(CumMin(axis, reverse), operand)
+    return bind1(CumMin(whole_number(axis, "axis"), reverse), operand)
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """The logarithm of the running sum of exponentials along ``axis``, without overflow."""
-    return bind1(CumLogSumExp(axis, reverse), operand)
+    return bind1(CumLogSumExp(whole_number(axis, "axis"), reverse), operand)

@@ -14,6 +14,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
+from ..trace.source import here
 from ..xla.builder import attribute
 from .conversion import convert_element_type
 from .precision import Precisions, algorithm_attribute, precision_config, precision_of
@@ -161,8 +162,14 @@ def dot_general(
     """The product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``, of operands of
     two dtypes in the dtype where they meet.
     """
-    (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
-    numbers = (tuple(contract_x), tuple(contract_y)), (tuple(batch_x), tuple(batch_y))
+    try:
+        (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
+        numbers = (tuple(contract_x), tuple(contract_y)), (tuple(batch_x), tuple(batch_y))
+    except (TypeError, ValueError):
+        raise TypeError(
+            "dimension_numbers of dot_general are ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)), sequences of "
+            f"axes, got {dimension_numbers!r}{here()}"
+        ) from None
     dtype = None if preferred_element_type is None else np.dtype(preferred_element_type)
     types = aval(lhs), aval(rhs)
     if types[0].dtype is not types[1].dtype:

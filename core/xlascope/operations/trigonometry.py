@@ -23,6 +23,10 @@ class Sin(Unary, name="sin"):
 
     hlo = "stablehlo.sine"
 
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (x,), (aval,) = operands, builder.in_avals
+        return [_complex_sine(builder, x, aval)] if aval.dtype.kind == "c" else super().to_stablehlo(builder, operands)
+
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, cos(x))
 
@@ -47,23 +51,47 @@ class Cos(Unary, name="cos"):
         return mul(t, neg(sin(x)))
 
 
+class _Parts:
+    """For a complex a + ib: a, whether it is zero, cosh b and sinh b from e^b - 1 and e^-b - 1, exact near zero."""
+
+    def __init__(self, builder: Any, x: Any, aval: ShapedArray) -> None:
+        self.builder, self.aval = builder, aval
+        self.part = shaped(aval.shape, real_dtype(aval.dtype))
+        self.a, b = self.emit("real", x), self.emit("imag", x)
+        two = builder.constant(2, self.part)
+        up, down = (self.emit("exponential_minus_one", each) for each in (b, self.emit("negate", b)))
+        self.cosh = self.emit("divide", self.emit("add", self.emit("add", up, down), two), two)
+        self.sinh = self.emit("divide", self.emit("subtract", up, down), two)
+
+    def emit(self, name: str, *values: Any) -> Any:
+        return self.builder.emit1(f"stablehlo.{name}", values, self.part)
+
+    def where_a_is_zero(self, value: Any, other: Any) -> Any:
+        """One or the other: sin 0 times an infinite cosh b or sinh b is zero, and no NaN."""
+        equal = {"comparison_direction": attribute("#stablehlo<comparison_direction EQ>")}
+        truth, zero = shaped(self.aval.shape, np.dtype("bool")), self.builder.constant(0, self.part)
+        is_zero = self.builder.emit1("stablehlo.compare", [self.a, zero], truth, equal)
+        return self.builder.emit1("stablehlo.select", [is_zero, value, other], self.part)
+
+    def complex(self, real: Any, imaginary: Any) -> Any:
+        return self.builder.emit1("stablehlo.complex", [real, imaginary], self.aval)
+
+
+def _complex_sine(builder: Any, x: Any, aval: ShapedArray) -> Any:
+    """The sine of a + ib: sin a cosh b + i cos a sinh b; a itself where it is zero, so its sign stays."""
+    parts = _Parts(builder, x, aval)
+    emit, a = parts.emit, parts.a
+    real = parts.where_a_is_zero(a, emit("multiply", emit("sine", a), parts.cosh))
+    return parts.complex(real, emit("multiply", emit("cosine", a), parts.sinh))
+
+
 def _complex_cosine(builder: Any, x: Any, aval: ShapedArray) -> Any:
-    """The cosine of a + ib, cos a cosh b - i sin a sinh b, from e^b - 1 and e^-b - 1: exact near zero, signs too."""
-    part, truth = shaped(aval.shape, real_dtype(aval.dtype)), shaped(aval.shape, np.dtype("bool"))
-
-    def emit(name: str, *values: Any) -> Any:
-        return builder.emit1(f"stablehlo.{name}", values, part)
-
-    a, b = emit("real", x), emit("imag", x)
-    zero, two = builder.constant(0, part), builder.constant(2, part)
-    up, down = emit("exponential_minus_one", b), emit("exponential_minus_one", emit("negate", b))
-    cosh = emit("divide", emit("add", emit("add", up, down), two), two)
-    sinh = emit("divide", emit("subtract", up, down), two)
-    imaginary = emit("multiply", emit("negate", emit("sine", a)), sinh)
-    equal = {"comparison_direction": attribute("#stablehlo<comparison_direction EQ>")}
-    is_real = builder.emit1("stablehlo.compare", [a, zero], truth, equal)
-    imaginary = builder.emit1("stablehlo.select", [is_real, zero, imaginary], part)
-    return builder.emit1("stablehlo.complex", [emit("multiply", emit("cosine", a), cosh), imaginary], aval)
+    """The cosine of a + ib: cos a cosh b - i sin a sinh b."""
+    parts = _Parts(builder, x, aval)
+    emit, a = parts.emit, parts.a
+    imaginary = emit("multiply", emit("negate", emit("sine", a)), parts.sinh)
+    imaginary = parts.where_a_is_zero(builder.constant(0, parts.part), imaginary)
+    return parts.complex(emit("multiply", emit("cosine", a), parts.cosh), imaginary)
 
 
 def cos(x: Any) -> Any:

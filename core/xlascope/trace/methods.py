@@ -55,12 +55,18 @@ OPERATORS = [
     "__xor__",
 ]
 METHODS = [
+    "__array_namespace__",
     "all",
     "any",
     "argmax",
     "argmin",
+    "argpartition",
+    "argsort",
     "astype",
+    "byteswap",
+    "choose",
     "clip",
+    "compress",
     "conj",
     "conjugate",
     "copy",
@@ -72,19 +78,25 @@ METHODS = [
     "max",
     "mean",
     "min",
+    "nonzero",
     "prod",
+    "ptp",
     "ravel",
     "repeat",
     "reshape",
     "round",
+    "searchsorted",
+    "sort",
     "squeeze",
     "std",
     "sum",
     "swapaxes",
     "take",
+    "to_device",
     "trace",
     "transpose",
     "var",
+    "view",
 ]
 #: What a variable that was a tracer must not answer either: without them it would count as true.
 CONVERSIONS = [
@@ -99,7 +111,7 @@ CONVERSIONS = [
     "tobytes",
     "tolist",
 ]
-PROPERTIES = ["T", "at", "imag", "mT", "nbytes", "itemsize", "real"]
+PROPERTIES = ["T", "at", "flat", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
 def prepare() -> None:

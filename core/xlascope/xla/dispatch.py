@@ -37,7 +37,7 @@ from .compiling import forget_left
 from .faces import is_foreign, is_ours
 from .failures import is_out_of_memory, memory_error, note_donations, require_live
 from .key_array import KeyArray, call_structure, held, results_of
-from .shardings import sharding_of
+from .shardings import device_meant, sharding_of
 
 _COPY = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
@@ -64,7 +64,7 @@ def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
     """
     if x.__class__ is KeyArray:
         return x.with_words(put(x.words, in_words(aval), device))
-    target = device or default_device()
+    target = default_device() if device is None else device_meant(device)
     if is_ours(x):
         if x._sharding == sharding_of(target):
             return x
@@ -101,6 +101,7 @@ def commit(x: Any, device: Any) -> Any:
         return x
     if x.__class__ is KeyArray:
         return x.with_words(commit(x.words, device))
+    device = device_meant(device)
     return _jax.batched_device_put(x.aval, sharding_of(device), [x], [device], committed=True)
 
 

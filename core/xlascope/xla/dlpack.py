@@ -48,7 +48,9 @@ def exported(x: Any, *, stream: Any = None, max_version: Any = None, dl_device: 
 
 
 def imported(x: Any) -> Any:
-    """The array that an object with ``__dlpack__`` stands for, in its memory where that is in C's order."""
+    """The array that an object with ``__dlpack__`` stands for: a copy of the CPU's memory, and in an accelerator's own
+    where that is in C's order.
+    """
     if is_ours(x):
         return x
     kind, number = (int(each) for each in x.__dlpack_device__())

@@ -6,6 +6,7 @@ from typing import Any
 
 from jaxlib import _jax, xla_client
 
+from ..ir.sources import user_line, where_text
 from ..runtime import beside
 
 SingleDeviceSharding = _jax.SingleDeviceSharding
@@ -32,6 +33,21 @@ _FACE = {
 for _name, _member in _FACE.items():
     if not beside.here():  # jax's face says the same, and more
         setattr(SingleDeviceSharding, _name, _member)
+
+
+def device_meant(device: Any) -> Any:
+    """The device that an argument ``device`` names: a device, or the sharding of an array, which is on one.
+
+    Raises ValueError for anything else.
+    """
+    if isinstance(device, _jax.Device):
+        return device
+    if isinstance(device, SingleDeviceSharding):
+        return device._device
+    raise ValueError(
+        f"device is a device (one of xlascope.devices()) or the sharding of an array on one, got {device!r} of type "
+        f"{type(device).__name__}{where_text(user_line())}"
+    )
 
 
 def sharding_of(device: Any) -> Any:

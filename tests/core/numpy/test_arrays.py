@@ -196,6 +196,15 @@ def test_programs_are_short(row: str) -> None:
     assert " ".join(equation.primitive.name for equation in jaxpr.eqns) == PROGRAMS[row]
 
 
+def test_the_gradient_of_parts_is_one_concatenation() -> None:
+    def energy(x):
+        return sum(jnp.sum(part * part) for part in jnp.split(x, 3, axis=1))
+
+    program = xs.make_jaxpr(xs.grad(energy))(np.ones((2, 9), np.float32))
+    whole = [equation.primitive.name for equation in program.eqns if equation.outvars[0].aval.shape == (2, 9)]
+    assert whole == ["concatenate"]
+
+
 def test_a_scalar_is_a_literal_of_the_operands_type() -> None:
     assert "mul a 2.0:f32[]" in str(xs.make_jaxpr(lambda x: x * 2)(X))
     assert "add a 1:i8[]" in str(xs.make_jaxpr(lambda x: x + 1)(np.int8([1, 2])))

@@ -58,6 +58,7 @@ from xlascope.operations import (
     slicing,
     sorting,
     special,
+    splitting,
     sums,
     trigonometry,
     windows,
@@ -588,6 +589,8 @@ def _rows() -> Iterator[Row]:
             _slicer(start, stop, step or (1, 1)),
             real(4, 3), linear=((0,),), note=f"{start}:{stop}:{step}",
         )
+    yield Row(splitting.Split((1, 2, 0), 1), lambda x: np.split(x, [1, 3], 1), real(2, 3), linear=((0,),), dtypes=NUMBERS)
+    yield Row(splitting.Split((2,), 0), lambda x: [x], real(2, 3), linear=((0,),), note="one part")
     for config in (((1, 2, 0), (0, 1, 0)), ((0, 0, 2), (1, 0, 1)), ((-1, 2, 0), (0, -1, 0)), ((-1, -1, 1), (2, -2, 2)), ((0, 0, 0), (3, -3, 0))):
         yield Row(slicing.Pad(config), padded(config), real(3, 2), real(), linear=(BOTH, *EITHER), note=str(config))
     yield Row(slicing.Pad(((1, 1, 1),)), padded(((1, 1, 1),)), real(0), real(), linear=(BOTH,), note="nothing")

@@ -40,7 +40,24 @@ def _rounded_there(verdict: Verdict) -> bool:
     )
 
 
+def _two_bits_sorted(verdict: Verdict) -> bool:
+    """Whether ours are the operand's own elements, which are of two bits, and jax's are not."""
+    before, mine, other = (
+        np.sort(each.astype("int8").reshape(-1))
+        for each in (_operand(verdict), accuracy.contents(verdict.ours), accuracy.contents(verdict.theirs))
+    )
+    narrow = verdict.call["args"][0]["array"]["dtype"] in ("int2", "uint2")
+    return narrow and np.array_equal(mine, before) and not np.array_equal(other, before)
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        "two bits in order",
+        "array.sort numpy.sort",
+        ("value",),
+        "Inside jit JAX sorts elements of two bits into ones that were not among them.",
+        _two_bits_sorted,
+    ),
     Rule(
         "places of NaN",
         "*.argmax *.argmin",

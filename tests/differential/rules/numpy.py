@@ -252,7 +252,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "places of nothing",
-        "numpy.nonzero numpy.flatnonzero numpy.argwhere",
+        "numpy.nonzero numpy.flatnonzero numpy.argwhere array.nonzero",
         ("dtype", "value"),
         "Places that are missing have the value asked for, also where an array has no elements; JAX has zeros there.",
         lambda verdict: all(_zeros(each) for each in verdict.theirs.get("items", [verdict.theirs])),
@@ -406,7 +406,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "ways to sort",
-        "numpy.sort numpy.argsort",
+        "numpy.sort numpy.argsort array.sort array.argsort",
         ("accepted only here",),
         "The way to sort that NumPy's kind names is taken and changes nothing; NumPy itself takes it without stable.",
         theirs_says("^'kind' argument to a?r?g?sort is not supported"),

@@ -38,10 +38,10 @@ def arguments_of(
     fixed_names: Sequence[str] = (),
 ) -> Arguments:
     """A call's arguments, named ones brought into their places, those that do not move apart."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        signature = None
+    if not kwargs and not fixed and not fixed_names and len(args) == _exact_count(function):
+        signature = None  # each is in its place
+    else:
+        signature = _signature(function)
     if signature is not None:
         try:
             bound = signature.bind(*args, **kwargs)
@@ -66,6 +66,22 @@ def arguments_of(
         except TypeError:
             raise not_an_array(x, f"argument {tree.keystr(path)} of {name_of(function)}") from None
     return Arguments(operands, structure, args, numbers)
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
+def _exact_count(function: Callable[..., Any]) -> int:
+    """How many arguments a plain function takes by place, if it takes no others, which needs no signature; else -1."""
+    code = getattr(function, "__code__", None)
+    if code is None or hasattr(function, "__wrapped__") or hasattr(function, "__signature__"):
+        return -1
+    others = code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return -1 if others or inspect.ismethod(function) else int(code.co_argcount)
 
 
 def _places(function: Callable[..., Any], parameters: list[str], names: Sequence[str]) -> list[int]:

@@ -1,0 +1,115 @@
+"""Methods of arrays whose functions few programs need: these are loaded with the first use of one.
+
+They are named as in JAX, and take what the functions of their names do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .. import numpy
+from ..trace.tracer import Tracer
+from ..xla.dispatch import commit, put
+from . import views
+from .array_api import namespace_of
+
+
+def _argpartition(self: Any, kth: int, axis: int = -1) -> Any:
+    return numpy.argpartition(self, kth, axis)
+
+
+def _argsort(
+    self: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    return numpy.argsort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
+
+
+def _byteswap(self: Any) -> Any:
+    """The bytes of each number in the opposite order; those of complex numbers in each of their parts."""
+    return views.byteswap(self)
+
+
+def _choose(self: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
+    return numpy.choose(self, choices, out, mode)
+
+
+def _compress(
+    self: Any,
+    condition: Any,
+    axis: int | None = None,
+    *,
+    out: None = None,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Any:
+    return numpy.compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
+
+
+def _nonzero(self: Any, *, fill_value: Any = None, size: int | None = None) -> tuple[Any, ...]:
+    return numpy.nonzero(self, size=size, fill_value=fill_value)
+
+
+def _ptp(self: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
+    return numpy.ptp(self, axis, out, keepdims)
+
+
+def _searchsorted(self: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
+    return numpy.searchsorted(self, v, side, sorter, method=method)
+
+
+def _sort(
+    self: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    return numpy.sort(self, axis, kind=kind, order=order, stable=stable, descending=descending)
+
+
+def _to_device(self: Any, device: Any, *, stream: None = None) -> Any:
+    """The array on a device (None: where it is), to stay there; a traced value stays where its program runs."""
+    if stream is not None:
+        raise NotImplementedError(f"to_device waits for the array, so it takes no stream; got {stream!r}")
+    if device is None or isinstance(self, Tracer):
+        return self
+    return commit(put(self, self.aval, device), device)
+
+
+def _view(self: Any, dtype: Any = None, type: None = None) -> Any:
+    """The same bytes read as another dtype; along the last axis become more elements of a narrower one, or fewer."""
+    if type is not None:
+        raise NotImplementedError(f"arrays have one class, so view takes no type; got {type!r}")
+    return self if dtype is None else views.view(self, dtype)
+
+
+def _flat(self: Any) -> NoReturn:
+    raise NotImplementedError("arrays cannot be changed in place, so they have no flat; x.ravel() has the elements")
+
+
+METHODS: dict[str, Any] = {
+    "__array_namespace__": namespace_of,
+    "argpartition": _argpartition,
+    "argsort": _argsort,
+    "byteswap": _byteswap,
+    "choose": _choose,
+    "compress": _compress,
+    "flat": property(_flat),
+    "nonzero": _nonzero,
+    "ptp": _ptp,
+    "searchsorted": _searchsorted,
+    "sort": _sort,
+    "to_device": _to_device,
+    "view": _view,
+}
+for _name, _method in METHODS.items():
+    if callable(_method):
+        _method.__name__ = _name
