@@ -140,6 +140,7 @@ custom_lin_p: Primitive
 custom_linear_solve_p: Primitive
 custom_vjp_call_p: Primitive
 custom_vmap_call_p: Primitive
+dce_sink_p: Primitive
 debug_callback_p: Primitive
 digamma_p: Primitive
 div_p: Primitive

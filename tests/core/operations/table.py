@@ -62,6 +62,7 @@ from xlascope.operations import (
     trigonometry,
     windows,
 )
+from xlascope.operations.accuracy import AccuracyMode, Tolerance
 from xlascope.operations.linalg import cholesky, lu, qr, singular, spectra, triangular, tridiagonal
 from xlascope.trace.jaxpr_trace import stage
 
@@ -602,6 +603,9 @@ def _rows() -> Iterator[Row]:
     yield from unary(exponentials.Exp(), np.exp, dtypes=(*HALF, "complex64"))
     yield from unary(exponentials.Exp2(), np.exp2)
     yield from unary(exponentials.Expm1(), np.expm1, dtypes=COMPLEX)
+    for each, oracle in ((exponentials.Exp2, np.exp2), (trigonometry.Sin, np.sin), (exponentials.Logistic, scipy.special.expit)):
+        yield Row(each(Tolerance(rtol=1e-2, ulps=3)), oracle, real(2, 3), note="tolerance")
+    yield Row(trigonometry.Cos(AccuracyMode.HIGHEST), np.cos, real(2, 3), dtypes=COMPLEX, note="highest")
     yield from unary(exponentials.Log(), np.log, low=0.1, dtypes=(*HALF, "complex64"))
     yield from unary(exponentials.Log1p(), np.log1p, low=-0.5, dtypes=COMPLEX)
     yield from unary(trigonometry.Sin(), np.sin, dtypes=(*HALF, "complex64"))
@@ -816,6 +820,7 @@ def _rows() -> Iterator[Row]:
     # barriers
     yield Row(barriers.OptimizationBarrier(), lambda x, y: (x, y), real(2, 3), real(), linear=(BOTH, *EITHER), dtypes=NUMBERS)
     yield Row(barriers.Copy(), lambda x: x, real(2, 3), linear=((0,),), dtypes=NUMBERS)
+    yield Row(barriers.DceSink(False), lambda x: (), real(2, 3), dtypes=NUMBERS, smooth=False)
 
     # indexing
     for at in ((0, 1), (7, -5)):
