@@ -91,7 +91,7 @@ def ragged_dot_general(
     preferred_element_type: Any = None,
     group_offset: None = None,
 ) -> Any:
-    """The product of arrays, as ``dot_general``'s, where an axis of ``lhs`` falls into consecutive groups of those sizes.
+    """The product of arrays, as ``dot_general``'s, where an axis of ``lhs`` falls into consecutive groups of sizes.
 
     What the groups are for follows from the ragged axis (b batch axes, k contracting ones, m and n the others):
 

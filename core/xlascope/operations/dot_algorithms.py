@@ -179,8 +179,8 @@ def emit_product(
         known = ", ".join(preset.name for preset in _WAYS if preset in _ON_CPU)
         raise ValueError(f"XLA's CPU compiler has no algorithm {algorithm} for products; it has {known}")
     if algorithm in _OF_EIGHT_BITS:
-        names = [dtype.name.replace("float8_", "f8").upper().replace("F8", "f8", 1) for dtype in (x.dtype, y.dtype)]
-        way = _Way(*names, "f32", (x.dtype, y.dtype), (out.dtype,), fast=_OF_EIGHT_BITS[algorithm])
+        names = [f"f8{each.dtype.name.removeprefix('float8_').upper()}" for each in (x, y)]
+        way = _Way(names[0], names[1], "f32", (x.dtype, y.dtype), (out.dtype,), 1, _OF_EIGHT_BITS[algorithm])
     else:
         way = _WAYS[algorithm]
     left, right = (each.dtype if each.dtype in way.takes else way.takes[0] for each in (x, y))

@@ -52,6 +52,7 @@ from xlascope.operations import (
     random_generators,
     reductions,
     rounding,
+    scaled_products,
     scattering,
     selection,
     shapes,
@@ -886,6 +887,11 @@ def _rows() -> Iterator[Row]:
         )
     highest = linear_algebra.precision_of("highest")
     wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), highest, np.dtype("float32"))
+    yield Row(
+        lambda dtype: scaled_products.ScaledDot((((2,), (1,)), ((0,), (0,))), np.dtype(dtype)),
+        lambda x, y, s, t: np.matmul(x * np.repeat(s, 2, 2), y * np.repeat(t, 2, 1)),
+        real(2, 3, 4), real(2, 4, 2), real(2, 3, 2), real(2, 2, 2), tolerance=4,
+    )
     yield Row(wide, np.matmul, real(2, 3), real(3, 2), dtypes=("bfloat16", "float16"), linear=EITHER, smooth=False, note="wider result", tolerance=30)
 
     # convolutions

@@ -1,0 +1,54 @@
+"""What keeps values in a program, and tokens."""
+
+import numpy as np
+import pytest
+
+import xlascope as xs
+import xlascope.numpy as jnp
+from xlascope import lax
+
+X = np.arange(3, dtype=np.float32)
+
+
+@pytest.mark.parametrize("prevent", [False, True])
+def test_what_is_sunk_stays_under_transformations(prevent):
+    def f(x):
+        lax.dce_sink({"kept": jnp.sin(x)}, prevent_mlir_dce=prevent)
+        return x * 2
+
+    for change in (xs.jit, xs.vmap, lambda f: xs.grad(lambda x: xs.jit(f)(x).sum()), lambda f: lambda x: lax.map(f, x)):
+        np.testing.assert_array_equal(np.shape(change(f)(X)), (3,))
+        assert "dce_sink" in str(xs.make_jaxpr(change(f))(X))
+    assert ("@dce_sink" in xs.jit(f).lower(X).as_text()) == prevent
+
+
+def test_tokens_pass_through_programs():
+    def f(x, token):
+        after = lax.after_all(token, lax.create_token(x))
+        return lax.optimization_barrier((x, after))
+
+    assert "optimization_barrier" in xs.jit(f).lower(X, lax.create_token()).as_text()
+    for change in (
+        xs.jit,
+        lambda f: xs.vmap(f, (0, None)),
+        lambda f: lambda x, t: lax.scan(lambda t, x: f(x, t)[::-1], t, x)[::-1],
+    ):
+        x, token = change(f)(X, lax.after_all())
+        np.testing.assert_array_equal(x, X)
+        assert repr(token) == "Token()"
+    with pytest.raises(TypeError, match="after_all takes tokens, got a int"):
+        lax.after_all(1)
+
+
+def test_a_staged_value_is_computed_with_in_the_program():
+    assert repr(lax.stage(3)) == "Array(3, dtype=int32, weak_type=True)"
+    found = []
+
+    def f(x):
+        found.append(lax.stage(2.0))
+        return x * lax.sin(found[-1])
+
+    assert [each.primitive.name for each in xs.make_jaxpr(xs.vmap(xs.grad(f)))(X).eqns][0] == "sin"
+    np.testing.assert_allclose(xs.jit(xs.vmap(f))(X), X * np.sin(2.0), rtol=1e-5)
+    with pytest.raises(TypeError, match="xlascope.numpy.array"):
+        lax.stage([1])
