@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import tree
 from ..dtypes import is_differentiable
 from ..operations import barriers
 from ..trace.gate import array_of, unchanged
 from ..trace.jaxpr_trace import JaxprTrace
+from ..trace.source import here
 from ..trace.state import STATE
 from ..trace.values import aval_of
 
@@ -54,9 +57,13 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
         dce_sink[prevent_mlir_dce=False] b
       in (a,) }
     """
+    if not isinstance(prevent_mlir_dce, (int, np.bool_)):
+        raise TypeError(
+            f"dce_sink is told by true or false whether to keep it for good, got {prevent_mlir_dce!r}{here()}"
+        )
     for leaf in tree.leaves(val):
         if STATE.trace is None:
-            aval_of(leaf)
+            array_of(leaf)
         else:
             barriers.dce_sink(leaf, bool(prevent_mlir_dce))
 
