@@ -165,12 +165,16 @@ def check_algorithm(algorithm: DotAlgorithmPreset, x: ShapedArray, y: ShapedArra
 
 
 def emit_product(
-    builder: Any, operands: Sequence[Any], algorithm: DotAlgorithmPreset, attributes: dict[str, Any]
+    builder: Any,
+    operands: Sequence[Any],
+    algorithm: DotAlgorithmPreset,
+    attributes: dict[str, Any],
+    of_matrices: bool,
 ) -> list[Any]:
     """The product of the current equation's operands by an algorithm, with the conversions that it needs.
 
     XLA's CPU compiler multiplies and adds in the types that it is handed whatever the algorithm says, and fails for
-    some shapes (a single element, outer products) once one is named: there the conversions are all of it.
+    some products that are not of matrices once one is named: for these the conversions are all of it.
     Raises ValueError for an algorithm that it does not know.
     """
     x, y = builder.in_avals
@@ -186,7 +190,7 @@ def emit_product(
     left, right = (each.dtype if each.dtype in way.takes else way.takes[0] for each in (x, y))
     total = out.dtype if out.dtype in way.gives and out.dtype in (way.gives[0], left) else way.gives[0]
     values = [_converted(builder, v, a, to) for v, a, to in zip(operands, (x, y), (left, right), strict=True)]
-    if builder.platform != "cpu":
+    if builder.platform != "cpu" or of_matrices:
         attributes = {**attributes, "algorithm": _attribute(way)}
     made = builder.emit1("stablehlo.dot_general", values, shaped(out.shape, total), attributes)
     return [_converted(builder, made, shaped(out.shape, total), out.dtype)]

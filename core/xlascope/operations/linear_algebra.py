@@ -74,8 +74,15 @@ class DotGeneral(Operation, name="dot_general"):
         attributes = {name: attribute(text) for name, text in self._attributes.items()}
         by = self.precision
         if isinstance(by, DotAlgorithmPreset) and by is not DotAlgorithmPreset.DEFAULT:
-            return emit_product(builder, operands, by, attributes)
+            return emit_product(builder, operands, by, attributes, self._is_of_matrices(*builder.in_avals))
         return builder.emit("stablehlo.dot_general", operands, attributes)  # type: ignore[no-any-return]
+
+    def _is_of_matrices(self, x: ShapedArray, y: ShapedArray) -> bool:
+        """Whether rows, columns and what is contracted are more than one each."""
+        (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
+        rows, columns = free_axes(x.ndim, contract_x, batch_x), free_axes(y.ndim, contract_y, batch_y)
+        axes = (x, contract_x), (x, rows), (y, columns)
+        return all(math.prod(each.shape[i] for i in numbers) > 1 for each, numbers in axes)
 
     @functools.cached_property
     def _attributes(self) -> dict[str, str]:
