@@ -105,7 +105,7 @@ def _scaled_dot_general(draw: Draw) -> Example:
 
 @example_of("nn.get_scaled_dot_general_config")
 def _scaled_config(draw: Draw) -> Example:
-    return of(draw.pick(["mxfp4", "", "fp8"]))  # modes that there are give an object of the library's own
+    return of(draw.pick(["mxfp8", "nvfp4", "mxfp4", ""]))
 
 
 @example_of("lax.composite")
