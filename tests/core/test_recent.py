@@ -159,6 +159,7 @@ def test_many_modules_are_written_in_several_contexts_and_by_several_threads(mon
 GROWING = {
     "control/jit/traces._traces": "kept_with: 1,024 functions, and those only as long as they live",
     "control/programs/bodies._kept": "kept_with: 1,024 functions, and those only as long as they live",
+    "control/programs/composite._fixed": "kept_with: 256 functions, whose values lead back to them",
     "inspect/drawing._registered": "one of each form of file",
     "inspect/producers._registered": "one of each library that registers",
     "ir/operation._registry": "one of each class of operations, which is there anyway",

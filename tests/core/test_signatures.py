@@ -13,7 +13,6 @@ Parameter = tuple[str, str, str]
 NOWHERE = {
     "out_sharding": "types of arrays say nothing of shardings here: there are no explicit axes of meshes",
     "sharding": "the same, by another name",
-    "accuracy": "each of these functions has one implementation here, so there is nothing to choose",
     "_dot_general": "not public: it is for libraries that put in products of their own",
 }
 #: Functions with other parameters than jax's, and why.
@@ -71,4 +70,3 @@ def test_functions_take_jaxs_parameters(jax_says, programs) -> None:
     unexplained = sorted(differ - MEANT.keys())
     assert not unexplained, "\n".join(f"{n}: {_told(ours[n])}\n  jax: {_told(jax[n])}" for n in unexplained)
     assert not {name for name in MEANT if not name.startswith("random.")} - differ, "no longer different"
-    assert not [name for each in both for name, _, _ in ours[each] if name == "accuracy"]

@@ -23,6 +23,8 @@ NOT_JUDGED = {
         numpy.signedinteger numpy.unsignedinteger numpy.object_ numpy.dtype nn.initializers.Initializer
         tree_util.PyTreeDef tree_util.DictKey tree_util.FlattenedIndexKey tree_util.GetAttrKey tree_util.SequenceKey
         lax.GatherDimensionNumbers lax.GatherScatterMode lax.Precision lax.RandomAlgorithm lax.RoundingMethod
+        lax.AccuracyMode lax.ConvDimensionNumbers lax.DotAlgorithm lax.DotAlgorithmPreset lax.Tolerance
+        lax.RaggedDotDimensionNumbers
         lax.ScatterDimensionNumbers dtypes.TypePromotionError dtypes.extended dtypes.prng_key numpy.ComplexWarning
         numpy.ufunc numpy.frompyfunc
         tree_util.KeyEntry tree_util.KeyPath""",

@@ -60,6 +60,7 @@ _NAMES: dict[Kind, str] = {
     texts("fan_in", "fan_out", "fan_avg"): "mode_of_scaling",
     texts("normal", "truncated_normal", "uniform"): "distribution",
     one_of(None, "highest", "default", "float32", "bfloat16", {"attribute": "lax.Precision.HIGHEST"}): "precision",
+    one_of(None, {"attribute": "lax.AccuracyMode.HIGHEST"}, {"attribute": "lax.AccuracyMode.DEFAULT"}): "accuracy",
     one_of(None, "fro", 1, 2, -1, float("inf"), float("-inf"), 0, 3): "ord",
     one_of(None, "threefry2x32", "fry"): "impl",
     one_of(None, None, "stable"): "kind",
@@ -78,7 +79,7 @@ _NAMES: dict[Kind, str] = {
 BY_NAME: dict[str, Kind] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 
 #: Left as they are: what they are for (placement, accuracy on other hardware) is nothing that a call here shows.
-LEFT_OUT = {"out", "device", "out_sharding", "accuracy", "sharding", "_dot_general", "_split_transpose", "kwargs", "kw"}
+LEFT_OUT = {"out", "device", "out_sharding", "sharding", "_dot_general", "_split_transpose", "kwargs", "kw"}
 
 #: Where a function means something of its own by a name.
 BY_FUNCTION: dict[str, Kind] = {

@@ -24,6 +24,8 @@ DEBUG = Effect("debug", ordered=False)
 ORDERED_DEBUG = Effect("debug", ordered=True)
 IO = Effect("io", ordered=False)
 ORDERED_IO = Effect("io", ordered=True)
+#: What is computed for nobody, and yet kept.
+KEPT = Effect("kept", ordered=False)
 
 
 def is_ordered(effects: Iterable[Effect]) -> bool:

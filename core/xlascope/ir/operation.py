@@ -136,6 +136,19 @@ class OperationType(type):
     made: Recent[tuple[Any, ...], Any] | None
     pending: bool
 
+    def __getattr__(cls, name: str) -> Any:
+        """``instance`` of a class whose parameters have defaults, made when it is first asked for: to do its work it
+        counts as an operation without parameters.
+        """
+        if name != "instance" or "name" not in cls.__dict__:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        found = cls()
+        plain = {"parametrized": False, "planned": False, "memo": Recent(_MOST_REMEMBERED)}
+        for attribute, value in plain.items():
+            object.__setattr__(found, attribute, value)
+        cls.instance = found
+        return found
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls.made
         if made is None:
@@ -177,7 +190,7 @@ class Operation(metaclass=OperationType):
 
     name: ClassVar[str]
     primitive: ClassVar[Primitive]
-    #: The one instance of an operation without parameters.
+    #: The one instance of an operation without parameters; the one with all defaults of a class where all have one.
     instance: ClassVar[Operation]
     #: Set by operations that hold programs: how to split themselves into a part without tangents and a linear part.
     linearize_rule: ClassVar[Callable[..., Any] | None] = None

@@ -352,16 +352,16 @@ _ALSO: Final[dict[str, dict[str, Any]]] = {
     "reshape": {"dimensions": None, "sharding": None},
     "rng_bit_generator": {"out_sharding": None},
 }
-#: Operations whose parameters are left out when they are None.
+#: Operations whose parameters are left out when they are None, and such parameters of any operation.
 _QUIET: Final = frozenset(["dot_general"])
+_QUIET_PARAMETERS: Final = frozenset(["accuracy"])
 
 
 def printed_parameters(operation: Operation) -> dict[str, Any]:
     """The parameters as JAX prints them: those of calls begin with the name, the others go by the alphabet."""
     name = operation.name
     params = {**operation.params, **_ALSO.get(name, {})}
-    if name in _QUIET:
-        params = {key: value for key, value in params.items() if value is not None}
+    params = {k: v for k, v in params.items() if v is not None or not (name in _QUIET or k in _QUIET_PARAMETERS)}
     if name == "dot_general":
         params["dimension_numbers"] = tuple(tuple(map(list, pair)) for pair in params["dimension_numbers"])
     if name == "broadcast_in_dim":  # the result's type says the shape

@@ -7,8 +7,11 @@ from ..control.flow.loops import scan as scan
 from ..control.flow.loops import while_loop as while_loop
 from ..control.flow.reducing import reduce as reduce
 from ..control.flow.reducing import reduce_window as reduce_window
+from ..control.programs.composite import composite as composite
 from ..control.rules.linear_solve import custom_linear_solve as custom_linear_solve
 from ..control.special.beta import betainc as betainc
+from ..operations.accuracy import AccuracyMode as AccuracyMode
+from ..operations.accuracy import Tolerance as Tolerance
 from ..operations.arithmetic import reciprocal as reciprocal
 from ..operations.bits import bitwise_and as bitwise_and
 from ..operations.bits import bitwise_not as bitwise_not
@@ -18,6 +21,8 @@ from ..operations.convolution_numbers import ConvDimensionNumbers as ConvDimensi
 from ..operations.convolution_numbers import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
 from ..operations.convolution_numbers import conv_dimension_numbers as conv_dimension_numbers
 from ..operations.convolution_numbers import conv_general_permutations as conv_general_permutations
+from ..operations.dot_algorithms import DotAlgorithm as DotAlgorithm
+from ..operations.dot_algorithms import DotAlgorithmPreset as DotAlgorithmPreset
 from ..operations.fourier import FftType as FftType
 from ..operations.precision import Precision as Precision
 from ..operations.random_generators import RandomAlgorithm as RandomAlgorithm
@@ -28,7 +33,9 @@ from ..operations.window_shapes import padtype_to_pads as padtype_to_pads
 from ..operations.window_shapes import reduce_window_shape_tuple as reduce_window_shape_tuple
 from ..trace.array import Array as Array
 from . import linalg as linalg
+from .barriers import dce_sink as dce_sink
 from .barriers import optimization_barrier as optimization_barrier
+from .barriers import stage as stage
 from .barriers import stop_gradient as stop_gradient
 from .convolutions import conv as conv
 from .convolutions import conv_general_dilated_local as conv_general_dilated_local
@@ -78,7 +85,9 @@ from .products import PrecisionLike as PrecisionLike
 from .products import batch_matmul as batch_matmul
 from .products import dot as dot
 from .products import dot_general as dot_general
+from .ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
 from .ragged import ragged_dot as ragged_dot
+from .ragged import ragged_dot_general as ragged_dot_general
 from .reductions import argmax as argmax
 from .reductions import argmin as argmin
 from .shaping import broadcast as broadcast
@@ -108,3 +117,5 @@ from .sorting import approx_min_k as approx_min_k
 from .sorting import sort as sort
 from .sorting import sort_key_val as sort_key_val
 from .sorting import top_k as top_k
+from .tokens import after_all as after_all
+from .tokens import create_token as create_token

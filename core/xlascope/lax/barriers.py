@@ -1,13 +1,18 @@
-"""What keeps the compiler from moving or merging operations, and derivatives from passing."""
+"""What keeps the compiler from moving, merging or leaving out operations, and derivatives from passing."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import tree
 from ..dtypes import is_differentiable
 from ..operations import barriers
-from ..trace.gate import unchanged
+from ..trace.gate import array_of, unchanged
+from ..trace.jaxpr_trace import JaxprTrace
+from ..trace.source import here
+from ..trace.state import STATE
 from ..trace.values import aval_of
 
 
@@ -36,3 +41,45 @@ def stop_gradient(x: Any) -> Any:
         return barriers.stop_gradient(leaf) if is_differentiable(aval_of(leaf).dtype) else unchanged(leaf)
 
     return tree.map(stopped, x)
+
+
+def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
+    """Keep the arrays of a tree in the program, and what they are computed from, though nobody uses them.
+
+    The compiler leaves out what nobody uses even so, unless ``prevent_mlir_dce``. Outside of any trace there is nothing
+    to keep. Under ``vmap``, where jax drops it, all examples are kept. Raises TypeError for what is no array.
+
+    >>> import xlascope as xs
+    >>> from xlascope import lax
+    >>> xs.make_jaxpr(lambda x: (lax.dce_sink(lax.sin(x)), x)[1])(1.0)
+    { lambda ; a:f32[]. let
+        b:f32[] = sin a
+        dce_sink[prevent_mlir_dce=False] b
+      in (a,) }
+    """
+    if not isinstance(prevent_mlir_dce, (int, np.bool_)):
+        raise TypeError(
+            f"dce_sink is told by true or false whether to keep it for good, got {prevent_mlir_dce!r}{here()}"
+        )
+    for leaf in tree.leaves(val):
+        if STATE.trace is None:
+            array_of(leaf)
+        else:
+            barriers.dce_sink(leaf, bool(prevent_mlir_dce))
+
+
+def stage(x: Any, /) -> Any:
+    """A number or an array as a value of the program that is being traced; outside of any trace, as an array.
+
+    Computing with it is written into the program instead of being done at once. Raises TypeError for what is no array.
+
+    >>> import xlascope as xs
+    >>> from xlascope import lax
+    >>> xs.make_jaxpr(lambda x: x * lax.sin(lax.stage(2.0)))(1.0)
+    { lambda a:f32[]; b:f32[]. let c:f32[] = sin a; d:f32[] = mul b c in (d,) }
+    """
+    value = array_of(x)
+    trace = STATE.trace
+    while trace is not None and not isinstance(trace, JaxprTrace):
+        trace = trace.parent
+    return value if trace is None else trace.lift(value)

@@ -68,6 +68,7 @@ from ..operations.rounding import floor as floor
 from ..operations.rounding import is_finite as is_finite
 from ..operations.rounding import round as round
 from ..operations.rounding import sign as sign
+from ..operations.scaled_products import scaled_dot as scaled_dot
 from ..operations.selection import select_n as select_n
 from ..operations.shapes import broadcast_in_dim as broadcast_in_dim
 from ..operations.shapes import reduce_sum as reduce_sum
@@ -122,6 +123,7 @@ ceil_p: Primitive
 clamp_p: Primitive
 clz_p: Primitive
 complex_p: Primitive
+composite_p: Primitive
 concatenate_p: Primitive
 cond_p: Primitive
 conj_p: Primitive
@@ -141,6 +143,7 @@ custom_lin_p: Primitive
 custom_linear_solve_p: Primitive
 custom_vjp_call_p: Primitive
 custom_vmap_call_p: Primitive
+dce_sink_p: Primitive
 debug_callback_p: Primitive
 digamma_p: Primitive
 div_p: Primitive
@@ -222,6 +225,7 @@ rng_bit_generator_p: Primitive
 rng_uniform_p: Primitive
 round_p: Primitive
 rsqrt_p: Primitive
+scaled_dot_p: Primitive
 scan_p: Primitive
 scatter_p: Primitive
 scatter_add_p: Primitive

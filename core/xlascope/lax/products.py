@@ -11,6 +11,7 @@ from ..dtypes import promote
 from ..errors import see
 from ..ir.sources import user_line, where_text
 from ..operations import linear_algebra
+from ..operations.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
 from ..operations.precision import Precision
 from ..trace.values import aval_of
 
@@ -19,7 +20,9 @@ _Axes = tuple[Sequence[int], Sequence[int]]
 #: ((contracted axes of both), (batch axes of both)), for annotations.
 DotDimensionNumbers = tuple[_Axes, _Axes]
 #: What ``precision`` may be, for annotations.
-PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision]
+PrecisionLike = (
+    None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
+)
 
 
 def dot(

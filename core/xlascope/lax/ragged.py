@@ -1,7 +1,9 @@
-"""Products of groups of rows, each with a matrix of its own."""
+"""Products of arrays of which one axis falls into groups of different sizes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,43 @@ from ..operations.bits import bitwise_and
 from ..operations.comparisons import ge, lt
 from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
-from ..operations.linear_algebra import dot_general
+from ..operations.linear_algebra import DimensionNumbers, dot_general, free_axes
 from ..operations.selection import select
-from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, full, reduce_sum
+from ..operations.shapes import broadcast_in_dim, broadcasted_iota, expand_dims, full, moveaxis, reduce_sum, transpose
+from ..operations.whole_numbers import whole_numbers
 from ..trace.planned import planned
 from ..trace.source import here
 from ..trace.values import aval_of
+
+
+@dataclass(frozen=True, init=False)
+class RaggedDotDimensionNumbers:
+    """Which axes :func:`ragged_dot_general` multiplies over.
+
+    ``dot_dimension_numbers`` are those of ``dot_general``, ((contracting axes of both), (batch axes of both));
+    ``lhs_ragged_dimensions`` the axis of lhs that falls into groups, ``rhs_group_dimensions`` the axis of rhs along
+    which there is something for each group, where there is one.
+
+    >>> from xlascope import lax
+    >>> lax.RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), [0], [0]).lhs_ragged_dimensions
+    (0,)
+    """
+
+    dot_dimension_numbers: DimensionNumbers
+    lhs_ragged_dimensions: tuple[int, ...]
+    rhs_group_dimensions: tuple[int, ...]
+
+    def __init__(
+        self, dot_dimension_numbers: Any, lhs_ragged_dimensions: Sequence[int], rhs_group_dimensions: Sequence[int]
+    ) -> None:
+        (contract_x, contract_y), (batch_x, batch_y) = dot_dimension_numbers
+        numbers = (tuple(contract_x), tuple(contract_y)), (tuple(batch_x), tuple(batch_y))
+        object.__setattr__(self, "dot_dimension_numbers", numbers)
+        object.__setattr__(self, "lhs_ragged_dimensions", tuple(lhs_ragged_dimensions))
+        object.__setattr__(self, "rhs_group_dimensions", tuple(rhs_group_dimensions))
+
+
+_OF_MATRICES = RaggedDotDimensionNumbers((((1,), (1,)), ((), ())), (0,), (0,))
 
 
 @planned
@@ -40,28 +73,169 @@ def ragged_dot(
     [[1. 5. 5.]]
     """
     x, y, sizes = aval_of(lhs), aval_of(rhs), aval_of(group_sizes)
-    if group_offset is not None:
-        raise NotImplementedError("ragged_dot has no group_offset: give it the groups that it is to start with")
+    _refuse_offset("ragged_dot", group_offset)
     if (len(x.shape), len(y.shape), len(sizes.shape)) != (2, 3, 1) or x.shape[1] != y.shape[1]:
         raise TypeError(
             "ragged_dot takes lhs (m, k), rhs (g, k, n) and group_sizes (g,), got shapes "
             f"{x.shape}, {y.shape} and {sizes.shape}{here()}"
         )
-    if sizes.shape[0] != y.shape[0]:
-        raise TypeError(f"group_sizes has one size for each of the {y.shape[0]} groups, got {sizes.shape[0]}{here()}")
+    return _ragged(lhs, rhs, group_sizes, _OF_MATRICES, precision, preferred_element_type)
+
+
+def ragged_dot_general(
+    lhs: Any,
+    rhs: Any,
+    group_sizes: Any,
+    ragged_dot_dimension_numbers: RaggedDotDimensionNumbers,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    group_offset: None = None,
+) -> Any:
+    """The product of arrays, as ``dot_general``'s, where an axis of ``lhs`` falls into consecutive groups of sizes.
+
+    What the groups are for follows from the ragged axis (b batch axes, k contracting ones, m and n the others):
+
+    =================  =========================  =========================  ======================
+    the ragged axis    lhs, rhs                   group_sizes                result
+    =================  =========================  =========================  ======================
+    one of m           (b, m, k), (g, b, k, n)    (b, m before it, g)        (b, m, n)
+    one of k           (b, m, k), (b, k, n)       (b, k before it, g)        (g, b, m, n)
+    one of b           (b, m, k), (b, k, n)       (b before it, g)           (b, m, n)
+    =================  =========================  =========================  ======================
+
+    In the first case each index of the axis meets its group's part of ``rhs``, and those behind the last group give
+    zeros. In the second one the sum is taken for each group by itself. In the third one it is ``dot_general``'s: each
+    index has its part of ``rhs`` anyway. Sizes of shape (g,) hold for all indices before. The axes of operands lie as
+    ``ragged_dot_dimension_numbers`` says. Unlike jax's it has derivatives and batching rules in all three cases.
+
+    Raises TypeError for axes and shapes that do not fit, and for sizes that are no integers.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> over_rows = lax.RaggedDotDimensionNumbers((((0,), (0,)), ((), ())), [0], [])
+    >>> print(lax.ragged_dot_general(jnp.ones((3, 1)), jnp.ones((3, 1)), jnp.array([1, 2]), over_rows)[:, 0, 0])
+    [1. 2.]
+    """
+    if not isinstance(ragged_dot_dimension_numbers, RaggedDotDimensionNumbers):
+        raise TypeError(
+            "ragged_dot_dimension_numbers is a lax.RaggedDotDimensionNumbers, got "
+            f"{ragged_dot_dimension_numbers!r}{here()}"
+        )
+    _refuse_offset("ragged_dot_general", group_offset)
+    return _ragged(lhs, rhs, group_sizes, ragged_dot_dimension_numbers, precision, preferred_element_type)
+
+
+def _refuse_offset(name: str, group_offset: Any) -> None:
+    if group_offset is not None:
+        raise NotImplementedError(f"{name} has no group_offset: give it the groups that it is to start with")
+
+
+def _ragged(lhs: Any, rhs: Any, group_sizes: Any, numbers: RaggedDotDimensionNumbers, *how: Any) -> Any:
+    x, y, sizes = aval_of(lhs), aval_of(rhs), aval_of(group_sizes)
+    (contract_x, _), (batch_x, _) = numbers.dot_dimension_numbers
+    ragged = _ragged_axis(numbers, len(x.shape))
     if kind_of(sizes.dtype) not in "iu":
         raise TypeError(f"group_sizes are integers, got {sizes.dtype.name}{here()}")
-    products = dot_general(lhs, rhs, (((1,), (1,)), ((), ())), precision, preferred_element_type)
-    mine = expand_dims(_belongs(group_sizes, x.shape[0]), (2,))
-    shape = aval_of(products).shape
-    mine = broadcast_in_dim(mine, shape, (0, 1, 2)) if aval_of(mine).shape != shape else mine
-    return reduce_sum(select(mine, products, full(shape, aval_of(products).dtype.type(0))), (1,))
+    if not sizes.shape:
+        raise TypeError(f"group_sizes has a size for each group, got a single number{here()}")
+    if any(not 0 <= axis < len(x.shape) for axis in (*contract_x, *batch_x)):
+        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, *how)  # which says what is wrong
+    free_x = free_axes(len(x.shape), contract_x, batch_x)
+    if ragged in contract_x:
+        _no_groups(numbers)
+        outer = (*batch_x, *contract_x[: contract_x.index(ragged)])
+        group_sizes = _spread_sizes(group_sizes, tuple([x.shape[i] for i in outer]))
+        return _over_groups(lhs, rhs, _belongs(group_sizes, x.shape[ragged]), (*outer, ragged), numbers, how)
+    if ragged in batch_x:
+        _no_groups(numbers)
+        _spread_sizes(group_sizes, tuple([x.shape[i] for i in batch_x[: batch_x.index(ragged)]]))
+        return dot_general(lhs, rhs, numbers.dot_dimension_numbers, *how)
+    group = _group_axis(numbers, len(y.shape))
+    if y.shape[group] != sizes.shape[-1]:
+        raise TypeError(
+            f"group_sizes has one size for each of the {y.shape[group]} groups, got {sizes.shape[-1]}{here()}"
+        )
+    outer = (*batch_x, *free_x[: free_x.index(ragged)])
+    group_sizes = _spread_sizes(group_sizes, tuple([x.shape[i] for i in outer]))
+    mine = _belongs(group_sizes, x.shape[ragged])
+    return _to_groups(lhs, rhs, mine, len(batch_x) + len(free_x), group, numbers, how)
 
 
-def _belongs(group_sizes: Any, rows: int) -> Any:
-    """Whether a row is one of a group, as an array (rows, groups)."""
+def _to_groups(lhs: Any, rhs: Any, mine: Any, left: int, group: int, numbers: Any, how: Any) -> Any:
+    """The products with every group's part, of which each index keeps its own. ``mine`` is (batch, the free axes up to
+    the ragged one, groups): the leading axes of the product, and the group's, which is a free one of rhs; ``left`` of
+    the product's axes are lhs's.
+    """
+    products = dot_general(lhs, rhs, numbers.dot_dimension_numbers, *how)
+    (_, contract_y), (_, batch_y) = numbers.dot_dimension_numbers
+    place = left + free_axes(len(aval_of(rhs).shape), contract_y, batch_y).index(group)
+    known = len(aval_of(mine).shape) - 1
+    return reduce_sum(_kept(products, mine, (*range(known), place)), (place,))
+
+
+def _over_groups(lhs: Any, rhs: Any, mine: Any, axes: tuple[int, ...], numbers: Any, how: Any) -> Any:
+    """The sums over each group. ``mine`` is (axes of lhs, groups)."""
+    (contract_x, contract_y), (batch_x, batch_y) = numbers.dot_dimension_numbers
+    groups = aval_of(mine).shape[-1]
+    shape = aval_of(lhs).shape
+    copies = broadcast_in_dim(lhs, (groups, *shape), tuple(range(1, 1 + len(shape))))
+    ordered = tuple(int(i) for i in np.argsort(axes))
+    mine = transpose(mine, (len(axes), *ordered))
+    kept = _kept(copies, mine, (0, *(1 + axes[i] for i in ordered)))
+    moved = (tuple([1 + i for i in contract_x]), contract_y), (tuple([1 + i for i in batch_x]), batch_y)
+    return moveaxis(dot_general(kept, rhs, moved, *how), len(batch_x), 0)
+
+
+def _kept(values: Any, mine: Any, axes: tuple[int, ...]) -> Any:
+    """The values where they belong, else zero; ``mine`` lies along those axes, in order."""
+    aval = aval_of(values)
+    if aval_of(mine).shape != aval.shape:
+        mine = broadcast_in_dim(mine, aval.shape, axes)
+    return select(mine, values, full(aval.shape, aval.dtype.type(0)))
+
+
+def _belongs(group_sizes: Any, count: int) -> Any:
+    """Whether an index of the ragged axis is one of a group: (outer axes, count, groups)."""
     sizes = convert_element_type(group_sizes, np.int32)
-    ends = cumsum(sizes)
-    row = broadcasted_iota(np.dtype(np.int32), (rows, aval_of(sizes).shape[0]), 0)
-    starts, ends = (expand_dims(each, (0,)) for each in (sub(ends, sizes), ends))
-    return bitwise_and(ge(row, starts), lt(row, ends))
+    shape = aval_of(sizes).shape
+    last = len(shape) - 1
+    ends = cumsum(sizes, last)
+    index = broadcasted_iota(np.dtype(np.int32), (*shape[:-1], count, shape[-1]), last)
+    starts, ends = (expand_dims(each, (last,)) for each in (sub(ends, sizes), ends))
+    return bitwise_and(ge(index, starts), lt(index, ends))
+
+
+def _spread_sizes(group_sizes: Any, outer: tuple[int, ...]) -> Any:
+    """Sizes for each index of the outer axes; raises TypeError for other shapes than (groups,) and theirs."""
+    shape = aval_of(group_sizes).shape
+    wanted = (*outer, shape[-1])
+    if shape == wanted:
+        return group_sizes
+    if len(shape) != 1:
+        raise TypeError(f"group_sizes has shape {wanted} here, or {wanted[-1:]}, got {shape}{here()}")
+    return broadcast_in_dim(group_sizes, wanted, (len(outer),))
+
+
+def _ragged_axis(numbers: RaggedDotDimensionNumbers, rank: int) -> int:
+    axes = whole_numbers(numbers.lhs_ragged_dimensions, "lhs_ragged_dimensions")
+    if len(axes) != 1 or not 0 <= axes[0] < rank:
+        raise TypeError(f"lhs_ragged_dimensions is one axis below {rank} of lhs, got {axes}{here()}")
+    return axes[0]
+
+
+def _group_axis(numbers: RaggedDotDimensionNumbers, rank: int) -> int:
+    axes = whole_numbers(numbers.rhs_group_dimensions, "rhs_group_dimensions")
+    (_, contract_y), (_, batch_y) = numbers.dot_dimension_numbers
+    if len(axes) != 1 or not 0 <= axes[0] < rank or axes[0] in (*contract_y, *batch_y):
+        raise TypeError(
+            f"rhs_group_dimensions is one axis below {rank} of rhs that is neither a contracting nor a batch axis, as "
+            f"the ragged axis is neither, got {axes}{here()}"
+        )
+    return axes[0]
+
+
+def _no_groups(numbers: RaggedDotDimensionNumbers) -> None:
+    if numbers.rhs_group_dimensions:
+        raise TypeError(
+            "rhs_group_dimensions is empty where the ragged axis is a contracting or a batch axis: rhs has something "
+            f"for each group where it is neither, got {numbers.rhs_group_dimensions}{here()}"
+        )

@@ -34,5 +34,8 @@ from .functions import softplus as softplus
 from .functions import standardize as standardize
 from .functions import swish as swish
 from .functions import tanh as tanh
+from .scaled_products import get_scaled_dot_general_config as get_scaled_dot_general_config
+from .scaled_products import scaled_dot_general as scaled_dot_general
+from .scaled_products import scaled_matmul as scaled_matmul
 
 _explain_missing(__name__)

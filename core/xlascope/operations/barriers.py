@@ -1,4 +1,4 @@
-"""Operations that change no value: a barrier for the compiler, and copies."""
+"""Operations that change no value: a barrier for the compiler, copies, and what keeps values from being left out."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir.avals import ShapedArray
+from ..ir.effects import KEPT, Effects
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind, bind1
+from ..xla.builder import attribute
 from .families import Flat, Unary
 from .linear import Linear
 from .requirements import is_linear
@@ -88,3 +90,45 @@ class StopGradient(Flat, name="stop_gradient"):
 def stop_gradient(x: Any) -> Any:
     """``x``, which differentiation takes for a constant."""
     return bind1(StopGradient.instance, x)
+
+
+class DceSink(Operation, name="dce_sink"):
+    """Nothing, of one operand: the equation is kept, and with it what it depends on.
+
+    The compiler still leaves out what nobody uses, unless ``prevent_mlir_dce``: then the operand goes into a call that
+    it does not know.
+    """
+
+    takes_keys = True
+    lowered_alike = True
+
+    prevent_mlir_dce: bool
+
+    @property
+    def effects(self) -> Effects:
+        return frozenset([KEPT])
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return []
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        if self.prevent_mlir_dce:
+            attributes = {
+                "call_target_name": attribute('"dce_sink"'),
+                "has_side_effect": attribute("true"),
+                "api_version": attribute("4 : i32"),
+                "backend_config": attribute("{}"),
+            }
+            builder.operation("stablehlo.custom_call", operands, attributes, ())
+        return []
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *primals), []
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *operands), []
+
+
+def dce_sink(x: Any, prevent_mlir_dce: bool) -> None:
+    """Keep ``x`` in the program though nobody uses it."""
+    bind(DceSink(prevent_mlir_dce), x)

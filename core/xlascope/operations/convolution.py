@@ -21,7 +21,7 @@ from .conversion import convert_element_type
 from .convolution_checks import check_groups, check_sum_type
 from .convolution_groups import merged, parted, regrouped
 from .convolution_numbers import ConvDimensionNumbers, conv_dimension_numbers
-from .precision import Precisions, precision_config, precision_of
+from .precision import Precisions, pair_of, precision_config, precision_of
 from .requirements import is_linear, require_kind, require_one_dtype, type_of
 from .shapes import broadcast_in_dim
 from .slicing import rev
@@ -333,5 +333,4 @@ def convolution_of(
 
 
 def _precision(precision: Any) -> Precisions:
-    found = precision_of(precision)
-    return None if isinstance(found, str) else found  # algorithms are for products of matrices
+    return pair_of(precision_of(precision))  # algorithms are for products of matrices

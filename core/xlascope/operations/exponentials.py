@@ -10,17 +10,18 @@ import numpy as np
 
 from ..dtypes import is_differentiable, is_integer
 from ..trace.bind import bind1, bind_inexact
+from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, integer_pow, mul, sub
 from .bits import bitwise_and
 from .comparisons import eq
 from .conversion import convert_element_type
-from .families import Binary, Unary
+from .families import Binary
 from .selection import select
 from .sums import as_result
 from .values import dtype_of, match
 
 
-class Exp(Unary, name="exp"):
+class Exp(Accurate, name="exp"):
     """e to the power x."""
 
     hlo = "stablehlo.exponential"
@@ -29,12 +30,12 @@ class Exp(Unary, name="exp"):
         return mul(t, y)
 
 
-def exp(x: Any) -> Any:
-    """``e`` to the power ``x``."""
-    return bind_inexact(Exp.instance, x)
+def exp(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """``e`` to the power ``x``, as exact as ``accuracy`` says."""
+    return bind_inexact(Exp.to(accuracy), x)
 
 
-class Exp2(Unary, name="exp2"):
+class Exp2(Accurate, name="exp2"):
     """2 to the power x."""
 
     hlo = "stablehlo.exponential"
@@ -42,18 +43,18 @@ class Exp2(Unary, name="exp2"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (aval,) = builder.out_avals
         scaled = builder.emit1("stablehlo.multiply", [operands[0], builder.constant(math.log(2.0), aval)], aval)
-        return builder.emit(self.hlo, [scaled])  # type: ignore[no-any-return]
+        return super().to_stablehlo(builder, [scaled])
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(mul(t, y), math.log(2.0))
 
 
-def exp2(x: Any) -> Any:
-    """2 to the power x."""
-    return bind_inexact(Exp2.instance, x)
+def exp2(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """2 to the power x, as exact as ``accuracy`` says."""
+    return bind_inexact(Exp2.to(accuracy), x)
 
 
-class Expm1(Unary, name="expm1"):
+class Expm1(Accurate, name="expm1"):
     """e to the power x, minus one, exact near zero."""
 
     hlo = "stablehlo.exponential_minus_one"
@@ -62,12 +63,12 @@ class Expm1(Unary, name="expm1"):
         return mul(t, add(y, 1.0))
 
 
-def expm1(x: Any) -> Any:
-    """``e`` to the power ``x``, minus one, exact near zero."""
-    return bind_inexact(Expm1.instance, x)
+def expm1(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """``e`` to the power ``x``, minus one, exact near zero and elsewhere as exact as ``accuracy`` says."""
+    return bind_inexact(Expm1.to(accuracy), x)
 
 
-class Log(Unary, name="log"):
+class Log(Accurate, name="log"):
     """The natural logarithm."""
 
     hlo = "stablehlo.log"
@@ -76,17 +77,17 @@ class Log(Unary, name="log"):
         return div(t, x)
 
 
-def log(x: Any) -> Any:
-    """The natural logarithm.
+def log(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The natural logarithm, as exact as ``accuracy`` says.
 
     >>> from xlascope import lax
     >>> print(lax.log(2))
     0.6931472
     """
-    return bind_inexact(Log.instance, x)
+    return bind_inexact(Log.to(accuracy), x)
 
 
-class Log1p(Unary, name="log1p"):
+class Log1p(Accurate, name="log1p"):
     """The natural logarithm of 1 + x, exact near zero."""
 
     hlo = "stablehlo.log_plus_one"
@@ -95,12 +96,12 @@ class Log1p(Unary, name="log1p"):
         return div(t, add(x, 1.0))
 
 
-def log1p(x: Any) -> Any:
-    """The natural logarithm of 1 + x, exact near zero."""
-    return bind_inexact(Log1p.instance, x)
+def log1p(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The natural logarithm of 1 + x, exact near zero and elsewhere as exact as ``accuracy`` says."""
+    return bind_inexact(Log1p.to(accuracy), x)
 
 
-class Logistic(Unary, name="logistic"):
+class Logistic(Accurate, name="logistic"):
     """The sigmoid 1 / (1 + e^-x); its derivative is y (1 - y)."""
 
     hlo = "stablehlo.logistic"
@@ -109,12 +110,12 @@ class Logistic(Unary, name="logistic"):
         return mul(t, mul(y, sub(1.0, y)))
 
 
-def logistic(x: Any) -> Any:
-    """The sigmoid 1 / (1 + e^-x)."""
-    return bind_inexact(Logistic.instance, x)
+def logistic(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The sigmoid 1 / (1 + e^-x), as exact as ``accuracy`` says."""
+    return bind_inexact(Logistic.to(accuracy), x)
 
 
-class Sqrt(Unary, name="sqrt"):
+class Sqrt(Accurate, name="sqrt"):
     """The square root; sqrt' = 1 / (2 sqrt)."""
 
     hlo = "stablehlo.sqrt"
@@ -123,12 +124,12 @@ class Sqrt(Unary, name="sqrt"):
         return mul(t, div(0.5, y))
 
 
-def sqrt(x: Any) -> Any:
-    """The square root."""
-    return bind_inexact(Sqrt.instance, x)
+def sqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The square root, as exact as ``accuracy`` says."""
+    return bind_inexact(Sqrt.to(accuracy), x)
 
 
-class Rsqrt(Unary, name="rsqrt"):
+class Rsqrt(Accurate, name="rsqrt"):
     """One over the square root; its derivative is -y / (2 x)."""
 
     hlo = "stablehlo.rsqrt"
@@ -137,17 +138,17 @@ class Rsqrt(Unary, name="rsqrt"):
         return mul(t, mul(-0.5, div(y, x)))
 
 
-def rsqrt(x: Any) -> Any:
-    """One over the square root.
+def rsqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """One over the square root, as exact as ``accuracy`` says.
 
     >>> from xlascope import lax
     >>> print(lax.rsqrt(4.0))
     0.5
     """
-    return bind_inexact(Rsqrt.instance, x)
+    return bind_inexact(Rsqrt.to(accuracy), x)
 
 
-class Cbrt(Unary, name="cbrt"):
+class Cbrt(Accurate, name="cbrt"):
     """The cube root; its derivative is 1 / (3 y²)."""
 
     hlo = "stablehlo.cbrt"
@@ -157,9 +158,9 @@ class Cbrt(Unary, name="cbrt"):
         return mul(t, mul(1 / 3, integer_pow(y, -2)))
 
 
-def cbrt(x: Any) -> Any:
-    """The cube root."""
-    return bind_inexact(Cbrt.instance, x)
+def cbrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The cube root, as exact as ``accuracy`` says."""
+    return bind_inexact(Cbrt.to(accuracy), x)
 
 
 class Pow(Binary, name="pow"):

@@ -17,7 +17,8 @@ from ..trace.bind import bind1
 from ..trace.source import here
 from ..xla.builder import attribute
 from .conversion import convert_element_type
-from .precision import Precisions, algorithm_attribute, precision_config, precision_of
+from .dot_algorithms import DotAlgorithmPreset, check_algorithm, emit_product
+from .precision import Precisions, precision_config, precision_of
 from .requirements import is_linear, require_kind, require_one_dtype, type_of
 from .shapes import transpose
 from .sums import convolved, sum_tangents
@@ -44,6 +45,8 @@ class DotGeneral(Operation, name="dot_general"):
         require_one_dtype(self.name, x, y)
         require_kind(self.name, x.dtype, "bifc")
         self._check_axes(x, y)
+        if isinstance(self.precision, DotAlgorithmPreset):
+            check_algorithm(self.precision, x, y)
         for i, j in zip((*contract_x, *batch_x), (*contract_y, *batch_y), strict=True):
             if x.shape[i] != y.shape[j]:
                 raise TypeError(
@@ -70,12 +73,22 @@ class DotGeneral(Operation, name="dot_general"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         attributes = {name: attribute(text) for name, text in self._attributes.items()}
+        by = self.precision
+        if isinstance(by, DotAlgorithmPreset) and by is not DotAlgorithmPreset.DEFAULT:
+            return emit_product(builder, operands, by, attributes, self._is_of_matrices(*builder.in_avals))
         return builder.emit("stablehlo.dot_general", operands, attributes)  # type: ignore[no-any-return]
+
+    def _is_of_matrices(self, x: ShapedArray, y: ShapedArray) -> bool:
+        """Whether rows, columns and what is contracted are more than one each."""
+        (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
+        rows, columns = free_axes(x.ndim, contract_x, batch_x), free_axes(y.ndim, contract_y, batch_y)
+        axes = (x, contract_x), (x, rows), (y, columns)
+        return all(math.prod(each.shape[i] for i in numbers) > 1 for each, numbers in axes)
 
     @functools.cached_property
     def _attributes(self) -> dict[str, str]:
         (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
-        texts = {
+        return {
             "dot_dimension_numbers": (
                 f"#stablehlo.dot<lhs_batching_dimensions = {list(batch_x)}, "
                 f"rhs_batching_dimensions = {list(batch_y)}, lhs_contracting_dimensions = {list(contract_x)}, "
@@ -83,8 +96,6 @@ class DotGeneral(Operation, name="dot_general"):
             ),
             "precision_config": precision_config(self.precision),
         }
-        algorithm = algorithm_attribute(self.precision)
-        return texts if algorithm is None else {**texts, "algorithm": algorithm}
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         (contract_x, _), _ = self.dimension_numbers

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..ir.sources import user_line, where_text
 from ..runtime import boot
+from .dot_algorithms import DotAlgorithm, DotAlgorithmPreset, named_algorithm
 
 
 class Precision(enum.Enum):
@@ -23,8 +24,8 @@ class Precision(enum.Enum):
         return self.name
 
 
-#: A precision for each operand, or the name of an algorithm (``BF16_BF16_F32``); None leaves it to the compiler.
-Precisions = tuple[Precision, Precision] | str | None
+#: A precision for each operand, or an algorithm; None leaves it to the compiler.
+Precisions = tuple[Precision, Precision] | DotAlgorithmPreset | None
 
 _NAMES = {
     "default": Precision.DEFAULT,
@@ -48,33 +49,29 @@ def precision_of(precision: Any) -> Precisions:
     """
     if precision is None:
         precision = boot.default_matmul_precision.value
-    if precision is None or (isinstance(precision, str) and precision in boot.MATMUL_ALGORITHMS):
+    if precision is None or isinstance(precision, DotAlgorithmPreset):
         return precision
+    if isinstance(precision, DotAlgorithm):
+        return named_algorithm(precision)
+    if isinstance(precision, str) and precision in DotAlgorithmPreset.__members__:
+        return DotAlgorithmPreset[precision]
     both = precision if isinstance(precision, tuple) and len(precision) == 2 else (precision, precision)
     left, right = (p if isinstance(p, Precision) else _NAMES.get(p) if isinstance(p, str) else None for p in both)
     if left is None or right is None:
         raise ValueError(
             f"there is no precision {precision!r}{where_text(user_line())}: it can be None, a lax.Precision or its "
-            f"name ({', '.join(_NAMES)}), a pair of these (one for each operand), or an algorithm "
-            f"({', '.join(boot.MATMUL_ALGORITHMS)})"
+            f"name ({', '.join(_NAMES)}), a pair of these (one for each operand), or an algorithm: a "
+            f"lax.DotAlgorithm, a lax.DotAlgorithmPreset or its name ({', '.join(boot.MATMUL_ALGORITHMS)})"
         )
     return left, right
 
 
+def pair_of(precision: Precisions) -> tuple[Precision, Precision] | None:
+    """The precisions of the operands; None where they are left to the compiler, or to an algorithm."""
+    return None if isinstance(precision, DotAlgorithmPreset) else precision
+
+
 def precision_config(precision: Precisions) -> str:
     """The attribute that tells the compiler how exact the operands are to be taken."""
-    both = precision if isinstance(precision, tuple) else (Precision.DEFAULT, Precision.DEFAULT)
+    both = pair_of(precision) or (Precision.DEFAULT, Precision.DEFAULT)
     return "[" + ", ".join(f"#stablehlo<precision {p.name}>" for p in both) + "]"
-
-
-def algorithm_attribute(precision: Precisions) -> str | None:
-    """The attribute for an algorithm by name: the types it multiplies and adds in, and in how many products."""
-    if not isinstance(precision, str):
-        return None
-    left, right, sum_type, *times = precision.lower().split("_")
-    count = int(times[0].removeprefix("x")) if times else 1
-    return (
-        f"#stablehlo.dot_algorithm<lhs_precision_type = {left}, rhs_precision_type = {right}, "
-        f"accumulation_type = {sum_type}, lhs_component_count = 1, rhs_component_count = 1, "
-        f"num_primitive_operations = {count}, allow_imprecise_accumulation = false>"
-    )

@@ -10,6 +10,7 @@ import numpy as np
 from ..ir.avals import ShapedArray, shaped
 from ..trace.bind import bind1, bind_inexact
 from ..xla.builder import attribute
+from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, mul, square, sub
 from .complex_numbers import real_dtype
 from .exponentials import rsqrt
@@ -18,7 +19,7 @@ from .sums import as_result, neg, sum_tangents
 from .values import match
 
 
-class Sin(Unary, name="sin"):
+class Sin(Accurate, name="sin"):
     """The sine."""
 
     hlo = "stablehlo.sine"
@@ -28,15 +29,15 @@ class Sin(Unary, name="sin"):
         return [_complex_sine(builder, x, aval)] if aval.dtype.kind == "c" else super().to_stablehlo(builder, operands)
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return mul(t, cos(x))
+        return mul(t, cos(x, accuracy=self.accuracy))
 
 
-def sin(x: Any) -> Any:
-    """The sine."""
-    return bind_inexact(Sin.instance, x)
+def sin(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The sine, as exact as ``accuracy`` says."""
+    return bind_inexact(Sin.to(accuracy), x)
 
 
-class Cos(Unary, name="cos"):
+class Cos(Accurate, name="cos"):
     """The cosine."""
 
     hlo = "stablehlo.cosine"
@@ -48,7 +49,7 @@ class Cos(Unary, name="cos"):
         )
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return mul(t, neg(sin(x)))
+        return mul(t, neg(sin(x, accuracy=self.accuracy)))
 
 
 class _Parts:
@@ -94,12 +95,12 @@ def _complex_cosine(builder: Any, x: Any, aval: ShapedArray) -> Any:
     return parts.complex(emit("multiply", emit("cosine", a), parts.cosh), imaginary)
 
 
-def cos(x: Any) -> Any:
-    """The cosine."""
-    return bind_inexact(Cos.instance, x)
+def cos(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The cosine, as exact as ``accuracy`` says."""
+    return bind_inexact(Cos.to(accuracy), x)
 
 
-class Tan(Unary, name="tan"):
+class Tan(Accurate, name="tan"):
     """The tangent; tan' = 1 + tan²."""
 
     hlo = "stablehlo.tan"
@@ -108,9 +109,9 @@ class Tan(Unary, name="tan"):
         return mul(t, add(square(y), 1.0))
 
 
-def tan(x: Any) -> Any:
-    """The tangent."""
-    return bind_inexact(Tan.instance, x)
+def tan(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The tangent, as exact as ``accuracy`` says."""
+    return bind_inexact(Tan.to(accuracy), x)
 
 
 class Asin(Unary, name="asin"):
@@ -201,7 +202,7 @@ def cosh(x: Any) -> Any:
     return bind_inexact(Cosh.instance, x)
 
 
-class Tanh(Unary, name="tanh"):
+class Tanh(Accurate, name="tanh"):
     """The hyperbolic tangent; tanh' = (1 - tanh) (1 + tanh), which does not cancel where tanh is near one."""
 
     hlo = "stablehlo.tanh"
@@ -210,9 +211,9 @@ class Tanh(Unary, name="tanh"):
         return mul(sum_tangents([t, mul(t, y)]), sub(1.0, y))
 
 
-def tanh(x: Any) -> Any:
-    """The hyperbolic tangent."""
-    return bind_inexact(Tanh.instance, x)
+def tanh(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
+    """The hyperbolic tangent, as exact as ``accuracy`` says."""
+    return bind_inexact(Tanh.to(accuracy), x)
 
 
 class Asinh(Unary, name="asinh"):

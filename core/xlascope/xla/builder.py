@@ -212,6 +212,12 @@ class Builder:
         """Call a program that the current equation holds, the ``index``-th of them."""
         raise NotImplementedError
 
+    def call_composite(
+        self, body: Any, operands: Sequence[Any], name: str, attributes: dict[str, Any], version: int
+    ) -> list[Any]:
+        """Call a program that the current equation holds as what a compiler may know by that name."""
+        raise NotImplementedError
+
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         """Write the equations of such a program here, where a call is not possible."""
         raise NotImplementedError

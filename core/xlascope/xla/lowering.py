@@ -18,6 +18,7 @@ from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.sources import locate
 from ..key_types import KEY_TYPES, is_key
 from ..records.op_names import body_prefix, scoped
+from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
 from .narrow_types import CARRIERS, brought_back
 
@@ -163,7 +164,7 @@ class _ModuleLowering:
         """Call a body, the ``index``-th of its equation, writing it as a function at its first call."""
         symbol = self.bodies.get((id(body), index))
         if symbol is None:
-            symbol = self.bodies[id(body), index] = self._fresh(body.name or "body")
+            symbol = self.bodies[id(body), index] = self.fresh(body.name or "body")
             self.held.append(body)
             self.function(symbol, body.jaxpr.invars, body.jaxpr, body_prefix(index), public=False)
         results = [tensor_type(aval) for aval in body.out_avals]
@@ -178,7 +179,8 @@ class _ModuleLowering:
         )
         return list(made.results)
 
-    def _fresh(self, name: str) -> str:
+    def fresh(self, name: str) -> str:
+        """A name for a function that no other one has."""
         base = _plain(name)
         symbol, count = base, 0
         while symbol in self.symbols:
@@ -225,6 +227,32 @@ class _FunctionBuilder(Builder):
         if ordered:
             self.token = results.pop()
         return results
+
+    def call_composite(
+        self, body: Any, operands: Sequence[Any], name: str, attributes: dict[str, Any], version: int
+    ) -> list[Any]:
+        if self.in_place or is_ordered(body.effects):
+            return self.call_body(body, operands)
+        # XLA puts no name of a call in front of these when it inlines them: the names are whole, and the function is
+        # for this equation alone.
+        symbol = self.lowering.fresh(body.name or "body")
+        place = f"{self.place}/jit({symbol})"
+        self.lowering.function(symbol, body.jaxpr.invars, body.jaxpr, f"{place}/{body_prefix(0)}", public=False)
+        _, _, _, code, lasti, _ = self.equation
+        made = ir.Operation.create(
+            "stablehlo.composite",
+            results=[tensor_type(aval) for aval in body.out_avals],
+            operands=operands,
+            attributes={
+                "name": ir.StringAttr.get(name),
+                "composite_attributes": attribute_of(attributes),
+                "decomposition": ir.FlatSymbolRefAttr.get(symbol),
+                "version": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), version),
+            },
+            loc=ir.Location.name(place, self.lowering.line(code, lasti)),
+            ip=self.insertion,
+        )
+        return list(made.results)
 
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         # The names are those that XLA gives to a call's operations.

@@ -52,6 +52,7 @@ from xlascope.operations import (
     random_generators,
     reductions,
     rounding,
+    scaled_products,
     scattering,
     selection,
     shapes,
@@ -63,6 +64,7 @@ from xlascope.operations import (
     trigonometry,
     windows,
 )
+from xlascope.operations.accuracy import AccuracyMode, Tolerance
 from xlascope.operations.linalg import cholesky, lu, qr, singular, spectra, triangular, tridiagonal
 from xlascope.trace.jaxpr_trace import stage
 
@@ -605,6 +607,9 @@ def _rows() -> Iterator[Row]:
     yield from unary(exponentials.Exp(), np.exp, dtypes=(*HALF, "complex64"))
     yield from unary(exponentials.Exp2(), np.exp2)
     yield from unary(exponentials.Expm1(), np.expm1, dtypes=COMPLEX)
+    for each, oracle in ((exponentials.Exp2, np.exp2), (trigonometry.Sin, np.sin), (exponentials.Logistic, scipy.special.expit)):
+        yield Row(each(Tolerance(rtol=1e-2, ulps=3)), oracle, real(2, 3), note="tolerance")
+    yield Row(trigonometry.Cos(AccuracyMode.HIGHEST), np.cos, real(2, 3), dtypes=COMPLEX, note="highest")
     yield from unary(exponentials.Log(), np.log, low=0.1, dtypes=(*HALF, "complex64"))
     yield from unary(exponentials.Log1p(), np.log1p, low=-0.5, dtypes=COMPLEX)
     yield from unary(trigonometry.Sin(), np.sin, dtypes=(*HALF, "complex64"))
@@ -819,6 +824,7 @@ def _rows() -> Iterator[Row]:
     # barriers
     yield Row(barriers.OptimizationBarrier(), lambda x, y: (x, y), real(2, 3), real(), linear=(BOTH, *EITHER), dtypes=NUMBERS)
     yield Row(barriers.Copy(), lambda x: x, real(2, 3), linear=((0,),), dtypes=NUMBERS)
+    yield Row(barriers.DceSink(False), lambda x: (), real(2, 3), dtypes=NUMBERS, smooth=False)
 
     # indexing
     for at in ((0, 1), (7, -5)):
@@ -884,6 +890,11 @@ def _rows() -> Iterator[Row]:
         )
     highest = linear_algebra.precision_of("highest")
     wide = linear_algebra.DotGeneral((((1,), (0,)), ((), ())), highest, np.dtype("float32"))
+    yield Row(
+        lambda dtype: scaled_products.ScaledDot((((2,), (1,)), ((0,), (0,))), np.dtype(dtype)),
+        lambda x, y, s, t: np.matmul(x * np.repeat(s, 2, 2), y * np.repeat(t, 2, 1)),
+        real(2, 3, 4), real(2, 4, 2), real(2, 3, 2), real(2, 2, 2), tolerance=4,
+    )
     yield Row(wide, np.matmul, real(2, 3), real(3, 2), dtypes=("bfloat16", "float16"), linear=EITHER, smooth=False, note="wider result", tolerance=30)
 
     # convolutions

@@ -52,6 +52,7 @@ def collectives() -> set[str]:
 #: Operations that hold functions: tests/core/control/test_rule_programs.py has programs of each of them, and
 #: tests/core/test_callbacks.py of those that hold Python functions.
 OF_FUNCTIONS = {
+    "composite",
     "custom_jvp_call",
     "custom_lin",
     "custom_linear_solve",

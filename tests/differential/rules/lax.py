@@ -33,6 +33,20 @@ RULES: tuple[Rule, ...] = (
         theirs_says("does not accept dtype bool"),
     ),
     Rule(
+        "scales multiplied out",
+        "nn.scaled_matmul",
+        ("accepted only here", "error class"),
+        "JAX has it where cuDNN does; ours multiplies the scales out, as its page says, and looks at them first.",
+        theirs_says("rule for primitive 'scaled_matmul' not found"),
+    ),
+    Rule(
+        "accuracies that are none",
+        "lax.*",
+        ("error class", "fails only here"),
+        "What is no accuracy is a TypeError at once; JAX fails when it lowers the function, and logistic never looks.",
+        ours_says("accuracy is a lax.Tolerance"),
+    ),
+    Rule(
         "nothing asked for",
         "lax.approx_max_k lax.approx_min_k",
         ("accepted only here",),

@@ -1,0 +1,194 @@
+"""The product of narrow numbers that share scales: of each block along the contracting axes there is one.
+
+So do the microscaling formats (Open Compute Project, "Microscaling Formats (MX) Specification", 2023): blocks of 32
+numbers of 8 bits or less, with a power of two.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ..dtypes import bfloat16, canonical, is_differentiable
+from ..ir.avals import ShapedArray, shaped
+from ..ir.jaxpr import ClosedJaxpr
+from ..ir.markers import ZERO
+from ..ir.operation import Operation
+from ..trace.bind import bind1
+from ..trace.jaxpr_trace import stage
+from ..trace.source import here
+from .arithmetic import mul
+from .complex_numbers import real_dtype
+from .conversion import convert_element_type
+from .linear_algebra import DimensionNumbers, DotGeneral
+from .requirements import require_kind
+from .shapes import broadcast_in_dim, full, mapped_in_front, reshape
+from .sums import sum_tangents
+from .values import aval
+
+
+class ScaledDot(Operation, name="scaled_dot"):
+    """The product of two operands times their scales.
+
+    It is a composite by the name that XLA knows: where hardware multiplies scaled numbers, they are not multiplied out.
+    """
+
+    dimension_numbers: DimensionNumbers
+    preferred_element_type: np.dtype[Any]
+
+    @property
+    def wide(self) -> np.dtype[Any]:
+        """What it is computed in, as in JAX: bfloat16, or a type of more bits where the result has one."""
+        wanted = self.preferred_element_type
+        if wanted.kind == "c":
+            return real_dtype(wanted)
+        return wanted if wanted.kind == "f" and wanted.itemsize > bfloat16.itemsize else bfloat16
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        x, y, scale_x, scale_y = operands
+        for each in operands:
+            require_kind(self.name, each.dtype, "bif")
+        (contract_x, contract_y), _ = self.dimension_numbers
+        (out,) = _product(self).abstract_eval([shaped(x.shape, bfloat16), shaped(y.shape, bfloat16)])
+        _check_scale("lhs", x.shape, scale_x.shape, contract_x)
+        _check_scale("rhs", y.shape, scale_y.shape, contract_y)
+        return [shaped(out.shape, self.preferred_element_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        attributes = {
+            "dimension_numbers": self.dimension_numbers,
+            "preferred_element_type": self.preferred_element_type,
+        }
+        program = _decomposition(self, tuple(builder.in_avals))
+        return builder.call_composite(program, operands, "xla.scaled_dot", attributes, 0)  # type: ignore[no-any-return]
+
+    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
+        return _product(self).flops(operands[:2], results) + operands[0].size + operands[1].size
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        # (x s) (y t) moves by (dx s + x ds) (y t) + (x s) (dy t + y dt).
+        result = bind1(self, *primals)
+        if not is_differentiable(self.preferred_element_type):
+            return [result], [ZERO]
+        x, y, scale_x, scale_y = primals
+        tx, ty, t_scale_x, t_scale_y = tangents
+        left = self._moved(x, scale_x, tx, t_scale_x, 0)
+        right = self._moved(y, scale_y, ty, t_scale_y, 1)
+        parts = [
+            ZERO if left is ZERO else bind1(_product(self), left, self._scaled(y, scale_y, 1)),
+            ZERO if right is ZERO else bind1(_product(self), self._scaled(x, scale_x, 0), right),
+        ]
+        return [result], [self._result(sum_tangents(parts))]
+
+    def _moved(self, x: Any, scale: Any, t: Any, t_scale: Any, side: int) -> Any:
+        parts = [
+            ZERO if t is ZERO else self._scaled(t, scale, side),
+            ZERO if t_scale is ZERO else self._scaled(x, t_scale, side),
+        ]
+        return sum_tangents(parts)
+
+    def _scaled(self, x: Any, scale: Any, side: int) -> Any:
+        """An operand times its scales, each spread over its block."""
+        contract, shape = self.dimension_numbers[0][side], aval(x).shape
+        spread: list[int] = []
+        places = []
+        for axis, size in enumerate(aval(scale).shape):
+            places.append(len(spread))
+            spread += (size, shape[axis] // size) if axis in contract else (size,)
+        scales = convert_element_type(scale, self.wide)
+        scales = reshape(broadcast_in_dim(scales, tuple(spread), tuple(places)), shape)
+        return mul(convert_element_type(x, self.wide), scales)
+
+    def _result(self, product: Any) -> Any:
+        return product if product is ZERO else convert_element_type(product, self.preferred_element_type)
+
+    def multiplied_out(self, x: Any, y: Any, scale_x: Any, scale_y: Any) -> list[Any]:
+        """What the operation stands for, in operations that every compiler knows."""
+        return [self._result(bind1(_product(self), self._scaled(x, scale_x, 0), self._scaled(y, scale_y, 1)))]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = next(aval(x).shape[a] for x, a in zip(operands, axes, strict=True) if isinstance(a, int))
+        (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
+        numbers = (
+            (tuple(i + 1 for i in contract_x), tuple(i + 1 for i in contract_y)),
+            ((0, *(i + 1 for i in batch_x)), (0, *(i + 1 for i in batch_y))),
+        )
+        mapped = [mapped_in_front(x, a, size) for x, a in zip(operands, axes, strict=True)]
+        return [bind1(ScaledDot(numbers, self.preferred_element_type), *mapped)], [0]
+
+
+def _product(operation: ScaledDot) -> DotGeneral:
+    return DotGeneral(operation.dimension_numbers, None, operation.wide)
+
+
+@functools.lru_cache(maxsize=256)
+def _decomposition(operation: ScaledDot, avals: tuple[ShapedArray, ...]) -> ClosedJaxpr:
+    return stage(operation.multiplied_out, avals, "scaled_dot")
+
+
+def _check_scale(name: str, shape: Sequence[int], scale: Sequence[int], contract: Sequence[int]) -> None:
+    """Raise TypeError for scales that do not fit the operand of that name."""
+    if len(scale) != len(shape):
+        raise TypeError(f"{name}_scale has as many axes as {name}, {len(shape)}, got shape {tuple(scale)}{here()}")
+    for axis, (size, blocks) in enumerate(zip(shape, scale, strict=True)):
+        if axis not in contract and size != blocks:
+            raise TypeError(
+                f"{name}_scale has the size of {name} along axes that are not contracted, got {blocks} instead of "
+                f"{size} along axis {axis}{here()}"
+            )
+        if axis in contract and (not blocks or size % blocks or size < 2 * blocks):
+            raise TypeError(
+                f"{name}_scale has a scale for each block of two or more along contracting axes, got {blocks} for "
+                f"{size} along axis {axis}{here()}"
+            )
+
+
+def scaled_dot(
+    lhs: Any,
+    rhs: Any,
+    *,
+    lhs_scale: Any = None,
+    rhs_scale: Any = None,
+    dimension_numbers: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The product of ``lhs * lhs_scale`` and ``rhs * rhs_scale``, where a scale holds for a block of numbers.
+
+    Scales have the shape of their operand, but along contracting axes a whole number of times (twice or more) fewer;
+    None stands for ones. ``dimension_numbers`` are those of ``dot_general``; None stands for the matrix product of
+    stacks of matrices. The result has ``preferred_element_type``, bfloat16 if there is none, and is computed in
+    bfloat16 or the wider float that it has. It has derivatives, unlike jax's. Hardware that multiplies such numbers
+    (float8 with scales of float8_e8m0fnu) does not multiply them out.
+
+    Raises TypeError for shapes that do not fit, and for complex operands.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> x = jnp.ones((1, 4), "float8_e4m3fn")
+    >>> print(lax.scaled_dot(x, x.T, lhs_scale=jnp.array([[1.0, 3.0]])))
+    [[8]]
+    """
+    x, y = aval(lhs), aval(rhs)
+    if dimension_numbers is None:
+        if x.ndim < 2 or x.ndim != y.ndim:
+            raise TypeError(
+                "scaled_dot takes matrices, or stacks of them, where there are no dimension_numbers, got shapes "
+                f"{x.shape} and {y.shape}{here()}"
+            )
+        lead = tuple(range(x.ndim - 2))
+        dimension_numbers = ((x.ndim - 1,), (x.ndim - 2,)), (lead, lead)
+    (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
+    numbers = (tuple(contract_x), tuple(contract_y)), (tuple(batch_x), tuple(batch_y))
+    dtype = bfloat16 if preferred_element_type is None else canonical(preferred_element_type)
+    scale_x = _ones(x, numbers[0][0]) if lhs_scale is None else lhs_scale
+    scale_y = _ones(y, numbers[0][1]) if rhs_scale is None else rhs_scale
+    return bind1(ScaledDot(numbers, dtype), lhs, rhs, scale_x, scale_y)
+
+
+def _ones(x: ShapedArray, contract: Sequence[int]) -> Any:
+    """Scales that change nothing: of a block as long as the axis."""
+    sizes = tuple([1 if axis in contract else size for axis, size in enumerate(x.shape)])
+    return full(sizes, ml_dtypes.float8_e8m0fnu(1))
