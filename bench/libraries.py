@@ -51,7 +51,7 @@ def _call(name: str, case: str) -> Callable[[], Any]:
 
 
 def serve(name: str) -> None:
-    """Answer cases, a line each, with seconds for a call: the median of those that fit into a tenth of a second."""
+    """Answer cases, a line each, with seconds for a call: the shortest of those that fit into a tenth of a second."""
     known: dict[str, Callable[[], Any]] = {}
     for line in sys.stdin:
         case = line.strip()
@@ -63,7 +63,7 @@ def serve(name: str) -> None:
             began = time.perf_counter()
             known[case]()
             seconds.append(time.perf_counter() - began)
-        print(statistics.median(seconds), flush=True)
+        print(min(seconds), flush=True)
 
 
 def table(rounds: int = 15) -> list[str]:

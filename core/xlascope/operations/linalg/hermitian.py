@@ -91,8 +91,10 @@ class Eigh(OfStacks, name="eigh"):
         """
         (a,), (vectors, values) = builder.in_avals, builder.out_avals
         n = a.shape[-1]
-        small = {EighImplementation.QDWH: 0} if n <= LARGEST_FOR_JACOBI else {}
-        self._check(builder, {None: 0, EighImplementation.JACOBI: 0, **small})
+        known: dict[EighImplementation | None, int] = {None: 0, EighImplementation.JACOBI: 0}
+        if n <= LARGEST_FOR_JACOBI:
+            known[EighImplementation.QDWH] = 0
+        self._check(builder, known)
         sorting = self.sort_eigenvalues or self.subset_by_index is not None
         config = f"{self.lower:d},{sorting:d},100,1e-6"
         whole = [shaped(a.shape, a.dtype), shaped(a.shape[:-1], values.dtype)]

@@ -67,7 +67,7 @@ class Eig(OfStacks, name="eig"):
             raise self.not_there(builder, f" by {self.implementation}")
         sides = {"compute_left": self.compute_left_eigenvectors, "compute_right": self.compute_right_eigenvectors}
         options = {side: LETTER["V" if wanted else "N"] for side, wanted in sides.items()}
-        in_place = {} if kind_of(builder.in_avals[0].dtype) == "c" else None
+        in_place: dict[int, int] | None = {} if kind_of(builder.in_avals[0].dtype) == "c" else None
         return self._by_library(builder, functools.partial(lapack.call, builder, "geev", operands), options, in_place)
 
     def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
