@@ -67,8 +67,11 @@ def test_another_platform_is_refused():
 LEAST = (1.0, 1e-3, 1e-9, 0.0)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "complex64", "float64", "complex128"])
-@pytest.mark.parametrize("shape", [(6, 6), (9, 5), (4, 7)])
+SLOW, MORE = pytest.mark.slow, ("complex64", "float64")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128", *(pytest.param(d, marks=SLOW) for d in MORE)])
+@pytest.mark.parametrize("shape", [(9, 5), *(pytest.param(shape, marks=SLOW) for shape in ((6, 6), (4, 7)))])
 def test_singular_values_by_a_polar_decomposition(dtype, shape):
     rng = np.random.default_rng(3)
     k = min(shape)
@@ -115,3 +118,35 @@ def test_products_of_reflections_written_out(left, transpose):
         given = a.mT, taus, c if left else c.swapaxes(1, 2)
         (found,) = Ormqr(left, transpose).written_out(*given)
         np.testing.assert_allclose(found, lax.linalg.ormqr(*given, left=left, transpose=transpose), atol=1e-5)
+
+
+ON_A_TPU = {
+    "cholesky": lambda a: lax.linalg.cholesky(a),
+    "lu": lambda a: lax.linalg.lu(a),
+    "qr": lambda a: lax.linalg.qr(a[:, :3]),
+    "ormqr": lambda a: lax.linalg.ormqr(a, a[0], a),
+    "eigh": lambda a: lax.linalg.eigh(a),
+    "a part of eigh": lambda a: lax.linalg.eigh(a, subset_by_index=(1, 3)),
+    "svd": lambda a: lax.linalg.svd(a[:, :3], full_matrices=False),
+    "a part of svd": lambda a: lax.linalg.svd(a, full_matrices=False, subset_by_index=(0, 2)),
+    "triangular_solve": lambda a: lax.linalg.triangular_solve(a, a),
+    "tridiagonal_solve": lambda a: lax.linalg.tridiagonal_solve(a[0], a[1], a[2], a),
+    "qdwh": lambda a: lax.linalg.qdwh(a)[:2],
+    "solve": lambda a: xs.numpy.linalg.solve(a, a),
+    "pinv": lambda a: xs.numpy.linalg.pinv(a),
+    "grad of svd": lambda a: xs.grad(lambda a: xs.numpy.linalg.svd(a)[0].sum())(a),
+}
+
+
+@pytest.mark.usefixtures("target_compilers")
+def test_they_compile_for_a_tpu():
+    def all_of_them(a):
+        return [function(a) for function in ON_A_TPU.values()]
+
+    assert xs.inspect.target(all_of_them, np.eye(5, dtype="float32"), target="tpu:v5e").records[-1].kernels
+
+
+@pytest.mark.usefixtures("target_compilers")
+def test_a_gpus_library_that_is_not_here_is_named():
+    with pytest.raises(Exception, match="cusolver_getrf_ffi.*calls a library of CUDA"):
+        xs.inspect.target(lax.linalg.lu, np.eye(5, dtype="float32"), target="gpu:h100")
