@@ -11,7 +11,7 @@ import numpy as np
 from .dtypes import canonical
 from .names import explain_missing as _explain_missing
 from .numpy import logic, transcendental, ufuncs
-from .numpy.axes import axes_of, sizes_of
+from .numpy.axes import axes_of, is_several, sizes_of
 from .numpy.contractions import einsum
 from .numpy.creation import asarray
 from .numpy.promotion import as_dtype, inexact
@@ -147,6 +147,8 @@ def scale_and_translate(
     chosen = _method(method)
     if chosen is ResizeMethod.NEAREST:
         raise ValueError("scale_and_translate has no nearest neighbours; resize has")
+    if not is_several(spatial_dims):
+        raise TypeError(f"spatial_dims has an axis for each number of scale, as in (0, 1); got {spatial_dims!r}")
     axes = axes_of(tuple(spatial_dims), len(sizes), "spatial_dims")
     scale, translation = asarray(scale), asarray(translation)
     for name, given in (("scale", scale), ("translation", translation)):

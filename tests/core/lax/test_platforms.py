@@ -148,5 +148,5 @@ def test_they_compile_for_a_tpu():
 
 @pytest.mark.usefixtures("target_compilers")
 def test_a_gpus_library_that_is_not_here_is_named():
-    with pytest.raises(Exception, match="cusolver_getrf_ffi.*calls a library of CUDA"):
+    with pytest.raises(Exception, match=r"cusolver_getrf_ffi.*calls a library of CUDA"):
         xs.inspect.target(lax.linalg.lu, np.eye(5, dtype="float32"), target="gpu:h100")

@@ -231,7 +231,10 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     >>> print(lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2]), 3))
     [2 0 1]
     """
-    return bind1(LUPivotsToPermutation(whole_number(permutation_size, "permutation_size")), pivots)
+    size = whole_number(permutation_size, "permutation_size")
+    if size > np.iinfo(np.int32).max:
+        raise OverflowError(f"permutation_size fits int32, got {size}{here()}")
+    return bind1(LUPivotsToPermutation(size), pivots)
 
 
 def solve_with(factors: Any, permutation: Any, b: Any, transposing: bool = False) -> Any:
