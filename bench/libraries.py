@@ -68,7 +68,9 @@ def serve(name: str) -> None:
 
 def table(rounds: int = 15) -> list[str]:
     """The table of all cases, a row each."""
-    command, environment = [sys.executable, "-m", "bench.libraries"], {**os.environ, "JAX_PLATFORMS": "cpu"}
+    # LAPACK on one thread: those of two processes would wait for each other, a hundred times as long as they work.
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "bench.libraries"]
     sides = [
         subprocess.Popen([*command, name], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for name in ("xlascope", "jax")

@@ -124,7 +124,7 @@ RULES: tuple[Rule, ...] = (
         "polar decompositions of any matrix",
         "scipy.linalg.polar",
         ("accepted only here",),
-        "Stacks, both sides of every shape, and integers have a polar decomposition, as JAX documents; its QDWH has not.",
+        "Stacks, both sides of any shape, and integers have polar decompositions, as JAX documents; its QDWH has not.",
         theirs_says("only supports mxn matrices|not inexact|too many values to unpack|M >= N|Non-hashable static"),
     ),
     Rule(
