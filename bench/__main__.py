@@ -17,6 +17,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
+from . import libraries
 from .cases import CASES, MODEL_CASES
 from .explorer import explorer
 from .functions import functions
@@ -120,7 +121,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each pair is measured (default 5)")
     parser.add_argument("--only", nargs="*", help="cases to run; nothing is written then")
     chosen = parser.parse_args()
-    cases = chosen.only if chosen.only is not None else ["import", *CASES, "watched", "steps", "functions", "explorer"]
+    every = ["import", *CASES, "libraries", "watched", "steps", "functions", "explorer"]
+    cases = chosen.only if chosen.only is not None else every
     lines = ["| case | equations | xlascope | jax | ratio | goal |", "|---|---|---|---|---|---|"]
     print("\n".join(lines))
     seconds: dict[str, float] = {}
@@ -132,6 +134,10 @@ def main() -> None:
             f"With the program kept on disk, xlascope's first call is {times:.1f} times as fast (cold / warm).",
         ]
         print(lines[-1])
+    if "libraries" in cases:
+        ran = libraries.table()
+        print("\n".join(ran))
+        lines += ["", *ran]
     if "watched" in cases:
         found = costs(watched())
         goals = {"strip": ("the strip", "< 1 %"), "panel": ("the panel open", "< 2 %")}

@@ -11,7 +11,7 @@ import numpy as np
 from .dtypes import canonical
 from .names import explain_missing as _explain_missing
 from .numpy import logic, transcendental, ufuncs
-from .numpy.axes import axes_of, sizes_of
+from .numpy.axes import axes_of, is_several, sizes_of
 from .numpy.contractions import einsum
 from .numpy.creation import asarray
 from .numpy.promotion import as_dtype, inexact
@@ -53,6 +53,8 @@ _NAMES = {
     ResizeMethod.LANCZOS3: "lanczos3",
     ResizeMethod.LANCZOS5: "lanczos5",
     ResizeMethod.CUBIC: "cubic bicubic tricubic",
+    ResizeMethod.CUBIC_PYTORCH: "cubic-pytorch bicubic-pytorch",
+    ResizeMethod.AREA: "area",
 }
 
 
@@ -79,6 +81,7 @@ def _lanczos(radius: float) -> Callable[[Any], Any]:
 _KERNELS: dict[ResizeMethod, Callable[[Any], Any]] = {
     ResizeMethod.LINEAR: _linear,
     ResizeMethod.CUBIC: _cubic,
+    ResizeMethod.CUBIC_PYTORCH: _cubic,
     ResizeMethod.LANCZOS3: _lanczos(3.0),
     ResizeMethod.LANCZOS5: _lanczos(5.0),
 }
@@ -94,9 +97,10 @@ def resize(
     """A picture of another shape.
 
     ``shape`` has a size for each axis of ``image``; axes whose size stays are not touched. ``method`` is "nearest",
-    "linear", "cubic", "lanczos3" or "lanczos5", or a :class:`ResizeMethod`. Where the picture gets smaller the kernel
-    gets wider, unless ``antialias`` is False. The result is floating but for "nearest", which keeps the dtype. Raises
-    ValueError for a shape of another rank and for other methods.
+    "linear", "cubic", "cubic-pytorch" (without ``antialias`` PyTorch's kernel and edges), "lanczos3", "lanczos5" or
+    "area" (by what pixels share), or a :class:`ResizeMethod`. Where the picture gets smaller the kernel gets wider,
+    unless ``antialias`` is False. The result is floating but for "nearest", which keeps the dtype. Raises ValueError
+    for a shape of another rank and for other methods.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.image.resize(jnp.array([0.0, 2.0]), (4,), "linear"))
@@ -143,6 +147,8 @@ def scale_and_translate(
     chosen = _method(method)
     if chosen is ResizeMethod.NEAREST:
         raise ValueError("scale_and_translate has no nearest neighbours; resize has")
+    if not is_several(spatial_dims):
+        raise TypeError(f"spatial_dims has an axis for each number of scale, as in (0, 1); got {spatial_dims!r}")
     axes = axes_of(tuple(spatial_dims), len(sizes), "spatial_dims")
     scale, translation = asarray(scale), asarray(translation)
     for name, given in (("scale", scale), ("translation", translation)):
@@ -157,8 +163,6 @@ def _method(given: Any) -> ResizeMethod:
     found = ResizeMethod.from_string(given) if isinstance(given, str) else given
     if not isinstance(found, ResizeMethod):
         raise ValueError(f"a method of resizing is a name or a ResizeMethod, got {given!r}")
-    if found not in _NAMES:
-        raise NotImplementedError(f"resizing by {found.name}; there are {', '.join(each.name for each in _NAMES)}")
     return found
 
 
@@ -175,17 +179,25 @@ def _resampled(
     image: Any, sizes: Sequence[int], axes: Sequence[int], scale: Any, translation: Any, method: ResizeMethod,
     antialias: bool, precision: Any,
 ) -> Any:  # fmt: skip
-    rank, operands, names = len(sizes), [], []
+    own = shape_of(image)
+    matrices = [
+        _weights(own[axis], sizes[axis], factor, offset, method, antialias)
+        for axis, factor, offset in zip(axes, scale, translation, strict=True)
+    ]
+    return _multiplied(image, sizes, axes, matrices, precision)
+
+
+def _multiplied(image: Any, sizes: Sequence[int], axes: Sequence[int], matrices: Sequence[Any], precision: Any) -> Any:
+    """A picture multiplied by a matrix of weights along each of the axes."""
+    if not axes:
+        return image
+    rank, names = len(sizes), []
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     result = list(letters[:rank])
-    for axis, factor, offset in zip(axes, scale, translation, strict=True):
-        dtype = aval_of(image).dtype
-        weights = _weights(shape_of(image)[axis], sizes[axis], factor, offset, method, antialias)
-        operands.append(as_dtype(weights, dtype))
+    for axis in axes:
         names.append(letters[axis] + letters[rank + axis])
         result[axis] = letters[rank + axis]
-    if not operands:
-        return image
+    operands = [as_dtype(weights, aval_of(image).dtype) for weights in matrices]
     spelled = ",".join([letters[:rank], *names]) + "->" + "".join(result)
     return einsum(spelled, image, *operands, precision=precision)
 
@@ -195,13 +207,34 @@ def _weights(size: int, wanted: int, scale: Any, translation: Any, method: Resiz
     inverse = 1.0 / scale
     width = ufuncs.maximum(inverse, 1.0) if antialias else 1.0
     at = (arange(wanted, dtype=np.dtype("float32")) + 0.5) * inverse - translation * inverse - 0.5
-    distance = ufuncs.abs(expand_dims(at, 0) - expand_dims(arange(size, dtype=np.dtype("float32")), 1)) / width
-    weights = _KERNELS[method](distance)
+    inside = expand_dims(
+        logic.bitwise_and(at >= -0.5, at <= size - 0.5), 0
+    )  # of the picture, whose pixels are one wide
+    if method is ResizeMethod.CUBIC_PYTORCH and not antialias:
+        return logic.where(inside, _weights_of_pytorch(size, at), 0)
+    distance = ufuncs.abs(expand_dims(at, 0) - expand_dims(arange(size, dtype=np.dtype("float32")), 1))
+    weights = _shared(distance, inverse) if method is ResizeMethod.AREA else _KERNELS[method](distance / width)
     total = sum(weights, 0, keepdims=True)
     enough = ufuncs.abs(total) > 1000.0 * float(np.finfo(np.float32).eps)
     weights = logic.where(enough, weights / logic.where(total != 0, total, 1), 0)
-    inside = logic.bitwise_and(at >= -0.5, at <= size - 0.5)  # of the picture, whose pixels are one wide
-    return logic.where(expand_dims(inside, 0), weights, 0)
+    return logic.where(inside, weights, 0)
+
+
+def _weights_of_pytorch(size: int, at: Any) -> Any:
+    """The same by PyTorch's kernel, that of Keys with a = -3/4; beyond the ends the last pixel is repeated."""
+    x = ufuncs.abs(expand_dims(at, 0) - expand_dims(arange(-2, size + 2, dtype=np.dtype("float32")), 1))
+    near = ((1.25 * x - 2.25) * x) * x + 1.0
+    far = ((-0.75 * x + 3.75) * x - 6.0) * x + 3.0
+    weights = logic.where(x >= 2.0, 0.0, logic.where(x >= 1.0, far, near))
+    # Row i of this matrix adds up what counts for pixel i.
+    pixels = np.clip(np.arange(-2, size + 2), 0, max(size - 1, 0))
+    folding = (np.arange(size)[:, None] == pixels).astype("float32")
+    return einsum("ij,jk->ik", folding, weights, precision=Precision.HIGHEST)
+
+
+def _shared(distance: Any, width: Any) -> Any:
+    """What a pixel of the result, of that width, shares with pixels one wide whose middles are so far from its own."""
+    return ufuncs.maximum(ufuncs.minimum(ufuncs.minimum(width, 1.0), (width + 1.0) / 2.0 - distance), 0.0)
 
 
 _explain_missing(__name__)

@@ -3,37 +3,38 @@
 from ..names import explain_missing as _explain_missing
 from ..operations.linalg.cholesky import Cholesky as _Cholesky
 from ..operations.linalg.cholesky import cholesky as cholesky
+from ..operations.linalg.hermitian import Eigh as _Eigh
+from ..operations.linalg.hermitian import EighImplementation as EighImplementation
+from ..operations.linalg.hermitian import Tridiagonal as _Tridiagonal
+from ..operations.linalg.hermitian import eigh as eigh
+from ..operations.linalg.hermitian import tridiagonal as tridiagonal
 from ..operations.linalg.lu import LU as _LU
 from ..operations.linalg.lu import LUPivotsToPermutation as _LUPivotsToPermutation
 from ..operations.linalg.lu import lu as lu
 from ..operations.linalg.lu import lu_pivots_to_permutation as lu_pivots_to_permutation
-from ..operations.linalg.qr import HouseholderProduct as _HouseholderProduct
-from ..operations.linalg.qr import Ormqr as _Ormqr
 from ..operations.linalg.qr import Qr as _Qr
-from ..operations.linalg.qr import householder_product as householder_product
-from ..operations.linalg.qr import ormqr as ormqr
 from ..operations.linalg.qr import qr as qr
+from ..operations.linalg.reflections import HouseholderProduct as _HouseholderProduct
+from ..operations.linalg.reflections import Ormqr as _Ormqr
+from ..operations.linalg.reflections import householder_product as householder_product
+from ..operations.linalg.reflections import ormqr as ormqr
 from ..operations.linalg.singular import Svd as _Svd
 from ..operations.linalg.singular import SvdAlgorithm as SvdAlgorithm
 from ..operations.linalg.singular import svd as svd
 from ..operations.linalg.spectra import Eig as _Eig
-from ..operations.linalg.spectra import Eigh as _Eigh
-from ..operations.linalg.spectra import EighImplementation as EighImplementation
 from ..operations.linalg.spectra import EigImplementation as EigImplementation
 from ..operations.linalg.spectra import Hessenberg as _Hessenberg
 from ..operations.linalg.spectra import Schur as _Schur
-from ..operations.linalg.spectra import Tridiagonal as _Tridiagonal
 from ..operations.linalg.spectra import eig as eig
-from ..operations.linalg.spectra import eigh as eigh
 from ..operations.linalg.spectra import hessenberg as hessenberg
 from ..operations.linalg.spectra import schur as schur
-from ..operations.linalg.spectra import tridiagonal as tridiagonal
 from ..operations.linalg.triangular import TriangularSolve as _TriangularSolve
 from ..operations.linalg.triangular import triangular_solve as triangular_solve
 from ..operations.linalg.tridiagonal import TridiagonalSolve as _TridiagonalSolve
 from ..operations.linalg.tridiagonal import tridiagonal_solve as tridiagonal_solve
 from .matrix_updates import cholesky_update as cholesky_update
 from .matrix_updates import symmetric_product as symmetric_product
+from .polar import qdwh as qdwh
 
 cholesky_p = _Cholesky.primitive
 eig_p = _Eig.primitive

@@ -77,6 +77,9 @@ def symmetric_product(
         )
     if a.dtype != c.dtype:
         raise TypeError(f"symmetric_product takes matrices of one dtype, got {a.str_short()} and {c.str_short()}")
+    for name, factor in (("alpha", alpha), ("beta", beta)):
+        if not isinstance(factor, (int, float, np.generic)):
+            raise TypeError(f"symmetric_product takes {name} as a number, got {factor!r}")
     square = product(a_matrix, transposed(a_matrix))
     made = add(mul(typed_scalar(alpha, a.dtype), square), mul(typed_scalar(beta, a.dtype), c_matrix))
     return add(lower(made), transposed(lower(made, strictly=True))) if symmetrize_output else made

@@ -14,7 +14,7 @@ import numpy as np
 from jaxlib import xla_client
 
 from ..ir.avals import ShapedArray
-from .builder import attribute
+from .solver_calls import by_columns
 
 #: The letter by which LAPACK's routines name a type.
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -40,29 +40,10 @@ def call(
     options: Mapping[str, str] | None = None,
     in_place: Mapping[int, int] | None = None,
 ) -> list[Any]:
-    """Call a routine, its name without the letter, on stacks of operands that have ``lead`` leading axes.
-
-    Matrices lie in memory column by column. ``options`` are the routine's own (``{"uplo": "76 : ui8"}``), ``in_place``
-    says which results (by number) are written over which operands.
-    """
+    """Call a routine, its name without the letter, on stacks of operands that have ``lead`` leading axes."""
     _get_ready()
-    dtype = next(aval.dtype for aval in given)
-    options = {} if options is None else options
-    attributes = {
-        "call_target_name": attribute(f'"{target(routine, dtype)}"'),
-        "api_version": attribute("4 : i32"),
-        "backend_config": attribute("{" + ", ".join(f"{name} = {value}" for name, value in options.items()) + "}"),
-        "operand_layouts": _layouts(given, lead),
-        "result_layouts": _layouts(results, lead),
-    }
-    if in_place:
-        aliases = [
-            "#stablehlo.output_operand_alias<output_tuple_indices = "
-            f"[{result if len(results) > 1 else ''}], operand_index = {operand}, operand_tuple_indices = []>"
-            for result, operand in in_place.items()
-        ]
-        attributes["output_operand_aliases"] = attribute(f"[{', '.join(aliases)}]")
-    return list(builder.operation("stablehlo.custom_call", operands, attributes, results).results)
+    name = target(routine, next(aval.dtype for aval in given))
+    return by_columns(builder, name, operands, given, results, lead, options, in_place)
 
 
 def target(routine: str, dtype: np.dtype[Any]) -> str:
@@ -74,14 +55,3 @@ def target(routine: str, dtype: np.dtype[Any]) -> str:
 
 #: Routines that have another name for complex matrices.
 _COMPLEX_NAMES = {"syevd": "heevd", "sytrd": "hetrd", "orgqr": "ungqr", "ormqr": "unmqr"}
-
-
-def _layouts(avals: Sequence[ShapedArray], lead: int) -> Any:
-    """Which axis varies fastest in memory: of matrices the row, of all else the last axis."""
-    texts = []
-    for aval in avals:
-        order = list(reversed(range(aval.ndim)))
-        if aval.ndim == lead + 2:
-            order[:2] = [aval.ndim - 2, aval.ndim - 1]
-        texts.append(f"dense<{order}> : tensor<{aval.ndim}xindex>")
-    return attribute(f"[{', '.join(texts)}]")

@@ -65,7 +65,17 @@ from xlascope.operations import (
     windows,
 )
 from xlascope.operations.accuracy import AccuracyMode, Tolerance
-from xlascope.operations.linalg import cholesky, lu, qr, singular, spectra, triangular, tridiagonal
+from xlascope.operations.linalg import (
+    cholesky,
+    hermitian,
+    lu,
+    qr,
+    reflections,
+    singular,
+    spectra,
+    triangular,
+    tridiagonal,
+)
 from xlascope.trace.jaxpr_trace import stage
 
 FLOAT, HALF, INTEGER, TRUTH = ("float32",), ("float32", "float16", "bfloat16"), ("int32",), ("bool",)
@@ -1037,19 +1047,19 @@ def _linear_algebra_rows() -> Iterator[Row]:
     yield Row(cholesky.Cholesky(), lambda a: np.where(np.tril(np.ones(a.shape)), np.nan, 0), exactly(-np.eye(2)), smooth=False, note="indefinite")
     for shape in ((3, 3), (4, 3), (3, 4), (2, 3, 3)):
         yield Row(lu.LU(), _lu, real(*shape), dtypes=matrices, tolerance=9)
-        yield Row(qr.Geqrf(), _reflections, real(*shape), smooth=False, tolerance=20)
+        yield Row(reflections.Geqrf(), _reflections, real(*shape), smooth=False, tolerance=20)
         for full in (False, True):
             smooth = shape[-2] <= shape[-1] or not full
             yield Row(qr.Qr(False, full), lambda a, f=full: _qr(a, f), real(*shape), dtypes=matrices, smooth=smooth, tolerance=40)
             yield Row(qr.Qr(True, full), lambda a, f=full: _qr(a, f, True), real(*shape), smooth=False, tolerance=40)
     yield Row(lu.LUPivotsToPermutation(4), lambda p: np.array([2, 0, 3, 1]), exactly([2, 2, 3], "int32"), smooth=False)
-    yield Row(qr.HouseholderProduct(), lambda a, t: scipy.linalg.lapack.dorgqr(a, t)[0], real(4, 3), real(3, high=1), smooth=False, tolerance=20)
-    yield Row(qr.Ormqr(True, False), _times_reflections, real(4, 3), real(3, high=1), real(4, 2), smooth=False, tolerance=20)
-    yield Row(spectra.Eigh(True, True), lambda a: np.linalg.eigh(a)[::-1], definite, smooth=False, tolerance=9)
+    yield Row(reflections.HouseholderProduct(), lambda a, t: scipy.linalg.lapack.dorgqr(a, t)[0], real(4, 3), real(3, high=1), smooth=False, tolerance=20)
+    yield Row(reflections.Ormqr(True, False), _times_reflections, real(4, 3), real(3, high=1), real(4, 2), smooth=False, tolerance=20)
+    yield Row(hermitian.Eigh(True, True), lambda a: np.linalg.eigh(a)[::-1], definite, smooth=False, tolerance=9)
     yield Row(spectra.Eig(False, False, False), np.linalg.eigvals, regular, dtypes=("float32", "float64"), twice=False, tolerance=9)
     yield Row(spectra.Schur(True), lambda a: scipy.linalg.schur(a), regular, dtypes=("float32", "float64"), smooth=False, tolerance=9)
     yield Row(spectra.Hessenberg(), _hessenberg, real(3, 3), smooth=False, tolerance=20)
-    yield Row(spectra.Tridiagonal(True), lambda a: scipy.linalg.lapack.dsytrd(a, lower=1)[:4], definite, smooth=False, tolerance=20)
+    yield Row(hermitian.Tridiagonal(True), lambda a: scipy.linalg.lapack.dsytrd(a, lower=1)[:4], definite, smooth=False, tolerance=20)
     kind = singular.SvdAlgorithm
     for shape in ((3, 3), (4, 2), (2, 4)):
         yield Row(singular.Svd(False, False, kind.DEFAULT), lambda a: np.linalg.svd(a, compute_uv=False), real(*shape), dtypes=matrices, tolerance=9)

@@ -33,6 +33,14 @@ def consumed_in_part(key: Any) -> Any:
     return random.uniform(first), random.split(second)
 
 
+@xs.custom_vjp
+def with_a_rule(x: Any, key: Any) -> Any:
+    return x * random.uniform(key)
+
+
+with_a_rule.defvjp(lambda x, key: (x * random.uniform(key), key), lambda key, g: (g, None))
+
+
 once = random.uniform
 WELL: dict[str, Callable[[Any], Any]] = {
     "once": once,
@@ -55,6 +63,14 @@ WELL: dict[str, Callable[[Any], Any]] = {
     "in either branch": lambda k: lax.cond(True, random.uniform, random.normal, k),
     "given back": lambda k: (k, random.uniform(k)),
     "one step": lambda k: lax.scan(lambda c, _: (c + random.uniform(k), None), 0.0, None, length=1),
+    "in a checkpoint": lambda k: xs.checkpoint(once)(k),
+    "computed again": lambda k: xs.grad(xs.checkpoint(lambda x: jnp.sin(x * once(k))))(1.0),
+    "computed again of an argument": lambda k: xs.grad(xs.checkpoint(lambda x, k: jnp.sin(x * once(k))))(1.0, k),
+    "computed again in each step": lambda k: xs.grad(
+        lambda y: lax.scan(xs.checkpoint(lambda c, k: (jnp.sin(c * once(k)), None)), y, random.split(k, 4))[0]
+    )(1.0),
+    "halves of a checkpoint": lambda k: (lambda ks: once(ks[0]) + once(ks[1]))(xs.checkpoint(random.split)(k)),
+    "checkpoints of branches": lambda k: lax.cond(True, xs.checkpoint(once), xs.checkpoint(random.normal), k),
     "words": lambda k: two(random.key_data(k)),
 }
 ILL: dict[str, Callable[[Any], Any]] = {
@@ -77,6 +93,22 @@ ILL: dict[str, Callable[[Any], Any]] = {
     "closed over": lambda k: xs.jit(lambda: random.uniform(k))() + xs.jit(lambda: random.normal(k))(),
     "in a gradient": lambda k: xs.grad(lambda x: x * two(k))(1.0),
     "in a rule": lambda k: xs.checkpoint(two)(k),
+    "in a checkpoint, then again": lambda k: xs.checkpoint(once)(k) + once(k),
+    "in two checkpoints": lambda k: xs.checkpoint(once)(k) + xs.checkpoint(once)(k),
+    "twice, computed again": lambda k: xs.grad(xs.checkpoint(lambda x: jnp.sin(x * two(k))))(1.0),
+    "computed again, then used": lambda k: xs.grad(xs.checkpoint(lambda x: jnp.sin(x * once(k))))(1.0) + once(k),
+    "computed again in each step, the same": lambda k: xs.grad(
+        lambda y: lax.scan(xs.checkpoint(lambda c, _: (jnp.sin(c * once(k)), None)), y, None, length=3)[0]
+    )(1.0),
+    "a half of a checkpoint twice": lambda k: (lambda ks: once(ks[0]) + once(ks[0]))(xs.checkpoint(random.split)(k)),
+    "given back by a checkpoint": lambda k: once(xs.checkpoint(lambda k: (k, once(k)))(k)[0]),
+    "in a loop of a checkpoint": lambda k: xs.checkpoint(
+        lambda k: lax.while_loop(lambda c: c < 2, lambda c: c + once(k), 0.0)
+    )(k),
+    "in a branch of a checkpoint, then again": lambda k: (
+        xs.checkpoint(lambda k: lax.cond(True, once, lambda _: 1.0, k))(k) + once(k)
+    ),
+    "in a function with a rule, then again": lambda k: with_a_rule(1.0, k) + once(k),
 }
 
 

@@ -116,6 +116,19 @@ def _pivots(draw: Draw) -> Example:
     return of(array("int32", (3,), [draw.whole(i, 3) for i in range(3)], "device"), draw.pick([4, 4, 5, 2]))
 
 
+@example_of("lax.linalg.qdwh")
+def _polar(draw: Draw) -> Example:
+    shape = draw.pick([(3, 3), (4, 2), (1, 1), (2, 2), (3, 3), (5, 3), (2, 3), (2, 2, 2), (3,)])
+    named: dict[str, Any] = {}
+    if draw.chance(0.3):
+        named["max_iterations"] = draw.pick([0, 1, 3, 20])
+    if draw.chance(0.2):
+        named["eps"] = draw.pick([1e-3, 0.1])
+    if draw.chance(0.2):
+        named["is_hermitian"] = draw.pick([True, False])
+    return of(a_matrix(draw, *shape, dominant=draw.chance(0.7)), **named)
+
+
 @example_of("lax.linalg.householder_product", "lax.linalg.ormqr")
 def _reflections(draw: Draw) -> Example:
     rows, columns = draw.pick([(3, 2), (3, 3), (4, 2), (2, 3)])

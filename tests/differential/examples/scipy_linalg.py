@@ -29,11 +29,9 @@ def _one_matrix(draw: Draw) -> Example:
         "lu": ("permute_l", [True, False]),
         "cholesky": ("lower", [True, False]),
         "cho_factor": ("lower", [True, False]),
-        "polar": ("method", ["svd", "svd", "none"]),
+        "polar": ("method", ["svd", "qdwh", "none"]),
     }
     named: dict[str, Any] = {}
-    if name == "polar":
-        named["method"] = "svd"
     if name in options and draw.chance(0.6):
         key, values = options[name]
         named[key] = draw.pick(values)

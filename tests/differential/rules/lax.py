@@ -19,6 +19,13 @@ def _same_values(verdict: Verdict) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule(
+        "factors of no reflections",
+        "lax.linalg.ormqr",
+        ("fails only here",),
+        "A matrix holds as many reflections as it has columns; of more factors JAX reads past its end.",
+        ours_says(r"at most min\(m, n\) factors"),
+    ),
+    Rule(
         "as in numpy",
         "lax.*",
         ("accepted only here",),

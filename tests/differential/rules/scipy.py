@@ -121,6 +121,13 @@ RULES: tuple[Rule, ...] = (
         theirs_says("Accepted dtypes at position|Only float32 and float64 inputs|arguments to jax.jvp do not match"),
     ),
     Rule(
+        "polar decompositions of any matrix",
+        "scipy.linalg.polar",
+        ("accepted only here",),
+        "Stacks, both sides of any shape, and integers have polar decompositions, as JAX documents; its QDWH has not.",
+        theirs_says("only supports mxn matrices|not inexact|too many values to unpack|M >= N|Non-hashable static"),
+    ),
+    Rule(
         "matrices of narrow floats, otherwise refused",
         "scipy.linalg.*",
         ("error class",),
@@ -129,7 +136,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "the last digits of matrices",
-        "scipy.linalg.*",
+        "scipy.linalg.* lax.linalg.qdwh image.*",
         ("value", "accuracy"),
         "Exponentials, roots and decompositions are computed by other steps, alike beside the largest element.",
         near(2e-5),

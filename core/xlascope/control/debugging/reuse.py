@@ -25,6 +25,7 @@ from ...trace.source import user_frame
 from ...trace.state import STATE
 from ...trace.values import aval_of
 from ...xla.key_array import KeyArray
+from ..checkpoint.remat import Remat
 from ..flow.cond import Cond
 from ..flow.scan import Scan
 from ..flow.while_loop import While
@@ -100,6 +101,8 @@ class _Following:
         self.here = here
         #: The cells that were used up meanwhile, in order.
         self.used: list[Cell] = []
+        #: Within what computes something again: the cells that it used up, which may have been before; else None.
+        self.again: set[Cell] | None = None
 
     def forget_from(self, count: int) -> list[tuple[Cell, Any]]:
         """Take back all uses but the first ``count``; returns them."""
@@ -141,6 +144,10 @@ class _Following:
 
     def _use(self, cells: Any, user: str, place: str) -> None:
         for cell in cells.flat:
+            if self.again is not None and cell not in self.again:
+                self.again.add(cell)
+                if cell.use is not None:  # the same numbers a second time
+                    continue
             if cell.use is not None:
                 before, there = cell.use
                 raise KeyReuseError(
@@ -165,7 +172,17 @@ class _Following:
         body = whole if whole is not None else bodies[0] if len(bodies) == 1 else None
         if body is None or len(body.in_avals) != len(operands):
             return None
+        if isinstance(operation, Remat) and operation.differentiated:
+            return self._again(body, operands)
         return self._closed(body, operands)
+
+    def _again(self, body: ClosedJaxpr, operands: Sequence[_Known]) -> list[_Known]:
+        """What a checkpoint computes again from the same keys gives the same numbers: no key is used twice by it."""
+        outside, self.again = self.again, set()
+        try:
+            return self._closed(body, operands)
+        finally:
+            self.again = outside
 
     def _closed(self, body: ClosedJaxpr, operands: Sequence[_Known]) -> list[_Known]:
         consts = [_Known(cells_of(c)) if c.__class__ is KeyArray else _Known(None, c) for c in body.consts]
@@ -185,20 +202,22 @@ class _Following:
     def _rounds(self, scan: Scan, operands: Sequence[_Known]) -> list[_Known]:
         consts, carry, xs = scan.split(operands)
         order = range(scan.length)[::-1] if scan.reverse else range(scan.length)
+        before = len(self.used)
         for i in order[:2]:
             slices = [_NOTHING if x.cells is None else _Known(_row(x.cells, i)) for x in xs]
             results = self._closed(scan.jaxpr, [*consts, *carry, *slices])
             carry = results[: scan.num_carry]
+        by_rounds = set(self.used[before:])
         for i in order[2:]:  # each round uses up its own
             for x in xs:
-                self._use_like(x.cells, order[0], i)
+                self._use_like(x.cells, order[0], i, by_rounds)
         return [*carry, *[_NOTHING] * (len(scan.jaxpr.out_avals) - len(carry))]
 
-    def _use_like(self, cells: Any, first: int, i: int) -> None:
+    def _use_like(self, cells: Any, first: int, i: int, used: set[Cell]) -> None:
         if cells is None:
             return
         for one, other in zip(_row(cells, first).flat, _row(cells, i).flat, strict=True):
-            if one.use is not None:
+            if one in used and one.use is not None:
                 self._use(_of_one(other), *one.use)
 
     def _while(self, loop: While, operands: Sequence[_Known]) -> list[_Known]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ...operations.linalg import cholesky as of_cholesky
-from ...operations.linalg import qr as of_qr
-from ...operations.linalg import singular, spectra
+from ...operations.linalg import hermitian, reflections, singular, spectra
 from ...operations.linalg.matrices import adjoint, transposed
+from ...operations.linalg.qr import qr as qr_of_stacks
 from ...trace.source import here
 from .. import sorting, ufuncs
 from ..promotion import inexact
@@ -94,13 +94,13 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 @together()
 def _raw_qr(a: Any) -> tuple[Any, Any]:
-    made, taus = of_qr.geqrf(inexact(a))
+    made, taus = reflections.geqrf(inexact(a))
     return transposed(made), taus
 
 
 @together("full")
 def _qr(a: Any, full: bool) -> tuple[Any, Any]:
-    q, r = of_qr.qr(inexact(a), full_matrices=full)
+    q, r = qr_of_stacks(inexact(a), full_matrices=full)
     return q, r
 
 
@@ -145,13 +145,13 @@ def _svd(a: Any, full: bool, subset: Any) -> tuple[Any, Any, Any]:
 
 @together()
 def _hermitian_values(a: Any) -> Any:
-    _, w = spectra.eigh(inexact(a))
+    _, w = hermitian.eigh(inexact(a))
     return sorting.sort(ufuncs.abs(w), descending=True)
 
 
 @together()
 def _hermitian_svd(a: Any) -> tuple[Any, Any, Any]:
-    v, w = spectra.eigh(inexact(a))
+    v, w = hermitian.eigh(inexact(a))
     order = sorting.argsort(ufuncs.abs(w), descending=True)
     u = take_along_axis(v, expand_dims(order, -2), -1)
     signs = ufuncs.sign(take_along_axis(w, order, -1))
@@ -192,7 +192,7 @@ def _is_lower(name: Any) -> bool:
 @together("lower", "symmetrize")
 def _eigh(a: Any, lower: bool, symmetrize: bool) -> tuple[Any, Any]:
     square("eigh", a)
-    return spectra.eigh(inexact(a), lower=lower, symmetrize_input=symmetrize)
+    return hermitian.eigh(inexact(a), lower=lower, symmetrize_input=symmetrize)
 
 
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:

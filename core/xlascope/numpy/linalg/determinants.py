@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ...control.rules.custom_jvp import custom_jvp
 from ...dtypes import kind_of
-from ...operations.linalg import lu, qr
+from ...operations.linalg import lu, qr, reflections
 from ...operations.linalg.matrices import adjoint, diagonal, product, transposed
 from ...operations.linalg.triangular import triangular_solve
 from ...trace.values import aval_of
@@ -131,7 +131,7 @@ def _by_lu(a: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def _by_qr(a: Any) -> tuple[Any, Any]:
-    made, taus = qr.geqrf(a)
+    made, taus = reflections.geqrf(a)
     # A reflection 1 - tau v vᴴ is unitary: its determinant 1 - tau vᴴ v is -tau / conj(tau), and 1 if tau is zero.
     turns = logic.where(logic.equal(taus, 0), 1, -taus / ufuncs.conjugate(logic.where(logic.equal(taus, 0), 1, taus)))
     return _parts(diagonal(made), reductions.prod(as_dtype(turns, aval_of(a).dtype), -1))

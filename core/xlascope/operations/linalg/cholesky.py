@@ -13,6 +13,7 @@ from ...ir.markers import ZERO
 from ...trace.bind import bind1
 from ...xla import lapack
 from ...xla.builder import attribute
+from ...xla.solver_calls import by_columns
 from ..arithmetic import add, mul
 from ..conversion import convert_element_type
 from ..sums import sum_tangents
@@ -38,14 +39,29 @@ class Cholesky(OfStacks, name="cholesky"):
         (a,), (out,) = builder.in_avals, builder.out_avals
         if not a.size:
             return [zeros(builder, out)]
-        if builder.platform != "cpu":
-            (made,) = builder.emit("stablehlo.cholesky", operands, {"lower": attribute("true")})
-            return [lower_triangle(builder, made, out)]
-        lead = a.shape[:-2]
-        made, info = lapack.call(
-            builder, "potrf", operands, [a], [out, shaped(lead, INT32)], len(lead), {"uplo": LETTER["L"]}, {0: 0}
-        )
-        return [lower_triangle(builder, nan_where_failed(builder, info, lead, made, out), out)]
+        return [lower_triangle(builder, made, out) for made in self.on_platform(builder, operands)]
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        types, lead = self._types(builder)
+        made = lapack.call(builder, "potrf", operands, types[:1], types, lead, {"uplo": LETTER["L"]}, {0: 0})
+        return self._where_it_worked(builder, *made)
+
+    def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        types, lead = self._types(builder)
+        options = {"lower": "true"}
+        made = by_columns(builder, "cusolver_potrf_ffi", operands, types[:1], types, lead, options, {0: 0})
+        return self._where_it_worked(builder, *made)
+
+    def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return list(builder.emit("stablehlo.cholesky", operands, {"lower": attribute("true")}))
+
+    def _types(self, builder: Any) -> tuple[list[ShapedArray], int]:
+        (out,) = builder.out_avals
+        return [out, shaped(out.shape[:-2], INT32)], out.ndim - 2
+
+    def _where_it_worked(self, builder: Any, made: Any, info: Any) -> list[Any]:
+        (out,) = builder.out_avals
+        return [nan_where_failed(builder, info, out.shape[:-2], made, out)]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return operands[0].size * operands[0].shape[-1] // 3

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from ...trace.bind import bind, bind1
 from ...trace.source import here
 from ...xla import lapack
 from ...xla.builder import attribute, integers
+from ...xla.solver_calls import GPUS, by_columns, of_xla
 from ..comparisons import eq
 from ..conversion import convert_element_type
 from ..shapes import broadcasted_iota, moveaxis
@@ -27,7 +29,6 @@ from .stacks import (
     OfStacks,
     compare,
     counted_from_zero,
-    require_cpu,
     require_matrices,
     select,
     zeros,
@@ -56,10 +57,22 @@ class LU(OfStacks, name="lu"):
         if not a.size:
             made, exchanges = zeros(builder, factors), zeros(builder, pivots)
             return [made, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
-        require_cpu(self.name, builder)
-        lead = a.shape[:-2]
-        results = [factors, pivots, shaped(lead, INT32)]
-        made, exchanges, _ = lapack.call(builder, "getrf", operands, [a], results, len(lead), None, {0: 0})
+        return self.on_platform(builder, operands)
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return self._by_exchanges(builder, operands, functools.partial(lapack.call, builder, "getrf"))
+
+    def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return self._by_exchanges(builder, operands, functools.partial(by_columns, builder, "cusolver_getrf_ffi"))
+
+    def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return of_xla(builder, "LuDecomposition", operands, builder.out_avals, version=2)
+
+    def _by_exchanges(self, builder: Any, operands: Sequence[Any], call: Callable[..., list[Any]]) -> list[Any]:
+        """By a library that counts rows from 1, and leaves the permutation to others."""
+        (a,), (factors, pivots, permutation) = builder.in_avals, builder.out_avals
+        results = [factors, pivots, shaped(a.shape[:-2], INT32)]
+        made, exchanges, _ = call(operands, [a], results, a.ndim - 2, None, {0: 0})
         exchanges = counted_from_zero(builder, exchanges, pivots)
         return [made, exchanges, permutation_of(builder, exchanges, pivots, permutation)]
 
@@ -119,7 +132,7 @@ def lu(x: Any) -> list[Any]:
     Returns a list: both factors in one array of that shape (the ones on the diagonal of the lower factor are left out),
     the row exchanges as int32 of shape ``(…, min(m, n))``, and the permutation of rows that they come to, int32
     ``(…, m)``. A singular matrix gives zeros on the diagonal. Raises ValueError for arrays without rows and columns,
-    TypeError for other than floating-point or complex types, NotImplementedError off the CPU.
+    TypeError for other than floating-point or complex types.
 
     >>> from xlascope import lax, numpy as jnp
     >>> factors, exchanges, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -162,6 +175,9 @@ def permutation_of(builder: Any, exchanges: Any, of_exchanges: ShapedArray, out:
     numbers in its two places are exchanged.
     """
     rank, count = out.ndim, of_exchanges.shape[-1]
+    if builder.platform in GPUS and out.dtype == INT32 and count and out.size:
+        name = "cu_lu_pivots_to_permutation"
+        return by_columns(builder, name, [exchanges], [of_exchanges], [out], rank - 1)[0]
     scalar, one = shaped((), out.dtype), shaped((*out.shape[:-1], 1), out.dtype)
     places = builder.emit1("stablehlo.iota", [], out, {"iota_dimension": attribute(f"{rank - 1} : i64")})
     if not count or not out.size:
@@ -215,7 +231,10 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     >>> print(lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2]), 3))
     [2 0 1]
     """
-    return bind1(LUPivotsToPermutation(whole_number(permutation_size, "permutation_size")), pivots)
+    size = whole_number(permutation_size, "permutation_size")
+    if size > np.iinfo(np.int32).max:
+        raise OverflowError(f"permutation_size fits int32, got {size}{here()}")
+    return bind1(LUPivotsToPermutation(size), pivots)
 
 
 def solve_with(factors: Any, permutation: Any, b: Any, transposing: bool = False) -> Any:

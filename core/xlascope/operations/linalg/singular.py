@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...dtypes import kind_of
@@ -12,18 +12,34 @@ from ...ir.markers import ZERO
 from ...trace.bind import bind
 from ...trace.source import here
 from ...xla import lapack
+from ...xla.solver_calls import by_columns
 from ..arithmetic import add, integer_pow, mul, sub
 from ..comparisons import eq
 from ..complex_numbers import real, real_dtype
 from ..conversion import convert_element_type
+from ..slicing import slice_in_dim
 from ..sums import sum_tangents
 from ..values import aval, typed_scalar
+from .by_polar import svd_by_polar
 from .matrices import adjoint, as_columns, as_rows, diagonal, identity, product
-from .stacks import INT32, LETTER, OfStacks, identities, nan_where_failed, require_cpu, require_matrices, zeros
+from .stacks import (
+    INT32,
+    LETTER,
+    OfStacks,
+    chosen,
+    identities,
+    nan_where_failed,
+    part_of,
+    require_matrices,
+    written_as,
+    zeros,
+)
 
 
 class SvdAlgorithm(enum.Enum):
-    """How singular values are found: on the CPU by dividing and conquering (DEFAULT), or by QR steps."""
+    """How singular values are found: on the CPU by dividing and conquering (DEFAULT) or by QR steps, on a GPU by
+    rotations (JACOBI, the default of small matrices), QR steps or a polar decomposition, on a TPU by the last.
+    """
 
     DEFAULT = "default"
     QR = "QR"
@@ -40,6 +56,10 @@ _ROUTINES = {
 }
 
 
+#: The most rows and columns for which a GPU rotates by default, and for which it makes all vectors.
+_LARGEST_FOR_JACOBI, _SMALL = 1024, 32
+
+
 class Svd(OfStacks, name="svd"):
     """The singular values s, and U and Vᴴ with A = U S Vᴴ if they are asked for.
 
@@ -52,6 +72,7 @@ class Svd(OfStacks, name="svd"):
     full_matrices: bool
     compute_uv: bool
     algorithm: SvdAlgorithm
+    subset_by_index: tuple[int, int] | None = None
 
     multiple_results: ClassVar[bool] = True
 
@@ -59,7 +80,8 @@ class Svd(OfStacks, name="svd"):
         (a,) = operands
         require_matrices(self.name, a)
         (*lead, m, n) = a.shape
-        k = min(m, n)
+        first, end = self.subset_by_index or (0, min(m, n))
+        k = end - first
         values = shaped((*lead, k), real_dtype(a.dtype))
         if not self.compute_uv:
             return [values]
@@ -70,17 +92,95 @@ class Svd(OfStacks, name="svd"):
         (a,), outs = builder.in_avals, builder.out_avals
         if not a.size:
             return [zeros(builder, outs[0]), *(identities(builder, out) for out in outs[1:])]
-        require_cpu(self.name, builder)
-        (*lead, m, n) = a.shape
+        if self.subset_by_index is not None and builder.platform != "tpu":
+            raise NotImplementedError(
+                f"subset_by_index={self.subset_by_index!r} of svd is there on a TPU, not on {builder.platform!r}: "
+                "slice what svd returns"
+            )
+        return self.on_platform(builder, operands)
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        if self.algorithm not in _ROUTINES:
+            raise self.not_there(builder, f" by {self.algorithm}")
+        (a,), outs = builder.in_avals, builder.out_avals
         mode = "N" if not self.compute_uv else "A" if self.full_matrices else "S"
-        k = min(m, n)
-        wide = self.full_matrices or not self.compute_uv
-        sides = [shaped((*lead, *s), a.dtype) for s in (((m, m), (n, n)) if wide else ((m, k), (k, n)))]
-        types = [shaped(a.shape, a.dtype), outs[0], *sides, shaped(tuple(lead), INT32)]
+        (of_u, of_v), lead = self._sides(a, self.full_matrices or not self.compute_uv), a.ndim - 2
+        types = [shaped(a.shape, a.dtype), outs[0], of_u, of_v, shaped(a.shape[:-2], INT32)]
         routine, options = _ROUTINES[self.algorithm], {"mode": LETTER[mode]}
-        _, s, u, vh, info = lapack.call(builder, routine, operands, [a], types, len(lead), options, {0: 0})
-        made = [s, u, vh][: len(outs)]
-        return [nan_where_failed(builder, info, tuple(lead), y, out) for y, out in zip(made, outs, strict=True)]
+        _, s, u, vh, info = lapack.call(builder, routine, operands, [a], types, lead, options, {0: 0})
+        return self._where_it_worked(builder, info, [s, u, vh])
+
+    def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        kind = self.algorithm
+        if kind is SvdAlgorithm.DEFAULT:
+            is_small = max(builder.in_avals[0].shape[-2:]) <= _LARGEST_FOR_JACOBI
+            kind = SvdAlgorithm.JACOBI if is_small else SvdAlgorithm.QR
+        if kind is SvdAlgorithm.QR:
+            return self._by_qr(builder, operands)
+        if kind is SvdAlgorithm.DIVIDE_AND_CONQUER:
+            raise self.not_there(builder, f" by {self.algorithm}")
+        return self._with_v(builder, operands, kind)
+
+    def _by_qr(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        """By cuSOLVER's gesvd, which takes no more columns than rows: a wide matrix is given transposed."""
+        (a,), outs = builder.in_avals, builder.out_avals
+        m, n = a.shape[-2:]
+        sides = self._sides(a, self.full_matrices) if self.compute_uv else [shaped((), a.dtype)] * 2
+        sides = list(reversed(sides)) if m < n else sides
+        flags = {
+            "compute_uv": self.compute_uv,
+            "full_matrices": self.full_matrices or not self.compute_uv,
+            "transposed": m < n,
+        }
+        types = [shaped(a.shape, a.dtype), outs[0], *sides, shaped(a.shape[:-2], INT32)]
+        options, lead = _written(flags), a.ndim - 2
+        name = "cusolver_gesvd_ffi"
+        _, s, *both, info = by_columns(builder, name, operands, [a], types, lead, options, {0: 0}, m < n)
+        return self._where_it_worked(builder, info, [s, *(reversed(both) if m < n else both)])
+
+    def _with_v(self, builder: Any, operands: Sequence[Any], kind: SvdAlgorithm) -> list[Any]:
+        """By cuSOLVER's routines that give V, not its adjoint."""
+        (a,), outs = builder.in_avals, builder.out_avals
+        full = self.full_matrices or not self.compute_uv
+        if kind is SvdAlgorithm.JACOBI:
+            full = full or min(a.shape[-2:]) <= _SMALL
+        of_u, of_vh = self._sides(a, full)
+        of_v = shaped((*a.shape[:-2], *reversed(of_vh.shape[-2:])), a.dtype)
+        name = "cusolver_gesvdj_ffi" if kind is SvdAlgorithm.JACOBI else "cusolver_gesvdp_ffi"
+        types = [shaped(a.shape, a.dtype), outs[0], of_u, of_v, shaped(a.shape[:-2], INT32)]
+        options = _written({"compute_uv": self.compute_uv, "full_matrices": full})
+        _, s, u, v, info = by_columns(builder, name, operands, [a], types, a.ndim - 2, options, {0: 0})
+        if not self.compute_uv:
+            return self._where_it_worked(builder, info, [s])
+        (vh,) = written_as(builder, _adjoints, [v], [of_v])
+        parts = [part_of(builder, u, of_u, outs[1]), part_of(builder, vh, of_vh, outs[2])]
+        return self._where_it_worked(builder, info, [s, *parts])
+
+    def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        if self.algorithm not in (SvdAlgorithm.DEFAULT, SvdAlgorithm.POLAR):
+            raise self.not_there(builder, f" by {self.algorithm}")
+        return written_as(builder, self.by_polar, operands, builder.in_avals)
+
+    def by_polar(self, x: Any) -> list[Any]:
+        """The results by a polar decomposition."""
+        u, s, vh = svd_by_polar(x, self.full_matrices and self.compute_uv)
+        if self.subset_by_index is not None:
+            first, end = self.subset_by_index
+            rank = len(aval(x).shape)
+            u, s = slice_in_dim(u, first, end, axis=rank - 1), slice_in_dim(s, first, end, axis=rank - 2)
+            vh = slice_in_dim(vh, first, end, axis=rank - 2)
+        return [s, u, vh] if self.compute_uv else [s]
+
+    def _sides(self, a: ShapedArray, full: bool) -> list[ShapedArray]:
+        """The types of U and Vᴴ."""
+        (*lead, m, n) = a.shape
+        k = min(m, n)
+        return [shaped((*lead, *size), a.dtype) for size in (((m, m), (n, n)) if full else ((m, k), (k, n)))]
+
+    def _where_it_worked(self, builder: Any, info: Any, made: Sequence[Any]) -> list[Any]:
+        lead = builder.in_avals[0].shape[:-2]
+        outs = builder.out_avals
+        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(made[: len(outs)], outs, strict=True)]
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return 14 * operands[0].size * min(operands[0].shape[-2:])
@@ -91,6 +191,8 @@ class Svd(OfStacks, name="svd"):
         if t is ZERO:
             results = bind(self, a)
             return results, [ZERO] * len(results)
+        if self.subset_by_index is not None:
+            raise NotImplementedError(f"svd with subset_by_index has no derivative{here()}: slice what svd returns")
         if self.compute_uv and self.full_matrices and m != n:
             raise NotImplementedError(
                 "Singular value decomposition JVP not implemented for full matrices: the vectors beyond the shape "
@@ -137,6 +239,14 @@ def _outside(basis: Any, x: Any) -> Any:
     return sub(x, product(basis, product(adjoint(basis), x)))
 
 
+def _adjoints(x: Any) -> list[Any]:
+    return [adjoint(x)]
+
+
+def _written(flags: Mapping[str, bool]) -> dict[str, str]:
+    return {name: "true" if flag else "false" for name, flag in flags.items()}
+
+
 def svd(
     x: Any,
     *,
@@ -149,9 +259,10 @@ def svd(
 
     Returns U, ``(…, m, k)``, the singular values, real and falling, ``(…, min(m, n))``, and Vᴴ, ``(…, k', n)``, with
     k = m and k' = n for ``full_matrices``, else both ``min(m, n)``; without ``compute_uv`` the singular values alone.
-    ``subset_by_index`` (first, end) chooses among them. ``algorithm`` is DEFAULT, DIVIDE_AND_CONQUER or QR on the CPU.
-    A matrix with NaN gives NaN. Raises ValueError for arrays without rows and columns or a subset that is not there,
-    NotImplementedError for derivatives of full matrices that are not square, for other algorithms, and off the CPU.
+    ``subset_by_index`` (first, end) chooses among them, on a TPU; elsewhere it can only be the whole range.
+    ``algorithm`` is one that the platform has (:class:`SvdAlgorithm`). A matrix with NaN gives NaN. Raises ValueError
+    for arrays without rows and columns or a subset that is not there, NotImplementedError for derivatives of full
+    matrices that are not square, and for what the platform does not have.
 
     >>> from xlascope import lax, numpy as jnp
     >>> u, s, vh = lax.linalg.svd(jnp.array([[3.0, 0.0], [0.0, 4.0]]))
@@ -159,17 +270,11 @@ def svd(
     [4. 3.]
     """
     kind = SvdAlgorithm.DEFAULT if algorithm is None else algorithm
-    if kind not in _ROUTINES:
-        raise NotImplementedError(f"svd by {kind}, on the CPU: there are DEFAULT, DIVIDE_AND_CONQUER and QR")
+    if not isinstance(kind, SvdAlgorithm):
+        raise TypeError(f"algorithm of svd is one of SvdAlgorithm, got {algorithm!r}{here()}")
     require_matrices("svd", aval(x))
-    rank = min(aval(x).shape[-2:])
-    if subset_by_index is not None:
-        first, end = subset_by_index
-        if not 0 <= first < end <= rank:
-            raise ValueError(f"subset_by_index is (first, end) with 0 <= first < end <= {rank}, got {subset_by_index}")
-        if (first, end) != (0, rank):
-            if full_matrices and compute_uv:
-                raise ValueError("full_matrices and subset_by_index cannot both be set")
-            raise NotImplementedError(f"subset_by_index={subset_by_index!r} of svd, on the CPU: slice what svd returns")
-    results = bind(Svd(bool(full_matrices), bool(compute_uv), kind), x)
+    subset = None if subset_by_index is None else chosen("svd", subset_by_index, min(aval(x).shape[-2:]))
+    if subset is not None and full_matrices and compute_uv:
+        raise ValueError("full_matrices and subset_by_index cannot both be set")
+    results = bind(Svd(bool(full_matrices), bool(compute_uv), kind, subset), x)
     return (results[1], results[0], results[2]) if compute_uv else results[0]

@@ -1,9 +1,10 @@
-"""Eigenvalues and eigenvectors."""
+"""Eigenvalues and eigenvectors of general matrices, and the forms of Schur and Hessenberg."""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...dtypes import kind_of
@@ -12,129 +13,24 @@ from ...ir.markers import ZERO
 from ...trace.bind import bind
 from ...trace.source import here
 from ...xla import lapack
-from ..arithmetic import add, integer_pow, mul, sub
-from ..complex_numbers import complex_dtype, real, real_dtype
+from ...xla.solver_calls import by_columns
+from ..arithmetic import mul, sub
+from ..complex_numbers import complex_dtype, real
 from ..conversion import convert_element_type
 from ..shapes import reduce_sum
 from ..values import aval
-from .cholesky import inexact, symmetrized
+from .hermitian import inverse_distances
 from .lu import solve
-from .matrices import adjoint, as_columns, as_rows, conjugate, diagonal, identity, product
-from .stacks import (
-    INT32,
-    LETTER,
-    OfStacks,
-    nan_where_failed,
-    require_cpu,
-    require_matrices,
-    zeros,
-)
-
-
-class EighImplementation(enum.Enum):
-    """How eigenvalues of Hermitian matrices are found: QR is what there is on the CPU."""
-
-    QR = "qr"
-    JACOBI = "jacobi"
-    QDWH = "qdwh"
+from .matrices import as_rows, conjugate, diagonal, product
+from .stacks import INT32, LETTER, MAGMA, OfStacks, nan_where_failed, require_matrices, zeros
 
 
 class EigImplementation(enum.Enum):
-    """How eigenvalues of general matrices are found: LAPACK is what there is on the CPU."""
+    """How eigenvalues of general matrices are found: LAPACK on the CPU, MAGMA or LAPACK on a GPU."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
     LAPACK = "lapack"
-
-
-class Eigh(OfStacks, name="eigh"):
-    """The eigenvectors, as columns of V, and eigenvalues w of Hermitian matrices, of which one triangle counts.
-
-    With D = Vᴴ A' V: w' is the diagonal of D, and V' = V (F ∘ D) with F[i, j] = 1 / (w[j] - w[i]), zero on the
-    diagonal (M. B. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
-    differentiation", 2008, section 3.1). Equal eigenvalues have no derivatives of their vectors, which are infinite
-    then.
-    """
-
-    lower: bool
-    sort_eigenvalues: bool
-
-    multiple_results: ClassVar[bool] = True
-
-    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        (a,) = operands
-        require_matrices(self.name, a, square=True)
-        return [shaped(a.shape, a.dtype), shaped(a.shape[:-1], real_dtype(a.dtype))]
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (a,), (vectors, values) = builder.in_avals, builder.out_avals
-        if not a.size:
-            return [zeros(builder, vectors), zeros(builder, values)]
-        require_cpu(self.name, builder)
-        lead = a.shape[:-2]
-        options = {"mode": LETTER["V"], "uplo": LETTER["L" if self.lower else "U"]}
-        types = [vectors, values, shaped(lead, INT32)]
-        v, w, info = lapack.call(builder, "syevd", operands, [a], types, len(lead), options, {0: 0})
-        return [
-            nan_where_failed(builder, info, lead, v, vectors),
-            nan_where_failed(builder, info, lead, w, values),
-        ]
-
-    def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
-        return 9 * operands[0].size * operands[0].shape[-1]
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        (a,), (t,) = primals, tangents
-        v, w = bind(self, a)
-        if t is ZERO:
-            return [v, w], [ZERO, ZERO]
-        wide = convert_element_type(w, aval(a).dtype)
-        factors = _inverse_distances(wide, len(aval(a).shape))
-        moved = product(product(adjoint(v), t), v)
-        of_values = diagonal(moved)
-        if kind_of(aval(of_values).dtype) == "c":
-            of_values = real(of_values)
-        return [v, w], [product(v, mul(factors, moved)), of_values]
-
-
-def _inverse_distances(w: Any, rank: int) -> Any:
-    """1 / (w[j] - w[i]), and zero on the diagonal."""
-    type_ = aval(w)
-    ones = identity(type_.shape[-1], type_.dtype, (1,) * (rank - 2))
-    return sub(integer_pow(add(ones, sub(as_rows(w), as_columns(w))), -1), ones)
-
-
-def eigh(
-    x: Any,
-    *,
-    lower: bool = True,
-    symmetrize_input: bool = True,
-    sort_eigenvalues: bool = True,
-    subset_by_index: tuple[int, int] | None = None,
-    implementation: EighImplementation | None = None,
-) -> tuple[Any, Any]:
-    """The eigenvectors and eigenvalues of Hermitian matrices, shape ``(…, n, n)``.
-
-    Returns V, of that shape, whose columns are eigenvectors, and the eigenvalues, real, ``(…, n)``, in ascending order.
-    ``symmetrize_input`` takes the mean of ``x`` and its adjoint first; without it the triangle that ``lower`` names
-    counts. ``subset_by_index`` can only be the whole range, and ``implementation`` None or QR, on the CPU. Equal
-    eigenvalues have vectors without derivatives: these are infinite or NaN. Raises ValueError for matrices that are not
-    square, NotImplementedError for what is not there on the CPU, and off it.
-
-    >>> from xlascope import lax, numpy as jnp
-    >>> v, w = lax.linalg.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]))
-    >>> print(w)
-    [1. 2.]
-    """
-    if symmetrize_input:
-        x = inexact(x)
-    require_matrices("eigh", aval(x), square=True)
-    if subset_by_index is not None and tuple(subset_by_index) != (0, aval(x).shape[-1]):
-        raise NotImplementedError(f"subset_by_index={subset_by_index!r} of eigh, on the CPU: slice what eigh returns")
-    if implementation is not None and implementation is not EighImplementation.QR:
-        raise NotImplementedError(f"eigh by {implementation}, on the CPU: there is EighImplementation.QR")
-    v, w = bind(Eigh(bool(lower), bool(sort_eigenvalues)), symmetrized(x) if symmetrize_input else x)
-    return v, w
 
 
 class Eig(OfStacks, name="eig"):
@@ -148,6 +44,8 @@ class Eig(OfStacks, name="eig"):
     compute_left_eigenvectors: bool
     compute_right_eigenvectors: bool
     enable_eigvec_derivs: bool
+    implementation: EigImplementation | None = None
+    use_magma: bool | None = None
 
     multiple_results: ClassVar[bool] = True
 
@@ -162,22 +60,45 @@ class Eig(OfStacks, name="eig"):
         (a,), outs = builder.in_avals, builder.out_avals
         if not a.size:
             return [zeros(builder, out) for out in outs]
-        require_cpu(self.name, builder)
-        lead = a.shape[:-2]
-        sides = self.compute_left_eigenvectors, self.compute_right_eigenvectors
-        options = {
-            f"compute_{side}": LETTER["V" if wanted else "N"]
-            for side, wanted in zip(("left", "right"), sides, strict=True)
+        return self.on_platform(builder, operands)
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        if self.implementation not in (None, EigImplementation.LAPACK):
+            raise self.not_there(builder, f" by {self.implementation}")
+        sides = {"compute_left": self.compute_left_eigenvectors, "compute_right": self.compute_right_eigenvectors}
+        options = {side: LETTER["V" if wanted else "N"] for side, wanted in sides.items()}
+        in_place: dict[int, int] | None = {} if kind_of(builder.in_avals[0].dtype) == "c" else None
+        return self._by_library(builder, functools.partial(lapack.call, builder, "geev", operands), options, in_place)
+
+    def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        """By MAGMA, where it is installed, or by LAPACK on the host."""
+        magma = {
+            None: MAGMA[self.use_magma],
+            EigImplementation.MAGMA: MAGMA[True],
+            EigImplementation.LAPACK: MAGMA[False],
         }
-        dtype = complex_dtype(a.dtype)
+        if self.implementation not in magma:
+            raise self.not_there(builder, f" by {self.implementation}")
+        name = "cuhybrid_eig_comp" if kind_of(builder.in_avals[0].dtype) == "c" else "cuhybrid_eig_real"
+        sides = {"left": self.compute_left_eigenvectors, "right": self.compute_right_eigenvectors}
+        options = {side: "true" if wanted else "false" for side, wanted in sides.items()}
+        options["magma"] = magma[self.implementation]
+        return self._by_library(builder, functools.partial(by_columns, builder, name, operands), options, None)
+
+    def _by_library(
+        self, builder: Any, call: Callable[..., list[Any]], options: Mapping[str, str], in_place: Any
+    ) -> list[Any]:
+        (a,), outs = builder.in_avals, builder.out_avals
+        lead, dtype = a.shape[:-2], complex_dtype(a.dtype)
+        sides = self.compute_left_eigenvectors, self.compute_right_eigenvectors
         vectors, info = shaped(a.shape, dtype), shaped(lead, INT32)
         if kind_of(a.dtype) == "c":
             types = [shaped(a.shape[:-1], dtype), vectors, vectors, info]
-            w, *both, status = lapack.call(builder, "geev", operands, [a], types, len(lead), options, {})
+            w, *both, status = call([a], types, len(lead), options, in_place)
         else:
             parts = shaped(a.shape[:-1], a.dtype)
             types = [parts, parts, vectors, vectors, info]
-            re, im, *both, status = lapack.call(builder, "geev", operands, [a], types, len(lead), options)
+            re, im, *both, status = call([a], types, len(lead), options, in_place)
             w = builder.emit1("stablehlo.complex", [re, im], outs[0])
         wanted = [w, *(v for v, side in zip(both, sides, strict=True) if side)]
         return [nan_where_failed(builder, status, lead, y, out) for y, out in zip(wanted, outs, strict=True)]
@@ -197,7 +118,7 @@ class Eig(OfStacks, name="eig"):
         moved = solve(v, product(convert_element_type(t, dtype), v))
         if not self.compute_right_eigenvectors:
             return results, [diagonal(moved)]
-        turned = product(v, mul(_inverse_distances(w, len(aval(v).shape)), moved))
+        turned = product(v, mul(inverse_distances(w, len(aval(v).shape)), moved))
         along = reduce_sum(mul(conjugate(v), turned), (len(aval(v).shape) - 2,))
         along = convert_element_type(real(along), dtype)
         return results, [diagonal(moved), sub(turned, mul(v, as_rows(along)))]
@@ -216,18 +137,20 @@ def eig(
 
     Returns a list of the eigenvalues, ``(…, n)``, and as far as asked for the left and the right eigenvectors, as
     columns, ``(…, n, n)``; all complex. Eigenvalues have derivatives when no eigenvectors are asked for; right
-    eigenvectors with ``enable_eigvec_derivs``. ``implementation`` can be None or LAPACK, ``use_magma`` is about GPUs.
-    Raises ValueError for matrices that are not square, NotImplementedError off the CPU.
+    eigenvectors with ``enable_eigvec_derivs``. ``implementation`` can be None or LAPACK on the CPU, on a GPU MAGMA as
+    well; ``use_magma`` is the older way to say so. Raises ValueError for matrices that are not square,
+    NotImplementedError on a TPU and for what the platform does not have.
 
     >>> from xlascope import lax, numpy as jnp
     >>> w, v = lax.linalg.eig(jnp.array([[0.0, 1.0], [-1.0, 0.0]]), compute_left_eigenvectors=False)
     >>> print(jnp.sort(w.imag))
     [-1.  1.]
     """
-    if implementation is not None and implementation is not EigImplementation.LAPACK:
-        raise NotImplementedError(f"eig by {implementation}, on the CPU: there is EigImplementation.LAPACK")
+    if implementation is not None and not isinstance(implementation, EigImplementation):
+        raise TypeError(f"implementation of eig is one of EigImplementation, got {implementation!r}{here()}")
     sides = bool(compute_left_eigenvectors), bool(compute_right_eigenvectors)
-    return bind(Eig(*sides, bool(enable_eigvec_derivs)), x)
+    magma = None if use_magma is None else bool(use_magma)
+    return bind(Eig(*sides, bool(enable_eigvec_derivs), implementation, magma), x)
 
 
 class Schur(OfStacks, name="schur"):
@@ -246,7 +169,10 @@ class Schur(OfStacks, name="schur"):
         (a,), outs = builder.in_avals, builder.out_avals
         if not a.size:
             return [zeros(builder, out) for out in outs]
-        require_cpu(self.name, builder)
+        return self.on_platform(builder, operands)
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (a,), outs = builder.in_avals, builder.out_avals
         lead = a.shape[:-2]
         options = {"mode": LETTER["V" if self.compute_schur_vectors else "N"], "sort": LETTER["N"]}
         matrix, count = shaped(a.shape, a.dtype), shaped(lead, INT32)
@@ -293,7 +219,10 @@ class Hessenberg(OfStacks, name="hessenberg"):
         (a,), outs = builder.in_avals, builder.out_avals
         if not a.size:
             return [zeros(builder, out) for out in outs]
-        require_cpu(self.name, builder)
+        return self.on_platform(builder, operands)
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (a,), outs = builder.in_avals, builder.out_avals
         lead = a.shape[:-2]
         options = {"low": "1 : i32", "high": f"{a.shape[-1]} : i32"}
         types = [*outs, shaped(lead, INT32)]
@@ -314,52 +243,3 @@ def hessenberg(a: Any) -> list[Any]:
     (3, 3) (2,)
     """
     return list(bind(Hessenberg.instance, a))
-
-
-class Tridiagonal(OfStacks, name="tridiagonal"):
-    """Hermitian matrices brought to tridiagonal form by reflections; one triangle counts."""
-
-    lower: bool
-
-    multiple_results: ClassVar[bool] = True
-
-    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
-        (a,) = operands
-        require_matrices(self.name, a, square=True)
-        (*lead, _, n) = a.shape
-        if not n:
-            raise TypeError(f"tridiagonal takes matrices with elements, got shape {a.shape}{here()}")
-        part = real_dtype(a.dtype)
-        return [
-            shaped(a.shape, a.dtype),
-            shaped((*lead, n), part),
-            shaped((*lead, n - 1), part),
-            shaped((*lead, n - 1), a.dtype),
-        ]
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (a,), outs = builder.in_avals, builder.out_avals
-        if not a.size:
-            return [zeros(builder, out) for out in outs]
-        require_cpu(self.name, builder)
-        lead = a.shape[:-2]
-        options = {"uplo": LETTER["L" if self.lower else "U"]}
-        types = [*outs, shaped(lead, INT32)]
-        *made, info = lapack.call(builder, "sytrd", operands, [a], types, len(lead), options, {0: 0})
-        return [nan_where_failed(builder, info, lead, y, out) for y, out in zip(made, outs, strict=True)]
-
-
-def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
-    """Hermitian matrices brought to tridiagonal form by Householder reflections, shape ``(…, n, n)``.
-
-    Of ``a`` the triangle that ``lower`` names counts. Returns a list: an array of the shape of ``a`` with the form on
-    its diagonal and the one beside it, and the reflections beyond; the diagonal, ``(…, n)``, and the one beside it,
-    ``(…, n - 1)``, both real; and the factors of the reflections, ``(…, n - 1)``. It has no derivative, as in JAX.
-    Raises ValueError for matrices that are not square, NotImplementedError off the CPU.
-
-    >>> from xlascope import lax, numpy as jnp
-    >>> _, diagonal, beside, _ = lax.linalg.tridiagonal(jnp.eye(3))
-    >>> print(diagonal, jnp.abs(beside))
-    [1. 1. 1.] [0. 0.]
-    """
-    return list(bind(Tridiagonal(bool(lower)), a))

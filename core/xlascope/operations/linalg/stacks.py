@@ -1,9 +1,11 @@
-"""What operations on stacks of matrices share: their requirements, batching, and how LAPACK's results are read."""
+"""What operations on stacks of matrices share: their requirements, batching, rules by platform, and how the results of
+LAPACK and its kin are read.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +14,20 @@ from ...dtypes import kind_of
 from ...ir.avals import ShapedArray, shaped
 from ...ir.operation import Operation
 from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
 from ...trace.source import here
 from ...xla import lapack
-from ...xla.builder import attribute
+from ...xla.builder import attribute, integers
+from ...xla.solver_calls import GPUS
 from ..indexing import mapped_size
 from ..shapes import mapped_in_front
+from ..whole_numbers import whole_number
 
 #: Letters as LAPACK takes them.
 LETTER = {letter: f"{ord(letter)} : ui8" for letter in "CLNRSTUVA"}
+
+#: How the routines that work on CUDA and on the host are told whether to use MAGMA.
+MAGMA = {None: '"auto"', True: '"on"', False: '"off"'}
 
 INT32, BOOL = np.dtype("int32"), np.dtype("bool")
 
@@ -36,6 +44,40 @@ class OfStacks(Operation):
         raise NotImplementedError(
             f"{self.name} has no derivative, here as in JAX{here()}; say what it is with custom_jvp, or use a "
             "factorization that has one (qr, eigh, svd, cholesky, lu)"
+        )
+
+    def on_platform(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        """The results as the platform's library gives them; raises NotImplementedError where it has none."""
+        if builder.platform == "cpu":
+            return self.on_cpu(builder, operands)
+        if builder.platform in GPUS:
+            return self.on_gpu(builder, operands)
+        if builder.platform == "tpu":
+            return self.on_tpu(builder, operands)
+        raise self.not_there(builder)
+
+    def require_library(self, builder: Any) -> None:
+        """Raise NotImplementedError for a platform whose library of factorizations is not known."""
+        if builder.platform not in ("cpu", "tpu", *GPUS):
+            raise self.not_there(builder)
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        """By LAPACK."""
+        raise self.not_there(builder)
+
+    def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        """By CUDA's libraries."""
+        raise self.not_there(builder)
+
+    def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        """By what XLA has, or what can be put together from it."""
+        raise self.not_there(builder)
+
+    def not_there(self, builder: Any, how: str = "") -> NotImplementedError:
+        """The error where a platform has no such factorization, or not ``how`` it is wanted."""
+        instead = "leave that to the platform" if how else "run the program on the CPU, or move it out of the program"
+        return NotImplementedError(
+            f"{self.name}{how} is not there for the platform {builder.platform!r}, here as in JAX: {instead}"
         )
 
 
@@ -57,13 +99,35 @@ def require_matrices(name: str, x: ShapedArray, square: bool = False) -> None:
         )
 
 
-def require_cpu(name: str, builder: Any) -> None:
-    """Raise NotImplementedError unless the program is for the CPU."""
-    if builder.platform != "cpu":
-        raise NotImplementedError(
-            f"{name} is not there for the platform {builder.platform!r}: it calls LAPACK, which runs on the CPU. Run "
-            "the program on the CPU, or move the factorization out of it"
+def written_as(
+    builder: Any, function: Callable[..., Sequence[Any]], operands: Sequence[Any], types: Sequence[ShapedArray]
+) -> list[Any]:
+    """The MLIR values of what a function makes of operands by other operations."""
+    program = stage(lambda *xs: list(function(*xs)), list(types), function.__name__.strip("_"))
+    return list(builder.call_body(program, operands))
+
+
+def chosen(name: str, subset: Any, count: int) -> tuple[int, int] | None:
+    """A range of ``count`` values, None for all of them; raises ValueError for one that is not there."""
+    first, end = (whole_number(each, f"subset_by_index of {name}") for each in subset)
+    if not 0 <= first < end <= count:
+        raise ValueError(
+            f"subset_by_index of {name} is (first, end) with 0 <= first < end <= {count}, got {subset}{here()}"
         )
+    return None if (first, end) == (0, count) else (first, end)
+
+
+def part_of(builder: Any, value: Any, have: ShapedArray, out: ShapedArray, first: int = 0) -> Any:
+    """The MLIR value of the leading part with the type ``out``, along the last axis from ``first`` on."""
+    if have.shape == out.shape:
+        return value
+    starts = [*[0] * (out.ndim - 1), first]
+    attributes = {
+        "start_indices": integers(starts),
+        "limit_indices": integers([start + size for start, size in zip(starts, out.shape, strict=True)]),
+        "strides": integers([1] * out.ndim),
+    }
+    return builder.emit1("stablehlo.slice", [value], out, attributes)
 
 
 def zeros(builder: Any, aval: ShapedArray) -> Any:

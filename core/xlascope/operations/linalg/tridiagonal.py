@@ -10,13 +10,14 @@ from ...ir.markers import ZERO
 from ...trace.bind import bind1
 from ...trace.source import here
 from ...xla import lapack
-from ..arithmetic import mul
+from ...xla.solver_calls import by_columns
+from ..arithmetic import div, mul
 from ..requirements import is_linear
 from ..slicing import pad, slice_in_dim
 from ..sums import neg, sum_tangents
 from ..values import aval, typed_scalar
 from .matrices import as_columns
-from .stacks import INT32, OfStacks, nan_where_failed, require_cpu, require_matrices, zeros
+from .stacks import INT32, OfStacks, nan_where_failed, require_matrices, written_as, zeros
 
 
 class TridiagonalSolve(OfStacks, name="tridiagonal_solve"):
@@ -39,15 +40,23 @@ class TridiagonalSolve(OfStacks, name="tridiagonal_solve"):
         return [shaped(b.shape, b.dtype)]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (out,) = builder.out_avals
+        return self.on_platform(builder, operands) if out.size else [zeros(builder, out)]
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         types, (out,) = builder.in_avals, builder.out_avals
-        if not out.size:
-            return [zeros(builder, out)]
-        require_cpu(self.name, builder)
         lead = out.shape[:-2]
         results = [*types[:3], out, shaped(lead, INT32)]
         in_place = {i: i for i in range(4)}
         *_, x, info = lapack.call(builder, "gtsv", operands, types, results, len(lead), None, in_place)
         return [nan_where_failed(builder, info, lead, x, out)]
+
+    def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        types, (out,) = builder.in_avals, builder.out_avals
+        return by_columns(builder, "cusparse_gtsv2_ffi", operands, types, [out], out.ndim - 2, None, {0: 3})
+
+    def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return written_as(builder, by_elimination, operands, builder.in_avals)
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return 8 * results[0].size
@@ -68,23 +77,41 @@ class TridiagonalSolve(OfStacks, name="tridiagonal_solve"):
 
 
 def _moved(x: Any, by: int) -> Any:
-    """Rows moved down (up for -1) by one, with zeros for the row that is left."""
+    """Rows moved down (up for less than 0), with zeros for those that are left."""
     return _shifted_along(x, by, len(aval(x).shape) - 2)
 
 
-def _shifted(x: Any, by: int) -> Any:
-    return _shifted_along(x, by, len(aval(x).shape) - 1)
+def _shifted(x: Any, by: int, fill: float = 0) -> Any:
+    return _shifted_along(x, by, len(aval(x).shape) - 1, fill)
 
 
-def _shifted_along(x: Any, by: int, axis: int) -> Any:
+def _shifted_along(x: Any, by: int, axis: int, fill: float = 0) -> Any:
     type_ = aval(x)
     size = type_.shape[axis]
     if not size:
         return x
-    kept = slice_in_dim(x, 0, size - 1, axis=axis) if by > 0 else slice_in_dim(x, 1, size, axis=axis)
+    kept = slice_in_dim(x, 0, size - by, axis=axis) if by > 0 else slice_in_dim(x, -by, size, axis=axis)
     missing = [(0, 0, 0)] * len(type_.shape)
-    missing[axis] = (1, 0, 0) if by > 0 else (0, 1, 0)
-    return pad(kept, typed_scalar(0, type_.dtype), missing)
+    missing[axis] = (max(by, 0), max(-by, 0), 0)
+    return pad(kept, typed_scalar(fill, type_.dtype), missing)
+
+
+def by_elimination(dl: Any, d: Any, du: Any, b: Any) -> list[Any]:
+    """The X with A X = B by cyclic reduction, all rows at once, for matrices that need no exchange of rows.
+
+    Each step adds to a row what removes its neighbours at a distance, which is doubled from step to step, until none is
+    left (R. W. Hockney, C. R. Jesshope: "Parallel computers", 1981, section 5.4.3).
+    """
+    dl, du = _shifted(_shifted(dl, -1), 1), _shifted(_shifted(du, 1), -1)
+    distance, size = 1, aval(d).shape[-1]
+    while distance < size:
+        below, above = neg(div(dl, _shifted(d, distance, 1))), neg(div(du, _shifted(d, -distance, 1)))
+        of_rows = [mul(as_columns(below), _moved(b, distance)), mul(as_columns(above), _moved(b, -distance))]
+        of_middle = [mul(below, _shifted(du, distance)), mul(above, _shifted(dl, -distance))]
+        b, d = sum_tangents([b, *of_rows]), sum_tangents([d, *of_middle])
+        dl, du = mul(below, _shifted(dl, distance)), mul(above, _shifted(du, -distance))
+        distance *= 2
+    return [div(b, as_columns(d))]
 
 
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
@@ -92,7 +119,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
 
     ``d``, of shape ``(…, m)``, is the diagonal, ``dl`` the one below, whose first element does not count, ``du`` the
     one above, whose last does not; both have the shape of ``d``. A singular matrix gives NaN. Raises TypeError for
-    shapes or dtypes that do not fit, NotImplementedError for ``perturb_singular``, and off the CPU.
+    shapes or dtypes that do not fit, NotImplementedError for ``perturb_singular``.
 
     >>> from xlascope import lax, numpy as jnp
     >>> ones = jnp.ones(3)

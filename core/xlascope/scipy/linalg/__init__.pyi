@@ -8,7 +8,6 @@ from .factors import cholesky as cholesky
 from .factors import hessenberg as hessenberg
 from .factors import lu as lu
 from .factors import lu_factor as lu_factor
-from .factors import polar as polar
 from .factors import qr as qr
 from .factors import qr_multiply as qr_multiply
 from .factors import schur as schur
@@ -33,6 +32,7 @@ from .patterned import fiedler_companion as fiedler_companion
 from .patterned import hankel as hankel
 from .patterned import leslie as leslie
 from .patterned import toeplitz as toeplitz
+from .polar_factors import polar as polar
 from .systems import cho_solve as cho_solve
 from .systems import det as det
 from .systems import inv as inv

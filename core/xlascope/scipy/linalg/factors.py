@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...control.rules.custom_jvp import custom_jvp
 from ...dtypes import kind_of
 from ...lax import linalg as of_lax
 from ...numpy.together import together
@@ -16,7 +15,8 @@ from ...trace.source import here
 from ..arguments import floats_of_any_shape, one_of, square
 
 
-def _matrices(name: str, a: Any) -> Any:
+def matrices(name: str, a: Any) -> Any:
+    """Matrices with a floating-point or complex dtype; raises ValueError for what has less than two axes."""
     (a,) = floats_of_any_shape(a)
     if a.ndim < 2:
         raise ValueError(f"{name} takes matrices, of at least two axes, got shape {a.shape}{here()}")
@@ -78,7 +78,7 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
 
 @together("permuted")
 def _lu(a: Any, permuted: bool) -> Any:
-    a = _matrices("lu", a)
+    a = matrices("lu", a)
     factors, _, order = of_lax.lu(a)
     (*_, m, n) = a.shape
     k = min(m, n)
@@ -103,7 +103,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
 @together()
 def _lu_factor(a: Any) -> tuple[Any, Any]:
-    factors, exchanges, _ = of_lax.lu(_matrices("lu_factor", a))
+    factors, exchanges, _ = of_lax.lu(matrices("lu_factor", a))
     return factors, exchanges
 
 
@@ -135,7 +135,7 @@ def qr(
 
 @together("full", "pivoting")
 def _qr(a: Any, full: bool, pivoting: bool) -> Any:
-    return tuple(of_lax.qr(_matrices("qr", a), pivoting=pivoting, full_matrices=full))
+    return tuple(of_lax.qr(matrices("qr", a), pivoting=pivoting, full_matrices=full))
 
 
 def qr_multiply(
@@ -165,7 +165,7 @@ def qr_multiply(
 @together("right", "pivoting", "conjugating")
 def _qr_multiply(a: Any, c: Any, right: bool, pivoting: bool, conjugating: bool) -> Any:
     a, c = floats_of_any_shape(a, c)
-    q, *rest = of_lax.qr(_matrices("qr_multiply", a), pivoting=pivoting, full_matrices=False)
+    q, *rest = of_lax.qr(matrices("qr_multiply", a), pivoting=pivoting, full_matrices=False)
     q = conjugate(q) if conjugating else q
     if not c.ndim:
         raise ValueError(f"qr_multiply takes vectors and matrices c, got a number{here()}")
@@ -212,7 +212,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
 
 @together("real")
 def _schur(a: Any, real: bool) -> tuple[Any, Any]:
-    a = _matrices("schur", a)
+    a = matrices("schur", a)
     square("schur", a)
     t, z = of_lax.schur(a if real or kind_of(a.dtype) == "c" else a.astype(jnp.result_type(a.dtype, jnp.complex64)))
     return t, z
@@ -233,7 +233,7 @@ def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check
 
 @together("with_q")
 def _hessenberg(a: Any, with_q: bool) -> Any:
-    a = _matrices("hessenberg", a)
+    a = matrices("hessenberg", a)
     n = square("hessenberg", a)
     if not n:
         return (a, a)
@@ -244,57 +244,3 @@ def _hessenberg(a: Any, with_q: bool) -> Any:
     rest = of_lax.householder_product(made[..., 1:, : n - 1], taus) if n > 1 else made[..., 1:, 1:]
     q = jnp.pad(rest, [*[(0, 0)] * (a.ndim - 2), (1, 0), (1, 0)])
     return form, q.at[..., 0, 0].set(1)
-
-
-def polar(
-    a: Any, side: str = "right", *, method: str = "qdwh", eps: float | None = None, max_iterations: int | None = None
-) -> tuple[Any, Any]:
-    """The polar decomposition, ``a = u @ p`` (``side`` "right") or ``a = p @ u`` ("left"), of shape ``(…, m, n)``.
-
-    u has orthonormal columns (rows if m < n), p is positive semidefinite. It is found by singular values, whatever
-    ``method`` ("qdwh" or "svd"), ``eps`` and ``max_iterations`` say; its derivative needs full rank. Raises ValueError
-    for another side or method. (N. J. Higham, Functions of Matrices, 2008, chapter 8.)
-
-    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
-    >>> u, p = sl.polar(jnp.array([[0.0, -2.0], [3.0, 0.0]]))
-    >>> print(u.round(3) + 0.0)
-    [[ 0. -1.]
-     [ 1.  0.]]
-    """
-    one_of("side of polar", side, "right", "left")
-    one_of("method of polar", method, "qdwh", "svd")
-    return _polar(a, right=side == "right")
-
-
-@together("right")
-def _polar(a: Any, right: bool) -> tuple[Any, Any]:
-    a = _matrices("polar", a)
-    wide = a.shape[-2] < a.shape[-1]
-    u = adjoint(_unitary(adjoint(a))) if wide else _unitary(a)
-    p = jnp.matmul(adjoint(u), a, precision="highest") if right else jnp.matmul(a, adjoint(u), precision="highest")
-    return u, (p + adjoint(p)) / 2
-
-
-@custom_jvp
-def _unitary(a: Any) -> Any:
-    w, _, vh = of_lax.svd(a, full_matrices=False)
-    return jnp.matmul(w, vh, precision="highest")
-
-
-@_unitary.defjvp
-def _unitary_jvp(primals: Any, tangents: Any) -> Any:
-    # With a = W S Vᴴ, u = W Vᴴ and X = Wᴴ a' V: uᴴ u' is antihermitian, which leaves (X - Xᴴ)ᵢⱼ / (sᵢ + sⱼ) in these
-    # bases; what of a' lies outside of the columns of W moves u by that times V S⁻¹ Vᴴ.
-    (a,), (t,) = primals, tangents
-    w, s, vh = of_lax.svd(a, full_matrices=False)
-
-    def times(x: Any, y: Any) -> Any:
-        return jnp.matmul(x, y, precision="highest")
-
-    x = times(times(adjoint(w), t), adjoint(vh))
-    inside = (x - adjoint(x)) / (s[..., :, None] + s[..., None, :]).astype(x.dtype)
-    moved = times(times(w, inside), vh)
-    if a.shape[-2] > a.shape[-1]:
-        outside = times(t, adjoint(vh)) - times(w, x)
-        moved = moved + times(outside / s[..., None, :].astype(x.dtype), vh)
-    return times(w, vh), moved

@@ -37,6 +37,13 @@ _STACK = ("https://symbolize", "***", "PC:", "@ ", "r/?trace", "E0000", "RAW: ")
 _IF_GONE = suppress(BrokenPipeError, ConnectionResetError)
 
 
+#: Factorizations on a GPU are calls of cuSOLVER and its kin, through handlers that only a machine with CUDA can load.
+_NO_HANDLER = (
+    "; it calls a library of CUDA (a factorization of a matrix does), which is not here: leave that out of what you "
+    "ask about, or ask for a TPU"
+)
+
+
 class MissingTargetError(RuntimeError):
     """The compiler for a target is not installed; the message says how to install it."""
 
@@ -119,7 +126,8 @@ def build(
     if answer is None:
         raise process.complaint(target)
     if "error" in answer:
-        raise TargetCompileError(f"the compiler for {target.name} refuses the program: {answer['error']}")
+        more = _NO_HANDLER if "No FFI handler registered" in answer["error"] else ""
+        raise TargetCompileError(f"the compiler for {target.name} refuses the program: {answer['error']}{more}")
     memory = answer["memory"]
     hlo, assignment, proto = parts
     return Built(

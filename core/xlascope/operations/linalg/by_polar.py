@@ -1,0 +1,74 @@
+"""The singular value decomposition where there is none: by a polar decomposition, and the eigenvalues of its H.
+
+X = U_p H and H = V S Vᴴ give X = (U_p V) S Vᴴ. (Y. Nakatsukasa, N. J. Higham: "Stable and efficient spectral divide and
+conquer algorithms for the symmetric eigenvalue decomposition and the SVD", SIAM J. Sci. Comput. 35, 2013.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...dtypes import kind_of
+from ..arithmetic import abs, div, mul
+from ..comparisons import eq
+from ..conversion import convert_element_type
+from ..extremes import max
+from ..reductions import reduce_and
+from ..rounding import is_finite
+from ..selection import select
+from ..shapes import broadcast_in_dim
+from ..slicing import concatenate, rev, slice_in_dim
+from ..values import aval, typed_scalar
+from .halley import positive, unitary
+from .hermitian import eigh
+from .matrices import adjoint, as_rows, diagonal, product
+from .qr import qr
+
+
+def svd_by_polar(x: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
+    """U, the singular values and Vᴴ, of stacks of matrices; NaN for a matrix that is not finite."""
+    m, n = aval(x).shape[-2:]
+    if m < n:
+        v, s, uh = svd_by_polar(adjoint(x), full_matrices)
+        return adjoint(uh), s, adjoint(v)
+    rank = len(aval(x).shape)
+    basis, core = (None, x) if m == n else qr(x, full_matrices=full_matrices)
+    u, s, v = _of_square(slice_in_dim(core, 0, n, axis=rank - 2))
+    if basis is not None:
+        u = product(slice_in_dim(basis, 0, n, axis=rank - 1), u)
+        if full_matrices:
+            u = concatenate([u, slice_in_dim(basis, n, m, axis=rank - 1)], rank - 1)
+    finite = reduce_and(is_finite(abs(x)), (rank - 2, rank - 1))
+    u, s, vh = (_nan_unless(finite, each) for each in (u, s, adjoint(v)))
+    return u, s, vh
+
+
+def _of_square(x: Any) -> tuple[Any, Any, Any]:
+    rank = len(aval(x).shape)
+    turning = unitary(x)
+    v, s = eigh(positive(turning, x), symmetrize_input=False)
+    v, s = rev(v, (rank - 1,)), rev(s, (rank - 2,))
+    return (
+        _orthonormal(product(turning, v)),
+        max(s, broadcast_in_dim(typed_scalar(0, aval(s).dtype), aval(s).shape, ())),
+        v,
+    )
+
+
+def _orthonormal(u: Any) -> Any:
+    """Columns as they are where they are orthonormal; those that belong to singular values of nothing, made so."""
+    q, r = qr(u, full_matrices=False)
+    entries = diagonal(r)
+    sizes = abs(entries)
+    nothing = eq(sizes, broadcast_in_dim(typed_scalar(0, aval(sizes).dtype), aval(sizes).shape, ()))
+    one = broadcast_in_dim(typed_scalar(1, aval(entries).dtype), aval(entries).shape, ())
+    length = select(nothing, one, convert_element_type(sizes, aval(entries).dtype))
+    return mul(q, as_rows(select(nothing, one, div(entries, length))))
+
+
+def _nan_unless(finite: Any, x: Any) -> Any:
+    type_ = aval(x)
+    nan = complex(math.nan, math.nan) if kind_of(type_.dtype) == "c" else math.nan
+    where = broadcast_in_dim(finite, type_.shape, range(len(aval(finite).shape)))
+    return select(where, x, broadcast_in_dim(typed_scalar(nan, type_.dtype), type_.shape, ()))

@@ -1,0 +1,179 @@
+"""Products of Householder reflections, of which the QR factorization consists."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ...ir.avals import ShapedArray, shaped
+from ...trace.bind import bind, bind1
+from ...trace.source import here
+from ...xla import lapack
+from ...xla.solver_calls import by_columns, of_xla
+from ..slicing import pad, slice_in_dim
+from ..values import aval, typed_scalar
+from .matrices import adjoint, product
+from .stacks import OfStacks, identities, require_matrices, written_as, zeros
+
+
+def types_of_reflections(a: ShapedArray) -> tuple[ShapedArray, ShapedArray]:
+    """The types of the reflections and of their factors."""
+    (*lead, m, n) = a.shape
+    return shaped(a.shape, a.dtype), shaped((*lead, min(m, n)), a.dtype)
+
+
+class Geqrf(OfStacks, name="geqrf"):
+    """R in the upper triangle, below it the reflections whose product is Q, and their factors."""
+
+    multiple_results: ClassVar[bool] = True
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        (a,) = operands
+        require_matrices(self.name, a)
+        return list(types_of_reflections(a))
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (a,), outs = builder.in_avals, builder.out_avals
+        if not a.size:
+            return [zeros(builder, out) for out in outs]
+        self.require_library(builder)
+        return reflections(builder, operands[0], a)
+
+
+def reflections(builder: Any, x: Any, a: ShapedArray) -> list[Any]:
+    """The MLIR values of what :class:`Geqrf` gives for a value of type ``a``."""
+    types = types_of_reflections(a)
+    if builder.platform == "tpu":
+        return of_xla(builder, "Qr", [x], types)
+    if builder.platform == "cpu":
+        return lapack.call(builder, "geqrf", [x], [a], types, a.ndim - 2, None, {0: 0})
+    return by_columns(builder, "cusolver_geqrf_ffi", [x], [a], types, a.ndim - 2, None, {0: 0})
+
+
+def product_of(builder: Any, operands: Sequence[Any], given: Sequence[ShapedArray], out: ShapedArray) -> list[Any]:
+    """The MLIR values of what :class:`HouseholderProduct` gives for values of the types ``given``."""
+    if builder.platform == "tpu":
+        return of_xla(builder, "ProductOfElementaryHouseholderReflectors", operands, [out])
+    if builder.platform == "cpu":
+        return lapack.call(builder, "orgqr", operands, given, [out], out.ndim - 2, None, {0: 0})
+    return by_columns(builder, "cusolver_orgqr_ffi", operands, given, [out], out.ndim - 2, None, {0: 0})
+
+
+def geqrf(a: Any) -> tuple[Any, Any]:
+    """R in the upper triangle, below it the reflections whose product is Q, and their factors."""
+    made, factors = bind(Geqrf.instance, a)
+    return made, factors
+
+
+class HouseholderProduct(OfStacks, name="householder_product"):
+    """The first columns of the product of Householder reflections."""
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        a, taus = operands
+        require_matrices(self.name, a)
+        (*lead, m, n) = a.shape
+        if m < n:
+            raise ValueError(f"householder_product takes matrices of at least as many rows as columns, got {a.shape}")
+        if taus.dtype != a.dtype:
+            raise TypeError(f"householder_product takes operands of one dtype, got {a.dtype.name}, {taus.dtype.name}")
+        if taus.ndim != a.ndim - 1 or taus.shape[:-1] != tuple(lead) or taus.shape[-1] > n:
+            raise ValueError(
+                f"householder_product takes a factor for each reflection, at most {n} of them for each matrix, got "
+                f"shapes {a.shape} and {taus.shape}{here()}"
+            )
+        return [shaped(a.shape, a.dtype)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (a, taus), (out,) = builder.in_avals, builder.out_avals
+        if not a.size or not taus.size:
+            return [identities(builder, out)]
+        self.require_library(builder)
+        return product_of(builder, operands, [a, taus], out)
+
+
+def householder_product(a: Any, taus: Any) -> Any:
+    """The product of Householder reflections ``I - tau v vᴴ``, whose vectors are below the diagonal of ``a``.
+
+    ``a`` has shape ``(…, m, n)`` with m ≥ n, ``taus`` ``(…, k)``; the result are the first n columns of the product. It
+    has no derivative, as in JAX. Raises ValueError for shapes that do not fit.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> print(lax.linalg.householder_product(jnp.array([[1.0], [1.0]]), jnp.array([1.0])))
+    [[ 0.]
+     [-1.]]
+    """
+    return bind1(HouseholderProduct.instance, a, taus)
+
+
+def first_columns(x: Any, count: int) -> Any:
+    """So many columns of matrices, or all if there are less."""
+    axis = len(aval(x).shape) - 1
+    return slice_in_dim(x, 0, count, axis=axis) if aval(x).shape[axis] > count else x
+
+
+class Ormqr(OfStacks, name="ormqr"):
+    """Q C or C Q, with the Q (or its adjoint) that Householder reflections come to, which is not written out."""
+
+    left: bool
+    transpose: bool
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        a, taus, c = operands
+        for each in (a, c):
+            require_matrices(self.name, each)
+        if len({a.dtype, taus.dtype, c.dtype}) > 1:
+            raise TypeError(f"ormqr takes operands of one dtype, got {a.dtype.name}, {taus.dtype.name}, {c.dtype.name}")
+        if not a.shape[:-2] == taus.shape[:-1] == c.shape[:-2] or taus.shape[-1] > min(a.shape[-2:]):
+            raise ValueError(
+                f"ormqr takes stacks with the same leading axes, and at most min(m, n) factors of reflections, got "
+                f"shapes {a.shape}, {taus.shape} and {c.shape}{here()}"
+            )
+        if c.shape[-2 if self.left else -1] != a.shape[-2]:
+            raise ValueError(f"ormqr: Q has {a.shape[-2]} rows, which does not fit a matrix of shape {c.shape}{here()}")
+        return [shaped(c.shape, c.dtype)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        _, taus, c = builder.in_avals
+        if not c.size or not taus.size:
+            return [operands[2]]
+        return self.on_platform(builder, operands)
+
+    def on_cpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return self._by_library(builder, operands, functools.partial(lapack.call, builder, "ormqr"))
+
+    def on_gpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return self._by_library(builder, operands, functools.partial(by_columns, builder, "cusolver_ormqr_ffi"))
+
+    def on_tpu(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return written_as(builder, self.written_out, operands, builder.in_avals)
+
+    def _by_library(self, builder: Any, operands: Sequence[Any], call: Callable[..., list[Any]]) -> list[Any]:
+        options = {name: "true" if getattr(self, name) else "false" for name in ("left", "transpose")}
+        out = builder.out_avals
+        return call(operands, builder.in_avals, out, out[0].ndim - 2, options, {0: 2})
+
+    def written_out(self, a: Any, taus: Any, c: Any) -> list[Any]:
+        """The product with Q itself."""
+        m, n = aval(a).shape[-2:]
+        missing = [*[(0, 0, 0)] * (len(aval(a).shape) - 1), (0, max(m - n, 0), 0)]
+        vectors = pad(first_columns(a, min(m, n)), typed_scalar(0, aval(a).dtype), missing)
+        q = bind1(HouseholderProduct.instance, vectors, taus)
+        q = adjoint(q) if self.transpose else q
+        return [product(q, c) if self.left else product(c, q)]
+
+
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
+    """``Q c`` (``left``) or ``c Q`` with the Q of a QR factorization as reflections, or its adjoint (``transpose``).
+
+    ``a``, ``(…, m, n)``, and ``taus``, ``(…, k)``, are what ``numpy.linalg.qr(x, mode="raw")`` gives, ``a`` transposed;
+    ``c`` has m rows (columns). It has no derivative, as in JAX. Raises ValueError for shapes that do not fit.
+
+    >>> from xlascope import lax, numpy as jnp
+    >>> x = jnp.array([[3.0, 1.0], [4.0, 2.0]])
+    >>> a, taus = jnp.linalg.qr(x, mode="raw")
+    >>> print(jnp.abs(lax.linalg.ormqr(a.mT, taus, x, transpose=True)).round(3))
+    [[5.  2.2]
+     [0.  0.4]]
+    """
+    return bind1(Ormqr(bool(left), bool(transpose)), a, taus, c)

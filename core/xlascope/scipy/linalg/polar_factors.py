@@ -1,0 +1,83 @@
+"""The polar decomposition, by QDWH or by singular values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import numpy as jnp
+from ...api import vmap
+from ...control.rules.custom_jvp import custom_jvp
+from ...lax import linalg as of_lax
+from ...numpy.together import together
+from ...operations.linalg.matrices import adjoint
+from ...operations.whole_numbers import whole_number
+from ..arguments import one_of
+from .factors import matrices
+
+
+def polar(
+    a: Any, side: str = "right", *, method: str = "qdwh", eps: float | None = None, max_iterations: int | None = None
+) -> tuple[Any, Any]:
+    """The polar decomposition, ``a = u @ p`` (``side`` "right") or ``a = p @ u`` ("left"), of shape ``(…, m, n)``.
+
+    u has orthonormal columns (rows if m < n), p is positive semidefinite. ``method`` "qdwh" is
+    :func:`~xlascope.lax.linalg.qdwh`, to which ``eps`` and ``max_iterations`` are said; it needs full rank. "svd" goes
+    by singular values. Derivatives need full rank. Raises ValueError for another side or method. (N. J. Higham,
+    Functions of Matrices, 2008, chapter 8.)
+
+    >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
+    >>> u, p = sl.polar(jnp.array([[0.0, -2.0], [3.0, 0.0]]))
+    >>> print(u.round(3) + 0.0)
+    [[ 0. -1.]
+     [ 1.  0.]]
+    """
+    one_of("side of polar", side, "right", "left")
+    one_of("method of polar", method, "qdwh", "svd")
+    most = None if max_iterations is None else whole_number(max_iterations, "max_iterations of polar")
+    by_qdwh = method == "qdwh"
+    return _polar(a, side == "right", by_qdwh, (None if eps is None else float(eps), most) if by_qdwh else (None, None))
+
+
+@together("right", "by_qdwh", "options")
+def _polar(a: Any, right: bool, by_qdwh: bool, options: tuple[float | None, int | None]) -> tuple[Any, Any]:
+    a = matrices("polar", a)
+    wide = a.shape[-2] < a.shape[-1]
+    tall = adjoint(a) if wide else a
+    u = _by_qdwh(tall, *options) if by_qdwh else _unitary(tall)
+    u = adjoint(u) if wide else u
+    p = jnp.matmul(adjoint(u), a, precision="highest") if right else jnp.matmul(a, adjoint(u), precision="highest")
+    return u, (p + adjoint(p)) / 2
+
+
+def _by_qdwh(a: Any, eps: float | None, most: int | None) -> Any:
+    def of_one(x: Any) -> Any:
+        return of_lax.qdwh(x, eps=eps, max_iterations=most)[0]
+
+    for _ in a.shape[:-2]:
+        of_one = vmap(of_one)
+    return of_one(a)
+
+
+@custom_jvp
+def _unitary(a: Any) -> Any:
+    w, _, vh = of_lax.svd(a, full_matrices=False)
+    return jnp.matmul(w, vh, precision="highest")
+
+
+@_unitary.defjvp
+def _unitary_jvp(primals: Any, tangents: Any) -> Any:
+    # With a = W S Vᴴ, u = W Vᴴ and X = Wᴴ a' V: uᴴ u' is antihermitian, which leaves (X - Xᴴ)ᵢⱼ / (sᵢ + sⱼ) in these
+    # bases; what of a' lies outside of the columns of W moves u by that times V S⁻¹ Vᴴ.
+    (a,), (t,) = primals, tangents
+    w, s, vh = of_lax.svd(a, full_matrices=False)
+
+    def times(x: Any, y: Any) -> Any:
+        return jnp.matmul(x, y, precision="highest")
+
+    x = times(times(adjoint(w), t), adjoint(vh))
+    inside = (x - adjoint(x)) / (s[..., :, None] + s[..., None, :]).astype(x.dtype)
+    moved = times(times(w, inside), vh)
+    if a.shape[-2] > a.shape[-1]:
+        outside = times(t, adjoint(vh)) - times(w, x)
+        moved = moved + times(outside / s[..., None, :].astype(x.dtype), vh)
+    return times(w, vh), moved
