@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from .cases import CASES, MODEL_CASES
 from .explorer import explorer
+from .newton import table as newton_table
 from .steps import table
 from .watched import costs, watched
 
@@ -115,7 +116,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each pair is measured (default 5)")
     parser.add_argument("--only", nargs="*", help="cases to run; nothing is written then")
     chosen = parser.parse_args()
-    cases = chosen.only if chosen.only is not None else ["import", *CASES, "watched", "steps", "explorer"]
+    cases = chosen.only if chosen.only is not None else ["import", *CASES, "watched", "steps", "newton", "explorer"]
     lines = ["| case | equations | xlascope | jax | ratio | goal |", "|---|---|---|---|---|---|"]
     print("\n".join(lines))
     seconds: dict[str, float] = {}
@@ -141,6 +142,10 @@ def main() -> None:
         told = table()
         print("\n".join(told))
         lines += ["", *told]
+    if "newton" in cases:
+        compared = newton_table()
+        print("\n".join(compared))
+        lines += ["", *compared]
     if "explorer" in cases:
         drawn = [f"| {what} | {number} | {goal} |" for what, number, goal in explorer()]
         print("\n".join(drawn))
