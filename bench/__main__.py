@@ -21,6 +21,7 @@ from . import libraries
 from .cases import CASES, MODEL_CASES
 from .explorer import explorer
 from .functions import functions
+from .newton import table as newton_table
 from .steps import table
 from .watched import costs, watched
 
@@ -121,7 +122,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each pair is measured (default 5)")
     parser.add_argument("--only", nargs="*", help="cases to run; nothing is written then")
     chosen = parser.parse_args()
-    every = ["import", *CASES, "libraries", "watched", "steps", "functions", "explorer"]
+    every = ["import", *CASES, "libraries", "watched", "steps", "functions", "newton", "explorer"]
     cases = chosen.only if chosen.only is not None else every
     lines = ["| case | equations | xlascope | jax | ratio | goal |", "|---|---|---|---|---|---|"]
     print("\n".join(lines))
@@ -156,6 +157,10 @@ def main() -> None:
         told = functions()
         print("\n".join(told))
         lines += ["", *told]
+    if "newton" in cases:
+        compared = newton_table()
+        print("\n".join(compared))
+        lines += ["", *compared]
     if "explorer" in cases:
         drawn = [f"| {what} | {number} | {goal} |" for what, number, goal in explorer()]
         print("\n".join(drawn))

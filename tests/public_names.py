@@ -36,6 +36,7 @@ LAZY = (
     "xlascope.numpy.linalg",
     "xlascope.lax",
     "xlascope.random",
+    "xlascope.experimental.sparse",
     "xlascope.scipy.fft",
     "xlascope.scipy.integrate",
     "xlascope.scipy.interpolate",

@@ -166,6 +166,7 @@ igamma_p: Primitive
 igamma_grad_a_p: Primitive
 igammac_p: Primitive
 imag_p: Primitive
+in_double_p: Primitive
 integer_pow_p: Primitive
 io_callback_p: Primitive
 iota_p: Primitive

@@ -8,10 +8,11 @@ from typing import Any
 
 from ..dtypes import finfo
 from ..trace.bind import bind_inexact
-from .arithmetic import abs, add, div, mul, square, sub
+from . import bessel_fits as fits
+from .arithmetic import abs, add, div, mul, sub
 from .comparisons import lt
 from .computed import emit_formula
-from .exponentials import exp, rsqrt
+from .exponentials import sqrt
 from .extremes import max, min
 from .families import Unary
 from .rounding import sign
@@ -19,29 +20,23 @@ from .selection import select
 from .values import dtype_of
 
 
-def _polynomial(x: Any, coefficients: Sequence[float]) -> Any:
-    """The polynomial with those coefficients, the lowest first (Horner's scheme)."""
-    made = mul(x, 0.0)
-    for c in reversed(coefficients):
-        made = add(mul(made, x), c)
-    return made
+def _chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
+    """Σ c_k T_k(t) for t in [-1, 1] (C. W. Clenshaw, Mathematics of Computation 9, 1955)."""
+    last = before = mul(t, 0.0)
+    twice = mul(t, 2.0)
+    for c in reversed(coefficients[1:]):
+        last, before = add(sub(mul(twice, last), before), c), last
+    return add(sub(mul(t, last), before), coefficients[0])
 
 
 def i0e_formula(x: Any) -> Any:
-    """e^-|x| I0(x): Σ (x²/4)^k / k!², whose terms are all positive, and from some x on the asymptotic series
-    1/√(2πx) Σ ((1·3·…·(2k - 1))² / (k! (8x)^k) (Abramowitz and Stegun, 9.6.12 and 9.7.1).
-    """
-    double = dtype_of(x).itemsize == 8
-    limit, terms, far = (20.0, 48, 24) if double else (10.0, 26, 12)
+    """e^-|x| I0(x): fitted in x up to 8, and from there times √x in 1/x."""
     x = abs(x)
-    near, beyond = min(x, limit), max(x, limit)
-    series = [1 / math.factorial(k) ** 2 for k in range(terms)]
-    asymptotic = [1.0]
-    for k in range(1, far):
-        asymptotic.append(asymptotic[-1] * (2 * k - 1) ** 2 / (8 * k))
-    small = mul(exp(mul(near, -1.0)), _polynomial(mul(square(near), 0.25), series))
-    large = mul(rsqrt(mul(beyond, 2 * math.pi)), _polynomial(div(1.0, beyond), asymptotic))
-    return select(lt(x, limit), small, select(lt(beyond, math.inf), large, mul(rsqrt(beyond), 0.0)))
+    near, beyond = min(x, 8.0), max(x, 8.0)
+    small = _chebyshev(sub(mul(near, 0.25), 1.0), fits.SMALL)
+    root = sqrt(beyond)
+    large = div(_chebyshev(sub(div(16.0, beyond), 1.0), fits.LARGE), root)
+    return select(lt(x, 8.0), small, select(lt(beyond, math.inf), large, div(1.0, root)))
 
 
 class BesselI0e(Unary, name="bessel_i0e"):
@@ -50,7 +45,7 @@ class BesselI0e(Unary, name="bessel_i0e"):
     kinds = "f"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return emit_formula(builder, i0e_formula, operands)
+        return emit_formula(builder, i0e_formula, operands, double=True)
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, sub(bessel_i1e(x), mul(sign(x), y)))

@@ -8,18 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.avals import shaped
+from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr
+from ..ir.operation import Operation
+from ..runtime.boot import enable_x64
+from ..trace.bind import bind
 from ..trace.jaxpr_trace import stage
+from ..trace.source import here
 from .conversion import convert_element_type
-from .families import stretch_values
+from .families import align, stretch_values
+from .requirements import stretched
 
 Formula = Callable[..., Any]
 
 
-def emit_formula(builder: Any, formula: Formula, operands: Sequence[Any]) -> list[Any]:
-    """Emit an elementwise function of operands of one floating-point dtype, computed in at least single precision."""
+def emit_formula(builder: Any, formula: Formula, operands: Sequence[Any], double: bool = False) -> list[Any]:
+    """Emit an elementwise function of operands of one floating-point dtype, computed in at least single precision.
+
+    ``double`` computes what is in single precision in double, and rounds once.
+    """
     (out,) = builder.out_avals
+    if double and out.dtype == np.float32:
+        program = _in_double(formula, out.shape, len(operands), None)
+        return builder.call_body(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
     program = _program(formula, out.shape, out.dtype, len(operands))
     return builder.call_body(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
 
@@ -34,3 +45,67 @@ def _program(formula: Formula, shape: tuple[int, ...], dtype: np.dtype[Any], cou
         return [made if dtype == wide else convert_element_type(made, dtype)]
 
     return stage(computed, [shaped(shape, dtype)] * count, formula.__name__)
+
+
+# In double precision ------------------------------------------------------------------------------------------------
+
+
+class InDouble(Operation, name="in_double"):
+    """Elementwise functions of float32, computed in float64 and rounded once.
+
+    For formulas that lose more digits in single precision than their results may. ``formula`` takes arrays of float64
+    and the relative error that it may leave, and returns ``results`` of them; ``enable_x64`` is set while it is staged.
+    How it is differentiated is said by the function that asks for it.
+    """
+
+    formula: Formula
+    results: int = 1
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        shape = operands[0].shape
+        for x in operands:
+            if x.dtype != np.float32:
+                raise TypeError(f"{self.name} takes float32, got {x.dtype}{here()}")
+            shape = stretched(self.name, shape, x.shape)
+        weak = all(x.weak_type for x in operands)
+        return [shaped(shape, np.dtype(np.float32), weak)] * self.results
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        program = _in_double(self.formula, builder.out_avals[0].shape, len(operands), _SINGLE)
+        return builder.call_body(program, list(stretch_values(builder, operands)))  # type: ignore[no-any-return]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        raise NotImplementedError(f"{self.name} has no derivative: give its formula a rule by custom_jvp{here()}")
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *align(operands, axes)), [0] * self.results
+
+
+def doubled(formula: Formula, *xs: Any, results: int = 1) -> list[Any]:
+    """The results of a formula in double precision for arrays of float32, rounded to float32; see :class:`InDouble`."""
+    return bind(_operation(formula, results), *xs)
+
+
+#: An error that nobody sees once a number is rounded to single precision.
+_SINGLE = 2.0**-34
+
+
+@functools.cache
+def _operation(formula: Formula, results: int) -> InDouble:
+    return InDouble(formula, results)  # operations that hold functions are compared by identity
+
+
+@functools.lru_cache(maxsize=256)
+def _in_double(formula: Formula, shape: tuple[int, ...], count: int, error: float | None) -> ClosedJaxpr:
+    """The program of a formula, which is told what error it may leave, unless that is None."""
+
+    def computed(*xs: Any) -> list[Any]:
+        wide = [convert_element_type(x, np.float64) for x in xs]
+        made = formula(*wide) if error is None else formula(*wide, error)
+        return [convert_element_type(y, np.float32) for y in (made if isinstance(made, (list, tuple)) else [made])]
+
+    was_wide = enable_x64.swap_local(True)
+    try:
+        return stage(computed, [shaped(shape, np.dtype(np.float32))] * count, formula.__name__)
+    finally:
+        enable_x64.swap_local(was_wide)

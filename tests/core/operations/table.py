@@ -38,6 +38,7 @@ from xlascope.operations import (
     bits,
     comparisons,
     complex_numbers,
+    computed,
     constants,
     conversion,
     convolution,
@@ -260,6 +261,11 @@ def apart(*shape: int) -> Operand:
 NAN_AND_INFINITY = exactly([[1.0, np.nan, np.inf], [-np.inf, 2.0, np.nan], [np.inf, -np.inf, 0.0]])
 OTHERS = exactly([[np.nan, 1.0, 1.0], [1.0, np.inf, np.nan], [np.inf, -np.inf, -0.0]])
 WITH_ZEROS = exactly([[0.0, 2.0, 3.0], [0.0, 0.0, 4.0], [1.5, -2.0, 0.5]])
+
+
+def without_cancellation(x: Any, y: Any, _: float) -> Any:
+    """A formula whose terms cancel, which it may not notice."""
+    return x * x - y * y
 
 
 def moved_gammainc(a: Any, x: Any) -> Any:
@@ -800,6 +806,7 @@ def _rows() -> Iterator[Row]:
     yield from unary(special.Erfc(), scipy.special.erfc, dtypes=HALF)
     yield Row(special.Erfc(), lambda x: scipy.special.erfc(x) * 1e9, exactly([4.0, 4.2]), smooth=False, note="far out", tolerance=1e9)
     yield from unary(bessel.BesselI1e(), scipy.special.i1e, low=0.2, high=4, tolerance=3)
+    yield Row(computed.InDouble(without_cancellation, 1), lambda x, y: np.square(x) - np.square(y), real(2, 3, low=1, high=1.01), real(2, 3, low=1, high=1.01), smooth=False)
     yield from unary(bessel.BesselI0e(), scipy.special.i0e, low=-3, high=30, dtypes=HALF, tolerance=3)
     yield Row(bessel.BesselI0e(), scipy.special.i0e, exactly([0.0, 30.0, np.inf, -np.inf, np.nan, 1e30]), smooth=False, note="edges", tolerance=3)
     yield Row(gamma.Igamma(), scipy.special.gammainc, real(2, 1, low=0.3, high=4), real(1, 3, low=0.2, high=6), dtypes=HALF, twice=False, tolerance=5)

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...dtypes import finfo
 from ...operations.arithmetic import abs
-from ...operations.exponentials import log, log1p
+from ...operations.exponentials import exp, log, log1p, pow
 from ...operations.reductions import reduce_or
 from ...operations.selection import select
 from ...operations.special import lgamma
@@ -24,6 +24,8 @@ from ..flow.loops import while_loop
 #: From here on Stirling's series has all digits of double precision.
 LARGE = 10.0
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+#: Up to here e^-x is a number of single precision.
+_NO_UNDERFLOW = 80.0
 #: After so many steps a loop ends that would not by itself.
 _MOST = 200_000
 
@@ -65,6 +67,13 @@ def log_gamma_factor(a: Any, x: Any) -> Any:
     b = select(large, a, a * 0.0 + LARGE)
     by_ratio = b * log1p_less((x - b) / b, x / b) - stirling(b) - 0.5 * log(2 * math.pi * b)
     return select(large, by_ratio, a * log(x) - x - lgamma(a + 1.0))
+
+
+def gamma_factor(a: Any, x: Any) -> Any:
+    """x^a e^-x / Γ(a + 1): for small a by the power itself, since the logarithm of a small x has few digits left."""
+    direct = (a <= LARGE) & (x < _NO_UNDERFLOW)
+    b, y = select(direct, a, a * 0.0 + 1.0), select(direct, x, x * 0.0 + 1.0)
+    return select(direct, pow(y, b) * exp(-y - lgamma(b + 1.0)), exp(log_gamma_factor(a, x)))
 
 
 def log_beta_factor(a: Any, b: Any, x: Any) -> Any:

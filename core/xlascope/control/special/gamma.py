@@ -16,14 +16,50 @@ import numpy as np
 from ...ir.markers import ZERO
 from ...operations.arithmetic import abs, mul, sub
 from ...operations.computed import emit_formula
-from ...operations.exponentials import exp, log
+from ...operations.exponentials import exp, expm1, log, log1p
 from ...operations.families import Binary
 from ...operations.selection import select
 from ...operations.special import digamma, lgamma
 from ...operations.sums import as_result, neg
 from ...operations.values import as_float, match
 from ...trace.bind import bind1
-from .factors import epsilon, log_gamma_factor, repeated
+from .factors import epsilon, gamma_factor, horner, log_gamma_factor, repeated
+
+#: Up to here Q(a, x) is found without P(a, x).
+_SMALL = 0.5
+#: Terms of its series up to x = 1.5, to the last digit of double precision.
+_TERMS = 24
+#: (log Γ(1 + a) + log(1 + a))/a by powers of a: 1 - γ, and (-1)^k (ζ(k) - 1)/k (Abramowitz and Stegun, 6.1.33).
+_LOG_GAMMA = (
+    0.42278433509846713,
+    0.3224670334241132,
+    -0.0673523010531981,
+    0.020580808427784546,
+    -0.007385551028673986,
+    0.0028905103307415234,
+    -0.001192753911703261,
+    0.0005096695247430425,
+    -0.00022315475845357939,
+    9.945751278180853e-05,
+    -4.492623673813314e-05,
+    2.050721277567069e-05,
+    -9.439488275268397e-06,
+    4.374866789907488e-06,
+    -2.039215753801366e-06,
+    9.55141213040742e-07,
+    -4.492469198764566e-07,
+    2.1207184805554665e-07,
+    -1.0043224823968099e-07,
+    4.7698101693639804e-08,
+    -2.2711094608943164e-08,
+    1.0838659214896955e-08,
+    -5.183475041970047e-09,
+    2.4836745438024785e-09,
+    -1.1921401405860912e-09,
+    5.731367241678862e-10,
+    -2.7595228851242334e-10,
+    1.330476437424449e-10,
+)
 
 
 class _Parts(NamedTuple):
@@ -110,7 +146,7 @@ def _fraction(a: Any, x: Any, going: Any, moving: bool) -> tuple[Any, Any]:
 def igamma_formula(a: Any, x: Any) -> Any:
     """P(a, x); 1 for a = 0."""
     parts = _parts(a, x, False)
-    factor = exp(log_gamma_factor(parts.a, parts.x))
+    factor = gamma_factor(parts.a, parts.x)
     found = select(parts.by_series, factor * parts.value, 1.0 - factor * parts.a * parts.value)
     return _with_edges(a, x, parts, found, 0.0)
 
@@ -118,9 +154,23 @@ def igamma_formula(a: Any, x: Any) -> Any:
 def igammac_formula(a: Any, x: Any) -> Any:
     """Q(a, x) = 1 - P(a, x)."""
     parts = _parts(a, x, False)
-    factor = exp(log_gamma_factor(parts.a, parts.x))
+    factor = gamma_factor(parts.a, parts.x)
     found = select(parts.by_series, 1.0 - factor * parts.value, factor * parts.a * parts.value)
+    found = select(parts.by_series & (parts.a < _SMALL), _rest_of_small(parts.a, parts.x), found)
     return _with_edges(a, x, parts, found, 1.0)
+
+
+def _rest_of_small(a: Any, x: Any) -> Any:
+    """Q(a, x) for small a and x, where P is nearly 1: with 1 + u = x^a/Γ(a + 1), -u - (1 + u) a Σ (-x)^n/((a + n) n!)
+    over n from 1 on (Abramowitz and Stegun, 6.5.29).
+    """
+    small = (a < _SMALL) & (x < 1.0 + _SMALL)
+    a, x = select(small, a, a * 0.0 + _SMALL / 2), select(small, x, x * 0.0 + 1.0)
+    u = expm1(a * (log(x) - horner(a, _LOG_GAMMA)) + log1p(a))
+    total = x * 0.0
+    for n in range(_TERMS, 0, -1):
+        total = -x / n * (1.0 / (a + n) + total)
+    return -u - (1.0 + u) * a * total
 
 
 def _with_edges(a: Any, x: Any, parts: _Parts, found: Any, at_zero: float) -> Any:
@@ -163,7 +213,7 @@ class Igamma(Binary, name="igamma"):
     kinds = "f"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return emit_formula(builder, igamma_formula, operands)
+        return emit_formula(builder, igamma_formula, operands, double=True)
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         return mul(as_result(t, z), igamma_grad_a(x, y))
@@ -193,7 +243,7 @@ class Igammac(Binary, name="igammac"):
     kinds = "f"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return emit_formula(builder, igammac_formula, operands)
+        return emit_formula(builder, igammac_formula, operands, double=True)
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         return neg(mul(as_result(t, z), igamma_grad_a(x, y)))

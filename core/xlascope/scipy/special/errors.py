@@ -25,7 +25,7 @@ from ...operations.special import erfc
 from ...operations.trigonometry import cos, sin
 from ..arguments import floats, strong
 from . import error_fits as fits
-from .wide import digits, exp_of_square, fit, fit_on, inside, polynomial, real, widened
+from .wide import exactly, exp_of_square, fit, fit_on, inside, polynomial, real, widened
 
 _ROOT = math.sqrt(math.pi)
 
@@ -145,9 +145,12 @@ def _bell_jvp(primals: Any, tangents: Any) -> Any:
 
 @custom_jvp
 def _wofz(z: Any) -> Any:
-    x, y = real_part(z), imag(z)
+    return complex_of(*exactly(_wofz_formula, real_part(z), imag(z), results=2))
+
+
+def _wofz_formula(x: Any, y: Any, small: float) -> tuple[Any, Any]:
     a, b = abs(x), abs(y)
-    found = _quadrant(a, b)
+    found = _quadrant(a, b, small)
     p, q = real_part(found), imag(found)
     # w of (x, |y|) from (|x|, |y|): w(-conj(z)) = conj(w(z)); below the axis for -z, which is (-x, |y|)
     lower = y < 0
@@ -155,7 +158,8 @@ def _wofz(z: Any) -> Any:
     below = where(lower, y, 0.0)
     u, v = _gaussian(where(lower, x, 0.0), below)
     p, q = where(lower, 2 * u - p, p), where(lower, 2 * v - q, q)
-    return complex_of(where((x == x) & (y == y), p, math.nan), where((x == x) & (y == y), q, math.nan))
+    known = (x == x) & (y == y)
+    return where(known, p, math.nan), where(known, q, math.nan)
 
 
 @_wofz.defjvp
@@ -174,11 +178,11 @@ def _gaussian(x: Any, y: Any) -> tuple[Any, Any]:
     return where(size == 0, 0.0, size * cos(angle)), where(size == 0, 0.0, size * sin(angle))
 
 
-def _quadrant(x: Any, y: Any) -> Any:
+def _quadrant(x: Any, y: Any, small: float) -> Any:
     """w(x + iy) for x ≥ 0 and y ≥ 0."""
-    count = 6 if digits(x) > 1e-10 else 11
+    count = 8 if small > 1e-14 else 11
     step = math.sqrt(math.pi / (count + 1))
-    bound = 1e4 if count == 6 else 1e9  # from here on one term of the asymptotic expansion has all digits
+    bound = 1e6 if count == 8 else 1e9  # from here on one term of the asymptotic expansion has all digits
     far = (x > bound) | (y > bound)
     px, py = where(far | (x != x), 1.0, x), where(far | (y != y), 1.0, y)
     ratio = px / step

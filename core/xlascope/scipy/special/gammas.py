@@ -21,6 +21,7 @@ from ...operations.selection import select
 from ...operations.whole_numbers import whole_number
 from .filling import filled
 from .logarithms import alike
+from .wide import exactly
 
 
 @together()
@@ -95,6 +96,11 @@ def betaln(a: Any, b: Any) -> Any:
 
 @custom_jvp
 def _betaln(a: Any, b: Any) -> Any:
+    (found,) = exactly(_betaln_formula, a, b)
+    return found
+
+
+def _betaln_formula(a: Any, b: Any, _: float) -> Any:
     # lgamma(l + s) - lgamma(l), and all of it where both are large, by Stirling's formula, whose large terms cancel
     # before they are computed (A. R. DiDonato and A. H. Morris, ACM TOMS 18, 1992)
     less, more = select(lt(a, b), a, b), select(lt(a, b), b, a)

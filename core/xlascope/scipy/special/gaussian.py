@@ -119,8 +119,19 @@ def _ndtri(p: Any) -> Any:
         slope = exp(sub(sub(mul(square(x), -0.5), found), _LOG_ROOT))
         x = sub(x, div(sub(found, wanted), slope))
     middle = mul(special.erf_inv(sub(mul(q, 2.0), 1.0)), 1 / _ROOT)
+    if dtype_of(p).itemsize == 8:
+        usual = bitwise_and(gt(q, 0.01), gt(0.99, q))
+        middle = select(usual, _nearer(select(usual, q, filled(q, 0.5)), select(usual, middle, filled(q, 0.0))), middle)
     left = select(bitwise_and(tail, gt(q, 0.0)), x, middle)
     return select(upper, neg(left), left)
+
+
+def _nearer(q: Any, x: Any) -> Any:
+    """One more step of Newton's method for ndtr(x) = q, by erf in the middle and erfc beside."""
+    off_middle = mul(sub(special.erf(mul(x, _ROOT)), sub(mul(q, 2.0), 1.0)), 0.5)
+    off_beside = sub(mul(special.erfc(mul(x, -_ROOT)), 0.5), q)
+    off = select(gt(q, 0.25), off_middle, off_beside)
+    return sub(x, mul(off, exp(add(mul(square(x), 0.5), _LOG_ROOT))))
 
 
 @_ndtri.defjvp

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from ...control.rules.custom_jvp import custom_jvp
 from ...control.rules.tangents import SymbolicZero
-from ...control.special.factors import repeated
 from ...numpy.logic import where
 from ...numpy.shaping import broadcast_arrays
 from ...numpy.together import together
@@ -22,10 +21,13 @@ from ...operations.exponentials import exp, log, log1p
 from ...operations.rounding import floor
 from ...operations.special import lgamma
 from ...trace.source import here
+from .continuation import LARGE, continued, kept
 from .gammas import _sign
-from .wide import digits, real, widened
+from .wide import digits, exactly, real, widened
 
-_LARGE = 2.0**60
+#: Up to here the series of 2F1 is summed; beyond, its differential equation is followed.
+_HALF = 0.5
+_BITS = math.log(LARGE)
 
 
 class _Sums(NamedTuple):
@@ -36,9 +38,8 @@ class _Sums(NamedTuple):
     scaled: Any
 
 
-def _series(upper: tuple[Any, ...], lower: Any, x: Any, moving: bool) -> _Sums:
+def _series(upper: tuple[Any, ...], lower: Any, x: Any, moving: bool, small: float) -> _Sums:
     """Σ Π(a)_k/(b)_k x^k/k! over the places where that converges, and the derivatives if they are ``moving``."""
-    small = digits(x) / 16
     parameters = (*upper, lower)
 
     def step(k: Any, going: Any, term: Any, total: Any, scaled: Any, *moved: Any) -> tuple[Any, ...]:
@@ -64,31 +65,21 @@ def _series(upper: tuple[Any, ...], lower: Any, x: Any, moving: bool) -> _Sums:
         more = (abs(term) > small * abs(total)) | (abs(ratio) >= 1)
         for d, s in zip(dterms, dtotals, strict=True):
             more = more | (abs(d) > small * abs(s))
-        big = abs(total) > _LARGE
-        term, total, *rest = (where(big, y / _LARGE, y) for y in (term, total, *dterms, *dtotals))
+        big = abs(total) > LARGE
+        term, total, *rest = (where(big, y / LARGE, y) for y in (term, total, *dterms, *dtotals))
         # a series that ended, as polynomials do, has no terms left; one of no numbers ends too
         more = more & (moving | (term != 0)) & (total == total)
         return going & more, term, total, where(big, scaled + 1, scaled), *rest
 
     one = sum(parameters, x) * 0 + 1
     zeros = [one * 0] * (2 * len(parameters) if moving else 0)
-    going, _, total, scaled, *rest = _kept((one > 0, one, one, one * 0, *zeros), step)
+    going, _, total, scaled, *rest = kept((one > 0, one, one, one * 0, *zeros), step)
     return _Sums(where(going, math.nan, total), tuple(rest[len(rest) // 2 :]), scaled)
-
-
-def _kept(start: tuple[Any, ...], step: Any) -> tuple[Any, ...]:
-    """``repeated``, in which what ended stays as it is."""
-
-    def kept(k: Any, going: Any, *values: Any) -> tuple[Any, ...]:
-        still, *made = step(k, going, *values)
-        return still, *(where(going, new, old) for new, old in zip(made, values, strict=True))
-
-    return repeated(start, kept)
 
 
 def _restored(x: Any, scaled: Any, exponent: Any) -> Any:
     """The number that was scaled, and times e^exponent."""
-    whole = scaled * (60 * math.log(2)) + exponent
+    whole = scaled * _BITS + exponent
     return x * exp(whole / 2) * exp(whole / 2)
 
 
@@ -117,12 +108,17 @@ def _pole(upper: tuple[Any, ...], lower: Any) -> Any:
 
 @custom_jvp
 def _hyp1f1(a: Any, b: Any, x: Any) -> Any:
+    (found,) = exactly(_hyp1f1_formula, a, b, x)
+    return found
+
+
+def _hyp1f1_formula(a: Any, b: Any, x: Any, small: float) -> Any:
     ends = (a <= 0) & (a == floor(a))
     turned = (x < 0) & ~ends
     usual = (abs(x) < math.inf) & ~_pole((a,), b)
     p, v = where(turned, b - a, a), where(turned, -x, x)
     p, q, v = where(usual, p, 1.0), where(usual, b, 1.0), where(usual, v, 0.0)
-    near = _series((p,), q, where(_is_far(p, q, v), 0.0, v), False)
+    near = _series((p,), q, where(_is_far(p, q, v), 0.0, v), False, small)
     found = _restored(near.value, near.scaled, where(turned, -v, 0.0))
     found = where(_is_far(p, q, v), _far(p, q, v, where(turned, -v, 0.0)), found)
     found = where(_pole((a,), b), math.inf, where(usual, found, math.nan))
@@ -172,7 +168,7 @@ def _still(*tangents: Any) -> bool:
 def _hyp1f1_slopes(a: Any, b: Any, x: Any) -> Any:
     turned, usual = x < 0, (abs(x) < 1e4) & ~_pole((a,), b)
     p, v = where(turned, b - a, a), where(usual, abs(x), 0.0)
-    sums = _series((where(usual, p, 1.0),), where(usual, b, 1.0), v, True)
+    sums = _series((where(usual, p, 1.0),), where(usual, b, 1.0), v, True, digits(x) / 16)
     first, second = (_restored(s, sums.scaled, where(turned, -v, 0.0)) for s in sums.slopes)
     by_a, by_b = where(turned, -first, first), where(turned, first + second, second)
     return where(usual, by_a, math.nan), where(usual, by_b, math.nan)
@@ -189,7 +185,7 @@ def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
 
     Of the shape to which the operands broadcast, in their floating-point dtype; raises TypeError for complex numbers.
     At 1 it is Γ(c) Γ(c - a - b)/(Γ(c - a) Γ(c - b)) where c > a + b, else infinite. Polynomials (``a`` or ``b`` is 0,
-    -1, …) are summed for all x. The number of steps grows as 1/(1 - x).
+    -1, …) are summed for all x. Where 1 - x is small, or x is far below 0, the number of steps grows as its logarithm.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.hyp2f1(1.0, 2.0, 3.0, 0.5):.5f}")
@@ -212,9 +208,27 @@ def _turned(a: Any, b: Any, c: Any, x: Any) -> tuple[Any, ...]:
 
 @custom_jvp
 def _hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
+    (found,) = exactly(_hyp2f1_formula, a, b, c, x)
+    return found
+
+
+def _half_way(a: Any, b: Any, c: Any, x: Any, far: Any, small: float) -> tuple[tuple[Any, Any], Any]:
+    """The series and, where it goes on from there, its slope, both over 2^(60 scaled)."""
+    sums = _series((a, b), c, x, False, small)
+    slope = _series(
+        (where(far, a + 1, 1.0), where(far, b + 1, 1.0)), where(far, c + 1, 1.0), where(far, x, 0.0), False, small
+    )
+    return (sums.value, a * b / c * slope.value * exp((slope.scaled - sums.scaled) * _BITS)), sums.scaled
+
+
+def _hyp2f1_formula(a: Any, b: Any, c: Any, x: Any, small: float) -> Any:
     turned, usual, p, q, r, v = _turned(a, b, c, x)
-    sums = _series((p, q), r, v, False)
-    found = _restored(sums.value, sums.scaled, where(turned, -a * log1p(-where(turned, x, 0.0)), 0.0))
+    far = usual & (v > _HALF) & ~_ended(p, q)
+    value, scaled = _half_way(p, q, r, where(far, _HALF, v), far, small)
+    # the distance from 1, without the rounding of x/(x - 1)
+    left = where(far, where(turned, 1 / (1 - where(turned, x, 0.0)), 1 - v), 1 - _HALF)
+    value, scaled = continued(where(far, p, 0.0), where(far, q, 0.0), where(far, r, 1.0), value, scaled, left, small)
+    found = _restored(value[0], scaled, where(turned, -a * log1p(-where(turned, x, 0.0)), 0.0))
     found = where(usual, found, where((x >= 1) | _pole((a, b), c), math.inf, math.nan))
     one = (x == 1) & (c > a + b) & (c > 0) & ~_ended(a, b)
     s, p, q, r = c - a - b, c - a, c - b, where(one, c, 1.0)
@@ -246,7 +260,7 @@ def _hyp2f1_slopes(a: Any, b: Any, c: Any, x: Any) -> Any:
     turned, usual, p, q, r, v = _turned(a, b, c, x)
     usual = usual & (x < 1)
     p, q, r, v = (where(usual, y, 0.25) for y in (p, q, r, v))
-    sums = _series((p, q), r, v, True)
+    sums = _series((p, q), r, v, True, digits(x) / 16)
     logarithm = -log1p(-where(turned & usual, x, 0.0))
     value, first, second, third = (_restored(s, sums.scaled, a * logarithm) for s in (sums.value, *sums.slopes))
     by_a, by_b, by_c = first + logarithm * value, where(turned, -second, second), where(turned, second + third, third)

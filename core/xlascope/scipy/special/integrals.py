@@ -11,8 +11,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from ...control.flow.loops import scan
 from ...control.rules.custom_jvp import custom_jvp
 from ...numpy.logic import where
@@ -25,11 +23,13 @@ from ...operations.rounding import floor
 from ...operations.special import digamma, lgamma
 from ...operations.trigonometry import cos, sin
 from . import integral_fits as fits
-from .wide import digits, fit_on, inside, real, widened
+from .wide import exactly, fit_on, inside, real, widened
 
 #: The zero of Ei and the first of Ci, each as a number of single precision and the rest.
 _X0 = 0.3725074231624603, -1.23810936926864456e-08
 _C0 = 0.61650550365448, -1.80337637466716396e-08
+#: The second zero of Ci.
+_C1 = 3.3841803073883057, 1.1516288076233536e-07
 
 
 def _beyond(v: Any, zero: tuple[float, float]) -> Any:
@@ -85,18 +85,38 @@ def expn(n: Any, x: Any) -> Any:
 
 @custom_jvp
 def _expn(n: Any, x: Any) -> Any:
+    (found,) = exactly(_expn_formula, n, x)
+    return found
+
+
+def _expn_formula(n: Any, x: Any, small: float) -> Any:
     usual = (n > 0) & (x > 0) & (x < math.inf) & (n < math.inf)
     n_safe, v = where(usual, n, 2.0), where(usual, x, 2.0)
     near = v <= 1
-    small = _expn_series(where(near, n_safe, 2.0), where(near, v, 1.0))
-    large = exp(-v) * _expn_fraction(n_safe, where(near, 2.0, v))
-    found = where(n_safe == 1, _exp1(v), where(near, small, large))
+    series = _expn_series(where(near, n_safe, 2.0), where(near, v, 1.0))
+    fraction = exp(-v) * _expn_fraction(n_safe, where(near, 2.0, v), small)
+    first = _exp1(v)
+    found = where(near, _expn_few(n_safe, v, first, series), fraction)
+    found = where(n_safe == 1, first, found)
     at_zero = where(n > 1, 1 / where(n > 1, n - 1, 1.0), math.inf)
     at_infinity = where((x == math.inf) & (n >= 0) | (n == math.inf) & (x >= 0), 0.0, math.nan)
     edge = where((x == 0) & (n >= 0), at_zero, at_infinity)
     none = (n == 0) & (x > 0)
-    first = where(none, exp(-x) / where(none, x, 1.0), edge)
-    return where(usual, found, first)
+    outside = where(none, exp(-x) / where(none, x, 1.0), edge)
+    return where(usual, found, outside)
+
+
+#: Up to here whole orders come from E_1, step by step: there the series' terms cancel near x = 1.
+_FEW = 6
+
+
+def _expn_few(n: Any, x: Any, first: Any, between: Any) -> Any:
+    """E_n(x) for few whole n by E_(n+1)(x) = (e^-x - x E_n(x))/n (5.1.14), and ``between`` for others."""
+    found, each, power = between, first, exp(-x)
+    for k in range(1, _FEW):
+        each = (power - x * each) / k
+        found = where(n == k + 1, each, found)
+    return found
 
 
 def _expn_series(n: Any, x: Any) -> Any:
@@ -114,14 +134,15 @@ def _expn_series(n: Any, x: Any) -> Any:
     return where(whole, alternating * (digamma(few) - log(x)), between) * power - total
 
 
-def _expn_fraction(n: Any, x: Any) -> Any:
+def _expn_fraction(n: Any, x: Any, small: float) -> Any:
     """1/(x + n - n/(x + n + 2 - 2 (n + 1)/(x + n + 4 - …))) from its end: these many steps suffice from x = 1 on."""
-    count = 28 if digits(x) > 1e-10 else 110
+    count = 50 if small > 1e-14 else 110
 
-    def step(below: Any, k: Any) -> tuple[Any, None]:
-        return x + n + 2 * (k - 1) - k * (n + k - 1) / below, None
+    def step(state: tuple[Any, Any], _: None) -> tuple[Any, None]:
+        below, k = state
+        return (x + n + 2 * (k - 1) - k * (n + k - 1) / below, k - 1), None
 
-    found, _ = scan(step, x + n + 2 * count, np.arange(count, 0, -1).astype(x.dtype))
+    (found, _), _ = scan(step, (x + n + 2 * count, x * 0 + count), None, length=count)
     return 1 / found
 
 
@@ -185,6 +206,11 @@ def sici(x: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def _sici(x: Any) -> Any:
+    sine, cosine = exactly(_sici_formula, x, results=2)
+    return sine, cosine
+
+
+def _sici_formula(x: Any, small: float) -> Any:
     size = abs(x)
     v = inside(size, size <= 4, 4.0)
     square = v * v
@@ -193,6 +219,8 @@ def _sici(x: Any) -> Any:
     near = abs(away) < 0.2
     logarithm = where(near, log1p(inside(away, near, 0.0) / sum(_C0)), log(v / sum(_C0)))
     ci = logarithm + away * (v + sum(_C0)) * fit_on(square, 0.0, 16.0, fits.CI_SMALL)
+    second = _beyond(v, _C1) * fit_on(v, 2.5, 4.0, fits.CI_SECOND)
+    ci = where(v > 2.5, second, ci)
     u = 1 / inside(size, size > 4, 4.0)
     w = u * u
     f = u * where(w > 1 / 64, fit_on(w, 1 / 64, 1 / 16, fits.F_MIDDLE), 1 + w * fit_on(w, 0.0, 1 / 64, fits.F_LARGE))

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...control.rules.custom_jvp import custom_jvp
+from ...control.special.factors import log1p_less
 from ...lax.barriers import stop_gradient
 from ...numpy import logic, reductions, transcendental, ufuncs
 from ...numpy.promotion import broadcast_shape, inexact, inexact_pair
 from ...numpy.shaping import broadcast_to
 from ...numpy.together import together
 from ...operations import rounding
-from ...operations.arithmetic import add, div, mul, sub
+from ...operations.arithmetic import abs, add, div, mul, sub
 from ...operations.bits import bitwise_and
 from ...operations.comparisons import eq, ge, gt, lt
 from ...operations.exponentials import exp, expm1, log, log1p, logistic
@@ -97,7 +98,13 @@ def _rel_entr(p: Any, q: Any) -> Any:
 def kl_div(p: Any, q: Any) -> Any:
     """The Kullback-Leibler divergence p log(p/q) - p + q, elementwise."""
     p, q = alike(p, q)
-    return add(sub(_rel_entr(p, q), p), q)
+    plain = add(sub(_rel_entr(p, q), p), q)
+    if aval_of(p).dtype.kind == "c":
+        return plain
+    # where both are near, p (r - log(1 + r)) for r = (q - p)/p, whose terms do not cancel
+    near = lt(abs(sub(q, p)), mul(p, 0.5))
+    a, b = (select(near, x, filled(x, 1.0)) for x in (p, q))
+    return select(near, mul(neg(a), log1p_less(div(sub(b, a), a), div(b, a))), plain)
 
 
 @together()

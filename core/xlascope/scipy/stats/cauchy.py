@@ -43,8 +43,9 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`cdf`."""
-    return jnp.log(cdf(x, loc, scale))
+    """The logarithm of :func:`cdf`, exact in both tails."""
+    x, loc, scale = floats(x, loc, scale)
+    return _log_tail(-(x - loc) / scale)
 
 
 @together()
@@ -57,8 +58,15 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 @together()
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of :func:`sf`."""
-    return jnp.log(sf(x, loc, scale))
+    """The logarithm of :func:`sf`, exact in both tails."""
+    x, loc, scale = floats(x, loc, scale)
+    return _log_tail((x - loc) / scale)
+
+
+def _log_tail(z: Any) -> Any:
+    """The logarithm of the probability of more than z: by that of less where this is nearly 1."""
+    one = jnp.ones_like(z)
+    return jnp.where(z > 0, jnp.log(jnp.arctan2(one, z) / math.pi), jnp.log1p(-jnp.arctan2(one, jnp.abs(z)) / math.pi))
 
 
 @together()

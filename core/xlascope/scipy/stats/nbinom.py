@@ -21,8 +21,10 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k, -inf for other numbers than 0, 1 and so on."""
     k, n, p, loc = floats(k, n, p, loc)
     k, known = whole_within(k - loc)
-    ways = -betaln(n, k + 1) - jnp.log(n + k)
-    return jnp.where(known, ways + xlogy(n, p) + xlog1py(k, -p), -math.inf)
+    ways = jnp.where(k == 0, 0, -betaln(n, k + 1) - jnp.log(n + k))
+    # log1p has fewer digits than log where p is not small
+    rest = jnp.where(p > 0.25, xlogy(k, 1 - p), xlog1py(k, -jnp.where(p > 0.25, 0, p)))
+    return jnp.where(known, ways + xlogy(n, p) + rest, -math.inf)
 
 
 @together()

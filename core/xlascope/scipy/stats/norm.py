@@ -12,6 +12,7 @@ from ... import numpy as jnp
 from ...numpy.together import together
 from ..arguments import floats
 from ..special.gaussian import log_ndtr, ndtr, ndtri
+from ..special.wide import exp_of_square
 
 _LOG_ROOT = 0.5 * math.log(2 * math.pi)
 
@@ -32,7 +33,8 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @together()
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density."""
-    return jnp.exp(logpdf(x, loc, scale))
+    x, loc, scale = floats(x, loc, scale)
+    return exp_of_square((x - loc) / scale, -0.5) / (math.sqrt(2 * math.pi) * scale)
 
 
 @together()

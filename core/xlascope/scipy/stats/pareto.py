@@ -45,8 +45,12 @@ def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
     below = z <= 1
-    power = b * jnp.log(jnp.where(below, math.e, z))
-    return jnp.where(below, -math.inf, log_one_minus_exp(-power))
+    inside = jnp.where(below, math.e, z)
+    power = b * jnp.log(inside)
+    # far out the rest is a power, which is nearer than the exponential of a large logarithm
+    far = power > 1
+    found = jnp.where(far, jnp.log1p(-(jnp.where(far, inside, math.e) ** -b)), log_one_minus_exp(-power))
+    return jnp.where(below, -math.inf, found)
 
 
 @together()
@@ -76,4 +80,4 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
     q, b, loc, scale = floats(q, b, loc, scale)
-    return loc + scale * jnp.exp(-jnp.log1p(-probability(q)) / b)
+    return loc + scale * (1 - probability(q)) ** (-1 / b)

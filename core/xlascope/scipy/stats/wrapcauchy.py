@@ -17,7 +17,7 @@ from ..arguments import floats
 def logpdf(x: Any, c: Any) -> Any:
     """The logarithm of the density, -inf outside of 0 to 2π; NaN unless c lies between 0 and 1."""
     x, c = floats(x, c)
-    found = jnp.log1p(-c * c) - jnp.log(2 * math.pi * (1 + c * c - 2 * c * jnp.cos(x)))
+    found = jnp.log1p(-c * c) - jnp.log(2 * math.pi * _distance(x, c))
     found = jnp.where((x >= 0) & (x <= 2 * math.pi), found, -math.inf)
     return jnp.where((c > 0) & (c < 1), found, math.nan)
 
@@ -30,4 +30,12 @@ def pdf(x: Any, c: Any) -> Any:
     >>> print(f"{wrapcauchy.pdf(0.0, 0.5):.4f}")
     0.4775
     """
-    return jnp.exp(logpdf(x, c))
+    x, c = floats(x, c)
+    found = (1 - c) * (1 + c) / (2 * math.pi * _distance(x, c))
+    found = jnp.where((x >= 0) & (x <= 2 * math.pi), found, 0)
+    return jnp.where((c > 0) & (c < 1), found, math.nan)
+
+
+def _distance(x: Any, c: Any) -> Any:
+    """1 + c² - 2c cos(x), without its terms that cancel."""
+    return (1 - c) ** 2 + 4 * c * jnp.sin(x / 2) ** 2

@@ -1,0 +1,6 @@
+"""Sparse arrays: BCOO and BCSR, and functions of arrays for them. The names are in ``__init__.pyi``."""
+
+from ...names import lazy
+from . import operators as _operators  # noqa: F401  (methods and operators are set by it)
+
+__getattr__, __dir__, __all__ = lazy(__name__)

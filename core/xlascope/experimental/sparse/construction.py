@@ -1,0 +1,197 @@
+"""Making BCOO arrays, and dense ones of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...api import vmap
+from ...errors import ConcretizationTypeError
+from ...random import normal, permutation, split
+from ...trace.source import here
+from ...trace.values import aval_of
+from .stored import BCOO, columns, require, sizes, spread
+
+
+def over_batch(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """A function of single arrays for those of a batch, which has so many axes in front."""
+    for _ in range(count):
+        function = vmap(function)
+    return function
+
+
+def bcoo_todense(mat: BCOO) -> Any:
+    """The dense array of a BCOO array: entries at equal places add up, those outside are dropped.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental import sparse
+    >>> print(sparse.bcoo_todense(sparse.BCOO((jnp.array([1.0, 2.0]), jnp.array([[0], [2]])), shape=(3,))))
+    [1. 0. 2.]
+    """
+    require(mat, BCOO, "bcoo_todense")
+    _, sparse, dense = sizes(mat)
+
+    def one(data: Any, indices: Any) -> Any:
+        if not sparse:
+            return jnp.sum(data, axis=0, dtype=data.dtype)
+        return jnp.zeros((*sparse, *dense), data.dtype).at[columns(indices)].add(data, mode="drop")
+
+    return over_batch(one, mat.n_batch)(*spread(mat))
+
+
+def bcoo_fromdense(
+    mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
+) -> BCOO:
+    """The BCOO array of a dense one, its entries in order.
+
+    ``nse`` entries are kept of each matrix of the batch; None takes as many as are not zero, which inside of ``jit``
+    has to be said. The first ``n_batch`` axes are those of the batch, the last ``n_dense`` dense. Raises ValueError
+    where there are not that many axes, and a ConcretizationTypeError where ``nse`` has to be said.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental import sparse
+    >>> x = sparse.bcoo_fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+    >>> print(x.data, x.indices.tolist())
+    [2. 3.] [[0, 1], [1, 0]]
+    """
+    mat = jnp.asarray(mat)
+    n_sparse = mat.ndim - n_batch - n_dense
+    if min(n_batch, n_dense, n_sparse) < 0:
+        raise ValueError(f"n_batch={n_batch} and n_dense={n_dense} do not fit an array with {mat.ndim} axes{here()}")
+    held = jnp.any(mat != 0, axis=tuple(range(mat.ndim - n_dense, mat.ndim)))
+    if nse is None:
+        counted = jnp.sum(held, axis=tuple(range(n_batch, held.ndim)))
+        nse = _concrete(jnp.max(counted, initial=0), "nse of bcoo_fromdense")
+    shape = mat.shape[n_batch : n_batch + n_sparse]
+
+    def one(x: Any, held: Any) -> tuple[Any, Any]:
+        if not shape:
+            return x[None][:nse], jnp.zeros((min(nse, 1), 0), index_dtype)
+        places = jnp.nonzero(held, size=nse, fill_value=shape)
+        indices = jnp.stack([place.astype(index_dtype) for place in places], axis=-1)
+        return x.at[places].get(mode="fill", fill_value=0), indices
+
+    made = over_batch(one, n_batch)(mat, held)
+    return BCOO(made, shape=mat.shape, indices_sorted=True, unique_indices=True)
+
+
+def _concrete(x: Any, what: str) -> int:
+    try:
+        return int(x)
+    except ConcretizationTypeError as error:
+        error.add_note(f"{what} has to be given where the array is traced: how many entries are kept")
+        raise
+
+
+def bcoo_extract(sparr: BCOO, arr: Any, *, assume_unique: bool | None = None) -> BCOO:
+    """The entries of a dense array at the places of a BCOO array.
+
+    Where several entries have one place, the first has the value and the others are 0, unless ``assume_unique`` (by
+    default what ``sparr`` promises) says that there are none. Raises ValueError where the shapes differ.
+    """
+    require(sparr, BCOO, "bcoo_extract")
+    arr = jnp.asarray(arr)
+    if arr.shape != sparr.shape:
+        raise ValueError(f"bcoo_extract takes arrays of one shape, got {sparr.shape} and {arr.shape}{here()}")
+    unique = sparr.unique_indices if assume_unique is None else assume_unique
+    _, sparse, _ = sizes(sparr)
+
+    def one(x: Any, indices: Any) -> Any:
+        if not sparse:
+            picked = jnp.broadcast_to(x, (indices.shape[0], *x.shape))
+        else:
+            picked = x.at[columns(indices)].get(mode="fill", fill_value=0)
+        if not unique:
+            first = _first_of_their_place(indices, sparse)
+            picked = jnp.where(jnp.reshape(first, (-1,) + (1,) * (picked.ndim - 1)), picked, 0)
+        return picked
+
+    _, indices = spread(sparr)
+    data = over_batch(one, sparr.n_batch)(arr, indices)
+    return BCOO(
+        (data, indices), shape=sparr.shape, indices_sorted=sparr.indices_sorted, unique_indices=sparr.unique_indices
+    )
+
+
+def _first_of_their_place(indices: Any, shape: Sequence[int]) -> Any:
+    count = aval_of(indices).shape[0]
+    if not shape:
+        return jnp.arange(count) == 0
+    firsts = jnp.full(shape, count, np.int32).at[columns(indices)].min(jnp.arange(count, dtype=np.int32), mode="drop")
+    return firsts.at[columns(indices)].get(mode="fill", fill_value=count) == jnp.arange(count)
+
+
+def bcoo_empty(shape: Sequence[int], dtype: Any, n_batch: int, n_dense: int, nse: int, index_dtype: Any) -> BCOO:
+    """Padding alone."""
+    shape = tuple(shape)
+    n_sparse = len(shape) - n_batch - n_dense
+    batch, sparse, dense = shape[:n_batch], shape[n_batch : n_batch + n_sparse], shape[n_batch + n_sparse :]
+    indices = jnp.broadcast_to(jnp.array(sparse, index_dtype), (*batch, nse, n_sparse))
+    data = jnp.zeros((*batch, nse, *dense), dtype)
+    return BCOO((data, indices), shape=shape, indices_sorted=True, unique_indices=True)
+
+
+def bcoo_eye(rows: int, cols: int, k: int, dtype: Any, n_batch: int, n_dense: int, index_dtype: Any) -> BCOO:
+    """Ones along a diagonal, in any layout."""
+    count = max(0, min(rows, cols - k) if k >= 0 else min(rows + k, cols))
+    if n_batch == n_dense == 0:
+        steps = jnp.arange(count, dtype=index_dtype)
+        indices = jnp.stack([steps - min(k, 0), steps + max(k, 0)], axis=-1)
+        data = jnp.ones((count,), dtype)
+        return BCOO((data, indices), shape=(rows, cols), indices_sorted=True, unique_indices=True)
+    return bcoo_fromdense(jnp.eye(rows, cols, k, dtype), n_batch=n_batch, n_dense=n_dense, index_dtype=index_dtype)
+
+
+def random_bcoo(
+    key: Any,
+    shape: Sequence[int],
+    *,
+    dtype: Any = float,
+    indices_dtype: Any = None,
+    nse: float = 0.2,
+    n_batch: int = 0,
+    n_dense: int = 0,
+    unique_indices: bool = True,
+    sorted_indices: bool = True,
+    generator: Callable[..., Any] = normal,
+    **kwds: Any,
+) -> BCOO:
+    """A BCOO array whose entries are at random places, drawn by ``generator(key, shape, dtype)``.
+
+    ``nse`` is the number of entries or, below 1, their part of the sparse places. They are no two at one place, and in
+    order. Raises ValueError for an ``nse`` below 0, or above the places.
+
+    >>> import xlascope as xs
+    >>> from xlascope.experimental import sparse
+    >>> sparse.random_bcoo(xs.random.key(0), (4, 5), nse=0.25)
+    BCOO(float32[4, 5], nse=5)
+    """
+    shape = tuple(shape)
+    n_sparse = len(shape) - n_batch - n_dense
+    if n_sparse < 0 or n_batch < 0 or n_dense < 0:
+        raise ValueError(f"n_batch={n_batch} and n_dense={n_dense} do not fit the shape {shape}{here()}")
+    batch, sparse, dense = shape[:n_batch], shape[n_batch : n_batch + n_sparse], shape[n_batch + n_sparse :]
+    size = int(np.prod(sparse))
+    count = int(np.ceil(nse * size)) if 0 <= nse < 1 else int(nse)
+    if count < 0 or (unique_indices and count > size):
+        raise ValueError(f"nse={nse} does not fit {size} places of the sparse axes{here()}")
+    keys = split(key)
+
+    def places(key: Any) -> Any:
+        flat = permutation(key, size)[:count] if unique_indices else permutation(key, max(size, count))[:count] % size
+        flat = jnp.sort(flat) if sorted_indices else flat
+        found = jnp.unravel_index(flat, sparse) if sparse else ()
+        dtype = np.int32 if indices_dtype is None else indices_dtype
+        return jnp.stack([x.astype(dtype) for x in found], axis=-1) if sparse else jnp.zeros((count, 0), dtype)
+
+    number = int(np.prod(batch))
+    indices = (
+        jnp.reshape(vmap(places)(split(keys[0], number)), (*batch, count, n_sparse))
+        if number
+        else (jnp.zeros((*batch, count, n_sparse), np.int32))
+    )
+    data = generator(keys[1], (*batch, count, *dense), dtype, **kwds)
+    return BCOO((data, indices), shape=shape, indices_sorted=sorted_indices, unique_indices=unique_indices)

@@ -1,0 +1,194 @@
+"""The order of entries, and which axes are batch, sparse and dense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...trace.source import here
+from ...trace.values import aval_of
+from .construction import _concrete, over_batch
+from .stored import BCOO, columns, require, sizes, spread, within
+
+
+def _per_entry(mask: Any, like: Any) -> Any:
+    """A mask of entries with the axes of their data."""
+    return jnp.reshape(mask, (*mask.shape, *(1,) * (like.ndim - mask.ndim)))
+
+
+def _order(indices: Any) -> Any:
+    keys = columns(indices)
+    return jnp.lexsort(keys[::-1]) if keys else jnp.arange(indices.shape[0])
+
+
+def bcoo_sort_indices(mat: BCOO) -> BCOO:
+    """The same array with its entries in the order of their places.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental import sparse
+    >>> x = sparse.BCOO((jnp.array([1.0, 2.0]), jnp.array([[2], [0]])), shape=(3,))
+    >>> print(sparse.bcoo_sort_indices(x).data)
+    [2. 1.]
+    """
+    require(mat, BCOO, "bcoo_sort_indices")
+    if mat.indices_sorted:
+        return mat
+
+    def one(data: Any, indices: Any) -> tuple[Any, Any]:
+        order = _order(indices)
+        return data[order], indices[order]
+
+    made = over_batch(one, mat.n_batch)(*spread(mat))
+    return BCOO(made, shape=mat.shape, indices_sorted=True, unique_indices=mat.unique_indices)
+
+
+def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
+    """The same array with one entry for each place, in order; those of no place are padding at the end.
+
+    ``nse`` entries are kept; None keeps as many as there are places with entries that are not zero, which inside of
+    ``jit`` has to be said.
+    """
+    require(mat, BCOO, "bcoo_sum_duplicates")
+    _, sparse, _ = sizes(mat)
+
+    def grouped(data: Any, indices: Any) -> tuple[Any, ...]:
+        kept = within(indices, sparse) & jnp.any(data != 0, axis=tuple(range(1, data.ndim)))
+        indices = jnp.where(kept[:, None], indices, np.array(sparse, aval_of(indices).dtype))
+        order = _order(indices)
+        data, indices, kept = data[order], indices[order], kept[order]
+        changed = jnp.any(indices[1:] != indices[:-1], axis=-1)
+        new = jnp.concatenate([kept[:1], changed & kept[1:]])
+        return data, indices, kept, jnp.cumsum(new, dtype=np.int32)
+
+    data, indices, kept, numbers = over_batch(grouped, mat.n_batch)(*spread(mat))
+    if nse is None:
+        nse = _concrete(jnp.max(numbers, initial=0), "nse of bcoo_sum_duplicates")
+    count = nse
+
+    def summed(data: Any, indices: Any, kept: Any, numbers: Any) -> tuple[Any, Any]:
+        group = jnp.where(kept, numbers - 1, count)
+        total = jnp.zeros((count, *data.shape[1:]), data.dtype).at[group].add(data, mode="drop")
+        outside = jnp.broadcast_to(jnp.array(sparse, indices.dtype), (count, indices.shape[1]))
+        return total, outside.at[group].set(indices, mode="drop")
+
+    made = over_batch(summed, mat.n_batch)(data, indices, kept, numbers)
+    return BCOO(made, shape=mat.shape, indices_sorted=True, unique_indices=True)
+
+
+def bcoo_update_layout(
+    mat: BCOO, *, n_batch: int | None = None, n_dense: int | None = None, on_inefficient: str | None = "error"
+) -> BCOO:
+    """The same array with other numbers of batch and dense axes.
+
+    More of either stores each entry again, once a batch or in a block of its own: that is an error, unless
+    ``on_inefficient`` is "warn" or None. Raises ValueError for numbers that do not fit.
+    """
+    require(mat, BCOO, "bcoo_update_layout")
+    batch = mat.n_batch if n_batch is None else n_batch
+    dense = mat.n_dense if n_dense is None else n_dense
+    if min(batch, dense) < 0 or batch + dense > mat.ndim:
+        raise ValueError(f"n_batch={n_batch} and n_dense={n_dense} do not fit {mat.ndim} axes{here()}")
+    if on_inefficient not in ("error", "warn", None):
+        raise ValueError(f"on_inefficient is 'error', 'warn' or None, got {on_inefficient!r}{here()}")
+    if batch > mat.n_batch or dense > mat.n_dense:
+        complain(
+            f"n_batch={batch} and n_dense={dense} of an array with n_batch={mat.n_batch} and n_dense={mat.n_dense} "
+            f"store entries again",
+            on_inefficient,
+        )
+    while mat.n_batch > batch:
+        mat = _batch_to_sparse(mat)
+    while mat.n_dense > dense:
+        mat = _dense_to_sparse(mat)
+    while mat.n_batch < batch:
+        mat = _sparse_to_batch(mat)
+    while mat.n_dense < dense:
+        mat = _sparse_to_dense(mat)
+    return mat
+
+
+class SparseEfficiencyError(ValueError):
+    """A conversion that stores many entries that are zero, unless it is asked for."""
+
+
+class SparseEfficiencyWarning(UserWarning):
+    """A conversion that stores many entries that are zero."""
+
+
+def complain(what: str, how: str | None) -> None:
+    """An error, a warning or nothing."""
+    import warnings  # noqa: PLC0415
+
+    if how == "error":
+        raise SparseEfficiencyError(f"{what}: say on_inefficient='warn' or None if that is meant{here()}")
+    if how == "warn":
+        warnings.warn(what, SparseEfficiencyWarning, stacklevel=3)
+
+
+def _batch_to_sparse(mat: BCOO) -> BCOO:
+    """The last batch axis as the first sparse one."""
+    data, indices = spread(mat)
+    axis, size = mat.n_batch - 1, mat.shape[mat.n_batch - 1]
+    head = mat.shape[:axis]
+    number = jnp.broadcast_to(jnp.arange(size, dtype=indices.dtype)[:, None, None], (*head, size, mat.nse, 1))
+    joined = jnp.concatenate([number, indices], axis=-1)
+    # what is padding along the others stays out of the array
+    joined = jnp.where(
+        within(indices, sizes(mat)[1])[..., None],
+        joined,
+        np.array(mat.shape[axis : mat.ndim - mat.n_dense], indices.dtype),
+    )
+    return BCOO(
+        (
+            jnp.reshape(data, (*head, size * mat.nse, *data.shape[axis + 2 :])),
+            jnp.reshape(joined, (*head, size * mat.nse, mat.n_sparse + 1)),
+        ),
+        shape=mat.shape,
+        unique_indices=mat.unique_indices,
+    )
+
+
+def _dense_to_sparse(mat: BCOO) -> BCOO:
+    """The first dense axis as the last sparse one."""
+    data, indices = spread(mat)
+    place = mat.ndim - mat.n_dense
+    size, head = mat.shape[place], mat.shape[: mat.n_batch]
+    steps = jnp.broadcast_to(jnp.arange(size, dtype=indices.dtype)[:, None], (*head, mat.nse, size, 1))
+    repeated = jnp.broadcast_to(indices[..., None, :], (*head, mat.nse, size, mat.n_sparse))
+    joined = jnp.concatenate([repeated, steps], axis=-1)
+    outside = ~within(indices, sizes(mat)[1])
+    joined = jnp.where(outside[..., None, None], np.array(mat.shape[mat.n_batch : place + 1], indices.dtype), joined)
+    return BCOO(
+        (
+            jnp.reshape(data, (*head, mat.nse * size, *data.shape[mat.n_batch + 2 :])),
+            jnp.reshape(joined, (*head, mat.nse * size, mat.n_sparse + 1)),
+        ),
+        shape=mat.shape,
+        indices_sorted=mat.indices_sorted,
+        unique_indices=mat.unique_indices,
+    )
+
+
+def _sparse_to_batch(mat: BCOO) -> BCOO:
+    """The first sparse axis as the last of the batch, each with all entries, those of others as padding."""
+    data, indices = spread(mat)
+    size, head = mat.shape[mat.n_batch], mat.shape[: mat.n_batch]
+    numbers = jnp.arange(size, dtype=indices.dtype)
+    mine = indices[..., None, :, 0] == numbers[:, None]
+    rest = jnp.broadcast_to(indices[..., None, :, 1:], (*head, size, mat.nse, mat.n_sparse - 1))
+    copies = jnp.broadcast_to(jnp.expand_dims(data, mat.n_batch), (*head, size, *data.shape[mat.n_batch :]))
+    outside = np.array(sizes(mat)[1][1:], indices.dtype)
+    return BCOO(
+        (jnp.where(_per_entry(mine, copies), copies, 0), jnp.where(mine[..., None], rest, outside)), shape=mat.shape
+    )
+
+
+def _sparse_to_dense(mat: BCOO) -> BCOO:
+    """The last sparse axis as the first dense one, each entry in a block of its own."""
+    data, indices = spread(mat)
+    size = mat.shape[mat.ndim - mat.n_dense - 1]
+    here_ = indices[..., -1:] == jnp.arange(size, dtype=indices.dtype)
+    blocks = jnp.expand_dims(data, mat.n_batch + 1)
+    return BCOO((jnp.where(_per_entry(here_, blocks), blocks, 0), indices[..., :-1]), shape=mat.shape)

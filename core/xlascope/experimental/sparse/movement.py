@@ -1,0 +1,261 @@
+"""Moving the entries of BCOO arrays: axes in another order, other shapes, parts, and several in one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...trace.source import here
+from ...trace.values import aval_of
+from .layout import bcoo_sum_duplicates
+from .stored import BCOO, require, sizes, spread, within
+
+
+def _kind(mat: BCOO, axis: int) -> int:
+    """0 for a batch axis, 1 for a sparse one, 2 for a dense one."""
+    return (axis >= mat.n_batch) + (axis >= mat.ndim - mat.n_dense)
+
+
+def _dtype(mat: BCOO) -> Any:
+    return aval_of(mat.indices).dtype
+
+
+def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
+    """Axes in another order: batch among batch, sparse among sparse, dense among dense ones.
+
+    Raises NotImplementedError for orders that mix these, and ValueError for what is no order.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental import sparse
+    >>> x = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [0.0, 1.0]]))
+    >>> print(sparse.bcoo_transpose(x, permutation=(1, 0)).todense())
+    [[0. 0.]
+     [2. 1.]]
+    """
+    require(mat, BCOO, "bcoo_transpose")
+    order = [int(axis) for axis in permutation]
+    if sorted(order) != list(range(mat.ndim)):
+        raise ValueError(f"permutation of bcoo_transpose orders {mat.ndim} axes, got {tuple(permutation)}{here()}")
+    if order == list(range(mat.ndim)):
+        return mat
+    if [_kind(mat, axis) for axis in order] != [_kind(mat, axis) for axis in range(mat.ndim)]:
+        raise NotImplementedError(
+            f"axes of a sparse array that change between batch, sparse and dense by {tuple(order)}: use "
+            f"update_layout before{here()}"
+        )
+    first, last = mat.n_batch, mat.ndim - mat.n_dense
+    batch, dense = order[:first], order[last:]
+    data = jnp.transpose(mat.data, [*batch, first, *(axis - last + first + 1 for axis in dense)])
+    indices = jnp.transpose(mat.indices, [*batch, first, first + 1])
+    places = [axis - first for axis in order[first:last]]
+    return BCOO(
+        (data, indices[..., np.array(places, int)]),
+        shape=tuple(mat.shape[axis] for axis in order),
+        indices_sorted=mat.indices_sorted and places == sorted(places),
+        unique_indices=mat.unique_indices,
+    )
+
+
+def bcoo_reshape(mat: BCOO, *, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> BCOO:
+    """The same elements in another shape, in which batch, sparse and dense axes stay apart.
+
+    ``dimensions`` are axes in the order in which elements are read, before. Raises ValueError for other sizes, and
+    NotImplementedError for shapes that mix axes.
+    """
+    require(mat, BCOO, "bcoo_reshape")
+    if dimensions is not None:
+        mat = bcoo_transpose(mat, permutation=dimensions)
+    shape = tuple(int(n) for n in new_sizes)
+    if math.prod(shape) != mat.size:
+        raise ValueError(f"new_sizes {shape} of bcoo_reshape hold {math.prod(shape)} of {mat.size} elements{here()}")
+    batch, sparse, dense = sizes(mat)
+    first = _split(shape, math.prod(batch), len(batch))
+    behind = _split(shape[::-1], math.prod(dense), len(dense))
+    last = len(shape) - (behind or 0)
+    if first is None or behind is None or last < first or math.prod(shape[first:last]) != math.prod(sparse):
+        raise NotImplementedError(
+            f"a shape {shape} of a sparse array of shape {mat.shape} that mixes its {len(batch)} batch, {len(sparse)} "
+            f"sparse and {len(dense)} dense axes{here()}"
+        )
+    data, indices = spread(mat)
+    target = shape[first:last]
+    flat = jnp.zeros(indices.shape[:-1], indices.dtype)
+    for k, size in enumerate(sparse):
+        flat = flat * size + indices[..., k]
+    steps = []
+    for size in reversed(target):
+        steps.append(flat % size)
+        flat = flat // size
+    places = jnp.stack(steps[::-1], axis=-1) if target else jnp.zeros((*flat.shape, 0), indices.dtype)
+    if sparse:
+        places = jnp.where(within(indices, sparse)[..., None], places, np.array(target, indices.dtype))
+    data = jnp.reshape(data, (*shape[:first], mat.nse, *shape[last:]))
+    places = jnp.reshape(places, (*shape[:first], mat.nse, len(target)))
+    return BCOO((data, places), shape=shape, indices_sorted=mat.indices_sorted, unique_indices=mat.unique_indices)
+
+
+def _split(shape: Sequence[int], size: int, like: int) -> int | None:
+    """How many of the first axes hold that many elements; of several answers the nearest to ``like``."""
+    fitting = [k for k in range(len(shape) + 1) if math.prod(shape[:k]) == size]
+    if not fitting:
+        return None
+    if like == 0 and 0 in fitting:
+        return 0
+    return min(fitting, key=lambda k: abs(k - like))
+
+
+def bcoo_squeeze(arr: BCOO, *, dimensions: Sequence[int]) -> BCOO:
+    """Without axes of size 1."""
+    require(arr, BCOO, "bcoo_squeeze")
+    gone = {int(axis) % arr.ndim for axis in dimensions}
+    if any(arr.shape[axis] != 1 for axis in gone):
+        raise ValueError(f"dimensions {tuple(dimensions)} of shape {arr.shape} are not all of size 1{here()}")
+    first, last = arr.n_batch, arr.ndim - arr.n_dense
+    of_batch = [axis for axis in gone if axis < first]
+    kept = [k for k in range(arr.n_sparse) if k + first not in gone]
+    data = jnp.squeeze(arr.data, (*of_batch, *(axis - last + first + 1 for axis in gone if axis >= last)))
+    # what is padding along an axis that goes is padding along the others, or has no place and no value
+    inside = within(arr.indices, sizes(arr)[1])
+    outside = np.array([arr.shape[first + k] for k in kept], _dtype(arr))
+    places = jnp.where(inside[..., None], arr.indices[..., np.array(kept, int)], outside)
+    indices = jnp.squeeze(places, tuple(of_batch))
+    if not kept and arr.n_sparse:
+        held = jnp.squeeze(inside, tuple(of_batch))
+        data = jnp.where(jnp.reshape(held, (*held.shape, *(1,) * (data.ndim - held.ndim))), data, 0)
+    shape = tuple(size for axis, size in enumerate(arr.shape) if axis not in gone)
+    return BCOO((data, indices), shape=shape, indices_sorted=arr.indices_sorted, unique_indices=arr.unique_indices)
+
+
+def bcoo_rev(operand: BCOO, dimensions: Sequence[int]) -> BCOO:
+    """In reverse along axes."""
+    require(operand, BCOO, "bcoo_rev")
+    turned = {int(axis) % operand.ndim for axis in dimensions}
+    first, last = operand.n_batch, operand.ndim - operand.n_dense
+    data, indices = spread(operand)
+    data = jnp.flip(
+        data, tuple(axis if axis < first else axis - last + first + 1 for axis in turned if not first <= axis < last)
+    )
+    indices = jnp.flip(indices, tuple(axis for axis in turned if axis < first))
+    _, sparse, _ = sizes(operand)
+    if any(first <= axis < last for axis in turned):
+        back = [size - 1 - indices[..., k] if k + first in turned else indices[..., k] for k, size in enumerate(sparse)]
+        outside = np.array(sparse, indices.dtype)
+        indices = jnp.where(within(indices, sparse)[..., None], jnp.stack(back, axis=-1), outside)
+    return BCOO((data, indices), shape=operand.shape, unique_indices=operand.unique_indices)
+
+
+def bcoo_slice(
+    mat: BCOO, *, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
+) -> BCOO:
+    """The part from ``start_indices`` to ``limit_indices``, and of it each place that the strides meet.
+
+    Of the sparse axes' entries those outside become padding; no more are kept than the part has places. Raises
+    ValueError for starts and limits that are not in the array.
+    """
+    require(mat, BCOO, "bcoo_slice")
+    steps = [1] * mat.ndim if strides is None else [int(n) for n in strides]
+    starts, limits = [int(n) for n in start_indices], [int(n) for n in limit_indices]
+    if not len(starts) == len(limits) == len(steps) == mat.ndim:
+        raise ValueError(f"bcoo_slice takes a start, a limit and a stride for each of {mat.ndim} axes{here()}")
+    if (
+        any(not 0 <= a <= b <= n for a, b, n in zip(starts, limits, mat.shape, strict=True))
+        or min(steps, default=1) < 1
+    ):
+        raise ValueError(f"bcoo_slice of shape {mat.shape} from {tuple(starts)} to {tuple(limits)}{here()}")
+    shape = tuple(-(-(b - a) // s) for a, b, s in zip(starts, limits, steps, strict=True))
+    first, last = mat.n_batch, mat.ndim - mat.n_dense
+    data, indices = spread(mat)
+    parts = [slice(a, b, s) for a, b, s in zip(starts, limits, steps, strict=True)]
+    data = data[(*parts[:first], slice(None), *parts[last:])]
+    indices = indices[tuple(parts[:first])]
+    start, limit, step = (np.array(each[first:last], indices.dtype) for each in (starts, limits, steps))
+    held = jnp.all((indices >= start) & (indices < limit) & ((indices - start) % step == 0), axis=-1)
+    return _cut(mat, data, (indices - start) // step, held, shape)
+
+
+def _cut(mat: BCOO, data: Any, indices: Any, held: Any, shape: tuple[int, ...]) -> BCOO:
+    """The entries that are held; no more than there are places."""
+    first, last = mat.n_batch, mat.ndim - mat.n_dense
+    sparse = shape[first:last]
+    indices = jnp.where(held[..., None], indices, np.array(sparse, indices.dtype))
+    data = jnp.where(jnp.reshape(held, (*held.shape, *(1,) * (data.ndim - held.ndim))), data, 0)
+    made = BCOO((data, indices), shape=shape, unique_indices=mat.unique_indices)
+    most = math.prod(sparse)
+    return bcoo_sum_duplicates(made, nse=most) if mat.nse > most else made
+
+
+def bcoo_dynamic_slice(mat: BCOO, start_indices: Sequence[Any], slice_sizes: Sequence[int]) -> BCOO:
+    """The part of ``slice_sizes`` that begins at starts which may be traced, moved so far that it is in the array."""
+    require(mat, BCOO, "bcoo_dynamic_slice")
+    shape = tuple(int(n) for n in slice_sizes)
+    if len(start_indices) != mat.ndim or len(shape) != mat.ndim:
+        raise ValueError(f"bcoo_dynamic_slice takes a start and a size for each of {mat.ndim} axes{here()}")
+    if any(not 0 <= a <= n for a, n in zip(shape, mat.shape, strict=True)):
+        raise ValueError(f"slice_sizes {shape} of bcoo_dynamic_slice do not fit the shape {mat.shape}{here()}")
+    dtype = _dtype(mat)
+    starts = [
+        jnp.clip(jnp.asarray(x), 0, n - a).astype(dtype)
+        for x, a, n in zip(start_indices, shape, mat.shape, strict=True)
+    ]
+    first, last = mat.n_batch, mat.ndim - mat.n_dense
+    data, indices = spread(mat)
+    zero = jnp.zeros((), dtype)
+    data = lax.dynamic_slice(data, [*starts[:first], zero, *starts[last:]], [*shape[:first], mat.nse, *shape[last:]])
+    indices = lax.dynamic_slice(indices, [*starts[:first], zero, zero], [*shape[:first], mat.nse, mat.n_sparse])
+    sparse = np.array(shape[first:last], dtype)
+    if first < last:
+        indices = indices - jnp.stack(starts[first:last])
+    return _cut(mat, data, indices, jnp.all((indices >= 0) & (indices < sparse), axis=-1), shape)
+
+
+def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
+    """Several arrays of one layout, one after the other along a batch or a sparse axis."""
+    operands = list(operands)
+    if not operands:
+        raise ValueError(f"bcoo_concatenate takes at least one array{here()}")
+    for each in operands:
+        require(each, BCOO, "bcoo_concatenate")
+    first = operands[0]
+    dimension = dimension % first.ndim
+    layouts = {(each.ndim, each.n_batch, each.n_dense) for each in operands}
+    shapes = {(*each.shape[:dimension], *each.shape[dimension + 1 :]) for each in operands}
+    if len(layouts) > 1 or len(shapes) > 1:
+        raise ValueError(
+            f"bcoo_concatenate takes arrays of one layout, that fit along the other axes: {operands}{here()}"
+        )
+    kind = _kind(first, dimension)
+    if kind == 2:
+        raise NotImplementedError(f"bcoo_concatenate along a dense axis: use update_layout before{here()}")
+    total = sum(each.shape[dimension] for each in operands)
+    shape = (*first.shape[:dimension], total, *first.shape[dimension + 1 :])
+    pairs = [spread(each) for each in operands]
+    if kind == 0:
+        most = max(each.nse for each in operands)
+        pairs = [_padded(each, pair, most) for each, pair in zip(operands, pairs, strict=True)]
+        data, indices = (jnp.concatenate(list(each), axis=dimension) for each in zip(*pairs, strict=True))
+        unique = all(each.unique_indices for each in operands)
+        return BCOO((data, indices), shape=shape, unique_indices=unique)
+    place, offset, moved = dimension - first.n_batch, 0, []
+    outside = np.array(shape[first.n_batch : first.ndim - first.n_dense], _dtype(first))
+    for each, (_, indices) in zip(operands, pairs, strict=True):
+        step = np.zeros(first.n_sparse, indices.dtype)
+        step[place] = offset
+        moved.append(jnp.where(within(indices, sizes(each)[1])[..., None], indices + step, outside))
+        offset += each.shape[dimension]
+    data = jnp.concatenate([data for data, _ in pairs], axis=first.n_batch)
+    unique = all(each.unique_indices for each in operands)
+    return BCOO((data, jnp.concatenate(moved, axis=first.n_batch)), shape=shape, unique_indices=unique)
+
+
+def _padded(mat: BCOO, pair: tuple[Any, Any], most: int) -> tuple[Any, Any]:
+    data, indices = pair
+    more, place = most - mat.nse, mat.n_batch
+    outside = np.array(sizes(mat)[1], indices.dtype)
+    zeros = jnp.zeros((*data.shape[:place], more, *data.shape[place + 1 :]), data.dtype)
+    places = jnp.broadcast_to(outside, (*indices.shape[:place], more, mat.n_sparse)).astype(indices.dtype)
+    return jnp.concatenate([data, zeros], axis=place), jnp.concatenate([indices, places], axis=place)

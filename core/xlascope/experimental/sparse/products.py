@@ -1,0 +1,288 @@
+"""Products of BCOO arrays with dense ones and with each other, and sums along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...api import vmap
+from ...trace.source import here
+from ...trace.values import aval_of
+from .construction import over_batch
+from .layout import _batch_to_sparse, _per_entry
+from .movement import bcoo_transpose
+from .stored import BCOO, columns, require, sizes, spread, within
+
+Dimensions = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
+
+
+def bcoo_dot_general(
+    lhs: Any, rhs: Any, *, dimension_numbers: Dimensions, precision: Any = None, preferred_element_type: Any = None
+) -> Any:
+    """The product of two arrays, of which one or both are BCOO: see :func:`xlascope.lax.dot_general`.
+
+    The result is dense, and BCOO where both are. Axes that both batches share are batch axes of sparse operands, and
+    those that are summed over are not dense ones; NotImplementedError says so. ``precision`` changes nothing: entries
+    are multiplied one by one.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental import sparse
+    >>> x = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+    >>> print(sparse.bcoo_dot_general(x, jnp.ones(2), dimension_numbers=(([1], [0]), ([], []))))
+    [2. 3.]
+    """
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = (
+        tuple(tuple(int(axis) for axis in axes) for axes in pair) for pair in dimension_numbers
+    )
+    _check_sizes(lhs, rhs, (lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
+    sparse = isinstance(lhs, BCOO), isinstance(rhs, BCOO)
+    if sparse == (False, False):
+        return lax.dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+    if sparse == (True, True):
+        return _of_both(lhs, rhs, lhs_contract, rhs_contract, lhs_batch, rhs_batch, preferred_element_type)
+    if sparse == (True, False):
+        return _with_dense(
+            lhs, jnp.asarray(rhs), lhs_contract, rhs_contract, lhs_batch, rhs_batch, preferred_element_type
+        )
+    made = _with_dense(rhs, jnp.asarray(lhs), rhs_contract, lhs_contract, rhs_batch, lhs_batch, preferred_element_type)
+    shared = len(lhs_batch)
+    of_rhs = rhs.ndim - shared - len(rhs_contract)
+    order = [*range(shared), *range(shared + of_rhs, made.ndim), *range(shared, shared + of_rhs)]
+    return jnp.transpose(made, order)
+
+
+def _check_sizes(lhs: Any, rhs: Any, contract: Sequence[Any], batch: Sequence[Any]) -> None:
+    for mine, other in (contract, batch):
+        if [lhs.shape[axis] for axis in mine] != [rhs.shape[axis] for axis in other]:
+            raise TypeError(
+                f"bcoo_dot_general takes arrays with equal sizes along the axes {tuple(mine)} and {tuple(other)}, got "
+                f"shapes {tuple(lhs.shape)} and {tuple(rhs.shape)}{here()}"
+            )
+
+
+def _result_type(x: Any, y: Any, preferred: Any) -> Any:
+    return jnp.result_type(x.dtype, y.dtype) if preferred is None else np.dtype(preferred)
+
+
+def _kinds(mat: BCOO, contract: Sequence[int], batch: Sequence[int]) -> None:
+    """Raise where axes are not of the kinds that products are for."""
+    if any(axis >= mat.n_batch for axis in batch):
+        raise NotImplementedError(f"bcoo_dot_general shares batch axes of sparse arrays, got {tuple(batch)}{here()}")
+    if any(axis >= mat.ndim - mat.n_dense for axis in contract):
+        raise NotImplementedError(f"bcoo_dot_general sums over no dense axes of sparse arrays{here()}")
+
+
+def _with_dense(
+    mat: BCOO, other: Any, contract: Any, other_contract: Any, batch: Any, other_batch: Any, preferred: Any
+) -> Any:
+    """The product as (shared batch…, what is left of ``mat``…, what is left of ``other``…)."""
+    _kinds(mat, contract, batch)
+    dtype = _result_type(mat, other, preferred)
+    n_batch, n_shared = mat.n_batch, len(batch)
+    # axes of the dense operand: shared, summed over with batch axes, with sparse ones, the rest
+    pairs = sorted(zip(contract, other_contract, strict=True))
+    by_batch = [(a, b) for a, b in pairs if a < n_batch]
+    by_sparse = [(a, b) for a, b in pairs if a >= n_batch]
+    used = {*other_batch, *other_contract}
+    rest = [axis for axis in range(other.ndim) if axis not in used]
+    order = [*other_batch, *(b for _, b in by_batch), *(b for _, b in by_sparse), *rest]
+    dense = jnp.transpose(other, order).astype(dtype)
+    # batch axes of the sparse one: shared, summed over, left
+    left = [axis for axis in range(n_batch) if axis not in {*batch, *(a for a, _ in by_batch)}]
+    data, indices = spread(mat)
+    moved = [*batch, *(a for a, _ in by_batch), *left]
+    data, indices = (jnp.transpose(x, [*moved, *range(n_batch, x.ndim)]) for x in (data.astype(dtype), indices))
+    summed = tuple(a - n_batch for a, _ in by_sparse)
+    _, sparse, _ = sizes(mat)
+    kept = tuple(k for k in range(len(sparse)) if k not in summed)
+
+    def one(data: Any, indices: Any, dense: Any) -> Any:
+        places = columns(indices)
+        rows = dense
+        if summed:
+            rows = dense.at[tuple(places[k] for k in summed)].get(mode="fill", fill_value=0)
+            rows = jnp.expand_dims(rows, tuple(range(1, data.ndim)))
+        else:
+            rows = jnp.expand_dims(rows, tuple(range(data.ndim)))
+        parts = jnp.expand_dims(data, tuple(range(data.ndim, rows.ndim))) * rows
+        if not summed:  # what is padding has met no row that is not there
+            parts = jnp.where(_per_entry(within(indices, sparse), parts), parts, 0)
+        if not kept:
+            return jnp.sum(parts, axis=0)
+        inside = within(indices, sparse)
+        parts = jnp.where(_per_entry(inside, parts), parts, 0)
+        target = jnp.zeros((*(sparse[k] for k in kept), *parts.shape[1:]), dtype)
+        return target.at[tuple(places[k] for k in kept)].add(parts, mode="drop")
+
+    product = over_last(one, len(left))
+    for _ in by_batch:
+        product = _summed(product)
+    for _ in range(n_shared):
+        product = vmap(product)
+    return product(data, indices, dense)
+
+
+def over_last(function: Any, count: int) -> Any:
+    """A function mapped along axes that the dense operand does not have."""
+    for _ in range(count):
+        function = vmap(function, in_axes=(0, 0, None))
+    return function
+
+
+def _summed(function: Any) -> Any:
+    mapped = vmap(function)
+    return lambda data, indices, dense: jnp.sum(mapped(data, indices, dense), axis=0)
+
+
+def _of_both(
+    lhs: BCOO, rhs: BCOO, lhs_contract: Any, rhs_contract: Any, lhs_batch: Any, rhs_batch: Any, preferred: Any
+) -> BCOO:
+    """Entry times entry, where the places that are summed over agree."""
+    if lhs.n_dense or rhs.n_dense:
+        raise NotImplementedError(f"products of two sparse arrays with dense axes{here()}")
+    for mat, contract, batch in ((lhs, lhs_contract, lhs_batch), (rhs, rhs_contract, rhs_batch)):
+        _kinds(mat, contract, batch)
+    lhs, lhs_contract = _shared_alone(lhs, lhs_contract, lhs_batch)
+    rhs, rhs_contract = _shared_alone(rhs, rhs_contract, rhs_batch)
+    shared = len(lhs_batch)
+    dtype = _result_type(lhs, rhs, preferred)
+    shapes = sizes(lhs)[1], sizes(rhs)[1]
+    free = [
+        [k for k in range(len(shape)) if k + shared not in contract]
+        for shape, contract in zip(shapes, (lhs_contract, rhs_contract), strict=True)
+    ]
+    shape = (*lhs.shape[:shared], *(shapes[0][k] for k in free[0]), *(shapes[1][k] for k in free[1]))
+
+    def one(x: Any, of_x: Any, y: Any, of_y: Any) -> tuple[Any, Any]:
+        mine = of_x[:, np.array([a - shared for a in lhs_contract], int)]
+        other = of_y[:, np.array([a - shared for a in rhs_contract], int)]
+        meet = jnp.all(mine[:, None] == other[None], axis=-1)
+        meet = meet & within(of_x, shapes[0])[:, None] & within(of_y, shapes[1])
+        data = jnp.where(meet, x.astype(dtype)[:, None] * y.astype(dtype), 0)
+        pair = (x.shape[0], y.shape[0])
+        parts = [
+            jnp.broadcast_to(of_x[:, None, np.array(free[0], int)], (*pair, len(free[0]))),
+            jnp.broadcast_to(of_y[None, :, np.array(free[1], int)], (*pair, len(free[1]))),
+        ]
+        places = jnp.concatenate(parts, axis=-1)
+        places = jnp.where(meet[..., None], places, np.array(shape[shared:], aval_of(places).dtype))
+        return jnp.reshape(data, (-1,)), jnp.reshape(places, (pair[0] * pair[1], places.shape[-1]))
+
+    made = over_batch(one, shared)(*spread(lhs), *spread(rhs))
+    return BCOO(made, shape=shape)
+
+
+def _shared_alone(mat: BCOO, contract: Any, batch: Any) -> tuple[BCOO, tuple[int, ...]]:
+    """The array with the shared batch axes in front, and no others in the batch; where its axes are then."""
+    order = [*batch, *(axis for axis in range(mat.ndim) if axis not in batch)]
+    mat = bcoo_transpose(mat, permutation=order)
+    while mat.n_batch > len(batch):
+        mat = _batch_to_sparse(mat)
+    return mat, tuple(order.index(axis) for axis in contract)
+
+
+def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> BCOO:
+    """Element by element, times a dense array that broadcasts to its shape: the entries keep their places.
+
+    Raises NotImplementedError where the shape of the product is another than that of ``sp_mat``.
+    """
+    require(sp_mat, BCOO, "bcoo_multiply_dense")
+    v = jnp.asarray(v)
+    if jnp.broadcast_shapes(sp_mat.shape, v.shape) != sp_mat.shape:
+        raise NotImplementedError(
+            f"a sparse array of shape {sp_mat.shape} times a dense one of shape {v.shape}, which is larger{here()}"
+        )
+    dtype = jnp.result_type(sp_mat.data, v)
+    data, indices = spread(sp_mat)
+    if v.ndim == 0:
+        data = data.astype(dtype) * v.astype(dtype)
+    else:
+        batch, sparse, _ = sizes(sp_mat)
+        v = jnp.reshape(v, (1,) * (sp_mat.ndim - v.ndim) + v.shape).astype(dtype)
+        v = jnp.broadcast_to(v, (*batch, *v.shape[len(batch) :]))
+        wide = v.shape[len(batch) : len(batch) + len(sparse)]
+
+        def one(x: Any, places: Any, v: Any) -> Any:
+            at = tuple(
+                place if size > 1 else jnp.zeros_like(place) for place, size in zip(columns(places), wide, strict=True)
+            )
+            return x.astype(dtype) * (v.at[at].get(mode="fill", fill_value=0) if at else v)
+
+        data = over_batch(one, sp_mat.n_batch)(data, indices, v)
+    return BCOO(
+        (data, indices),
+        shape=sp_mat.shape,
+        indices_sorted=sp_mat.indices_sorted,
+        unique_indices=sp_mat.unique_indices,
+    )
+
+
+def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
+    """Element by element, of two sparse arrays of one shape: every entry times every one at its place.
+
+    Raises NotImplementedError for shapes or layouts that differ.
+    """
+    require(lhs, BCOO, "bcoo_multiply_sparse")
+    require(rhs, BCOO, "bcoo_multiply_sparse")
+    layouts = (lhs.shape, lhs.n_batch, lhs.n_dense), (rhs.shape, rhs.n_batch, rhs.n_dense)
+    if layouts[0] != layouts[1]:
+        raise NotImplementedError(
+            f"products of sparse arrays whose shapes or layouts differ: {lhs!r} and {rhs!r}{here()}"
+        )
+    dtype = jnp.result_type(lhs.data, rhs.data)
+    _, sparse, _ = sizes(lhs)
+    if lhs.indices is rhs.indices and lhs.unique_indices:
+        return BCOO(
+            (lhs.data * rhs.data, lhs.indices),
+            shape=lhs.shape,
+            indices_sorted=lhs.indices_sorted,
+            unique_indices=True,
+        )
+
+    def one(x: Any, of_x: Any, y: Any, of_y: Any) -> tuple[Any, Any]:
+        meet = jnp.all(of_x[:, None] == of_y[None], axis=-1) & within(of_x, sparse)[:, None]
+        outer = x.astype(dtype)[:, None] * y.astype(dtype)[None]
+        data = jnp.where(_per_entry(meet, outer), outer, 0)
+        places = jnp.where(meet[..., None], of_x[:, None], np.array(sparse, aval_of(of_x).dtype))
+        count = x.shape[0] * y.shape[0]
+        return jnp.reshape(data, (count, *data.shape[2:])), jnp.reshape(places, (count, len(sparse)))
+
+    made = over_batch(one, lhs.n_batch)(*spread(lhs), *spread(rhs))
+    return BCOO(made, shape=lhs.shape, unique_indices=lhs.unique_indices and rhs.unique_indices)
+
+
+def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
+    """The sums along axes of any kind: what is left are entries that may share their places.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental import sparse
+    >>> x = sparse.BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 1.0]]))
+    >>> print(sparse.bcoo_reduce_sum(x, axes=(0,)).todense())
+    [3. 3.]
+    """
+    require(mat, BCOO, "bcoo_reduce_sum")
+    gone = {int(axis) % mat.ndim for axis in axes}
+    n_batch, last = mat.n_batch, mat.ndim - mat.n_dense
+    data, indices = spread(mat)
+    inside = within(indices, sizes(mat)[1])
+    data = jnp.where(_per_entry(inside, data), data, 0)  # nothing of padding is left in what loses its places
+    dense = tuple(axis - last + n_batch + 1 for axis in gone if axis >= last)
+    data = jnp.sum(data, axis=dense, dtype=data.dtype) if dense else data
+    kept = [k for k in range(mat.n_sparse) if k + n_batch not in gone]
+    indices = indices[..., np.array(kept, int)]
+    batches = [axis for axis in range(n_batch) if axis not in gone]
+    summed = [axis for axis in range(n_batch) if axis in gone]
+    count = mat.nse * int(np.prod([mat.shape[axis] for axis in summed]))
+    data, indices = (
+        jnp.reshape(
+            jnp.transpose(x, [*batches, *summed, *range(n_batch, x.ndim)]),
+            (*(mat.shape[axis] for axis in batches), count, *x.shape[n_batch + 1 :]),
+        )
+        for x in (data, indices)
+    )
+    shape = tuple(size for axis, size in enumerate(mat.shape) if axis not in gone)
+    return BCOO((data, indices), shape=shape)

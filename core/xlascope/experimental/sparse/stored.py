@@ -1,0 +1,210 @@
+"""Sparse arrays as containers: the numbers that are stored, and where they belong.
+
+A BCOO array of shape (batch…, sparse…, dense…) is ``data`` of shape (batch…, nse, dense…) and ``indices`` of shape
+(batch…, nse, n_sparse): nse entries of each matrix of the batch, and the places of those along the sparse axes. Axes of
+the batch of size 1 may stand for all. Entries at places outside of the array are padding, equal places add up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ... import tree
+from ...trace.source import here
+from ...trace.values import aval_of
+
+
+class JAXSparse:
+    """What sparse arrays have in common: a shape, an element type, and the operators of arrays."""
+
+    shape: tuple[int, ...]
+    data: Any
+    #: Arrays of NumPy leave operators to this.
+    __array_priority__ = 100
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return aval_of(self.data).dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements, those that are not stored too."""
+        return math.prod(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({aval_of(self.data).dtype.name}{list(self.shape)}{self._layout()})"
+
+    def _layout(self) -> str:
+        return ""
+
+    @property
+    def _bufs(self) -> tuple[Any, ...]:
+        return (self.data,)
+
+    def block_until_ready(self) -> Any:
+        """Itself, once its arrays are computed."""
+        for each in self._bufs:
+            each.block_until_ready()
+        return self
+
+
+def rest_of(mat: Any) -> dict[str, Any]:
+    """What a sparse array is beside its arrays, or beside what stands for these."""
+    rest = {name: getattr(mat, name) for name in ("shape", "indices_sorted", "unique_indices")}
+    return rest | {"n_batch": mat.n_batch if hasattr(mat.indices, "shape") else mat.__dict__.get("had_batch", 0)}
+
+
+def restore(mat: Any, rest: dict[str, Any], n_batch: int) -> None:
+    """Set what an array is beside its arrays. Where these have one batch axis less or more than they had, ``vmap`` took
+    the first one away or put it there, and the shape follows.
+    """
+    mat.__dict__.update((name, value) for name, value in rest.items() if name != "n_batch")
+    mat.__dict__["had_batch"] = rest["n_batch"]
+    if n_batch == rest["n_batch"] - 1 >= 0:
+        mat.shape = mat.shape[1:]
+    elif n_batch == rest["n_batch"] + 1:
+        mat.shape = (max(x.shape[0] for x in mat._bufs), *mat.shape)
+
+
+def _shape_of(x: Any) -> tuple[int, ...]:
+    return aval_of(x).shape
+
+
+@tree.register_pytree_node_class
+class BCOO(JAXSparse):
+    """A batch of sparse arrays in coordinate format: ``BCOO((data, indices), shape=shape)``.
+
+    ``data`` has shape (batch…, nse, dense…), ``indices``, of integers, shape (batch…, nse, n_sparse).
+    ``indices_sorted`` and ``unique_indices`` promise what they say. Raises ValueError where the shapes do not fit.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental.sparse import BCOO
+    >>> x = BCOO.fromdense(jnp.array([[0.0, 2.0], [3.0, 0.0]]))
+    >>> x, x.nse
+    (BCOO(float32[2, 2], nse=2), 2)
+    >>> print(x @ jnp.ones(2))
+    [2. 3.]
+    """
+
+    data: Any
+    indices: Any
+
+    def __init__(
+        self,
+        args: tuple[Any, Any],
+        *,
+        shape: Sequence[int],
+        indices_sorted: bool = False,
+        unique_indices: bool = False,
+    ) -> None:
+        data, indices = args
+        self.data, self.indices = (x if hasattr(x, "aval") else jnp.asarray(x) for x in (data, indices))
+        self.shape = tuple(int(n) for n in shape)
+        self.indices_sorted, self.unique_indices = bool(indices_sorted), bool(unique_indices)
+        self._check()
+
+    def _check(self) -> None:
+        data, indices = _shape_of(self.data), _shape_of(self.indices)
+        if not jnp.issubdtype(aval_of(self.indices).dtype, np.integer):
+            raise ValueError(f"indices of BCOO are integers, got {aval_of(self.indices).dtype}{here()}")
+        n_batch = len(indices) - 2
+        n_sparse = indices[-1] if indices else 0
+        n_dense = len(self.shape) - n_batch - n_sparse
+        fits = n_batch >= 0 and n_dense >= 0 and len(data) == n_batch + 1 + n_dense
+        fits = fits and data[n_batch] == indices[-2] and data[n_batch + 1 :] == self.shape[n_batch + n_sparse :]
+        fits = fits and all(
+            n in (1, size) for each in (data, indices) for n, size in zip(each, self.shape[:n_batch], strict=False)
+        )
+        if not fits:
+            raise ValueError(
+                f"data of shape (batch…, nse, dense…) and indices of shape (batch…, nse, n_sparse) have to fit the "
+                f"shape {self.shape} of BCOO, got {data} and {indices}{here()}"
+            )
+
+    @property
+    def nse(self) -> int:
+        """How many entries each matrix of the batch has."""
+        return _shape_of(self.indices)[-2]
+
+    @property
+    def n_batch(self) -> int:
+        """The number of batch axes, the first ones."""
+        return len(_shape_of(self.indices)) - 2
+
+    @property
+    def n_sparse(self) -> int:
+        """The number of sparse axes, which follow those of the batch."""
+        return _shape_of(self.indices)[-1]
+
+    @property
+    def n_dense(self) -> int:
+        """The number of dense axes, the last ones."""
+        return len(self.shape) - self.n_batch - self.n_sparse
+
+    @property
+    def _bufs(self) -> tuple[Any, ...]:
+        return self.data, self.indices
+
+    def _layout(self) -> str:
+        counts = {"nse": self.nse, "n_batch": self.n_batch, "n_dense": self.n_dense}
+        return "".join(f", {name}={n}" for name, n in counts.items() if n or name == "nse")
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Its arrays, and the rest."""
+        return (self.data, self.indices), rest_of(self)
+
+    @classmethod
+    def tree_unflatten(cls, rest: dict[str, Any], children: Sequence[Any]) -> Any:
+        """The same with other arrays, or with what stands for arrays."""
+        made = object.__new__(cls)
+        made.data, made.indices = children
+        restore(made, rest, len(getattr(made.indices, "shape", ())) - 2)
+        return made
+
+
+def spread(mat: BCOO) -> tuple[Any, Any]:
+    """Data and indices, those of whole batches written out."""
+    batch = mat.shape[: mat.n_batch]
+    data, indices = mat.data, mat.indices
+    return (
+        jnp.broadcast_to(data, (*batch, *_shape_of(data)[len(batch) :])),
+        jnp.broadcast_to(indices, (*batch, *_shape_of(indices)[len(batch) :])),
+    )
+
+
+def sizes(mat: BCOO) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The parts of the shape: batch, sparse and dense."""
+    first, last = mat.n_batch, len(mat.shape) - mat.n_dense
+    return mat.shape[:first], mat.shape[first:last], mat.shape[last:]
+
+
+def within(indices: Any, shape: Sequence[int]) -> Any:
+    """Which entries are in the array, and no padding; ``indices`` have their axes last."""
+    held = (indices >= 0) & (indices < np.array(shape, aval_of(indices).dtype))
+    return jnp.all(held, axis=-1)
+
+
+def columns(indices: Any) -> tuple[Any, ...]:
+    """The places of the entries along each of the sparse axes."""
+    return tuple(indices[..., k] for k in range(_shape_of(indices)[-1]))
+
+
+def require(x: Any, kind: type, what: str) -> None:
+    """Raise TypeError where an argument is no sparse array of a kind."""
+    if not isinstance(x, kind):
+        raise TypeError(f"{what} takes a {kind.__name__}, got {type(x).__name__}{here()}")
