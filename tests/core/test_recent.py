@@ -223,6 +223,7 @@ def unbounded(nodes):
 #: What functions remember for as many arguments as there are, and why these are few.
 REMEMBERING = {
     "dtypes._join": "sets of dtypes",
+    "operations/computed._operation": "formulas of special functions, which modules define",
     "records/store._decoder": "types of fields of records",
     "records/store._fields": "classes of records",
     "records/store._names": "classes of records",
