@@ -104,7 +104,8 @@ def kl_div(p: Any, q: Any) -> Any:
     # where both are near, p (r - log(1 + r)) for r = (q - p)/p, whose terms do not cancel
     near = lt(abs(sub(q, p)), mul(p, 0.5))
     a, b = (select(near, x, filled(x, 1.0)) for x in (p, q))
-    return select(near, mul(neg(a), log1p_less(div(sub(b, a), a), div(b, a))), plain)
+    # taken from 0, so that nothing is 0 and not -0
+    return select(near, sub(filled(p, 0.0), mul(a, log1p_less(div(sub(b, a), a), div(b, a)))), plain)
 
 
 @together()
