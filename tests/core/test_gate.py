@@ -241,6 +241,25 @@ def test_a_constant_is_what_it_was_when_it_was_met() -> None:
     assert pulled(jnp.ones(2))[0].tolist() == [2, 2]
 
 
+def test_a_function_and_its_derivatives_share_a_constant() -> None:
+    matrix = aligned(2, 3)
+
+    def f(x: Any) -> Any:
+        return jnp.sum(matrix * x * x)
+
+    def loop(x: Any) -> Any:
+        return lax.while_loop(lambda x: f(x) < 100, lambda x: x + xs.grad(f)(x) + xs.jit(xs.grad(f))(x), x)
+
+    def written_to(x: Any) -> Any:
+        before = f(x)
+        matrix[:] = 1
+        return before + xs.grad(lambda x: f(x))(x)
+
+    x = jnp.ones(2)
+    assert len(xs.make_jaxpr(lambda x: (f(x), xs.vmap(f)(x[:, None]), loop(x)))(x).consts) == 1
+    assert xs.jit(written_to)(x).tolist() == [7, 7]
+
+
 # Copies of arrays and tracers ---------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,8 @@ from ..runtime.boot import checked_traces, in_trace
 from ..xla.backend import ArrayImpl
 from ..xla.key_array import KeyArray
 from .checks import checked
-from .gate import array_of, opened
+from .copies import as_it_is
+from .gate import opened
 from .provenance import Ended, Traced
 from .source import with_line
 from .state import STATE
@@ -70,7 +71,7 @@ class JaxprTrace:
         self.constvars: list[JaxprTracer] = []
         self.consts: list[Any] = []
         self.lifted: dict[int, JaxprTracer] = {}
-        #: The NumPy arrays among the constants, and the arrays that hold their values.
+        #: The NumPy arrays that were used here and in programs inside of this one, and arrays that hold their values.
         self.copies: dict[int, tuple[Any, Any]] = {}
         self.alive = True
         self.traced: Traced | None = None
@@ -185,18 +186,9 @@ class JaxprTrace:
         if isinstance(x, (ArrayImpl, KeyArray)):
             return self._constant(x)
         if isinstance(x, np.ndarray) and x.ndim:
-            return self._constant(self._as_it_is(x))
+            return self._constant(as_it_is(x, self))
         value = opened(x)
         return scalar_literal(x, aval_of(x)) if value is x else self.lift(value)
-
-    def _as_it_is(self, x: np.ndarray[Any, Any]) -> Any:
-        """A NumPy array as an array with the values that it has now: it may be written to before it is used again."""
-        known = self.copies.get(id(x))
-        if known is not None and known[1].dtype == aval_of(x).dtype and np.asarray(known[1]).tobytes() == x.tobytes():
-            return known[1]
-        copied = array_of(x)
-        self.copies[id(x)] = x, copied
-        return copied
 
     def _constant(self, x: Any) -> JaxprTracer:
         found = self.lifted.get(id(x))

@@ -17,7 +17,7 @@ from ..ir.jaxpr import Origin
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..runtime.boot import enable_x64, settings_of_traces, trace_settings
-from ..trace.gate import array_of
+from ..trace.copies import as_it_is
 from ..trace.jaxpr_trace import bind_each_from
 from ..trace.planned import ARRAYS
 from ..trace.plans import NO_PLAN, follow, kind_of, work_out
@@ -107,7 +107,7 @@ class JVPTrace:
                     kind = (kind_of(tangent),)
                     moving = True
             else:
-                primal, tangent = array_of(x) if isinstance(x, np.ndarray) else x, ZERO  # may be kept: as it is now
+                primal, tangent = as_it_is(x, self) if isinstance(x, np.ndarray) else x, ZERO  # it may be kept
                 kind = ZERO
             primals.append(primal)
             tangents.append(tangent)
