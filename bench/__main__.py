@@ -22,6 +22,7 @@ from .cases import CASES, MODEL_CASES
 from .explorer import explorer
 from .functions import functions
 from .newton import table as newton_table
+from .results import PATH
 from .steps import table
 from .watched import costs, watched
 
@@ -181,7 +182,7 @@ def _write(lines: list[str]) -> None:
         _machine(),
         "",
     ]
-    pathlib.Path(__file__).with_name("RESULTS.md").write_text("\n".join([*head, *lines, ""]))
+    PATH.write_text("\n".join([*head, *lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

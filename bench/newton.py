@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import pathlib
 import subprocess
 import sys
 import time
@@ -23,6 +22,7 @@ import numpy as np
 
 from . import newton_numpy
 from .newton_numpy import BACKTRACKS, CONJUGATE, NEWTON, PROBLEMS, TOLERANCE, Data
+from .results import replace_table
 from .sides import Side, side
 
 #: The factors over Python that the paper has for these problems.
@@ -189,23 +189,10 @@ def table() -> list[str]:
     return [*HEAD, *(row(problem) for problem in PAPER)]
 
 
-def write(lines: list[str]) -> None:
-    """Put the table into RESULTS.md, in place of the one that is there."""
-    path = pathlib.Path(__file__).with_name("RESULTS.md")
-    kept = path.read_text().rstrip("\n").split("\n")
-    if HEAD[0] in kept:
-        begin = kept.index(HEAD[0])
-        end = next((n for n in range(begin, len(kept)) if not kept[n]), len(kept))
-        kept[begin:end] = lines
-    else:
-        kept += ["", *lines]
-    path.write_text("\n".join([*kept, ""]))
-
-
 if __name__ == "__main__":
     if sys.argv[1:]:
         print(json.dumps(measure(*sys.argv[1:])))
     else:
         made = table()
         print("\n".join(made))
-        write(made)
+        replace_table(made)

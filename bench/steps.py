@@ -8,7 +8,6 @@ watched ones in turn, so that what disturbs the machine meets both.
 from __future__ import annotations
 
 import json
-import pathlib
 import statistics
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from xlascope import inspect, records
 from xlascope.inspect.running.live import Sampler
 
 from .programs import PROGRAMS, Program
+from .results import replace_table
 
 #: Rounds, and about the seconds of each of a round's loops.
 ROUNDS, SECONDS = 3, 1.0
@@ -125,23 +125,10 @@ def table() -> list[str]:
     return [*HEAD, *(row(name) for name in PROGRAMS)]
 
 
-def write(lines: list[str]) -> None:
-    """Put the table into RESULTS.md, in place of the one that is there."""
-    path = pathlib.Path(__file__).with_name("RESULTS.md")
-    kept = path.read_text().rstrip("\n").split("\n")
-    if HEAD[0] in kept:
-        begin = kept.index(HEAD[0])
-        end = next((n for n in range(begin, len(kept)) if not kept[n]), len(kept))
-        kept[begin:end] = lines
-    else:
-        kept += ["", *lines]
-    path.write_text("\n".join([*kept, ""]))
-
-
 if __name__ == "__main__":
     if sys.argv[1:]:
         print(json.dumps(measure(sys.argv[1])))
     else:
         made = table()
         print("\n".join(made))
-        write(made)
+        replace_table(made)
