@@ -121,16 +121,21 @@ def dynamic_slice_in_dim(
     """``slice_size`` elements along one axis from a computed place; see :func:`dynamic_slice`."""
     shape = _shape(operand)
     axis = axis_of(axis, len(shape))
+    negative = bool(allow_negative_indices)
     sizes = tuple(whole_number(slice_size, "slice_size") if i == axis else size for i, size in enumerate(shape))
     starts = [start_index if i == axis else 0 for i in range(len(shape))]
-    return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=negative)
 
 
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
-    """The elements at a computed place along one axis; see :func:`dynamic_slice`."""
-    one = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
+    """The elements at a computed place along one axis; see :func:`dynamic_slice`.
+
+    Any index is moved inside, a negative number too where ``allow_negative_indices`` is False.
+    """
+    place = index if allow_negative_indices else _not_below_0(index)
+    one = dynamic_slice_in_dim(operand, place, 1, axis, allow_negative_indices=allow_negative_indices)
     return one if keepdims else squeeze(one, (axis_of(axis, len(_shape(operand))),))
 
 
@@ -149,17 +154,26 @@ def dynamic_update_slice_in_dim(
     rank = len(_shape(operand))
     place = axis_of(axis, rank)
     starts = [start_index if i == place else 0 for i in range(rank)]
-    return dynamic_update_slice(operand, update, starts, allow_negative_indices=allow_negative_indices)
+    return dynamic_update_slice(operand, update, starts, allow_negative_indices=bool(allow_negative_indices))
 
 
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """The operand with the elements at one computed place along an axis replaced."""
+    """The operand with the elements at one computed place along an axis replaced.
+
+    Any index is moved inside, as for :func:`dynamic_index_in_dim`.
+    """
     rank = len(_shape(operand))
     if len(_shape(update)) < rank:
         update = expand_dims(update, (axis_of(axis, rank),))
-    return dynamic_update_slice_in_dim(operand, update, index, axis, allow_negative_indices=allow_negative_indices)
+    place = index if allow_negative_indices else _not_below_0(index)
+    return dynamic_update_slice_in_dim(operand, update, place, axis, allow_negative_indices=allow_negative_indices)
+
+
+def _not_below_0(index: Any) -> Any:
+    """A number that is moved inside as an array would be; what is no number is moved when it is known."""
+    return type(index)(0) if isinstance(index, (int, np.integer)) and index < 0 else index
 
 
 def _wrapped(index: Any, size: int) -> Any:

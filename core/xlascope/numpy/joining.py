@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
+
 from ..dtypes import canonical
 from ..operations import slicing, splitting
 from ..operations.shapes import expand_dims, reshape
@@ -129,11 +131,18 @@ def _split(ary: Any, where: Any, axis: int, equal: bool) -> list[Any]:
     if is_several(where):
         cuts = [slice(whole_number(i, "an index to split at")).indices(size)[1] for i in where]
     else:
-        cuts = _equal_cuts(size, whole_number(where, "indices_or_sections"), equal)
+        cuts = _equal_cuts(size, whole_number(_whole(where), "indices_or_sections"), equal)
     pairs = list(itertools.pairwise([0, *cuts, size]))
     if any(start > stop for start, stop in pairs):  # cuts that are in no order, between which nothing is
         return [slice_in_dim(ary, start, max(start, stop), axis) for start, stop in pairs]
     return splitting.split(ary, [stop - start for start, stop in pairs], axis)
+
+
+def _whole(sections: Any) -> Any:
+    """A whole number that is written as a float, alone or in an array of NumPy's, as an integer."""
+    if isinstance(sections, np.ndarray) and not sections.shape:
+        sections = sections[()]
+    return int(sections) if isinstance(sections, (float, np.floating)) and float(sections).is_integer() else sections
 
 
 def _equal_cuts(size: int, parts: int, equal: bool) -> list[int]:

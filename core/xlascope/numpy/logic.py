@@ -242,6 +242,8 @@ def signbit(x: Any, /) -> Any:
     aval = aval_of(x)
     if not is_floating(aval.dtype):
         return less(x, 0)
+    if aval.dtype.name == "float8_e8m0fnu":  # powers of two: all of its bits are exponent
+        return full(aval.shape, np.False_)
     bits = np.dtype(f"int{bits_of(aval.dtype)}")
     return lt(bitcast_convert_type(x, bits), 0)
 

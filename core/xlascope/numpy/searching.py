@@ -53,7 +53,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 
 def _require_places(sorter: Any, size: int) -> None:
-    """Raise ValueError unless ``sorter`` has one axis, and places only where there are elements."""
+    """Raise ValueError unless ``sorter`` has one axis, and places only where there are elements; TypeError unless it
+    has integers.
+    """
+    if kind_of(aval_of(sorter).dtype) not in "iu":
+        raise TypeError(f"searchsorted takes sorter as integers, got {aval_of(sorter).dtype.name}; see argsort")
     shape = shape_of(sorter)
     if len(shape) != 1 or (shape[0] and not size):
         raise ValueError(

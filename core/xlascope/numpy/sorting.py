@@ -97,8 +97,9 @@ def _argsort(a: Any, axis: int | None, stable: bool, descending: bool, dtype: np
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
     places = broadcasted_iota(dtype, shape_of(a), axis)
-    if not descending:
-        return sorting.sort([a, places], axis, stable)[1]
+    if not descending or not stable:
+        found = sorting.sort([a, places], axis, stable)[1]
+        return flip(found, axis) if descending else found
     # from the back, so that equal elements keep their order when the result is turned round
     found = sorting.sort([flip(a, axis), flip(places, axis)], axis, stable)[1]
     return flip(found, axis)

@@ -64,7 +64,7 @@ def _cov(m: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, ddof: float
     rest = rest if count else 0.0  # of no observations there is none
     centred = ufuncs.subtract(x, reductions.average(x, 1, weights, keepdims=True))
     weighted = centred if weights is None else ufuncs.multiply(centred, weights)
-    found = ufuncs.true_divide(dot(weighted, ufuncs.conjugate(centred.T)), rest)
+    found = ufuncs.true_divide(dot(centred, ufuncs.conjugate(weighted.T)), rest)
     return found.reshape(()) if shape_of(found) == (1, 1) else found
 
 

@@ -73,8 +73,17 @@ def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any
 
 
 def _own_dtype(x: Any, dtype: Any) -> np.dtype[Any]:
-    """The dtype to compute in: the one asked for, or that of ``x``, where integers become floats."""
-    return aval_of(inexact(x)).dtype if dtype is None else canonical(dtype)
+    """The dtype to compute in: the one asked for, or that of ``x``, where integers become floats.
+
+    Raises ValueError for a real one of complex numbers, whose imaginary parts would not count.
+    """
+    own = aval_of(inexact(x)).dtype
+    if dtype is None:
+        return own
+    asked = canonical(dtype)
+    if kind_of(own) == "c" and kind_of(asked) != "c":
+        raise ValueError(f"the variance of complex numbers takes a complex dtype, got {asked.name}; see real, imag")
+    return asked
 
 
 def _less(count: Any, number: float, dtype: np.dtype[Any]) -> Any:

@@ -14,6 +14,7 @@ from ..ir.jaxpr import Literal
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
 from ..xla.builder import attribute
+from .bits import bitwise_and
 from .comparisons import eq, ge
 from .complex_numbers import conj, real, real_dtype
 from .conversion import convert_element_type
@@ -95,8 +96,15 @@ class Mul(Binary, name="mul"):
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
-    """X times y, elementwise; computed in ``out_dtype`` where it is given, to which both are converted first."""
+    """X times y, elementwise; computed in ``out_dtype`` where it is given, to which both are converted first.
+
+    A product in truth values is true where both factors are. Raises TypeError for operands that are truth values.
+    """
     if out_dtype is not None:
+        for each in (x, y):
+            require_kind("mul", dtype_of(each), "ifc")
+        if np.dtype(out_dtype) == np.bool_:
+            return bitwise_and(convert_element_type(x, out_dtype), convert_element_type(y, out_dtype))
         x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
     return bind1(Mul.instance, *match(x, y))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import promote
+from ..dtypes import bits_of, canonical, finfo, kind_of, promote
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
@@ -167,11 +167,31 @@ def _put_back(product: Any, where: Sequence[int]) -> Any:
     return transpose(product, tuple(int(i) for i in np.argsort(where)))
 
 
+def _wider(first: np.dtype[Any], second: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of a product of two others': one of them where both are integers or both floats."""
+    kinds = {kind_of(each).replace("b", "u").replace("u", "i") for each in (first, second)}
+    if kinds == {"i"}:
+        return max(first, second, key=lambda each: (bits_of(each), kind_of(each) == "i"))
+    if kinds == {"f"}:
+        return max(first, second, key=lambda each: (finfo(each).maxexp, finfo(each).nmant))
+    return promote(((first, False), (second, False)))[0]
+
+
+def _require_no_narrower(wider: np.dtype[Any], preferred: np.dtype[Any] | None) -> None:
+    if preferred is not None and kind_of(wider) in "iu" and bits_of(wider) > bits_of(preferred):
+        raise TypeError(
+            f"preferred_element_type of dot_general, {preferred.name}, is narrower than the operands' {wider.name}"
+            f"{here()}"
+        )
+
+
 def dot_general(
     lhs: Any, rhs: Any, dimension_numbers: Any, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:
-    """The product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``, of operands of
-    two dtypes in the dtype where they meet.
+    """The product over ``dimension_numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))``.
+
+    Of operands of two dtypes it is computed in ``preferred_element_type``, or else in the wider one's: of integers that
+    with more bits, signed where they have as many; of floats that with the larger range.
     """
     try:
         (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
@@ -184,6 +204,8 @@ def dot_general(
     dtype = None if preferred_element_type is None else np.dtype(preferred_element_type)
     types = aval(lhs), aval(rhs)
     if types[0].dtype is not types[1].dtype:
-        common, _ = promote(tuple((each.dtype, each.weak_type) for each in types))
+        wider = _wider(types[0].dtype, types[1].dtype)
+        _require_no_narrower(wider, dtype)
+        common = wider if dtype is None else canonical(dtype)
         lhs, rhs = convert_element_type(lhs, common), convert_element_type(rhs, common)
     return bind1(DotGeneral(numbers, precision_of(precision), dtype), lhs, rhs)

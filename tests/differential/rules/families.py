@@ -14,9 +14,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "one axis in a tuple",
-        "numpy.packbits numpy.unpackbits",
+        "numpy.packbits numpy.unpackbits numpy.compress array.compress",
         ("fails only here",),
-        "Bits are packed along one axis, given as a number, as in NumPy; JAX moves a tuple of one about.",
+        "One axis is given as a number, as in NumPy; JAX moves a tuple or a list of one about.",
         ours_says(r"axis is an integer, got [\[(]"),
     ),
     Rule(

@@ -217,9 +217,9 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "bytes as numbers",
-        "numpy.*",
+        "numpy.* array.*",
         ("fails only here",),
-        "Bytes are no array, here as in most functions of JAX; those that stack take them for a list of numbers.",
+        "Bytes are no array, here as in most functions of JAX; some take them for numbers, or do not need them.",
         ours_says("^a value of type bytes is not a valid array|functions and numbers, got b'"),
     ),
     Rule(

@@ -225,7 +225,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     """The permutation of ``permutation_size`` rows that the row exchanges of :func:`lu` come to, one after the other.
 
     ``pivots`` has shape ``(…, k)``, the result ``(…, permutation_size)``; both are int32. Raises ValueError for a size
-    below k.
+    below k or beyond int32.
 
     >>> from xlascope import lax, numpy as jnp
     >>> print(lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2]), 3))
@@ -233,7 +233,7 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     """
     size = whole_number(permutation_size, "permutation_size")
     if size > np.iinfo(np.int32).max:
-        raise OverflowError(f"permutation_size fits int32, got {size}{here()}")
+        raise ValueError(f"permutation_size fits int32, got {size}{here()}")
     return bind1(LUPivotsToPermutation(size), pivots)
 
 
