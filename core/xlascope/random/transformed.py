@@ -56,13 +56,15 @@ def maxwell(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers at the distances ``scale`` times Maxwell's from ``loc``, as often below as above it.
 
-    The result has ``shape``, followed by the shape to which ``loc`` and ``scale`` broadcast.
+    The result has ``shape``, followed by the shape to which ``loc`` and ``scale`` broadcast; without a shape it has
+    the latter twice, as in JAX.
 
     >>> import xlascope as xs
     >>> x = xs.random.double_sided_maxwell(xs.random.PRNGKey(0), 1.0, 2.0, (3,))
     """
     name = "double_sided_maxwell"
-    sizes = (*shape_of(shape, name), *shape_or_broadcast(None, name, loc, scale))
+    parameters = shape_or_broadcast(None, name, loc, scale)
+    sizes = (*(shape_of(shape, name) or parameters), *parameters)
     return _double_sided_maxwell(checked(key, name), loc, scale, sizes, real_of(dtype, name))
 
 

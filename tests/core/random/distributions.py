@@ -44,6 +44,7 @@ def transformed(lib, random):
     yield "triangular of numbers", random.triangular(key, 0.0, 1, 3.0)
     yield "weibull_min of numbers", random.weibull_min(key, 2.0, 3)
     yield "double_sided_maxwell of numbers", random.double_sided_maxwell(key, 1.0, 2, (4,))
+    yield "double_sided_maxwell without a shape", random.double_sided_maxwell(key, p[:, 0], 2)
     for dtype in ("int32", "uint8", "float32", "float16"):
         yield f"rademacher {dtype}", random.rademacher(key, (50,), dtype)
     yield "rademacher()", random.rademacher(key)

@@ -70,6 +70,24 @@ def mapped(lib, random, impl):
     yield "carried", lib.random.key_data(lib.lax.fori_loop(0, 3, lambda i, key: random.split(key)[1], keys[0]))
 
 
+def whole(lib):
+    """Name to array: the samplers of words and whole numbers in every dtype, of even numbers in every float."""
+    return {
+        f"{impl}: {name} {dtype}": np.asarray(value)
+        for impl in GENERATORS
+        for name, dtype, value in _whole(lib, lib.random, lib.random.key(17, impl=impl))
+    }
+
+
+def _whole(lib, random, key):
+    for dtype in ("uint8", "uint16", "uint32"):
+        yield "bits", dtype, random.bits(key, (5,), dtype)
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32"):
+        yield "randint", dtype, random.randint(key, (5,), 3, 90, dtype)
+    for dtype in ("float16", "bfloat16", "float32"):
+        yield "uniform", dtype, random.uniform(key, (5,), dtype, -1.0, 2.0)
+
+
 def near(lib):
     """What goes through functions that compilers evaluate in other orders."""
     return {f"{impl}: {name}": np.asarray(value) for impl in GENERATORS for name, value in _near(lib, lib.random, impl)}

@@ -87,6 +87,16 @@ def test_numbers_are_those_of_jax(jax_says: Any, programs: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
+def test_numbers_of_every_dtype_are_those_of_jax(jax_says: Any, programs: Any) -> None:
+    expected, found = jax_says(SAMPLES, "whole"), programs(SAMPLES).whole(xs)
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        assert (found[name].dtype, found[name].shape) == (value.dtype, value.shape), name
+        assert found[name].tobytes() == value.tobytes(), name
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_distributions_are_those_of_jax(jax_says: Any, programs: Any) -> None:
     expected, found = jax_says(SAMPLES, "near"), programs(SAMPLES).near(xs)
     assert found.keys() == expected.keys()
