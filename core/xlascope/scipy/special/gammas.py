@@ -13,7 +13,7 @@ from ...numpy.promotion import inexact, inexact_pair
 from ...numpy.together import together
 from ...operations import special
 from ...operations.arithmetic import add, div, mul, sub
-from ...operations.bits import bitwise_and
+from ...operations.bits import bitwise_and, bitwise_or
 from ...operations.comparisons import eq, gt, le, lt
 from ...operations.exponentials import exp, log, log1p
 from ...operations.rounding import floor
@@ -114,7 +114,12 @@ def _betaln_formula(a: Any, b: Any, _: float) -> Any:
     growth = add(growth, sub(stirling(add(m, small)), stirling(m)))
     large = sub(special.lgamma(small), growth)
     plain = sub(add(special.lgamma(less), special.lgamma(more)), special.lgamma(add(less, more)))
-    return select(gt(less, LARGE), both, select(bitwise_and(gt(more, LARGE), gt(less, 0.0)), large, plain))
+    found = select(gt(less, LARGE), both, select(bitwise_and(gt(more, LARGE), gt(less, 0.0)), large, plain))
+    # B(a, 1) = 1/a, where the gamma functions of both sides cancel but for their last digits
+    other = select(eq(a, 1.0), b, a)
+    by_one = bitwise_and(bitwise_or(eq(a, 1.0), eq(b, 1.0)), gt(other, 0.0))
+    # taken from 0, so that B(1, 1) has the logarithm 0 and not -0
+    return select(by_one, sub(0.0, log(select(by_one, other, filled(a, 1.0)))), found)
 
 
 @_betaln.defjvp

@@ -10,7 +10,7 @@ from ...control.rules.custom_jvp import custom_jvp
 from ...control.special.factors import log1p_less
 from ...lax.barriers import stop_gradient
 from ...numpy import logic, reductions, transcendental, ufuncs
-from ...numpy.promotion import broadcast_shape, inexact, inexact_pair
+from ...numpy.promotion import as_dtype, broadcast_shape, inexact, inexact_pair
 from ...numpy.shaping import broadcast_to
 from ...numpy.together import together
 from ...operations import rounding
@@ -82,7 +82,15 @@ def rel_entr(p: Any, q: Any) -> Any:
     >>> print(sp.rel_entr(1.0, 0.5))
     0.6931472
     """
-    return _rel_entr(*alike(p, q))
+    return _rel_entr(*_entropy_operands(p, q))
+
+
+def _entropy_operands(p: Any, q: Any) -> tuple[Any, Any]:
+    """Two operands alike; a weak ``q`` that is spread over the axes of ``p`` keeps its dtype, as in JAX."""
+    first, second = inexact_pair(p, q)
+    if aval_of(first).shape and not aval_of(second).shape:
+        second = as_dtype(second, aval_of(second).dtype)
+    return alike(first, second)
 
 
 def _rel_entr(p: Any, q: Any) -> Any:
@@ -97,7 +105,7 @@ def _rel_entr(p: Any, q: Any) -> Any:
 @together()
 def kl_div(p: Any, q: Any) -> Any:
     """The Kullback-Leibler divergence p log(p/q) - p + q, elementwise."""
-    p, q = alike(p, q)
+    p, q = _entropy_operands(p, q)
     plain = add(sub(_rel_entr(p, q), p), q)
     if aval_of(p).dtype.kind == "c":
         return plain
