@@ -144,6 +144,7 @@ def test_the_logarithm_of_beta_beside_one_is_a_logarithm() -> None:
 
 def test_entropies_of_an_array_beside_a_number_keep_their_dtype() -> None:
     both = np.array([True, False])
+    assert not ours.gammasgn(1.5).aval.weak_type
     for function in (ours.kl_div, ours.rel_entr):
         assert not function(both, 0.25).aval.weak_type
         assert function(0.25, both).aval.weak_type
@@ -154,3 +155,9 @@ def test_tails_of_narrow_floats_are_refused() -> None:
     for function in (ours.ndtr, ours.log_ndtr, ours.ndtri):
         with pytest.raises(TypeError, match="at least 16 bits"):
             function(x)
+
+
+def test_softmax_of_complex_numbers_and_along_a_list_of_axes() -> None:
+    x = np.array([[1 + 2j, 3], [-1j, 2]], np.complex64)
+    np.testing.assert_allclose(ours.softmax(x, axis=[0, 1]), scipy.special.softmax(x), rtol=1e-5)
+    np.testing.assert_allclose(np.exp(ours.log_softmax(x, axis=0)), scipy.special.softmax(x, axis=0), rtol=1e-5)

@@ -9,7 +9,7 @@ from ...control.rules.custom_jvp import custom_jvp
 from ...control.special import beta as betas
 from ...control.special import gamma as gammas
 from ...control.special.factors import LARGE, stirling
-from ...numpy.promotion import inexact, inexact_pair
+from ...numpy.promotion import as_dtype, inexact, inexact_pair
 from ...numpy.together import together
 from ...operations import special
 from ...operations.arithmetic import add, div, mul, sub
@@ -19,6 +19,7 @@ from ...operations.exponentials import exp, log, log1p
 from ...operations.rounding import floor
 from ...operations.selection import select
 from ...operations.whole_numbers import whole_number
+from ...trace.values import aval_of
 from .filling import filled
 from .logarithms import alike
 from .wide import exactly
@@ -55,6 +56,7 @@ def gammasgn(x: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
+    x = as_dtype(x, aval_of(x).dtype)  # the sign keeps its dtype beside others, as in JAX
     below = floor(x)
     one = filled(x, 1.0)
     half = mul(below, 0.5)
