@@ -211,3 +211,15 @@ def test_what_does_not_fit_is_said() -> None:
     with pytest.raises(xs.errors.ConcretizationTypeError) as caught:
         xs.jit(lambda m: sparse.bcoo_fromdense(m).todense())(CUBE)
     assert "nse" in "".join(caught.value.__notes__)
+
+
+def test_arrays_are_mapped_over_their_first_batch_axis() -> None:
+    x = sparse.bcoo_fromdense(CUBE, nse=4, n_batch=2)
+    mapped = xs.vmap(lambda y: y, in_axes=0, out_axes=0)(x)
+    agrees(mapped.todense(), CUBE, "the first one")
+    with pytest.raises(ValueError, match="mapped over their first batch axis"):
+        xs.vmap(lambda y: y.todense(), in_axes=1)(x)
+    with pytest.raises(ValueError, match="stacked along a new first one"):
+        xs.vmap(lambda y: y, out_axes=1)(x)
+    with pytest.raises(ValueError, match="n_batch=1 or more"):
+        xs.vmap(lambda y: y.todense())(sparse.bcoo_fromdense(CUBE, nse=24))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import scipy.special
@@ -132,3 +133,31 @@ def test_orders_and_dimensions() -> None:
     _close(ours.betainc(x, x[::-1], UNIT.astype(np.float32)), scipy.special.betainc(x, x[::-1], UNIT), 1e-3)
     with pytest.raises(NotImplementedError, match="exact"):
         ours.factorial(3, exact=True)
+
+
+def test_the_logarithm_of_beta_beside_one_is_a_logarithm() -> None:
+    with settings.enable_x64():
+        x = np.array([1.0, 2.0, 0.5, 1e-300, 3e5])
+        for found in (ours.betaln(x, 1), ours.betaln(1, x)):
+            np.testing.assert_allclose(found, -np.log(x), rtol=1e-14, atol=0)
+
+
+def test_entropies_of_an_array_beside_a_number_keep_their_dtype() -> None:
+    both = np.array([True, False])
+    assert not ours.gammasgn(1.5).aval.weak_type
+    for function in (ours.kl_div, ours.rel_entr):
+        assert not function(both, 0.25).aval.weak_type
+        assert function(0.25, both).aval.weak_type
+
+
+def test_tails_of_narrow_floats_are_refused() -> None:
+    x = np.array([0.5, 1.0], ml_dtypes.float8_e8m0fnu)
+    for function in (ours.ndtr, ours.log_ndtr, ours.ndtri):
+        with pytest.raises(TypeError, match="at least 16 bits"):
+            function(x)
+
+
+def test_softmax_of_complex_numbers_and_along_a_list_of_axes() -> None:
+    x = np.array([[1 + 2j, 3], [-1j, 2]], np.complex64)
+    np.testing.assert_allclose(ours.softmax(x, axis=[0, 1]), scipy.special.softmax(x), rtol=1e-5)
+    np.testing.assert_allclose(np.exp(ours.log_softmax(x, axis=0)), scipy.special.softmax(x, axis=0), rtol=1e-5)

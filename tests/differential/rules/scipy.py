@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
+import scipy
+import scipy.special
+import scipy.stats
 
 from .. import accuracy, source
+from ..building import numpy_array
 from ..comparing import Answer
-from ..judging import Verdict
+from ..judging import Verdict, widened
+from ..language import is_array
 from .rule import Rule, ours_says, theirs_says
 
 
@@ -65,7 +71,59 @@ def numbers_here(verdict: Verdict) -> bool:
     return bool(pairs)
 
 
+def nearer_to_scipy(verdict: Verdict) -> bool:
+    """Where ours is at least as near as JAX's answer to SciPy's in double precision, which is asked here."""
+    call = widened(verdict.call)
+    if call["how"] not in ("eager", "jit"):
+        return False
+    try:
+        args = [_given(each) for each in call["args"]]
+        named = {name: _given(each) for name, each in call["kwargs"].items()}
+        with np.errstate(all="ignore"):
+            found = operator.attrgetter(call["function"].removeprefix("scipy."))(scipy)(*args, **named)
+    except Exception:  # SciPy has no such function, or not for these arguments: there is nothing to compare with
+        return False
+    right = [np.asarray(each) for each in (found if isinstance(found, tuple) else [found])]
+    mine, other = _arrays(verdict.ours), _arrays(verdict.theirs)
+    if not len(right) == len(mine) == len(other):
+        return False
+    for x, y, z in zip(mine, other, right, strict=True):
+        if (
+            not accuracy.is_inexact(x.dtype.name)
+            or z.dtype.kind not in "fc"
+            or (x.dtype.kind, z.dtype.kind) == ("f", "c")
+        ):
+            return False
+        z = z.astype(complex) if x.dtype.kind == "c" else z
+        off, theirs = (accuracy.errors(each, z, x.dtype.name) for each in (x, y))
+        if not (np.isfinite(off) and off <= theirs):
+            return False
+    return True
+
+
+def _given(value: Any) -> Any:
+    """An argument for SciPy; raises TypeError for what is no number and no array of numbers."""
+    if is_array(value):
+        return numpy_array(value["array"])
+    if value is not None and not isinstance(value, (bool, int, float)):
+        raise TypeError("no number")
+    return value
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        "nearer to SciPy",
+        "scipy.special.* scipy.stats.*",
+        ("value", "accuracy"),
+        "In these calls ours is at least as near as JAX's to what SciPy computes in double precision.",
+        nearer_to_scipy,
+    ),
+    Rule(
+        "odd at minus zero",
+        "scipy.special.fresnel",
+        ("sign of zero",),
+        "Both integrals are odd functions, so at -0 they are -0, as the sine is; JAX has 0.",
+    ),
     Rule(
         "numbers where JAX has none",
         "scipy.special.exp1 scipy.special.expi scipy.special.expn scipy.special.wofz scipy.special.hyp1f1 "

@@ -25,7 +25,8 @@ class BCSR(JAXSparse):
 
     The shape is (batch…, rows, columns, dense…), ``data`` has shape (batch…, nse, dense…), ``indices`` (batch…, nse)
     are the columns of the entries, row by row, and ``indptr`` (batch…, rows + 1) where each row begins: entries after
-    the last one are padding. Raises ValueError where the shapes do not fit.
+    the last one are padding. ``vmap`` and ``scan`` go over the first batch axis, and no other. Raises ValueError where
+    the shapes do not fit.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental.sparse import BCSR

@@ -71,14 +71,33 @@ def rest_of(mat: Any) -> dict[str, Any]:
 
 def restore(mat: Any, rest: dict[str, Any], n_batch: int) -> None:
     """Set what an array is beside its arrays. Where these have one batch axis less or more than they had, ``vmap`` took
-    the first one away or put it there, and the shape follows.
+    the first one away or put it there, and the shape follows. Raises ValueError where it cannot have been the first.
     """
     mat.__dict__.update((name, value) for name, value in rest.items() if name != "n_batch")
     mat.__dict__["had_batch"] = rest["n_batch"]
-    if n_batch == rest["n_batch"] - 1 >= 0:
-        mat.shape = mat.shape[1:]
+    if n_batch == rest["n_batch"] - 1:
+        mat.shape = mat.shape[1:] if n_batch >= 0 else mat.shape
     elif n_batch == rest["n_batch"] + 1:
         mat.shape = (max(x.shape[0] for x in mat._bufs), *mat.shape)
+    else:
+        return
+    if not _follows(mat.shape, [getattr(x, "shape", ()) for x in mat._bufs], n_batch):
+        raise ValueError(
+            "sparse arrays are mapped over their first batch axis, and stacked along a new first one: use axis 0 in "
+            f"in_axes and out_axes of vmap, for arrays that have batch axes (n_batch=1 or more); {type(mat).__name__} "
+            f"that had shape {rest['shape']} and n_batch={rest['n_batch']} got data of shape "
+            f"{getattr(mat.data, 'shape', ())}{here()}"
+        )
+
+
+def _follows(shape: tuple[int, ...], arrays: Sequence[tuple[int, ...]], n_batch: int) -> bool:
+    """Whether data and the places of entries fit a shape that lost or got its first axis."""
+    data, indices, *_ = arrays
+    if n_batch < 0 or len(data) <= n_batch or data[n_batch] != indices[n_batch]:
+        return False
+    dense = data[n_batch + 1 :]
+    batches = [n in (1, size) for each in arrays for n, size in zip(each[:n_batch], shape, strict=False)]
+    return all(batches) and dense == shape[len(shape) - len(dense) :]
 
 
 def _shape_of(x: Any) -> tuple[int, ...]:
@@ -90,7 +109,8 @@ class BCOO(JAXSparse):
     """A batch of sparse arrays in coordinate format: ``BCOO((data, indices), shape=shape)``.
 
     ``data`` has shape (batch…, nse, dense…), ``indices``, of integers, shape (batch…, nse, n_sparse).
-    ``indices_sorted`` and ``unique_indices`` promise what they say. Raises ValueError where the shapes do not fit.
+    ``indices_sorted`` and ``unique_indices`` promise what they say. ``vmap`` and ``scan`` go over the first batch axis,
+    and no other. Raises ValueError where the shapes do not fit.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental.sparse import BCOO

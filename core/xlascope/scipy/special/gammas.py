@@ -9,16 +9,17 @@ from ...control.rules.custom_jvp import custom_jvp
 from ...control.special import beta as betas
 from ...control.special import gamma as gammas
 from ...control.special.factors import LARGE, stirling
-from ...numpy.promotion import inexact, inexact_pair
+from ...numpy.promotion import as_dtype, inexact, inexact_pair
 from ...numpy.together import together
 from ...operations import special
 from ...operations.arithmetic import add, div, mul, sub
-from ...operations.bits import bitwise_and
+from ...operations.bits import bitwise_and, bitwise_or
 from ...operations.comparisons import eq, gt, le, lt
 from ...operations.exponentials import exp, log, log1p
 from ...operations.rounding import floor
 from ...operations.selection import select
 from ...operations.whole_numbers import whole_number
+from ...trace.values import aval_of
 from .filling import filled
 from .logarithms import alike
 from .wide import exactly
@@ -55,6 +56,7 @@ def gammasgn(x: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
+    x = as_dtype(x, aval_of(x).dtype)  # the sign keeps its dtype beside others, as in JAX
     below = floor(x)
     one = filled(x, 1.0)
     half = mul(below, 0.5)
@@ -114,7 +116,12 @@ def _betaln_formula(a: Any, b: Any, _: float) -> Any:
     growth = add(growth, sub(stirling(add(m, small)), stirling(m)))
     large = sub(special.lgamma(small), growth)
     plain = sub(add(special.lgamma(less), special.lgamma(more)), special.lgamma(add(less, more)))
-    return select(gt(less, LARGE), both, select(bitwise_and(gt(more, LARGE), gt(less, 0.0)), large, plain))
+    found = select(gt(less, LARGE), both, select(bitwise_and(gt(more, LARGE), gt(less, 0.0)), large, plain))
+    # B(a, 1) = 1/a, where the gamma functions of both sides cancel but for their last digits
+    other = select(eq(a, 1.0), b, a)
+    by_one = bitwise_and(bitwise_or(eq(a, 1.0), eq(b, 1.0)), gt(other, 0.0))
+    # taken from 0, so that B(1, 1) has the logarithm 0 and not -0
+    return select(by_one, sub(0.0, log(select(by_one, other, filled(a, 1.0)))), found)
 
 
 @_betaln.defjvp

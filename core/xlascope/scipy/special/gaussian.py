@@ -16,6 +16,7 @@ from ...operations.exponentials import exp, log, log1p, sqrt
 from ...operations.selection import select
 from ...operations.sums import neg
 from ...operations.values import dtype_of
+from ...trace.source import here
 from .filling import filled
 
 _ROOT = math.sqrt(0.5)
@@ -48,7 +49,18 @@ def erfinv(x: Any) -> Any:
 @together()
 def ndtr(x: Any) -> Any:
     """The probability that a standard normal variable is at most x."""
-    return mul(0.5, special.erfc(mul(inexact(x), -_ROOT)))
+    return mul(0.5, special.erfc(mul(_wide_enough("ndtr", x), -_ROOT)))
+
+
+def _wide_enough(name: str, x: Any) -> Any:
+    """A floating-point operand of at least 16 bits; raises TypeError for narrower ones, in which there are no tails."""
+    x = inexact(x)
+    if dtype_of(x).itemsize < 2:
+        raise TypeError(
+            f"{name} takes floating-point numbers of at least 16 bits, got dtype {dtype_of(x).name}; convert with "
+            f"astype{here()}"
+        )
+    return x
 
 
 def log_ndtr(x: Any, series_order: int = 3) -> Any:
@@ -63,7 +75,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
 
 @together()
 def _log_ndtr_of(x: Any) -> Any:
-    return _log_ndtr(inexact(x))
+    return _log_ndtr(_wide_enough("log_ndtr", x))
 
 
 @custom_jvp
@@ -101,7 +113,7 @@ def ndtri(p: Any) -> Any:
     >>> print(f"{sp.ndtri(0.975):.4f}")
     1.9600
     """
-    return _ndtri(inexact(p))
+    return _ndtri(_wide_enough("ndtri", p))
 
 
 @custom_jvp

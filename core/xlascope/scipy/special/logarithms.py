@@ -10,10 +10,10 @@ from ...control.rules.custom_jvp import custom_jvp
 from ...control.special.factors import log1p_less
 from ...lax.barriers import stop_gradient
 from ...numpy import logic, reductions, transcendental, ufuncs
-from ...numpy.promotion import broadcast_shape, inexact, inexact_pair
+from ...numpy.axes import as_tuple
+from ...numpy.promotion import as_dtype, broadcast_shape, inexact, inexact_pair
 from ...numpy.shaping import broadcast_to
 from ...numpy.together import together
-from ...operations import rounding
 from ...operations.arithmetic import abs, add, div, mul, sub
 from ...operations.bits import bitwise_and
 from ...operations.comparisons import eq, ge, gt, lt
@@ -82,7 +82,15 @@ def rel_entr(p: Any, q: Any) -> Any:
     >>> print(sp.rel_entr(1.0, 0.5))
     0.6931472
     """
-    return _rel_entr(*alike(p, q))
+    return _rel_entr(*_entropy_operands(p, q))
+
+
+def _entropy_operands(p: Any, q: Any) -> tuple[Any, Any]:
+    """Two operands alike; a weak ``q`` that is spread over the axes of ``p`` keeps its dtype, as in JAX."""
+    first, second = inexact_pair(p, q)
+    if aval_of(first).shape and not aval_of(second).shape:
+        second = as_dtype(second, aval_of(second).dtype)
+    return alike(first, second)
 
 
 def _rel_entr(p: Any, q: Any) -> Any:
@@ -97,7 +105,7 @@ def _rel_entr(p: Any, q: Any) -> Any:
 @together()
 def kl_div(p: Any, q: Any) -> Any:
     """The Kullback-Leibler divergence p log(p/q) - p + q, elementwise."""
-    p, q = alike(p, q)
+    p, q = _entropy_operands(p, q)
     plain = add(sub(_rel_entr(p, q), p), q)
     if aval_of(p).dtype.kind == "c":
         return plain
@@ -156,9 +164,13 @@ def _power_less_one(logarithm: Any, power: Any) -> Any:
     return select(zero, logarithm, div(expm1(mul(safe, logarithm)), safe))
 
 
-@together("axis")
 def softmax(x: Any, /, *, axis: Axis = None) -> Any:
     """exp(x) / sum(exp(x)) along ``axis``, over all elements where that is None, without overflow."""
+    return _softmax(x, axis=as_tuple(axis))
+
+
+@together("axis")
+def _softmax(x: Any, /, *, axis: Axis = None) -> Any:
     powers = exp(ufuncs.subtract(inexact(x), _largest(inexact(x), axis)))
     return ufuncs.divide(powers, reductions.sum(powers, axis=axis, keepdims=True))
 
@@ -173,7 +185,7 @@ def log_softmax(x: Any, /, *, axis: Axis = None) -> Any:
 def _largest(x: Any, axis: Axis) -> Any:
     """The largest elements, as constants: the result does not depend on them."""
     from_x = reductions.max(x, axis=axis, keepdims=True)
-    return stop_gradient(logic.where(rounding.is_finite(from_x), from_x, 0))
+    return stop_gradient(logic.where(logic.isfinite(from_x), from_x, 0))
 
 
 def alike(x: Any, y: Any) -> tuple[Any, Any]:
