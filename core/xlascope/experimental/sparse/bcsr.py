@@ -31,8 +31,8 @@ class BCSR(JAXSparse):
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental.sparse import BCSR
     >>> x = BCSR.fromdense(jnp.array([[0.0, 2.0], [3.0, 4.0]]))
-    >>> print(x.indices, x.indptr, x @ jnp.ones(2))
-    [1 0 1] [0 1 3] [2. 7.]
+    >>> print(x.data, x.indices, x.indptr)
+    [2. 3. 4.] [1 0 1] [0 1 3]
     """
 
     data: Any
