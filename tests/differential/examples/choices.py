@@ -23,7 +23,7 @@ def _clamp(draw: Draw) -> Example:
     return of(low, draw.array_of(draw.dtype, draw.shape) if draw.chance(0.8) else x, high)
 
 
-@example_of("numpy.partition", "numpy.argpartition")
+@example_of("numpy.partition", "numpy.argpartition", "array.argpartition")
 def _partition(draw: Draw) -> Example:
     named = {"axis": kinds.axis(draw)} if draw.chance(0.4) else {}
     return of(draw.array_of(draw.dtype, draw.shape), draw.pick([0, 1, -1, 2, 7]), **named)
