@@ -25,7 +25,7 @@ KNOWN = 0.03
 UNCLEAR = 0.01
 #: How often a full run of 20,000 calls calls each function.
 ROUNDS = 29
-#: Functions that no call in one process can perform in JAX or that it has not, that want files, and types that no array can have.
+#: Functions that no call in one process can perform in JAX, or that want files; types that no array can have.
 OUT_OF_REACH = {"array.flat", "lax.pbroadcast", "nn.scaled_matmul", "numpy.load", "numpy.save", "numpy.savez"}
 OUT_OF_REACH |= {"numpy.float6_e2m3fn", "numpy.float6_e3m2fn", "numpy.int1", "numpy.uint1"}
 #: Draws after which a function that never succeeded is one that the generator cannot call.
