@@ -20,15 +20,18 @@ asked = []
 for x in on[:2]:
     run, top = inspect.timings(f, x).records[-2:]
     asked.append([[each.device for each in run.devices], top.device])
-seen = []
-with Sampler(emit=seen.append):
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        for x in on:
-            f(x).block_until_ready()
-        lanes = [each.devices for each in seen if isinstance(each, records.Executed)]
-        if lanes and len(lanes[-1]) == 4:
-            break
+for _ in range(20):  # a window is short, and ends with a whole call: on a busy machine not every device has run in it
+    seen = []
+    with Sampler(emit=seen.append):
+        until = time.monotonic() + 4
+        while time.monotonic() < until:
+            for x in on:
+                f(x).block_until_ready()
+            lanes = [each.devices for each in seen if isinstance(each, records.Executed) and each.devices]
+            if lanes and len(lanes[-1]) == 4:
+                break
+    if lanes and len(lanes[-1]) == 4:
+        break
 print(json.dumps([asked, [[each.device, each.busy, len(each.spans)] for each in lanes[-1]]]))
 """
 
@@ -37,7 +40,7 @@ print(json.dumps([asked, [[each.device, each.busy, len(each.spans)] for each in 
 def test_each_device_has_its_lane() -> None:
     environment = os.environ | {"JAX_NUM_CPU_DEVICES": "4"}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=180, check=True
     )
     asked, live = json.loads(done.stdout)
     assert asked == [[["cpu:0"], "cpu:0"], [["cpu:1"], "cpu:1"]]
