@@ -220,6 +220,8 @@ class Operation(metaclass=OperationType):
     taylor_rule: ClassVar[Callable[..., list[Any]] | None] = None
     #: The same for operations that hold programs: (values, coefficients of degree 1, 2, … of each) -> the results'.
     taylor_program_rule: ClassVar[Callable[..., tuple[list[Any], list[list[Any]]]] | None] = None
+    #: The mesh on whose devices the operation runs, for one that names a mesh.
+    mesh: ClassVar[Any] = None
     #: Whether operations of the class have parameters.
     parametrized: ClassVar[bool] = False
     #: The results' types by the operands' types; None for operations whose results depend on more than that.

@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxlib import _jax, xla_client
 
+from ..recent import Recent
 from ..runtime import boot
 
 ArrayImpl = _jax.ArrayImpl
@@ -20,6 +21,7 @@ _THREADS = "16"
 
 _lock = threading.Lock()
 _clients: dict[str, Any] = {}
+_lists: Recent[tuple[Any, ...], Any] = Recent(64)
 
 
 class Backend:
@@ -95,6 +97,12 @@ def devices(backend: str | None = None) -> list[Any]:
 def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
     """The devices of this process."""
     return list(client(backend).local_devices())
+
+
+def devices_list(devices: tuple[Any, ...]) -> Any:
+    """Devices as jaxlib takes them."""
+    found = _lists.get(devices) or _lists.again(devices)
+    return _lists.keep(devices, _jax.DeviceList(devices)) if found is None else found
 
 
 def device_count(backend: str | None = None) -> int:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
-from ..ir.avals import ShapedArray
+from ..ir.avals import ShapedArray, in_words
 from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.sources import locate
@@ -20,7 +20,9 @@ from ..key_types import KEY_TYPES, is_key
 from ..records.op_names import body_prefix, scoped
 from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
+from .named_shardings import NamedSharding
 from .narrow_types import CARRIERS, brought_back
+from .partitions import Partition, mesh_text, sharding_text
 
 #: Of the results of most equations an operation's values are just what its rule gives.
 _UNLIKE = frozenset({*CARRIERS, *KEY_TYPES.values()})
@@ -50,11 +52,12 @@ def lower(
     donated: Sequence[bool] = (),
     keep_unused: bool = False,
     platform: str = "cpu",
+    partition: Partition | None = None,
 ) -> Lowered:
     """The StableHLO module of a program, with its constants as leading arguments.
 
     Operands that no equation uses are dropped unless ``keep_unused``; ``donated`` marks operands whose memory may be
-    reused.
+    reused. With a ``partition`` the operands lie so, and the devices share the program.
     """
     jaxpr = program.jaxpr
     variables = [*jaxpr.constvars, *jaxpr.invars]
@@ -62,16 +65,38 @@ def lower(
     with lowering_context(), ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(module_name)
-        lowering = _ModuleLowering(module, platform)
+        lowering = _ModuleLowering(module, platform, partition)
         parameters = [v for v, keep in zip(variables, kept, strict=True) if keep]
         function = lowering.function("main", parameters, jaxpr, f"jit({_plain(jaxpr.name)})/", public=True)
         donations = [*[False] * len(jaxpr.constvars), *(donated or [False] * len(jaxpr.invars))]
-        if any(donations):
-            marks = [d for d, keep in zip(donations, kept, strict=True) if keep]
-            function.attributes["arg_attrs"] = ir.ArrayAttr.get(
-                [attribute("{jax.buffer_donor = true}" if d else "{}") for d in marks]
-            )
+        if any(donations) or partition is not None:
+            lying = _lying(lowering, variables, len(jaxpr.constvars))
+            marks = [
+                attribute("{" + ", ".join((*(("jax.buffer_donor = true",) if d else ()), *where)) + "}")
+                for d, where, keep in zip(donations, lying, kept, strict=True)
+                if keep
+            ]
+            function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+        if partition is not None:
+            module.operation.attributes["mhlo.num_partitions"] = attribute(f"{len(partition.devices)} : i32")
+            module.operation.attributes["mhlo.num_replicas"] = attribute("1 : i32")
+            if partition.results:
+                function.attributes["res_attrs"] = ir.ArrayAttr.get(
+                    [
+                        attribute("{" + ", ".join(lowering.lies(s, v.aval)) + "}")
+                        for s, v in zip(partition.results, jaxpr.outvars, strict=True)
+                    ]
+                )
     return Lowered(module, kept, lowering.operations, tuple(lowering.callbacks))
+
+
+def _lying(lowering: _ModuleLowering, variables: Sequence[Any], constants: int) -> list[tuple[str, ...]]:
+    """What a program's operands say of how they lie; its constants are whole on each device."""
+    partition = lowering.partition
+    if partition is None:
+        return [()] * len(variables)
+    shardings = [*[partition.whole] * constants, *partition.operands]
+    return [lowering.lies(s, v.aval) for s, v in zip(shardings, variables, strict=True)]
 
 
 def _plain(name: str) -> str:
@@ -88,8 +113,10 @@ def _used(jaxpr: Jaxpr) -> list[bool]:
 class _ModuleLowering:
     """Writes the functions of one module."""
 
-    def __init__(self, module: Any, platform: str) -> None:
+    def __init__(self, module: Any, platform: str, partition: Partition | None = None) -> None:
         self.module = module
+        self.partition = partition
+        self.meshes: dict[Any, str] = {}
         self.platform = platform
         self.symbols: set[str] = {"main"}
         self.bodies: dict[tuple[int, int], str] = {}
@@ -157,6 +184,29 @@ class _ModuleLowering:
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
+
+    def mesh_symbol(self, mesh: Any) -> str:
+        """The symbol of a mesh in the module."""
+        assert self.partition is not None
+        found = self.meshes.get(mesh)
+        if found is None:
+            found = self.meshes[mesh] = self.fresh("mesh")
+            ir.Operation.create(
+                "sdy.mesh",
+                attributes={
+                    "sym_name": ir.StringAttr.get(found),
+                    "mesh": attribute(mesh_text(mesh, self.partition.devices)),
+                },
+                ip=ir.InsertionPoint.at_block_begin(self.module.body),
+            )
+        return found
+
+    def lies(self, sharding: Any, aval: ShapedArray) -> tuple[str, ...]:
+        """The attribute that says how an operand or a result lies; () where nothing is said of it."""
+        if not isinstance(sharding, NamedSharding):
+            return () if sharding is None else (f'mhlo.sharding = "{sharding.tiles(len(aval.shape))}"',)
+        rank = len(in_words(aval).shape)
+        return (f"sdy.sharding = #sdy.sharding{sharding_text(sharding, rank, self.mesh_symbol(sharding.mesh))}",)
 
     def call(
         self, body: ClosedJaxpr, operands: Sequence[Any], at: str, line: tuple[Any, int], index: int, insertion: Any
