@@ -306,7 +306,7 @@ def executable_of(
     if checked_calls.value and calls_are_checked():
         donated = ()  # who looks for the cause of a NaN runs the program again
     kept_for = (donated, keep_unused, overrides)
-    place = _with_meshes(program, place)
+    place = with_meshes(program, place)
     key = ("executable", place, kept_for)
     found = program.derived.get(key)
     if found is None:
@@ -384,7 +384,7 @@ def _devices_text(devices: Any) -> str:
     return ", ".join(listed) if len(listed) <= 4 else f"{listed[0]}, …, {listed[-1]} ({len(listed)} devices)"
 
 
-def _with_meshes(program: ClosedJaxpr, place: Place) -> Place:
+def with_meshes(program: ClosedJaxpr, place: Place) -> Place:
     """Where a program runs of which equations name a mesh: on its devices, whatever the operands say."""
     mesh = mesh_of(program)
     if mesh is None:

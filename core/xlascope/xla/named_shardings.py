@@ -270,6 +270,11 @@ def held_sharding(sharding: OnSeveral, rank: int) -> Any:
     return found
 
 
+def first_device(held: Any) -> Any:
+    """The first device of what an array holds as its sharding."""
+    return held.named.devices[0] if isinstance(held, Tiles) else held._device
+
+
 def spec_of_tiles(mesh: Mesh, tiles: Any) -> PartitionSpec | None:
     """The spec by which an array lies as XLA says; None where no axes of the mesh cut it so."""
     if tiles.is_replicated():

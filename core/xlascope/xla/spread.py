@@ -10,7 +10,6 @@ from jaxlib import _jax
 
 from ..ir.avals import ShapedArray, shaped
 from .named_shardings import Index, OnSeveral, Tiles, held_sharding
-from .shardings import sharding_of
 
 
 def is_spread(x: Any) -> bool:

@@ -13,7 +13,7 @@ from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
-from ...xla.dispatch import Executable, FastpathData, Place, make_pjit
+from ...xla.dispatch import Executable, FastpathData, Place, make_pjit, with_meshes
 from ..programs.names import operand_names
 from .arguments import Arguments, Options, avals_of, donated, static_numbers
 from .signatures import Signature, structure_difference
@@ -112,7 +112,7 @@ class Traced(Stage):
     ) -> None:
         super().__init__(function, options, arguments, program, out_tree)
         self._number = number
-        self._place = place
+        self._place = with_meshes(program, place)
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -135,6 +135,7 @@ class Traced(Stage):
             donated=self._donated,
             keep_unused=self._options.keep_unused,
             number=self._number,
+            partition=self._place.partition,
         )
         return Lowered(self, lowered, platform)
 
