@@ -28,7 +28,7 @@ from .vectorization import vmap
 
 @api_boundary
 def pmap(
-    fun: Callable[..., Any] | None = None,
+    fun: Callable[..., Any],
     axis_name: Hashable | None = None,
     *,
     in_axes: Any = 0,
@@ -38,14 +38,13 @@ def pmap(
     backend: str | None = None,
     axis_size: int | None = None,
     donate_argnums: Numbers = (),
-    global_arg_shapes: Any = None,
 ) -> Any:
     """Compile ``fun`` and run it on several devices, each with one example along the mapped axis.
 
-    ``in_axes`` and ``out_axes`` are those of ``vmap``; there are as many examples as devices are used: the first ones of
-    ``devices``, or of all that there are. With an ``axis_name`` the collectives of ``lax`` cross the devices.
-    ``static_broadcasted_argnums`` are ordinary Python values, ``donate_argnums`` lets XLA reuse memory. A pmap inside of
-    another one maps over its axis within each device.
+    ``in_axes`` and ``out_axes`` are those of ``vmap``; as many devices are used as there are examples: the first ones
+    of all, or ``devices``. With an ``axis_name`` the collectives of ``lax`` cross the devices.
+    ``static_broadcasted_argnums`` are ordinary Python values, ``donate_argnums`` lets XLA reuse memory. A pmap inside
+    of another one maps over its axis within each device.
 
     Raises ValueError when there are fewer devices than examples, when sizes differ, or axes do not fit.
 
@@ -53,22 +52,8 @@ def pmap(
     >>> print(xs.pmap(lambda x: x / xs.lax.psum(x, "i"), axis_name="i")(jnp.array([4.0])))
     [1.]
     """
-    if fun is None:
-        return functools.partial(
-            pmap,
-            axis_name=axis_name,
-            in_axes=in_axes,
-            out_axes=out_axes,
-            static_broadcasted_argnums=static_broadcasted_argnums,
-            devices=devices,
-            backend=backend,
-            axis_size=axis_size,
-            donate_argnums=donate_argnums,
-        )
     if not callable(fun):
         raise TypeError(f"pmap takes a function, got {fun!r} of type {type(fun).__name__}{_here()}")
-    if global_arg_shapes is not None:
-        raise TypeError("pmap: global_arg_shapes is no longer an argument; arrays know their shapes")
     static = numbers_of(static_broadcasted_argnums)
     mapping = _Mapping(fun, axis_name, tuple(in_axes) if isinstance(in_axes, list) else in_axes, out_axes, static)
     mapping.choose(devices, backend, axis_size)
@@ -158,7 +143,8 @@ class _Mapping:
         whole = structure.unflatten(range(len(results)))
         axes = leaves_of_prefix(self.whom, "out_axes", self.out_axes, whole, _is_axis, _here)
         return [
-            None if axis is None else self._placed(axis, len(shape_of(x)) + 1) for axis, x in zip(axes, results, strict=True)
+            None if axis is None else self._placed(axis, len(shape_of(x)) + 1)
+            for axis, x in zip(axes, results, strict=True)
         ]
 
     def _placed(self, axis: int, rank: int) -> int:

@@ -32,9 +32,10 @@ def shard_map(
     """Run ``f`` on each device of a mesh, with that device's part of the arguments.
 
     ``in_specs`` says how each argument is cut (a PartitionSpec, or a tree of them that is a prefix of the argument; a
-    tuple with an entry for each argument), ``out_specs`` how the results are put together. Inside, ``lax``'s collectives
-    cross the axes of the mesh by their names. ``mesh`` is the current one when it is not given. With ``check_vma`` a
-    result whose spec leaves out an axis has to be equal along it. ``axis_names`` are all axes of the mesh, or empty.
+    tuple with an entry for each argument), ``out_specs`` how the results are put together. Inside, the collectives of
+    ``lax`` cross the axes of the mesh by their names. ``mesh`` is the current one when it is not given. With
+    ``check_vma`` a result whose spec leaves out an axis has to be equal along it. ``axis_names`` are all axes of the
+    mesh, or empty.
 
     Raises ValueError for shapes that cannot be cut so, and for a result that differs where its spec says that it does
     not; NotImplementedError for ``axis_names`` that are some of the axes.

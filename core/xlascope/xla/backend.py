@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import threading
 from typing import Any
 
@@ -44,10 +45,18 @@ class Backend:
 
 
 def _make_cpu_client() -> Any:
-    count = max(boot.num_cpu_devices.value, 1)
+    count = boot.num_cpu_devices.value
+    if count < 1:
+        count = _devices_in_flags()
     if count > 1:
         os.environ.setdefault("NPROC", _THREADS)
     return xla_client.make_cpu_client(num_devices=count, asynchronous=True)
+
+
+def _devices_in_flags() -> int:
+    """How many devices the CPU is by ``XLA_FLAGS``, as many programs have it."""
+    found = re.findall(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+    return max(int(found[-1]), 1) if found else 1
 
 
 _MAKERS = {"cpu": _make_cpu_client}

@@ -30,7 +30,7 @@ class Manual(NamedTuple):
         return np.array([place[device] for device in self.mesh.flat]).reshape(self.mesh.axis_sizes)
 
     def groups(self, axes: Sequence[Hashable]) -> np.ndarray[Any, Any]:
-        """The devices that talk to each other across those axes, a row for each group, in row-major order of the axes."""
+        """Which devices talk to each other across those axes: a row for each group, in row-major order."""
         crossed = [self.mesh.axis_names.index(name) for name in axes]
         rest = [i for i in range(len(self.mesh.axis_names)) if i not in crossed]
         numbers = self.numbers()
@@ -86,9 +86,7 @@ def gathered(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], 
     return builder.operation("stablehlo.all_gather", [x], attributes, [aval]).results[0]
 
 
-def exchanged(
-    builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], split: int, concatenated: int
-) -> Any:
+def exchanged(builder: Any, x: Any, aval: ShapedArray, axes: Sequence[Hashable], split: int, concatenated: int) -> Any:
     """Block i along one axis of every device's operand, for device i, one after the other along another axis."""
     groups = builder.manual.groups(axes)
     attributes = _attributes(groups)

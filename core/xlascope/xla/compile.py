@@ -87,6 +87,11 @@ class Compilation:
         self.seconds = seconds
         self.cache = cache
 
+    @property
+    def devices(self) -> tuple[Any, ...]:
+        """The devices that run it."""
+        return (self.device,) if self.partition is None else self.partition.devices
+
     def text(self) -> str:
         """The optimized HLO."""
         return self.executable.hlo_modules()[0].to_string()
@@ -221,7 +226,9 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
         began, seconds = made.began, made.seconds
     log_compilation("Finished XLA compilation of jit(%s) in %.9f sec", name, seconds)
     if watchers:
-        records.publish(describe_executable(executable, program.devices(device), number, name, began, seconds, cache, kept))
+        records.publish(
+            describe_executable(executable, program.devices(device), number, name, began, seconds, cache, kept)
+        )
     calls_python = bool(program.lowered.callbacks)
     return Compilation(executable, kept, device, module, number, began, seconds, cache, calls_python, partition)
 

@@ -188,6 +188,11 @@ class Executable:
         ]
         self.gives_keys = any(is_key(aval.dtype) for aval in out_avals)
 
+    @property
+    def operand_shardings(self) -> Sequence[Any]:
+        """What its operands hold as their shardings, the constants left out."""
+        return self.in_shardings[len(self.consts) :]
+
     def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         """Run on flat operands of those types; waits for the results of a program that calls Python, and no other.
 
@@ -415,7 +420,7 @@ def mesh_of(program: ClosedJaxpr) -> Mesh | None:
             if found is not None:
                 break
         program.derived["mesh"] = found
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 # Single operations --------------------------------------------------------------------------------------------------

@@ -144,7 +144,9 @@ class Mesh(_Axes):
         self.flat: tuple[Any, ...] = tuple(held.flat)
         for each in self.flat:
             if not hasattr(each, "device_kind"):
-                raise TypeError(f"Mesh takes devices, such as xlascope.devices(), not {each!r}{where_text(user_line())}")
+                raise TypeError(
+                    f"Mesh takes devices, such as xlascope.devices(), not {each!r}{where_text(user_line())}"
+                )
         if len(set(self.flat)) < len(self.flat):
             raise ValueError(f"Mesh: a device stands in it twice{where_text(user_line())}")
         self._hash = hash((self.flat, self.shape_tuple, self.axis_types))

@@ -162,9 +162,7 @@ class TiledSharding(OnSeveral):
         return bool(self._tiles.is_replicated())
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, TiledSharding) and self.devices == other.devices and _same(self._tiles, other._tiles)
-        )
+        return isinstance(other, TiledSharding) and self.devices == other.devices and _same(self._tiles, other._tiles)
 
     def __hash__(self) -> int:
         return hash(self.devices)
@@ -238,7 +236,7 @@ class NamedSharding(OnSeveral):
         return NamedSharding, (self.mesh, self.spec)
 
     def __repr__(self) -> str:
-        return f"NamedSharding(mesh={self.mesh}, spec={self.spec}, memory_kind=device)"
+        return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}, memory_kind=device)"
 
 
 def tiles_of(sharding: NamedSharding, rank: int) -> Any:
@@ -268,6 +266,11 @@ def held_sharding(sharding: OnSeveral, rank: int) -> Any:
         found.named = sharding
         found = _held.keep(key, found)
     return found
+
+
+def of_users(held: Any) -> Any:
+    """What users know of what an array holds as its sharding."""
+    return held.named if isinstance(held, Tiles) else held
 
 
 def first_device(held: Any) -> Any:

@@ -23,7 +23,7 @@ class Partition(NamedTuple):
     @property
     def devices(self) -> tuple[Any, ...]:
         """The devices, in the order in which XLA numbers them."""
-        return self.mesh.flat  # type: ignore[no-any-return]
+        return self.mesh.flat
 
     @property
     def whole(self) -> NamedSharding:

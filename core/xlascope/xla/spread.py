@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxlib import _jax
@@ -19,7 +20,7 @@ def is_spread(x: Any) -> bool:
 
 def lies(x: Any) -> OnSeveral:
     """How an array lies that is on several devices."""
-    return x._sharding.named  # type: ignore[no-any-return]
+    return x._sharding.named
 
 
 def spread(value: np.ndarray[Any, Any], aval: ShapedArray, sharding: OnSeveral) -> Any:
@@ -70,7 +71,8 @@ def joined(aval: ShapedArray, sharding: OnSeveral, parts: Sequence[Any], devices
     return _jax.batched_device_put(aval, held, list(parts), list(devices), committed=True)
 
 
-class Shard(NamedTuple):
+@dataclass(frozen=True)
+class Shard:
     """The part of an array that one device has: which elements, and whether another device has the same ones."""
 
     device: Any

@@ -25,7 +25,7 @@ from ..programs.values import check_results, flatten_results
 from .apart import KeptApart
 from .arguments import Arguments, Options, avals_of, donated, join, split
 from .misses import kinds_of, miss_reason
-from .placing import place_told
+from .placing import constrained_operands, constrained_results, place_told
 from .retrace import note_function, reason_of
 from .signatures import Signature
 from .stages import Traced
@@ -58,9 +58,7 @@ class Jitted:
         traced, new = self._trace_of(arguments, avals)
         program = traced.program
         if STATE.trace is not None or any(isinstance(c, Tracer) for c in program.consts):
-            results = (
-                evaluate(program, *arguments.operands) if self.options.inline else call(program, arguments.operands)
-            )
+            results = self._within(traced, arguments)
             return traced.out_structure.unflatten(results), None, False
         arguments = arguments._replace(operands=[opened(x) for x in arguments.operands])
         for x in arguments.operands:
@@ -76,6 +74,12 @@ class Jitted:
             tell_dispatched(traced.number, results)
         fast = executable.fastpath(traced.out_structure, operands) if repeatable else None
         return traced.out_structure.unflatten(results), fast, False
+
+    def _within(self, traced: TracedCall, arguments: Arguments) -> list[Any]:
+        """The results of a call within another program, where it becomes an equation."""
+        program, operands = traced.program, constrained_operands(self.function, self.options, arguments)
+        results = evaluate(program, *operands) if self.options.inline else call(program, operands)
+        return constrained_results(self.name, self.options, traced.out_structure, results)
 
     def cache_miss_apart(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Like :meth:`cache_miss`, for a function with static arguments: jaxlib might confuse their values."""

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from ... import tree
 from ...ir.avals import ShapedArray
+from ...operations.sharding_constraints import ShardingConstraint
+from ...trace.bind import bind1
 from ...trace.source import here
 from ...xla.backend import ArrayImpl
 from ...xla.dispatch import Place, partition_over
@@ -17,7 +19,7 @@ from ...xla.named_shardings import NamedSharding, OnSeveral
 from ...xla.shardings import device_meant, sharding_of
 from ..programs.names import name_of, operand_names
 from ..programs.prefixes import leaves_of_prefix
-from .arguments import Arguments
+from .arguments import Arguments, Options
 
 
 class Told(NamedTuple):
@@ -52,8 +54,8 @@ def meant(what: str, given: Any) -> Any:
         return sharding_of(device_meant(given))
     except ValueError:
         raise TypeError(
-            f"{what} holds NamedShardings, PartitionSpecs (with a current mesh), devices or None, got {given!r} of type "
-            f"{type(given).__name__}{here()}"
+            f"{what} holds NamedShardings, PartitionSpecs (with a current mesh), devices or None, got {given!r} of "
+            f"type {type(given).__name__}{here()}"
         ) from None
 
 
@@ -73,7 +75,7 @@ def place_told(
     name = name_of(function)
     shardings = _of_operands(function, arguments, given)
     structure, out_avals = out
-    results = [None] * len(out_avals)
+    results: list[Any] = [None] * len(out_avals)
     if wanted is not None:
         results = wanted.for_tree(f"jit of {name}", "out_shardings", structure.unflatten([0] * len(out_avals)))
     names = operand_names(function, arguments.structure)
@@ -94,17 +96,44 @@ def place_told(
     return Place(devices.pop(), True)
 
 
+def constrained_operands(function: Any, options: Options, arguments: Arguments) -> list[Any]:
+    """The operands of a call within another program, which lie there as ``in_shardings`` say."""
+    if options.in_shardings is None:
+        return arguments.operands
+    return _constrained(arguments.operands, _told_of(function, arguments, options.in_shardings))
+
+
+def constrained_results(name: str, options: Options, structure: Any, results: list[Any]) -> list[Any]:
+    """The results of such a call, which lie as ``out_shardings`` say."""
+    if options.out_shardings is None:
+        return results
+    whole = structure.unflatten([0] * len(results))
+    return _constrained(results, options.out_shardings.for_tree(f"jit of {name}", "out_shardings", whole))
+
+
+def _constrained(values: Sequence[Any], shardings: Sequence[Any]) -> list[Any]:
+    return [
+        bind1(ShardingConstraint(sharding), x) if isinstance(sharding, NamedSharding) else x
+        for x, sharding in zip(values, shardings, strict=True)
+    ]
+
+
+def _told_of(function: Any, arguments: Arguments, given: Told) -> list[Any]:
+    """What ``in_shardings`` say of each operand."""
+    args, kwargs = arguments.structure.unflatten(range(len(arguments.operands)))
+    static = {i for i, _ in arguments.positional}
+    dynamic = tuple(x for i, x in enumerate(args) if i not in static)
+    one = len(dynamic) == 1 and not isinstance(given.structure.unflatten(given.leaves), tuple | list)
+    found = given.for_tree(f"jit of {name_of(function)}", "in_shardings", dynamic[0] if one else dynamic)
+    return [*found, *[None] * len(tree.leaves(kwargs))]
+
+
 def _of_operands(function: Any, arguments: Arguments, given: Told | None) -> list[Any]:
     """How each operand is to lie: as it was told, or else as it does if it is committed."""
     operands = arguments.operands
-    wanted = [None] * len(operands)
+    wanted: list[Any] = [None] * len(operands)
     if given is not None:
-        args, kwargs = arguments.structure.unflatten(range(len(operands)))
-        static = {i for i, _ in arguments.positional}
-        dynamic = tuple(x for i, x in enumerate(args) if i not in static)
-        one = len(dynamic) == 1 and not isinstance(given.structure.unflatten(given.leaves), tuple | list)
-        found = given.for_tree(f"jit of {name_of(function)}", "in_shardings", dynamic[0] if one else dynamic)
-        wanted = [*found, *[None] * len(tree.leaves(kwargs))]
+        wanted = _told_of(function, arguments, given)
     lying = []
     for i, (x, told_so) in enumerate(zip(operands, wanted, strict=True)):
         y = held(x)

@@ -14,6 +14,7 @@ from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
 from ...xla.dispatch import Executable, FastpathData, Place, make_pjit, with_meshes
+from ...xla.named_shardings import of_users
 from ..programs.names import operand_names
 from .arguments import Arguments, Options, avals_of, donated, static_numbers
 from .signatures import Signature, structure_difference
@@ -243,12 +244,12 @@ class Compiled(Stage):
     @property
     def input_shardings(self) -> Any:
         """Where the arguments have to be, as (positional, named)."""
-        return self._per_argument([self._executable.sharding] * len(self._program.in_avals))
+        return self._per_argument(list(map(of_users, self._executable.operand_shardings)))
 
     @property
     def output_shardings(self) -> Any:
         """Where the results are."""
-        return self.out_tree.unflatten([self._executable.sharding] * len(self._program.out_avals))
+        return self.out_tree.unflatten(map(of_users, self._executable.out_shardings))
 
 
 def _difference(wanted: Any, found: Any) -> str:

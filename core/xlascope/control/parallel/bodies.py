@@ -90,6 +90,3 @@ def check_equal(
 
 def _cut_along(spec: PartitionSpec) -> frozenset[Any]:
     return frozenset(name for part in spec for name in names_of(part))
-
-
-

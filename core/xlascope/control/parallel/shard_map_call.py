@@ -186,9 +186,7 @@ def _taking_in(program: ClosedJaxpr, own: Sequence[bool]) -> ClosedJaxpr:
     """The program with those of its leading operands in arrays with a leading axis more."""
 
     def function(*operands: Any) -> list[Any]:
-        given = [
-            reshape(x, shape_of(x)[1:]) if mark else x for x, mark in zip(operands[: len(own)], own, strict=True)
-        ]
+        given = [reshape(x, shape_of(x)[1:]) if mark else x for x, mark in zip(operands[: len(own)], own, strict=True)]
         return evaluate(program, *given, *operands[len(own) :])
 
     avals = [

@@ -111,7 +111,7 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
     if key not in kept:
         kept[key] = describe_executable(
             made.executable,
-            made.device,
+            made.devices,
             traced.number,
             traced.program.name,
             made.began,

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import tree
-from ..control.jit.placing import meant
-from ..control.programs.prefixes import leaves_of_prefix
-from ..operations.sharding_constraints import ShardingConstraint
-from ..trace.bind import bind1
-from ..trace.gate import opened
-from ..trace.source import here
-from ..trace.state import STATE
-from ..trace.values import aval_of
-from ..xla.dispatch import put
-from ..xla.meshes import PartitionSpec
-from ..xla.named_shardings import NamedSharding, OnSeveral
+from ... import tree
+from ...operations.sharding_constraints import ShardingConstraint
+from ...trace.bind import bind1
+from ...trace.gate import opened
+from ...trace.source import here
+from ...trace.state import STATE
+from ...trace.values import aval_of
+from ...xla.dispatch import put
+from ...xla.meshes import PartitionSpec
+from ...xla.named_shardings import NamedSharding, OnSeveral
+from ..jit.placing import meant
+from ..programs.prefixes import leaves_of_prefix
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
