@@ -294,6 +294,10 @@ class Operation(metaclass=OperationType):
         """The mesh on whose devices the operation runs, for one that names a mesh; else None."""
         return None
 
+    def wishes(self) -> Sequence[Any]:
+        """How the operation wants its operands to lie over devices; () where it does not care."""
+        return ()
+
     @property
     def holder(self) -> Any:
         """The program whose lifetime the operation shares, for one that holds a program; else None."""

@@ -22,6 +22,9 @@ class ShardingConstraint(Linear, name="sharding_constraint"):
     def mesh(self) -> Any:
         return self.sharding.mesh
 
+    def wishes(self) -> Sequence[Any]:
+        return [self.sharding]
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         self.sharding.check_shape("with_sharding_constraint", x.shape)

@@ -400,13 +400,28 @@ def with_meshes(program: ClosedJaxpr, place: Place) -> Place:
                 f"{program.name} runs on {_devices_text(mesh.flat)}, and its operands are committed to "
                 f"{_devices_text([place.device])}{where_text(user_line())}; move them with device_put"
             )
-        return Place(mesh.flat[0], True, partition_over(mesh, [None] * len(program.in_avals)))
+        return Place(mesh.flat[0], True, partition_over(mesh, wishes_of(program)))
     if set(place.partition.devices) != set(mesh.flat):
         raise ValueError(
             f"{program.name} runs on {_devices_text(mesh.flat)}, and its operands are on "
             f"{_devices_text(place.partition.devices)}{where_text(user_line())}; move them with device_put"
         )
     return place
+
+
+def wishes_of(program: ClosedJaxpr) -> list[NamedSharding | None]:
+    """For each operand how the first equation that says so wants it to lie, also in calls; None where none does."""
+    found = program.derived.get("wishes")
+    if found is None:
+        known: dict[int, NamedSharding] = {}
+        for operation, inputs, *_ in program.jaxpr.raw:
+            whole = operation.whole()
+            told = operation.wishes() if whole is None else wishes_of(whole)
+            for x, wish in zip(inputs, told, strict=False):
+                if wish is not None:
+                    known.setdefault(id(x), wish)
+        found = program.derived["wishes"] = [known.get(id(v)) for v in program.jaxpr.invars]
+    return found
 
 
 def mesh_of(program: ClosedJaxpr) -> Mesh | None:

@@ -58,6 +58,9 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
     def mesh(self) -> Mesh:
         return self.on
 
+    def wishes(self) -> Sequence[Any]:
+        return [NamedSharding(self.on, spec) for spec in self.in_specs]
+
     @property
     def binds_axes(self) -> frozenset[Hashable]:  # type: ignore[override]
         return frozenset(self.on.axis_names)
