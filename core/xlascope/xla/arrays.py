@@ -117,6 +117,12 @@ def _device(self: Any) -> Any:
     return lies(self) if is_spread(self) else self._sharding._device
 
 
+def _addressable_data(self: Any, index: int) -> Any:
+    """The part of the device with that number; any part where all are the same."""
+    shards = shards_of(self)
+    return shards[0 if not is_spread(self) or lies(self).is_fully_replicated else index].data
+
+
 def _global_shards(self: Any) -> list[Shard]:
     """The parts on all devices; those of other processes have no data here."""
     own = {each.device: each for each in shards_of(self)}
@@ -139,7 +145,7 @@ _FACE = {
     "global_shards": property(_global_shards),
     "is_fully_addressable": property(lambda self: not is_spread(self) or lies(self).is_fully_addressable),
     "is_fully_replicated": property(lambda self: not is_spread(self) or lies(self).is_fully_replicated),
-    "addressable_data": lambda self, index: shards_of(self)[index].data,
+    "addressable_data": _addressable_data,
     "committed": property(lambda self: self._committed),
     "__array__": _array,
     "__array_priority__": 100,
