@@ -124,6 +124,7 @@ from .xla.backend import local_device_count as local_device_count
 from .xla.backend import local_devices as local_devices
 from .xla.backend import process_count as process_count
 from .xla.backend import process_index as process_index
+from .xla.meshes import P as P
 from .xla.meshes import set_mesh as set_mesh
 from .xla.named_shardings import NamedSharding as NamedSharding
 

@@ -369,6 +369,10 @@ class PartitionSpec:
         return f"P({', '.join(map(repr, self._parts))}{',' if len(self._parts) == 1 else ''})"
 
 
+#: By its short name.
+P = PartitionSpec
+
+
 def _part(given: Any) -> Any:
     """One way to write what cuts an axis: a tuple of one name is the name, one of none is None."""
     if isinstance(given, tuple | list):
