@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from . import libraries
+from . import devices, libraries
 from .cases import CASES, MODEL_CASES
 from .explorer import explorer
 from .functions import functions
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="how often each pair is measured (default 5)")
     parser.add_argument("--only", nargs="*", help="cases to run; nothing is written then")
     chosen = parser.parse_args()
-    every = ["import", *CASES, "libraries", "watched", "steps", "functions", "newton", "explorer"]
+    every = ["import", *CASES, "libraries", "devices", "watched", "steps", "functions", "newton", "explorer"]
     cases = chosen.only if chosen.only is not None else every
     lines = ["| case | equations | xlascope | jax | ratio | goal |", "|---|---|---|---|---|---|"]
     print("\n".join(lines))
@@ -140,6 +140,10 @@ def main() -> None:
         ran = libraries.table()
         print("\n".join(ran))
         lines += ["", *ran]
+    if "devices" in cases:
+        shared = devices.table()
+        print("\n".join(shared))
+        lines += ["", *shared]
     if "watched" in cases:
         found = costs(watched())
         goals = {"strip": ("the strip", "< 1 %"), "panel": ("the panel open", "< 2 %")}

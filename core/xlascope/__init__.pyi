@@ -28,6 +28,7 @@ from . import random as random
 from . import readers as readers
 from . import records as records
 from . import scipy as scipy
+from . import sharding as sharding
 from . import stages as stages
 from . import test_util as test_util
 from . import tree as tree
@@ -54,6 +55,15 @@ from .api import vjp as vjp
 from .api import vmap as vmap
 from .api.callbacks import effects_barrier as effects_barrier
 from .api.callbacks import pure_callback as pure_callback
+from .api.distribution import device_put_replicated as device_put_replicated
+from .api.distribution import device_put_sharded as device_put_sharded
+from .api.distribution import make_array_from_callback as make_array_from_callback
+from .api.distribution import make_array_from_process_local_data as make_array_from_process_local_data
+from .api.distribution import make_array_from_single_device_arrays as make_array_from_single_device_arrays
+from .api.distribution import make_mesh as make_mesh
+from .api.distribution import reshard as reshard
+from .api.parallel_mapping import pmap as pmap
+from .api.shard_mapping import shard_map as shard_map
 from .control.checkpoint.policies import checkpoint_policies as checkpoint_policies
 from .control.checkpoint.remat import checkpoint as checkpoint
 from .control.checkpoint.remat import remat as remat
@@ -114,6 +124,9 @@ from .xla.backend import local_device_count as local_device_count
 from .xla.backend import local_devices as local_devices
 from .xla.backend import process_count as process_count
 from .xla.backend import process_index as process_index
+from .xla.meshes import P as P
+from .xla.meshes import set_mesh as set_mesh
+from .xla.named_shardings import NamedSharding as NamedSharding
 
 __version__: str
 

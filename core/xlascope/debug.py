@@ -1,9 +1,10 @@
-"""Looking at values while a program runs: ``debug.print`` and ``debug.callback``."""
+"""Looking at values while a program runs (``print``, ``callback``), and at how arrays lie over devices."""
 
 from .api.callbacks import debug_callback as callback
 from .api.callbacks import debug_print as print
+from .api.sharding_pictures import inspect_array_sharding, visualize_array_sharding, visualize_sharding
 from .names import explain_missing as _explain_missing
 
-__all__ = ["callback", "print"]
+__all__ = ["callback", "inspect_array_sharding", "print", "visualize_array_sharding", "visualize_sharding"]
 
 _explain_missing(__name__)

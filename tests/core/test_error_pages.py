@@ -41,6 +41,7 @@ PROMISES = {
     "reverse-through-while-loop": ["while_loop", "(in <module>)", "scan", "jvp", "custom_vjp"],
     "closed-over-value": ["f32[]", "times_w)", "an argument", "closure_convert"],
     "unbound-axis-name": ["psum", "'batch'", "(in normalize)", "axis_name='batch'"],
+    "shardings": ["1024 examples", "(in <module>)", "XLASCOPE_NUM_CPU_DEVICES=1024", "vmap"],
     "KeyReuseError": ["random.uniform", "random.normal", "(in noisy)", "random.clone"],
     "nan-found": ["sqrt", "(in <lambda>)", "-1.0"],
 }

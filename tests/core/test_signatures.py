@@ -31,6 +31,7 @@ MEANT = {
     "numpy.ufunc": "jax's further parameters are its own functions for special cases",
     "random.key": "dtype is another way to name the generator",
     "random.wrap_key_data": "dtype is another way to name the generator",
+    "shard_map": "specs of arguments are not inferred: they are None where they are not given, which is an error",
     "transfer_guard": "as other settings, it may be called without a value, which is an error that says so",
     "vmap": "sum_match is about the types of axes of meshes",
 }

@@ -3,7 +3,10 @@
 Blocks of one page share their names, from top to bottom. A block fenced as ```` ```python notest ```` is only shown.
 """
 
+import os
 import re
+import subprocess
+import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
+#: How a page begins that is about several devices: they have to be there before the first array is made.
+DEVICES = re.compile(r"<!-- on (\d+) devices -->")
 SYBIL = Sybil([PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)], path=str(ROOT))
 
 
@@ -22,6 +27,20 @@ every_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(RO
 
 @every_page
 def test_page(page: Path) -> None:
+    wanted = DEVICES.match(page.read_text(encoding="utf-8"))
+    if wanted is None:
+        run(page)
+        return
+    environment = os.environ | {"XLASCOPE_NUM_CPU_DEVICES": wanted[1]}
+    program = f"from pathlib import Path; from tests.docs.test_pages import run; run(Path({str(page)!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def run(page: Path) -> None:
+    """Run what stands on a page."""
     for example in SYBIL.parse(page).examples():
         example.evaluate()
 

@@ -116,9 +116,14 @@ class Program:
         if self._known is None or not same(self._known[0], made_of):
             places = places_of(self.traced) if self.traced is not None else {}
             both = self.traced is not None and self.compiled is not None
-            flops = kernel_flops(self.compiled.kernels, self.traced.jaxpr) if both else {}  # type: ignore[union-attr]
+            flops = self._flops() if both else {}
             self._known = made_of, (places, flops)
         return self._known[1]
+
+    def _flops(self) -> dict[str, float]:
+        """What the kernels of the program compute, as far as that can be told."""
+        assert self.traced is not None and self.compiled is not None
+        return kernel_flops(self.compiled.kernels, self.traced.jaxpr, len(self.compiled.devices))
 
     @property
     def standing(self) -> Program:

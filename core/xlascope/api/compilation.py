@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 
 from ..control.jit.arguments import Options
 from ..control.jit.functions import jit_function
+from ..control.jit.placing import told
 from ..control.jit.stages import overrides_of
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
@@ -33,13 +34,17 @@ def jit(
     device: Any = None,
     backend: str | None = None,
     compiler_options: dict[str, Any] | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Any:
     """Compile ``fun`` with XLA, once for each kind of arguments it is called with.
 
     Arguments named by ``static_argnums`` or ``static_argnames`` are ordinary Python values (hashable), each value of
     which makes a program of its own; all others are arrays, scalars, or trees of them. ``donate_*`` lets XLA reuse
     arguments' memory. ``device`` or ``backend`` says where to run; ``compiler_options`` are XLA's flags by name, for
-    this function alone. ``f.trace``, ``f.lower`` and ``f.eval_shape`` give the stages of a call. Works as a decorator,
+    this function alone. ``in_shardings`` and ``out_shardings`` say how arguments and results lie over devices: trees of
+    NamedShardings (PartitionSpecs where a mesh is current, None to leave it to XLA) that are prefixes of theirs.
+    ``f.trace``, ``f.lower`` and ``f.eval_shape`` give the stages of a call. Works as a decorator,
     with and without arguments. Raises TypeError when an argument or a result is no array.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
@@ -59,6 +64,8 @@ def jit(
             device=device,
             backend=backend,
             compiler_options=compiler_options,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
         )
     target = device if backend is None else _first_device(backend)
     options = Options(
@@ -70,6 +77,8 @@ def jit(
         inline,
         target,
         overrides_of(compiler_options or {}),
+        in_shardings=told("in_shardings", in_shardings),
+        out_shardings=told("out_shardings", out_shardings),
     )
     return jit_function(fun, options)
 

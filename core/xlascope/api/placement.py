@@ -8,30 +8,56 @@ import numpy as np
 
 from .. import tree
 from ..control.jit.caches import clear_all
+from ..control.parallel.constraints import with_sharding_constraint
+from ..control.programs.prefixes import leaves_of_prefix
 from ..runtime.guards import explicit_transfers
 from ..trace.gate import opened
+from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.backend import client
 from ..xla.dispatch import commit, put
 from ..xla.faces import is_ours
 from ..xla.key_array import KeyArray, held
+from ..xla.meshes import PartitionSpec, required_mesh
+from ..xla.named_shardings import NamedSharding
 
 
 def device_put(x: Any, device: Any = None) -> Any:
-    """A tree of arrays on a device: the given one, to which they are then committed.
+    """A tree of arrays on a device, or over several as a sharding says, to which they are then committed.
 
-    Without one, arrays stay where they are, and other values go to the default device.
+    ``device`` is a device, a NamedSharding, a PartitionSpec (over the current mesh), or a tree of these that is a
+    prefix of ``x``. Without one, arrays stay where they are, and other values go to the default device. Raises
+    ValueError for a shape that cannot be cut so.
     """
 
-    def placed(leaf: Any) -> Any:
-        if isinstance(leaf, Tracer) or (device is None and is_ours(held(leaf))):
+    def placed(leaf: Any, where: Any) -> Any:
+        if isinstance(leaf, Tracer):
+            return with_sharding_constraint(leaf, where) if isinstance(where, NamedSharding) else leaf
+        if where is None and is_ours(held(leaf)):
             return leaf
-        array = put(opened(leaf), aval_of(leaf), device)
-        return array if device is None else commit(array, device)
+        array = put(opened(leaf), aval_of(leaf), where)
+        return array if where is None else commit(array, where)
 
     with explicit_transfers:
-        return tree.map(placed, x)
+        if device is None or _is_place(device):
+            where = _target(device)
+            return tree.map(lambda leaf: placed(leaf, where), x)
+        places = leaves_of_prefix("device_put", "the tree of devices", device, x, _is_place_or_none, here)
+        leaves, structure = tree.flatten(x)
+        return structure.unflatten([placed(leaf, _target(w)) for leaf, w in zip(leaves, places, strict=True)])
+
+
+def _is_place(x: Any) -> bool:
+    return not isinstance(x, dict | list | tuple) and tree.structure(x) == tree.structure(0)
+
+
+def _is_place_or_none(x: Any) -> bool:
+    return x is None or _is_place(x)
+
+
+def _target(device: Any) -> Any:
+    return NamedSharding(required_mesh("device_put"), device) if isinstance(device, PartitionSpec) else device
 
 
 def device_get(x: Any) -> Any:

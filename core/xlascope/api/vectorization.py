@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import tree
 from ..control.programs.names import operand_names
+from ..control.programs.prefixes import leaves_of_prefix
 from ..control.programs.values import check_results
 from ..dtypes import float0
 from ..errors import see
@@ -111,33 +112,16 @@ def _check_arguments(fun: Any, in_axes: Any, axis_name: Any) -> None:
         )
 
 
-class _Leaf:
-    """A leaf of a tree whose structure is shown."""
-
-    def __repr__(self) -> str:
-        return "*"
-
-
 def _spread(fun: Callable[..., Any], what: str, axes: Any, whole: Any) -> list[Any]:
     """One axis for each leaf of ``whole``, from a tree of axes that is a prefix of it."""
-    spread: list[Any] = []
 
     def is_axis(x: Any) -> bool:
         return x is None or (isinstance(x, int) and not isinstance(x, bool))
 
-    leaves, structure = tree.flatten(axes, is_leaf=is_axis)
-    try:
-        parts = structure.flatten_up_to(whole)
-    except ValueError:
-        shown = tree.map(lambda _: _Leaf(), whole)
-        raise ValueError(
-            f"vmap of {name_of(fun)}: {what} {axes!r} does not fit: it has to be a prefix of the tree it speaks of, "
-            f"which is {shown!r}{_here()}"
-        ) from None
-    for axis, part in zip(leaves, parts, strict=True):
+    spread = leaves_of_prefix(f"vmap of {name_of(fun)}", what, axes, whole, is_axis, _here)
+    for axis in tree.leaves(axes, is_leaf=is_axis):
         if not is_axis(axis):
             raise TypeError(f"vmap of {name_of(fun)}: {what} holds {axis!r}; its leaves are integers or None")
-        spread.extend([axis] * len(tree.leaves(part)))
     return spread
 
 

@@ -43,7 +43,10 @@ def timings(found: Sequence[Record]) -> str:
     parts = [_compiled_line(compiled, traced), _run_line(run)]
     if ceilings is not None:
         parts.append(_ceilings_line(ceilings))
-    account, flops = call_times(run, compiled, places_of(traced)), kernel_flops(compiled.kernels, traced.jaxpr)
+    account, flops = (
+        call_times(run, compiled, places_of(traced)),
+        kernel_flops(compiled.kernels, traced.jaxpr, len(compiled.devices)),
+    )
     for device in account.devices:
         hot = hottest(device, compiled, flops, ceilings)
         parts += ["", *_device_table(device, hot, compiled, equations, titles), *_overlap(device)]

@@ -220,6 +220,8 @@ class Operation(metaclass=OperationType):
     taylor_rule: ClassVar[Callable[..., list[Any]] | None] = None
     #: The same for operations that hold programs: (values, coefficients of degree 1, 2, … of each) -> the results'.
     taylor_program_rule: ClassVar[Callable[..., tuple[list[Any], list[list[Any]]]] | None] = None
+    #: The names of axes that are bound for the programs that the operation holds.
+    binds_axes: ClassVar[frozenset[Any]] = frozenset()
     #: Whether operations of the class have parameters.
     parametrized: ClassVar[bool] = False
     #: The results' types by the operands' types; None for operations whose results depend on more than that.
@@ -286,6 +288,15 @@ class Operation(metaclass=OperationType):
     def params(self) -> dict[str, Any]:
         """The static parameters by name, as ``eqn.params`` shows them."""
         return {name: getattr(self, name) for name in _parameters_of(type(self))}
+
+    @property
+    def mesh(self) -> Any:
+        """The mesh on whose devices the operation runs, for one that names a mesh; else None."""
+        return None
+
+    def wishes(self) -> Sequence[Any]:
+        """How the operation wants its operands to lie over devices; () where it does not care."""
+        return ()
 
     @property
     def holder(self) -> Any:

@@ -7,6 +7,7 @@ from ..control.flow.loops import scan as scan
 from ..control.flow.loops import while_loop as while_loop
 from ..control.flow.reducing import reduce as reduce
 from ..control.flow.reducing import reduce_window as reduce_window
+from ..control.parallel.constraints import with_sharding_constraint as with_sharding_constraint
 from ..control.programs.composite import composite as composite
 from ..control.rules.linear_solve import custom_linear_solve as custom_linear_solve
 from ..control.special.beta import betainc as betainc

@@ -237,6 +237,8 @@ scatter_sub_p: Primitive
 select_and_gather_add_p: Primitive
 select_and_scatter_add_p: Primitive
 select_n_p: Primitive
+shard_map_p: Primitive
+sharding_constraint_p: Primitive
 shift_left_p: Primitive
 shift_right_arithmetic_p: Primitive
 shift_right_logical_p: Primitive

@@ -121,7 +121,7 @@ def _read(x: Any) -> Any:
 
 
 def _copied(x: Any) -> Any:
-    return put(np.asarray(x), x.aval, x._sharding._device if x._committed else None)
+    return put(np.asarray(x), x.aval, x.device if x._committed else None)
 
 
 def _from_list(x: Sequence[Any], dtype: np.dtype[Any] | None) -> Any:

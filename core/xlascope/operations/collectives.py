@@ -8,12 +8,13 @@ cotangent of one example's operand is the sum of what all examples send back.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..trace.bind import bind, bind1
+from ..xla import collectives as across
 from . import reductions
 from .arithmetic import div, mul
 from .comparisons import eq
@@ -31,12 +32,20 @@ class Collective(Linear):
 
     surrounded = True
 
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> NoReturn:
-        listed = ", ".join(map(repr, self.axes))
-        raise NameError(
-            f"{self.name} crosses the axis {listed}, which is not bound by a pmap or shard_map where it is compiled. "
-            f"Call it inside the function that is mapped over that axis, such as vmap(f, axis_name={self.axes[0]!r})."
-        )
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        manual = builder.manual
+        if manual is None or not set(self.axes) <= set(manual.names):
+            listed = ", ".join(map(repr, self.axes))
+            raise NameError(
+                f"{self.name} crosses the axis {listed}, which is not bound by a pmap or shard_map where it is "
+                "compiled. Call it inside the function that is mapped over that axis, such as "
+                f"vmap(f, axis_name={self.axes[0]!r})."
+            )
+        return [self.across_devices(builder, *operands)]
+
+    def across_devices(self, builder: Any, *operands: Any) -> Any:
+        """The MLIR value of the result where the axes are those of a mesh."""
+        raise NotImplementedError
 
     def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
         """The results by collectives that cross one axis each, in their plainest form; None if this is one."""
@@ -59,7 +68,7 @@ def axis_names_of(program: ClosedJaxpr) -> frozenset[Hashable]:
             if isinstance(operation, Collective):
                 names.update(operation.axes)
             for body in operation.bodies():
-                names |= axis_names_of(body)
+                names |= axis_names_of(body) - operation.binds_axes
         found = program.derived["axis names"] = frozenset(names)
     return found
 
@@ -68,6 +77,12 @@ class _Reduction(Collective):
     """Combines the operands of all examples."""
 
     kinds: ClassVar[str]
+    #: What combines the operands of devices.
+    hlo: ClassVar[str]
+
+    def across_devices(self, builder: Any, *operands: Any) -> Any:
+        (x,) = operands
+        return across.reduced(builder, x, builder.out_avals[0], self.axes, self.hlo)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -98,6 +113,7 @@ class PSum(_Reduction, name="psum"):
     """The sum over all examples."""
 
     kinds = "ifc"
+    hlo = "stablehlo.add"
 
     def combined(self, x: Any, axis: int) -> Any:
         return reduce_sum(x, (axis,))
@@ -128,12 +144,16 @@ class _Extreme(_Reduction):
 class PMax(_Extreme, name="pmax"):
     """The largest over all examples."""
 
+    hlo = "stablehlo.maximum"
+
     def combined(self, x: Any, axis: int) -> Any:
         return bind1(reductions.ReduceMax((axis,)), x)
 
 
 class PMin(_Extreme, name="pmin"):
     """The smallest over all examples."""
+
+    hlo = "stablehlo.minimum"
 
     def combined(self, x: Any, axis: int) -> Any:
         return bind1(reductions.ReduceMin((axis,)), x)

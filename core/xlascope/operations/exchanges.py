@@ -11,6 +11,8 @@ import numpy as np
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..trace.bind import bind, bind1
+from ..xla import collectives as across
+from ..xla.builder import integers
 from . import collectives, indexing
 from .arithmetic import add, mul
 from .comparisons import eq
@@ -63,6 +65,14 @@ class AllGather(_Exchange, name="all_gather"):
             shape.insert(at, self.count)
         return [shaped(tuple(shape), x.dtype, x.weak_type)]
 
+    def across_devices(self, builder: Any, *operands: Any) -> Any:
+        (x,), (out,), at = operands, builder.out_avals, self.all_gather_dimension
+        if not self.tiled:
+            shape = list(out.shape)
+            shape[at] = 1
+            x = builder.emit1("stablehlo.reshape", [x], shaped(tuple(shape), out.dtype))
+        return across.gathered(builder, x, out, self.axes, at)
+
     def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1 and not self.tiled:
             return None
@@ -102,6 +112,14 @@ class ReduceScatter(_Exchange, name="reduce_scatter"):
         require_kind("psum_scatter", x.dtype, "ifc")
         shape = _parted("psum_scatter", x.shape, self.scatter_dimension, self)
         return [shaped(shape, x.dtype, x.weak_type)]
+
+    def across_devices(self, builder: Any, *operands: Any) -> Any:
+        (x,), (out,), at = operands, builder.out_avals, self.scatter_dimension
+        shape = list(out.shape)
+        if not self.tiled:
+            shape.insert(at, 1)
+        block = across.scattered(builder, x, shaped(tuple(shape), out.dtype), self.axes, at)
+        return block if self.tiled else builder.emit1("stablehlo.reshape", [block], out)
 
     def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1 and not self.tiled:
@@ -148,6 +166,20 @@ class AllToAll(_Exchange, name="all_to_all"):
             shape.insert(self.concat_axis, self.count)
         return [shaped(tuple(shape), x.dtype, x.weak_type)]
 
+    def across_devices(self, builder: Any, *operands: Any) -> Any:
+        (x,), (out,), (given,) = operands, builder.out_avals, builder.in_avals
+        split, to = self.split_axis, self.concat_axis
+        if self.tiled:
+            return across.exchanged(builder, x, out, self.axes, split, to)
+        # A new axis of size 1 where the parts are to lie; the split axis, of which one part is left, goes.
+        new = to if to <= split else to + 1
+        split += new <= split
+        wide = [*given.shape[:new], 1, *given.shape[new:]]
+        x = builder.emit1("stablehlo.reshape", [x], shaped(tuple(wide), out.dtype))
+        wide[new], wide[split] = self.count, 1
+        parts = across.exchanged(builder, x, shaped(tuple(wide), out.dtype), self.axes, split, new)
+        return builder.emit1("stablehlo.reshape", [parts], out)
+
     def simpler(self, operands: Sequence[Any]) -> list[Any] | None:
         if len(self.axes) == 1 and not self.tiled:
             return None
@@ -181,6 +213,10 @@ class PPermute(_Exchange, name="ppermute"):
     """Example ``target`` gets the operand of example ``source``, for each pair of ``perm``; the others get zeros."""
 
     perm: tuple[tuple[int, int], ...]
+
+    def across_devices(self, builder: Any, *operands: Any) -> Any:
+        (x,) = operands
+        return across.permuted(builder, x, builder.out_avals[0], self.axes, self.perm)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(operands)
@@ -231,6 +267,18 @@ class PBroadcast(_Exchange, name="pbroadcast"):
 
     source: int
 
+    def across_devices(self, builder: Any, *operands: Any) -> Any:
+        (x,), (out,) = operands, builder.out_avals
+        one = builder.emit1("stablehlo.reshape", [x], shaped((1, *out.shape), out.dtype))
+        every = across.gathered(builder, one, shaped((self.count, *out.shape), out.dtype), self.axes, 0)
+        limits = {
+            "start_indices": integers((self.source, *[0] * len(out.shape))),
+            "limit_indices": integers((self.source + 1, *out.shape)),
+            "strides": integers([1] * (len(out.shape) + 1)),
+        }
+        row = builder.emit1("stablehlo.slice", [every], shaped((1, *out.shape), out.dtype), limits)
+        return builder.emit1("stablehlo.reshape", [row], out)
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(operands)
 
@@ -263,6 +311,9 @@ class PBroadcast(_Exchange, name="pbroadcast"):
 
 class AxisIndex(_Exchange, name="axis_index"):
     """The number of the example."""
+
+    def across_devices(self, builder: Any, *operands: Any) -> Any:
+        return across.own_place(builder, self.axes)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return [shaped((), np.dtype(np.int32))]

@@ -31,6 +31,10 @@ _NUMBER_HELP = (
     "static (jit(f, static_argnums=...))."
 )
 _BYTES_HELP = "Return the array, and take its bytes outside the traced function."
+_PLACE_HELP = (
+    "XLA decides how values lie over devices when the program is compiled: look at the results, or say it yourself "
+    "(xlascope.lax.with_sharding_constraint)."
+)
 _ARRAY_HELP = "Use xlascope.numpy in place of numpy for what depends on traced values."
 
 
@@ -109,6 +113,34 @@ class Tracer:
     def tobytes(self, order: str = "C") -> bytes:
         """The elements as bytes; raises ConcretizationTypeError while they are not known."""
         return self._value(ConcretizationTypeError, "the bytes of", _BYTES_HELP).tobytes(order)  # type: ignore[no-any-return]
+
+    def devices(self) -> Any:
+        """The devices; raises ConcretizationTypeError while they are not known."""
+        return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).devices()
+
+    def addressable_data(self, index: int) -> Any:
+        """The part on a device; raises ConcretizationTypeError while it is not known."""
+        return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).addressable_data(index)
+
+    @property
+    def addressable_shards(self) -> Any:
+        """The parts on devices; raises ConcretizationTypeError while they are not known."""
+        return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).addressable_shards
+
+    @property
+    def global_shards(self) -> Any:
+        """The parts on all devices; raises ConcretizationTypeError while they are not known."""
+        return self._value(ConcretizationTypeError, "the parts of", _PLACE_HELP).global_shards
+
+    @property
+    def is_fully_addressable(self) -> Any:
+        """Whether all parts are in this process; raises ConcretizationTypeError while it is not known."""
+        return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).is_fully_addressable
+
+    @property
+    def is_fully_replicated(self) -> Any:
+        """Whether each device has the whole; raises ConcretizationTypeError while it is not known."""
+        return self._value(ConcretizationTypeError, "the devices of", _PLACE_HELP).is_fully_replicated
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         if not self._trace.alive:

@@ -18,13 +18,14 @@ from .dispatch import put
 from .dlpack import device_of, exported
 from .faces import give
 from .failures import deleted_error, is_out_of_memory, late_memory_error
+from .spread import Shard, gathered, is_spread, lies, shards_of
 
 
 def _value(self: Any) -> np.ndarray[Any, Any]:
     """The elements as a NumPy array that shares memory where it can and cannot be written to."""
     held = self._npy_value
     if held is None:
-        held = _on_host(self)
+        held = gathered(self, _on_host) if is_spread(self) and not self.is_deleted() else _on_host(self)
         held.flags.writeable = False
         self._npy_value = held
     return held
@@ -111,15 +112,40 @@ def _copied(self: Any) -> Any:
     return put(np.asarray(self), self.aval, self.device if self._committed else None)
 
 
+def _device(self: Any) -> Any:
+    """The device; for an array on several of them how it lies there, as in JAX."""
+    return lies(self) if is_spread(self) else self._sharding._device
+
+
+def _addressable_data(self: Any, index: int) -> Any:
+    """The part of the device with that number; any part where all are the same."""
+    shards = shards_of(self)
+    return shards[0 if not is_spread(self) or lies(self).is_fully_replicated else index].data
+
+
+def _global_shards(self: Any) -> list[Shard]:
+    """The parts on all devices; those of other processes have no data here."""
+    own = {each.device: each for each in shards_of(self)}
+    if not is_spread(self):
+        return list(own.values())
+    found = lies(self).devices_indices_map(self.aval.shape)
+    return [own.get(device) or Shard(device, index, 0, None) for device, index in found.items()]
+
+
 _FACE = {
     "shape": property(lambda self: self.aval.shape),
     "dtype": property(lambda self: self.aval.dtype),
     "ndim": property(lambda self: len(self.aval.shape)),
     "size": property(lambda self: self.aval.size),
     "weak_type": property(lambda self: self.aval.weak_type),
-    "sharding": property(lambda self: self._sharding),
-    "device": property(lambda self: self._sharding._device),
-    "devices": lambda self: {self._sharding._device},
+    "sharding": property(lambda self: lies(self) if is_spread(self) else self._sharding),
+    "device": property(_device),
+    "devices": lambda self: set(self._sharding.named.devices) if is_spread(self) else {self._sharding._device},
+    "addressable_shards": property(shards_of),
+    "global_shards": property(_global_shards),
+    "is_fully_addressable": property(lambda self: not is_spread(self) or lies(self).is_fully_addressable),
+    "is_fully_replicated": property(lambda self: not is_spread(self) or lies(self).is_fully_replicated),
+    "addressable_data": _addressable_data,
     "committed": property(lambda self: self._committed),
     "__array__": _array,
     "__array_priority__": 100,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import threading
 from typing import Any
 
 from jaxlib import _jax, xla_client
 
+from ..recent import Recent
 from ..runtime import boot
 
 ArrayImpl = _jax.ArrayImpl
@@ -20,6 +22,7 @@ _THREADS = "16"
 
 _lock = threading.Lock()
 _clients: dict[str, Any] = {}
+_lists: Recent[tuple[Any, ...], Any] = Recent(64)
 
 
 class Backend:
@@ -42,10 +45,18 @@ class Backend:
 
 
 def _make_cpu_client() -> Any:
-    count = max(boot.num_cpu_devices.value, 1)
+    count = boot.num_cpu_devices.value
+    if count < 1:
+        count = _devices_in_flags()
     if count > 1:
         os.environ.setdefault("NPROC", _THREADS)
     return xla_client.make_cpu_client(num_devices=count, asynchronous=True)
+
+
+def _devices_in_flags() -> int:
+    """How many devices the CPU is by ``XLA_FLAGS``, as many programs have it."""
+    found = re.findall(r"--xla_force_host_platform_device_count=(\d+)", os.environ.get("XLA_FLAGS", ""))
+    return max(int(found[-1]), 1) if found else 1
 
 
 _MAKERS = {"cpu": _make_cpu_client}
@@ -95,6 +106,12 @@ def devices(backend: str | None = None) -> list[Any]:
 def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
     """The devices of this process."""
     return list(client(backend).local_devices())
+
+
+def devices_list(devices: tuple[Any, ...]) -> Any:
+    """Devices as jaxlib takes them."""
+    found = _lists.get(devices) or _lists.again(devices)
+    return _lists.keep(devices, _jax.DeviceList(devices)) if found is None else found
 
 
 def device_count(backend: str | None = None) -> int:

@@ -194,6 +194,8 @@ class Builder:
         self.insertion: Any = ir.InsertionPoint.current
         #: The value on which the next ordered effect depends, so that it happens after the last one; None before any.
         self.token: Any = None
+        #: Where each device has its own values (``xla/collectives.Manual``); None outside of ``shard_map``.
+        self.manual: Any = None
         self._types = (_HERE.home or _current_home()).types
         self._literals: dict[Any, Any] = {}
         self._spread: dict[Any, Any] = {}
@@ -220,6 +222,16 @@ class Builder:
 
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         """Write the equations of such a program here, where a call is not possible."""
+        raise NotImplementedError
+
+    def constrained(self, value: Any, sharding: Any) -> Any:
+        """The value of the current equation's operand, which is to lie as the sharding says."""
+        raise NotImplementedError
+
+    def on_each_device(self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any) -> list[Any]:
+        """Call a program that the current equation holds on each device of a mesh, with its parts of the operands:
+        ``ins`` and ``outs`` are the specs by which operands and results are cut.
+        """
         raise NotImplementedError
 
     def add_callback(self, function: Callable[..., Any]) -> int:
@@ -441,11 +453,12 @@ class Builder:
         arguments: Sequence[ShapedArray],
         write: Callable[..., list[Any]],
         index: int = 0,
+        end: str = "stablehlo.return",
     ) -> None:
         """Give a region of an operation one block with those arguments, ended by what ``write(*arguments)`` returns."""
         types = [tensor_type(aval) for aval in arguments]
         block = operation.regions[index].blocks.append(*types, arg_locs=[self.location] * len(types))
         outside = self.insertion
         self.insertion = ir.InsertionPoint(block)
-        _create("stablehlo.return", operands=write(*block.arguments), loc=self.location, ip=self.insertion)
+        _create(end, operands=write(*block.arguments), loc=self.location, ip=self.insertion)
         self.insertion = outside

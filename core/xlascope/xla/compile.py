@@ -26,6 +26,8 @@ from .failures import compilation_error, is_out_of_memory, memory_error, require
 from .logs import log_compilation
 from .lowering import Lowered, lower
 from .memory_use import memory_use
+from .named_shardings import OnSeveral
+from .partitions import Partition, is_even, results_of_partition, set_partition
 from .persistent_cache import Loaded, load_or_compile
 
 _modules = itertools.count(1)
@@ -56,7 +58,10 @@ def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> A
 class Compilation:
     """A compiled program: the loaded executable, which operands it takes, and what its records say."""
 
-    __slots__ = ("began", "cache", "calls_python", "device", "executable", "kept", "module", "number", "seconds")
+    __slots__ = (
+        *("began", "cache", "calls_python", "device", "executable", "kept", "module", "number", "partition"),
+        "seconds",
+    )
 
     def __init__(
         self,
@@ -69,9 +74,11 @@ class Compilation:
         seconds: float,
         cache: Literal["hit", "miss"] = "miss",
         calls_python: bool = False,
+        partition: Partition | None = None,
     ) -> None:
         self.executable = executable
         self.calls_python = calls_python
+        self.partition = partition
         self.kept = kept
         self.device = device
         self.module = module
@@ -79,6 +86,11 @@ class Compilation:
         self.began = began
         self.seconds = seconds
         self.cache = cache
+
+    @property
+    def devices(self) -> tuple[Any, ...]:
+        """The devices that run it."""
+        return (self.device,) if self.partition is None else self.partition.devices
 
     def text(self) -> str:
         """The optimized HLO."""
@@ -104,6 +116,11 @@ class LoweredProgram(NamedTuple):
     name: str
     program: ClosedJaxpr
     donated: Sequence[bool]
+    partition: Partition | None = None
+
+    def devices(self, device: Any) -> tuple[Any, ...]:
+        """The devices that run it when it is compiled for this one: those among which it is partitioned."""
+        return (device,) if self.partition is None else self.partition.devices
 
     def text(self, dialect: str, *, debug_info: bool) -> str:
         """The module as text, in the dialect ``stablehlo`` or ``hlo``."""
@@ -135,10 +152,13 @@ def compile_program(
     keep_unused: bool = False,
     number: int | None = None,
     overrides: Sequence[tuple[str, str]] = (),
+    partition: Partition | None = None,
 ) -> Compilation:
-    """Lower and compile a program for one device; raises what those two raise."""
+    """Lower and compile a program for one device, or for those that share it; raises what those two raise."""
     require_room(program, donated, device)
-    lowered = lower_program(program, device.platform, donated=donated, keep_unused=keep_unused, number=number)
+    lowered = lower_program(
+        program, device.platform, donated=donated, keep_unused=keep_unused, number=number, partition=partition
+    )
     return compile_lowered(lowered, device, overrides)
 
 
@@ -158,6 +178,7 @@ def lower_program(
     donated: Sequence[bool] = (),
     keep_unused: bool = False,
     number: int | None = None,
+    partition: Partition | None = None,
 ) -> LoweredProgram:
     """The StableHLO of a program for a platform; raises CompilationError when there is none."""
     name = program.name or "main"
@@ -169,18 +190,20 @@ def lower_program(
     began = _begin(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
     try:
-        lowered = lower(program, module, donated=donated, keep_unused=keep_unused, platform=platform)
+        lowered = lower(
+            program, module, donated=donated, keep_unused=keep_unused, platform=platform, partition=partition
+        )
     except ir.MLIRError as error:
         raise compilation_error(error, program, platform) from None
     seconds = time.perf_counter() - began[1]
     log_compilation("Finished jaxpr to MLIR module conversion jit(%s) in %.9f sec", name, seconds)
     if watchers:
         records.publish(records.Lowered(number, name, began[0], seconds, lowered.operations))
-    return LoweredProgram(lowered, module, number, name, program, donated)
+    return LoweredProgram(lowered, module, number, name, program, donated, partition)
 
 
 def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Compilation:
-    """Compile StableHLO for one device.
+    """Compile StableHLO for one device, or for those among which it is partitioned.
 
     Raises CompilationError when XLA refuses it, OutOfMemoryError when its results, or what XLA computes ahead, have no
     room there, and XLA's own error for an override that it does not know.
@@ -192,20 +215,46 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
         executable, module, cache, made = _loaded_or_told(program, device, overrides, began)
     except (ir.MLIRError, _jax.JaxRuntimeError) as error:
         raise _explained(error, program.program, device, bool(overrides)) from None
+    partition = program.partition
+    if partition is not None:
+        results = results_of_partition(executable, partition, program.program.out_avals)
+        if not all(map(is_even, results, program.program.out_avals)):
+            return compile_lowered(_with_even_results(program, results, device), device, overrides)
+        partition = partition._replace(results=tuple(results))
     seconds = time.perf_counter() - clock
     if made is not None and made.taken_up:  # a call that was interrupted began it
         began, seconds = made.began, made.seconds
     log_compilation("Finished XLA compilation of jit(%s) in %.9f sec", name, seconds)
     if watchers:
-        records.publish(describe_executable(executable, device, number, name, began, seconds, cache, kept))
+        records.publish(
+            describe_executable(executable, program.devices(device), number, name, began, seconds, cache, kept)
+        )
     calls_python = bool(program.lowered.callbacks)
-    return Compilation(executable, kept, device, module, number, began, seconds, cache, calls_python)
+    return Compilation(executable, kept, device, module, number, began, seconds, cache, calls_python, partition)
+
+
+def _with_even_results(program: LoweredProgram, results: Sequence[OnSeveral], device: Any) -> LoweredProgram:
+    """The program lowered again: results of which XLA would give devices unequal parts are whole on each of them."""
+    partition, avals = program.partition, program.program.out_avals
+    assert partition is not None
+    given = partition.results or (None,) * len(avals)
+    chosen = tuple(
+        old if is_even(new, aval) else partition.whole for old, new, aval in zip(given, results, avals, strict=True)
+    )
+    return lower_program(
+        program.program,
+        device.platform,
+        donated=program.donated,
+        keep_unused=all(program.lowered.kept),
+        number=program.number,
+        partition=partition._replace(results=chosen),
+    )
 
 
 def _loaded_or_told(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]], began: float) -> Loaded:
     """The executable of a module; a failure becomes a record."""
     try:
-        return _loaded(program, device, compile_options(device, overrides))
+        return _loaded(program, program.devices(device), _options(program, device, overrides))
     except Exception as error:
         if watchers:
             failure = records.Failure(program.number, program.name, "compile", began, type(error).__name__, str(error))
@@ -213,19 +262,26 @@ def _loaded_or_told(program: LoweredProgram, device: Any, overrides: Sequence[tu
         raise
 
 
-def _loaded(program: LoweredProgram, device: Any, options: Any) -> Loaded:
+def _options(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]]) -> Any:
+    options = compile_options(device, overrides)
+    if program.partition is not None:
+        set_partition(options, program.partition.devices, len(program.program.out_avals))
+    return options
+
+
+def _loaded(program: LoweredProgram, devices: tuple[Any, ...], options: Any) -> Loaded:
     """The executable of a module: from disk if it is there, unless it calls Python functions of this process."""
     lowered = program.lowered
     content = functools.partial(of_its_own if lowered.callbacks else bytecode, lowered.module)
     own = program.number if lowered.callbacks else None  # the functions called are those of one trace
 
     def identity() -> tuple[Any, ...]:
-        return nameless_bytecode(lowered.module), options.SerializeAsString(), device, own
+        return nameless_bytecode(lowered.module), options.SerializeAsString(), devices, own
 
     source = Source(content, program.module, identity, program.number, program.name)
     if not lowered.callbacks:
-        return load_or_compile(source, lowered.module, device, options)
-    made = compile_source(source, device, options, [guarded(function) for function in lowered.callbacks])
+        return load_or_compile(source, lowered.module, devices, options)
+    made = compile_source(source, devices, options, [guarded(function) for function in lowered.callbacks])
     return Loaded(made.executable, made.module, "miss", made)
 
 
@@ -237,7 +293,7 @@ def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:
 
 def describe_executable(
     executable: Any,
-    device: Any,
+    devices: Sequence[Any],
     number: int,
     name: str,
     began: float,
@@ -258,8 +314,8 @@ def describe_executable(
         time=began,
         seconds=seconds,
         cache=cache,
-        platform=device.platform,
-        devices=(device_name(device),),
+        platform=devices[0].platform,
+        devices=tuple(map(device_name, devices)),
         module=module.name,
         kernels=read.kernels,
         hlo=text,

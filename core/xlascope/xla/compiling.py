@@ -11,11 +11,9 @@ import os
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
-from jaxlib import _jax
-
 from .. import records
 from ..records.watchers import watchers
-from .backend import client
+from .backend import client, devices_list
 from .uninterrupted import Work
 
 #: Compilations left behind: as many may be under way, and have ended.
@@ -51,11 +49,14 @@ class Made(NamedTuple):
 class _Compilation:
     """One compilation, under way or ended."""
 
-    def __init__(self, source: Source, device: Any, options: Any, callbacks: Sequence[Callable[..., Any]]) -> None:
-        backend, content, devices = client(device.platform), source.content(), _jax.DeviceList((device,))
+    def __init__(
+        self, source: Source, devices: tuple[Any, ...], options: Any, callbacks: Sequence[Callable[..., Any]]
+    ) -> None:
+        backend, content = client(devices[0].platform), source.content()
         more = (list(callbacks),) if callbacks else ()
         self.module, self.number, self.name = source.module, source.number, source.name
-        self.work = Work(lambda: backend.compile_and_load(content, devices, options, *more), self._ended)
+        listed = devices_list(devices)
+        self.work = Work(lambda: backend.compile_and_load(content, listed, options, *more), self._ended)
         self.left = self.taken_up = self.told = False
         self._find_identity: Callable[[], Hashable] | None = source.identity
         self._identity: Hashable = None
@@ -106,15 +107,17 @@ class _Compilation:
 _left: list[_Compilation] = []
 
 
-def compile_source(source: Source, device: Any, options: Any, callbacks: Sequence[Callable[..., Any]] = ()) -> Made:
-    """What XLA makes of a program; raises jaxlib's error when XLA refuses it.
+def compile_source(
+    source: Source, devices: tuple[Any, ...], options: Any, callbacks: Sequence[Callable[..., Any]] = ()
+) -> Made:
+    """What XLA makes of a program for devices that share it; raises jaxlib's error when XLA refuses it.
 
     An interrupt comes out at once, XLA goes on, and the next call of the same program takes up what it makes.
     """
     found = _take_up(source.identity) if _left else None
     if found is None:
         _wait_for_room()
-        found = _Compilation(source, device, options, callbacks)
+        found = _Compilation(source, devices, options, callbacks)
         found.work.start()
     return found.wait()
 

@@ -37,7 +37,11 @@ from .compiling import forget_left
 from .faces import is_foreign, is_ours
 from .failures import is_out_of_memory, memory_error, note_donations, require_live
 from .key_array import KeyArray, call_structure, held, results_of
+from .meshes import Mesh, PartitionSpec
+from .named_shardings import NamedSharding, OnSeveral, Tiles, held_sharding
+from .partitions import Partition
 from .shardings import device_meant, sharding_of
+from .spread import is_spread, lies, spread
 
 _COPY = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
@@ -64,11 +68,13 @@ def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
     """
     if x.__class__ is KeyArray:
         return x.with_words(put(x.words, in_words(aval), device))
+    if isinstance(device, OnSeveral):
+        return _put_on_several(x, aval, device)
     target = default_device() if device is None else device_meant(device)
     if is_ours(x):
         if x._sharding == sharding_of(target):
             return x
-        if x.dtype == aval.dtype:  # from device to device, and guarded as that
+        if x.dtype == aval.dtype and not is_spread(x):  # from device to device, and guarded as that
             return _jax.batched_device_put(aval, sharding_of(target), [x], [target], committed=device is not None)
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
     if value.dtype != aval.dtype:
@@ -82,6 +88,18 @@ def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
         host_buffer_semantics=_COPY,
         enable_x64=True,  # the value has its dtype already; left to itself jaxlib may narrow it
     )
+
+
+def _put_on_several(x: Any, aval: ShapedArray, sharding: OnSeveral) -> Any:
+    """An array of type ``aval`` that lies so; one that does so already is given back."""
+    rank = len(aval.shape)
+    if is_ours(x) and is_spread(x) and x.dtype == aval.dtype:
+        if x._sharding is held_sharding(sharding, rank):
+            return x
+        if lies(x).is_equivalent_to(sharding, rank):
+            return x._rewrap_with_aval_and_sharding(aval, held_sharding(sharding, rank))
+    value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
+    return spread(value.astype(aval.dtype, copy=False), aval, sharding)
 
 
 def integer_array(x: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -101,6 +119,8 @@ def commit(x: Any, device: Any) -> Any:
         return x
     if x.__class__ is KeyArray:
         return x.with_words(commit(x.words, device))
+    if isinstance(device, OnSeveral):
+        return put(x, x.aval, device)
     device = device_meant(device)
     return _jax.batched_device_put(x.aval, sharding_of(device), [x], [device], committed=True)
 
@@ -112,10 +132,17 @@ def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
     """
     if layout is not _NUMPY:
         aval = getattr(x, "aval", None) or shaped(np.shape(x), np.asarray(x).dtype)
-        return put(x, aval, sharding._device)
+        return put(x, aval, _meant(sharding))
     aval = _operand_aval(x)
+    if isinstance(sharding, Tiles):
+        return put(x, aval, _meant(sharding))
     value = x if x.dtype == aval.dtype else x.astype(aval.dtype)
     return _jax.batched_device_put(aval, sharding, [value], [sharding._device], False, False, _COPY, True)
+
+
+def _meant(sharding: Any) -> Any:
+    """What an array's sharding is to us: a device, or how it lies on several."""
+    return sharding.named if isinstance(sharding, Tiles) else sharding._device
 
 
 #: Stands where a layout is asked for: jaxlib hands such operands to :func:`shard_arg_fallback`. An entry of its cache
@@ -129,8 +156,8 @@ class Executable:
     """
 
     __slots__ = (
-        *("committed", "compilation", "consts", "donated", "gives_keys", "handlers", "jaxpr", "out_avals", "seen"),
-        "sharding",
+        *("committed", "compilation", "consts", "donated", "gives_keys", "handlers", "in_shardings", "jaxpr"),
+        *("out_avals", "out_shardings", "places", "seen"),
     )
 
     def __init__(
@@ -139,18 +166,32 @@ class Executable:
         out_avals = program.out_avals
         self.committed = committed
         self.compilation = compilation
+        in_avals = [*map(_operand_aval, program.consts), *program.in_avals]
+        #: Where the operands are wanted, constants first: the device, or how each lies on several.
+        self.places = _places_of(compilation, len(program.consts), len(program.in_avals))
         #: The constants as users see them, and as they are held.
-        self.seen = [put(c, _operand_aval(c)) for c in program.consts]
+        self.seen = [
+            put(c, _operand_aval(c), None if compilation.partition is None else place)
+            for c, place in zip(program.consts, self.places, strict=False)
+        ]
         self.consts = [held(c) for c in self.seen]
         self.donated = donated
         self.jaxpr = program.jaxpr  # for errors; the program itself holds us
         self.out_avals = list(out_avals)
-        self.sharding = sharding_of(compilation.device)
+        partition = compilation.partition
+        where = [compilation.device] * len(out_avals) if partition is None else partition.results
+        self.in_shardings = list(map(_held_where, self.places, in_avals))
+        self.out_shardings = list(map(_held_where, where, out_avals))
         self.handlers = [
-            _jax.array_result_handler(in_words(aval), self.sharding, committed=committed, _skip_checks=True)
-            for aval in out_avals
+            _jax.array_result_handler(in_words(aval), sharding, committed=committed, _skip_checks=True)
+            for aval, sharding in zip(out_avals, self.out_shardings, strict=True)
         ]
         self.gives_keys = any(is_key(aval.dtype) for aval in out_avals)
+
+    @property
+    def operand_shardings(self) -> Sequence[Any]:
+        """What its operands hold as their shardings, the constants left out."""
+        return self.in_shardings[len(self.consts) :]
 
     def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         """Run on flat operands of those types; waits for the results of a program that calls Python, and no other.
@@ -185,10 +226,11 @@ class Executable:
     def _run(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         count = len(self.consts)
         kept = self.compilation.kept
-        device = self.compilation.device
         arguments = [c for c, keep in zip(self.consts, kept, strict=False) if keep]
         arguments += [
-            held(put(x, aval, device)) for x, aval, keep in zip(operands, avals, kept[count:], strict=True) if keep
+            held(put(x, aval, place))
+            for x, aval, place, keep in zip(operands, avals, self.places[count:], kept[count:], strict=True)
+            if keep
         ]
         if self.compilation.calls_python:
             results = run_and_wait(self.compilation.executable, arguments, self.handlers)
@@ -209,17 +251,31 @@ class Executable:
         layouts = [_NUMPY if isinstance(x, np.ndarray) else None for x in (*self.consts, *operands)]
         layouts = [layout for layout, keep in zip(layouts, kept, strict=True) if keep]
         outputs = len(self.out_avals)
+        in_shardings = [each for each, keep in zip(self.in_shardings, kept, strict=True) if keep]
         return FastpathData(
             self.compilation.executable,
             call_structure(out_tree, self.out_avals) if self.gives_keys else out_tree,
-            [self.sharding] * len(layouts),
-            [self.sharding] * outputs,
+            in_shardings,
+            self.out_shardings,
             list(map(in_words, self.out_avals)),
             [self.committed] * outputs,
             list(kept),
             layouts,
             self.consts,
         )
+
+
+def _places_of(compilation: Compilation, consts: int, operands: int) -> Sequence[Any]:
+    """Where a program's operands are wanted, its constants first."""
+    partition = compilation.partition
+    if partition is None:
+        return [compilation.device] * (consts + operands)
+    return [*[partition.whole] * consts, *partition.operands]
+
+
+def _held_where(place: Any, aval: ShapedArray) -> Any:
+    """The sharding that an array of that type holds there."""
+    return held_sharding(place, len(in_words(aval).shape)) if isinstance(place, OnSeveral) else sharding_of(place)
 
 
 def _taken_by_jaxlib(operands: Sequence[Any]) -> bool:
@@ -233,10 +289,13 @@ def _taken_by_jaxlib(operands: Sequence[Any]) -> bool:
 
 
 class Place(NamedTuple):
-    """A device, and whether a user chose it (results then stay there) or it is just the default one."""
+    """A device, and whether a user chose it (results then stay there) or it is just the default one; for a program
+    that several devices share the first of them, and how.
+    """
 
     device: Any
     committed: bool
+    partition: Partition | None = None
 
 
 def executable_of(
@@ -252,10 +311,11 @@ def executable_of(
     if checked_calls.value and calls_are_checked():
         donated = ()  # who looks for the cause of a NaN runs the program again
     kept_for = (donated, keep_unused, overrides)
+    place = with_meshes(program, place)
     key = ("executable", place, kept_for)
     found = program.derived.get(key)
     if found is None:
-        other = program.derived.get(("executable", Place(place.device, not place.committed), kept_for))
+        other = program.derived.get(("executable", place._replace(committed=not place.committed), kept_for))
         compilation = (
             other.compilation
             if other is not None
@@ -266,6 +326,7 @@ def executable_of(
                 keep_unused=keep_unused,
                 number=number,
                 overrides=overrides,
+                partition=place.partition,
             )
         )
         found = Executable(compilation, program, place.committed, donated)
@@ -279,6 +340,8 @@ def place_of(operands: Sequence[Any]) -> Place:
     for x in operands:
         x = held(x)
         if isinstance(x, ArrayImpl) and x._committed and is_ours(x):
+            if is_spread(x):
+                return _place_on_several(operands)
             device = x._sharding._device
             if found is not None and device != found:
                 raise ValueError(
@@ -286,6 +349,93 @@ def place_of(operands: Sequence[Any]) -> Place:
                 )
             found = device
     return Place(default_device(), False) if found is None else Place(found, True)
+
+
+def _place_on_several(operands: Sequence[Any]) -> Place:
+    """Where operands are of which some lie on several devices; raises ValueError when they are not the same ones."""
+    shardings = [_lying(held(x)) for x in operands]
+    mesh = next((each.mesh for each in shardings if isinstance(each, NamedSharding)), None)
+    known = [each for each in shardings if each is not None]
+    if mesh is None:  # XLA's own ways to cut only
+        mesh = Mesh(np.array(known[0].devices), ("devices",))
+    return Place(mesh.flat[0], True, partition_over(mesh, shardings))
+
+
+def _lying(x: Any) -> Any:
+    """How an operand lies that is committed; None for others."""
+    if not (isinstance(x, ArrayImpl) and x._committed and is_ours(x)):
+        return None
+    return lies(x) if is_spread(x) else x._sharding
+
+
+def partition_over(mesh: Mesh, shardings: Sequence[Any], results: Sequence[Any] = ()) -> Partition:
+    """Operands that lie so (None: anywhere, they come to be whole everywhere) on the devices of a mesh.
+
+    Raises ValueError for one that is on other devices.
+    """
+    whole = NamedSharding(mesh, PartitionSpec())
+    for each in shardings:
+        if each is not None and set(each.device_set) != set(mesh.flat):
+            raise ValueError(
+                f"operands live on different devices, {_devices_text(mesh.flat)} and "
+                f"{_devices_text(each.device_set)}{where_text(user_line())}; move them together with device_put"
+            )
+    lying = tuple(each if isinstance(each, OnSeveral) else whole for each in shardings)
+    return Partition(mesh, lying, tuple(results))
+
+
+def _devices_text(devices: Any) -> str:
+    listed = sorted(f"{each.platform}:{each.id}" for each in devices)
+    return ", ".join(listed) if len(listed) <= 4 else f"{listed[0]}, …, {listed[-1]} ({len(listed)} devices)"
+
+
+def with_meshes(program: ClosedJaxpr, place: Place) -> Place:
+    """Where a program runs of which equations name a mesh: on its devices, whatever the operands say."""
+    mesh = mesh_of(program)
+    if mesh is None:
+        return place
+    if place.partition is None:
+        if place.committed and place.device not in mesh.flat:
+            raise ValueError(
+                f"{program.name} runs on {_devices_text(mesh.flat)}, and its operands are committed to "
+                f"{_devices_text([place.device])}{where_text(user_line())}; move them with device_put"
+            )
+        return Place(mesh.flat[0], True, partition_over(mesh, wishes_of(program)))
+    if set(place.partition.devices) != set(mesh.flat):
+        raise ValueError(
+            f"{program.name} runs on {_devices_text(mesh.flat)}, and its operands are on "
+            f"{_devices_text(place.partition.devices)}{where_text(user_line())}; move them with device_put"
+        )
+    return place
+
+
+def wishes_of(program: ClosedJaxpr) -> list[NamedSharding | None]:
+    """For each operand how the first equation that says so wants it to lie, also in calls; None where none does."""
+    found = program.derived.get("wishes")
+    if found is None:
+        known: dict[int, NamedSharding] = {}
+        for operation, inputs, *_ in program.jaxpr.raw:
+            whole = operation.whole()
+            told = operation.wishes() if whole is None else wishes_of(whole)
+            for x, wish in zip(inputs, told, strict=False):
+                if wish is not None:
+                    known.setdefault(id(x), wish)
+        found = program.derived["wishes"] = [known.get(id(v)) for v in program.jaxpr.invars]
+    return found
+
+
+def mesh_of(program: ClosedJaxpr) -> Mesh | None:
+    """The mesh that equations of a program name, those of the programs that it holds as well; None for no mesh."""
+    found = program.derived.get("mesh", False)
+    if found is False:
+        found = None
+        for raw in program.jaxpr.raw:
+            operation = raw[0]
+            found = operation.mesh or next(filter(None, map(mesh_of, operation.bodies())), None)
+            if found is not None:
+                break
+        program.derived["mesh"] = found
+    return found
 
 
 # Single operations --------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from ..runtime.errors import JaxRuntimeError
 from .backend import devices
 from .dispatch import put
 from .faces import is_ours
+from .spread import is_spread
 
 #: DLPack's numbers of the kinds of memory that our devices have.
 KINDS = {"cpu": 1, "cuda": 2, "gpu": 2, "rocm": 10}
@@ -31,6 +32,11 @@ SUPPORTED = {
 
 def device_of(x: Any) -> tuple[int, int]:
     """The kind of memory that an array is in, and the number of its device, as DLPack has them."""
+    if is_spread(x):
+        raise BufferError(
+            f"the array lies on {len(x._sharding.named.devices)} devices, and DLPack knows arrays on one; take "
+            "device_put(x, device), or x.addressable_data(0)"
+        )
     device = x._sharding._device
     return KINDS[device.platform], device.local_hardware_id or 0
 

@@ -17,6 +17,7 @@ from ..ir.sources import user_line, where_text
 from ..recent import RecentlyUsed
 from .backend import ArrayImpl
 from .key_array import KeyArray
+from .named_shardings import first_device
 from .room import bytes_of, lacks_room
 
 _ASKED_FOR = re.compile(r"(?:allocating|allocate) (\d+) bytes")
@@ -124,7 +125,7 @@ def _no_room_error(program: ClosedJaxpr, device: Any) -> OutOfMemoryError:
 
 def late_memory_error(error: Exception, array: Any) -> OutOfMemoryError:
     """The error for an array whose program turned out not to fit on its device after the call had returned."""
-    device = array._sharding._device
+    device = first_device(array._sharding)
     return OutOfMemoryError(
         f"there is no value for this array of type {array.aval.str_short()}{where_text(user_line())}: the program that "
         f"computes it, or what it is computed from, needs more memory than {device.platform}:{device.id} has left: "

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
-from ..ir.avals import ShapedArray
+from ..ir.avals import ShapedArray, in_words
 from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.sources import locate
@@ -20,7 +20,10 @@ from ..key_types import KEY_TYPES, is_key
 from ..records.op_names import body_prefix, scoped
 from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
+from .collectives import Manual
+from .named_shardings import NamedSharding
 from .narrow_types import CARRIERS, brought_back
+from .partitions import Partition, axis_text, mesh_text, sharding_text
 
 #: Of the results of most equations an operation's values are just what its rule gives.
 _UNLIKE = frozenset({*CARRIERS, *KEY_TYPES.values()})
@@ -50,11 +53,12 @@ def lower(
     donated: Sequence[bool] = (),
     keep_unused: bool = False,
     platform: str = "cpu",
+    partition: Partition | None = None,
 ) -> Lowered:
     """The StableHLO module of a program, with its constants as leading arguments.
 
     Operands that no equation uses are dropped unless ``keep_unused``; ``donated`` marks operands whose memory may be
-    reused.
+    reused. With a ``partition`` the operands lie so, and the devices share the program.
     """
     jaxpr = program.jaxpr
     variables = [*jaxpr.constvars, *jaxpr.invars]
@@ -62,16 +66,38 @@ def lower(
     with lowering_context(), ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(module_name)
-        lowering = _ModuleLowering(module, platform)
+        lowering = _ModuleLowering(module, platform, partition)
         parameters = [v for v, keep in zip(variables, kept, strict=True) if keep]
         function = lowering.function("main", parameters, jaxpr, f"jit({_plain(jaxpr.name)})/", public=True)
         donations = [*[False] * len(jaxpr.constvars), *(donated or [False] * len(jaxpr.invars))]
-        if any(donations):
-            marks = [d for d, keep in zip(donations, kept, strict=True) if keep]
-            function.attributes["arg_attrs"] = ir.ArrayAttr.get(
-                [attribute("{jax.buffer_donor = true}" if d else "{}") for d in marks]
-            )
+        if any(donations) or partition is not None:
+            lying = _lying(lowering, variables, len(jaxpr.constvars))
+            marks = [
+                attribute("{" + ", ".join((*(("jax.buffer_donor = true",) if d else ()), *where)) + "}")
+                for d, where, keep in zip(donations, lying, kept, strict=True)
+                if keep
+            ]
+            function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+        if partition is not None:
+            module.operation.attributes["mhlo.num_partitions"] = attribute(f"{len(partition.devices)} : i32")
+            module.operation.attributes["mhlo.num_replicas"] = attribute("1 : i32")
+            if partition.results:
+                function.attributes["res_attrs"] = ir.ArrayAttr.get(
+                    [
+                        attribute("{" + ", ".join(lowering.lies(s, v.aval)) + "}")
+                        for s, v in zip(partition.results, jaxpr.outvars, strict=True)
+                    ]
+                )
     return Lowered(module, kept, lowering.operations, tuple(lowering.callbacks))
+
+
+def _lying(lowering: _ModuleLowering, variables: Sequence[Any], constants: int) -> list[tuple[str, ...]]:
+    """What a program's operands say of how they lie; its constants are whole on each device."""
+    partition = lowering.partition
+    if partition is None:
+        return [()] * len(variables)
+    shardings = [*[partition.whole] * constants, *partition.operands]
+    return [lowering.lies(s, v.aval) for s, v in zip(shardings, variables, strict=True)]
 
 
 def _plain(name: str) -> str:
@@ -88,17 +114,21 @@ def _used(jaxpr: Jaxpr) -> list[bool]:
 class _ModuleLowering:
     """Writes the functions of one module."""
 
-    def __init__(self, module: Any, platform: str) -> None:
+    def __init__(self, module: Any, platform: str, partition: Partition | None = None) -> None:
         self.module = module
+        self.partition = partition
+        self.meshes: dict[Any, str] = {}
         self.platform = platform
         self.symbols: set[str] = {"main"}
-        self.bodies: dict[tuple[int, int], str] = {}
+        self.bodies: dict[tuple[int, int, Any], str] = {}
         self.held: list[ClosedJaxpr] = []  # while their ids are keys
         self.lines: dict[tuple[int, int], Any] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.operations = 0
 
-    def function(self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool) -> Any:
+    def function(
+        self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool, manual: Any = None
+    ) -> Any:
         """Write a jaxpr as a function of ``parameters``; returns the function.
 
         One with ordered effects, but the program itself, takes the token as its last parameter, and returns it as well.
@@ -122,7 +152,7 @@ class _ModuleLowering:
         )
         block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
         with ir.InsertionPoint(block):
-            builder = _FunctionBuilder(self, prefix)
+            builder = _FunctionBuilder(self, prefix, manual)
             environment = dict(zip(parameters, block.arguments, strict=not ordered))
             if public:
                 environment = {v: builder.unpack(value, v.aval) for v, value in environment.items()}
@@ -158,15 +188,45 @@ class _ModuleLowering:
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
 
+    def mesh_symbol(self, mesh: Any) -> str:
+        """The symbol of a mesh in the module."""
+        assert self.partition is not None
+        found = self.meshes.get(mesh)
+        if found is None:
+            found = self.meshes[mesh] = self.fresh("mesh")
+            ir.Operation.create(
+                "sdy.mesh",
+                attributes={
+                    "sym_name": ir.StringAttr.get(found),
+                    "mesh": attribute(mesh_text(mesh, self.partition.devices)),
+                },
+                ip=ir.InsertionPoint.at_block_begin(self.module.body),
+            )
+        return found
+
+    def lies(self, sharding: Any, aval: ShapedArray) -> tuple[str, ...]:
+        """The attribute that says how an operand or a result lies; () where nothing is said of it."""
+        if not isinstance(sharding, NamedSharding):
+            return () if sharding is None else (f'mhlo.sharding = "{sharding.tiles(len(aval.shape))}"',)
+        rank = len(in_words(aval).shape)
+        return (f"sdy.sharding = #sdy.sharding{sharding_text(sharding, rank, self.mesh_symbol(sharding.mesh))}",)
+
     def call(
-        self, body: ClosedJaxpr, operands: Sequence[Any], at: str, line: tuple[Any, int], index: int, insertion: Any
+        self,
+        body: ClosedJaxpr,
+        operands: Sequence[Any],
+        at: str,
+        line: tuple[Any, int],
+        index: int,
+        insertion: Any,
+        manual: Any = None,
     ) -> list[Any]:
         """Call a body, the ``index``-th of its equation, writing it as a function at its first call."""
-        symbol = self.bodies.get((id(body), index))
+        symbol = self.bodies.get((id(body), index, manual))
         if symbol is None:
-            symbol = self.bodies[id(body), index] = self.fresh(body.name or "body")
+            symbol = self.bodies[id(body), index, manual] = self.fresh(body.name or "body")
             self.held.append(body)
-            self.function(symbol, body.jaxpr.invars, body.jaxpr, body_prefix(index), public=False)
+            self.function(symbol, body.jaxpr.invars, body.jaxpr, body_prefix(index), public=False, manual=manual)
         results = [tensor_type(aval) for aval in body.out_avals]
         results += [tensor_type(TOKEN)] * (len(operands) - len(body.in_avals))
         made = ir.Operation.create(
@@ -207,9 +267,10 @@ class _ModuleLowering:
 class _FunctionBuilder(Builder):
     """The builder of one function: knows where its equations stand, and how to call bodies."""
 
-    def __init__(self, lowering: _ModuleLowering, prefix: str) -> None:
+    def __init__(self, lowering: _ModuleLowering, prefix: str, manual: Any = None) -> None:
         super().__init__(lowering.platform)
         self.lowering = lowering
+        self.manual = manual
         self.prefix = prefix
         self.place = ""
         self.equation: Any = None
@@ -223,7 +284,7 @@ class _FunctionBuilder(Builder):
             return self.write_body(body, operands, index)
         if ordered:
             operands = [*operands, self.current_token()]
-        results = self.lowering.call(body, operands, self.place, (code, lasti), index, self.insertion)
+        results = self.lowering.call(body, operands, self.place, (code, lasti), index, self.insertion, self.manual)
         if ordered:
             self.token = results.pop()
         return results
@@ -237,7 +298,8 @@ class _FunctionBuilder(Builder):
         # for this equation alone.
         symbol = self.lowering.fresh(body.name or "body")
         place = f"{self.place}/jit({symbol})"
-        self.lowering.function(symbol, body.jaxpr.invars, body.jaxpr, f"{place}/{body_prefix(0)}", public=False)
+        prefix = f"{place}/{body_prefix(0)}"
+        self.lowering.function(symbol, body.jaxpr.invars, body.jaxpr, prefix, public=False, manual=self.manual)
         _, _, _, code, lasti, _ = self.equation
         made = ir.Operation.create(
             "stablehlo.composite",
@@ -256,10 +318,47 @@ class _FunctionBuilder(Builder):
 
     def write_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         # The names are those that XLA gives to a call's operations.
-        inner = _FunctionBuilder(self.lowering, f"{self.place}/jit({body.name or 'body'})/{body_prefix(index)}")
+        prefix = f"{self.place}/jit({body.name or 'body'})/{body_prefix(index)}"
+        inner = _FunctionBuilder(self.lowering, prefix, self.manual)
         inner.insertion, inner.in_place = self.insertion, True
         environment = dict(zip(body.jaxpr.invars, operands, strict=True))
         return self.lowering.equations(inner, body.jaxpr, environment)
+
+    def constrained(self, value: Any, sharding: Any) -> Any:
+        if self.lowering.partition is None or self.manual is not None:
+            return value
+        (aval,) = self.out_avals
+        text = sharding_text(sharding, len(aval.shape), self.lowering.mesh_symbol(sharding.mesh))
+        return self.emit1("sdy.sharding_constraint", [value], aval, {"sharding": attribute(f"#sdy.sharding{text}")})
+
+    def on_each_device(self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any) -> list[Any]:
+        partition, outside = self.lowering.partition, self.manual
+        if partition is None or outside is not None:
+            raise NotImplementedError(
+                "a program that runs on each device of a mesh can neither be compiled for another target nor hold "
+                "another such program"
+            )
+        symbol = self.lowering.mesh_symbol(mesh)
+        listed = [
+            ", ".join(
+                sharding_text(NamedSharding(mesh, spec), len(aval.shape), symbol)
+                for spec, aval in zip(specs, avals, strict=True)
+            )
+            for specs, avals in ((ins, self.in_avals), (outs, self.out_avals))
+        ]
+        names = ", ".join(axis_text(mesh, name) for name in mesh.axis_names)
+        attributes = {
+            "in_shardings": attribute(f"#sdy.sharding_per_value<[{listed[0]}]>"),
+            "out_shardings": attribute(f"#sdy.sharding_per_value<[{listed[1]}]>"),
+            "manual_axes": attribute(f"#sdy<manual_axes{{{names}}}>"),
+        }
+        made = self.operation("sdy.manual_computation", operands, attributes, regions=1)
+        self.manual = Manual(mesh, mesh.axis_names, partition)
+        try:
+            self.fill_region(made, body.in_avals, lambda *x: self.call_body(body, x), end="sdy.return")
+        finally:
+            self.manual = outside
+        return list(made.results)
 
     def equation_on_words(self, operands: Sequence[Any]) -> list[Any]:
         """The results of the current equation where it makes keys of keys: it is written for their words. Else []."""

@@ -28,7 +28,7 @@ from jaxlib import _jax, version, xla_client
 from jaxlib.mlir import ir
 
 from ..runtime import cache_settings as settings
-from .backend import client
+from .backend import client, devices_list
 from .builder import bytecode
 from .cache_folder import Entry, Folder
 from .compiling import Made, Source, compile_source
@@ -51,25 +51,25 @@ class Loaded(NamedTuple):
     made: Made | None = None
 
 
-def load_or_compile(source: Source, module: Any, device: Any, options: Any) -> Loaded:
-    """The executable of a StableHLO module for a device, from disk when it is there.
+def load_or_compile(source: Source, module: Any, devices: tuple[Any, ...], options: Any) -> Loaded:
+    """The executable of a StableHLO module for devices that share it, from disk when it is there.
 
     Raises jaxlib's error when XLA refuses the module. An interrupt harms nothing.
     """
     folder = current_folder()
     portable = None if folder is None else without_lines(module)
     if folder is None or portable is None:
-        return _made(compile_source(source, device, options))
+        return _made(compile_source(source, devices, options))
     base, _, number = source.module.rpartition(".")
     named = _Naming(base, int(number))
-    key = key_of(_bytes_of(portable, base), device, options)
-    loaded = _load(folder, key, named, device, options)
+    key = key_of(_bytes_of(portable, base), devices[0], options)
+    loaded = _load(folder, key, named, devices, options)
     if loaded is not None:
         return Loaded(loaded, named.unique, "hit")
     content = functools.partial(_bytes_of, portable, named.unique)
     portable_source = source._replace(content=content, module=named.unique, identity=lambda: ("kept", key))
-    made = compile_source(portable_source, device, options)
-    _keep(folder, key, made, device)
+    made = compile_source(portable_source, devices, options)
+    _keep(folder, key, made, devices[0])
     return _made(made)
 
 
@@ -195,14 +195,14 @@ class _Naming:
         return kept.replace(self._kept, self._unique)
 
 
-def _load(folder: Folder, key: str, named: _Naming, device: Any, options: Any) -> Any:
+def _load(folder: Folder, key: str, named: _Naming, devices: tuple[Any, ...], options: Any) -> Any:
     entry = folder.read(key)
     if entry is None:
         return None
-    content, devices = named.to_load(entry.data), _jax.DeviceList((device,))
-    load = client(device.platform).deserialize_executable
+    content, listed = named.to_load(entry.data), devices_list(devices)
+    load = client(devices[0].platform).deserialize_executable
     try:
-        return uninterrupted(lambda: load(content, devices, options))
+        return uninterrupted(lambda: load(content, listed, options))
     except (_jax.JaxRuntimeError, ValueError) as error:
         folder.discard(key, f"jaxlib cannot load it ({error})")
         return None

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext, _sdy
 from jaxlib.mlir.dialects import chlo, func, stablehlo  # noqa: F401  (importing registers their operations)
 
 #: How operations are named in an artifact that other versions of StableHLO can read.
@@ -59,6 +59,7 @@ def new_context() -> Any:
     made.load_all_available_dialects()
     stablehlo.register_dialect(made)
     chlo.register_dialect(made)
+    _sdy.register_dialect(made)
     return made
 
 

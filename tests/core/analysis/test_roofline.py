@@ -93,6 +93,7 @@ def test_operations_are_counted_once() -> None:
         kernel("unknown"),
     )
     assert kernel_flops(kernels, JAXPR) == {"dot": 4000, "first": 8 + 7.5, "second": 2.5}  # by the bytes they read
+    assert kernel_flops(kernels, JAXPR, devices=2) == {}  # they count whole arrays, and each device has a part
     assert sum(kernel_flops(kernels, JAXPR).values()) == sum(each.flops for each in JAXPR.equations)
 
 

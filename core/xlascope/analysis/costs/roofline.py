@@ -116,7 +116,7 @@ def _percent(part: float | None) -> str:
     return "< 1 %" if part and part < 0.005 else f"{100 * (part or 0.0):.0f} %"
 
 
-def kernel_flops(kernels: Sequence[Kernel], jaxpr: Jaxpr) -> dict[str, float]:
+def kernel_flops(kernels: Sequence[Kernel], jaxpr: Jaxpr, devices: int = 1) -> dict[str, float]:
     """Floating-point operations of one run of each kernel: our count of its equations.
 
     Those of an equation in several kernels are split by the bytes that these read: the second half of a reduction reads
@@ -124,8 +124,9 @@ def kernel_flops(kernels: Sequence[Kernel], jaxpr: Jaxpr) -> dict[str, float]:
 
     Nothing of a kernel without equations, and nothing where equations are known by their names alone. One that only
     moves an operand into place (a transpose before a product) computes nothing of the equation that it works for.
+    Nothing where several ``devices`` share the program: equations speak of whole arrays, kernels have parts.
     """
-    if jaxpr.by_names:
+    if jaxpr.by_names or devices > 1:
         return {}
     equations: dict[EquationPath, Equation] = {each.path: each for each in jaxpr.walk()}
     leaves = {path for path, each in equations.items() if not each.bodies}

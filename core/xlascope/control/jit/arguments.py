@@ -29,6 +29,9 @@ class Options(NamedTuple):
     compiler_options: tuple[tuple[str, str], ...] = ()
     #: Whether static values come from functions of ours, which write equal ones in one way: ``==`` tells them apart.
     normalized: bool = False
+    #: Where arguments and results are to lie (``placing.Told``); None: as they like.
+    in_shardings: Any = None
+    out_shardings: Any = None
 
 
 class Arguments(NamedTuple):

@@ -25,6 +25,7 @@ from ..programs.values import check_results, flatten_results
 from .apart import KeptApart
 from .arguments import Arguments, Options, avals_of, donated, join, split
 from .misses import kinds_of, miss_reason
+from .placing import constrained_operands, constrained_results, place_told
 from .retrace import note_function, reason_of
 from .signatures import Signature
 from .stages import Traced
@@ -57,9 +58,7 @@ class Jitted:
         traced, new = self._trace_of(arguments, avals)
         program = traced.program
         if STATE.trace is not None or any(isinstance(c, Tracer) for c in program.consts):
-            results = (
-                evaluate(program, *arguments.operands) if self.options.inline else call(program, arguments.operands)
-            )
+            results = self._within(traced, arguments)
             return traced.out_structure.unflatten(results), None, False
         arguments = arguments._replace(operands=[opened(x) for x in arguments.operands])
         for x in arguments.operands:
@@ -75,6 +74,12 @@ class Jitted:
             tell_dispatched(traced.number, results)
         fast = executable.fastpath(traced.out_structure, operands) if repeatable else None
         return traced.out_structure.unflatten(results), fast, False
+
+    def _within(self, traced: TracedCall, arguments: Arguments) -> list[Any]:
+        """The results of a call within another program, where it becomes an equation."""
+        program, operands = traced.program, constrained_operands(self.function, self.options, arguments)
+        results = evaluate(program, *operands) if self.options.inline else call(program, operands)
+        return constrained_results(self.name, self.options, traced.out_structure, results)
 
     def cache_miss_apart(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, bool]:
         """Like :meth:`cache_miss`, for a function with static arguments: jaxlib might confuse their values."""
@@ -94,7 +99,7 @@ class Jitted:
             operands = [put(x, aval, chosen) for x, aval in zip(operands, avals, strict=True)]
         executable = executable_of(
             traced.program,
-            self.place(arguments),
+            self.place(arguments, avals, traced),
             donated=self.donated(arguments),
             keep_unused=self.options.keep_unused,
             number=traced.number,
@@ -102,9 +107,12 @@ class Jitted:
         )
         return executable, operands
 
-    def place(self, arguments: Arguments) -> Place:
+    def place(self, arguments: Arguments, avals: Sequence[ShapedArray], traced: TracedCall) -> Place:
         """Where a call runs."""
-        chosen = self.options.device
+        chosen, given, wanted = self.options.device, self.options.in_shardings, self.options.out_shardings
+        if given is not None or wanted is not None:
+            out = traced.out_structure, traced.program.out_avals
+            return place_told(self.function, arguments, avals, out, given, wanted)
         return place_of(arguments.operands) if chosen is None else Place(chosen, True)
 
     def split(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Arguments:
@@ -195,7 +203,7 @@ class Jitted:
         known = [_known(x) for x in arguments.operands]
         types = self.avals(arguments._replace(operands=known))
         traced = self.trace(arguments, types)
-        place = self.place(arguments)
+        place = self.place(arguments._replace(operands=known), types, traced)
         kept = arguments._replace(operands=[None] * len(arguments.operands))  # stages need their number, not the data
         return Traced(self.function, self.options, kept, traced.program, traced.out_structure, traced.number, place)
 

@@ -27,7 +27,7 @@ def _kind(x: Any) -> str:
     if is_foreign(x):
         return _OF_JAX
     if isinstance(x, ArrayImpl):
-        return f"an array committed to {x._sharding._device}" if x._committed else "an array"
+        return f"an array committed to {x.device}" if x._committed else "an array"
     if isinstance(x, np.ndarray):
         return "a NumPy array"
     return "a NumPy scalar" if isinstance(x, np.generic) else f"a Python {type(x).__name__}"

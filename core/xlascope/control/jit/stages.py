@@ -13,7 +13,8 @@ from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
-from ...xla.dispatch import Executable, FastpathData, Place, make_pjit
+from ...xla.dispatch import Executable, FastpathData, Place, make_pjit, with_meshes
+from ...xla.named_shardings import of_users
 from ..programs.names import operand_names
 from .arguments import Arguments, Options, avals_of, donated, static_numbers
 from .signatures import Signature, structure_difference
@@ -112,7 +113,7 @@ class Traced(Stage):
     ) -> None:
         super().__init__(function, options, arguments, program, out_tree)
         self._number = number
-        self._place = place
+        self._place = with_meshes(program, place)
 
     @property
     def jaxpr(self) -> ClosedJaxpr:
@@ -135,6 +136,7 @@ class Traced(Stage):
             donated=self._donated,
             keep_unused=self._options.keep_unused,
             number=self._number,
+            partition=self._place.partition,
         )
         return Lowered(self, lowered, platform)
 
@@ -242,12 +244,12 @@ class Compiled(Stage):
     @property
     def input_shardings(self) -> Any:
         """Where the arguments have to be, as (positional, named)."""
-        return self._per_argument([self._executable.sharding] * len(self._program.in_avals))
+        return self._per_argument(list(map(of_users, self._executable.operand_shardings)))
 
     @property
     def output_shardings(self) -> Any:
         """Where the results are."""
-        return self.out_tree.unflatten([self._executable.sharding] * len(self._program.out_avals))
+        return self.out_tree.unflatten(map(of_users, self._executable.out_shardings))
 
 
 def _difference(wanted: Any, found: Any) -> str:

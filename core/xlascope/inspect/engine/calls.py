@@ -16,7 +16,7 @@ from ...ir.avals import ShapedArray
 from ...ir.describe import traced_record
 from ...ir.jaxpr import ClosedJaxpr
 from ...xla.compile import describe_executable
-from ...xla.dispatch import Executable, PjitFunction, Place, executable_of, place_of
+from ...xla.dispatch import Executable, PjitFunction, Place, executable_of, put, with_meshes
 
 #: Why a program was traced, when nobody watched and it cannot be told any more.
 BEFORE = "traced before anybody watched"
@@ -36,8 +36,13 @@ class Call(NamedTuple):
     @property
     def place(self) -> Place:
         """Where the call would run."""
-        chosen = self.jitted.options.device
-        return place_of(self.arguments.operands) if chosen is None else Place(chosen, True)
+        return with_meshes(self.traced.program, self.jitted.place(self.arguments, self.avals, self.traced))
+
+    def placed(self, executable: Executable) -> list[Any]:
+        """The operands, where the program wants them."""
+        places = executable.places[len(executable.consts) :]
+        given = zip(self.arguments.operands, self.avals, places, strict=True)
+        return [put(x, aval, place) for x, aval, place in given]
 
     @property
     def donated(self) -> tuple[bool, ...]:
@@ -111,7 +116,7 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
     if key not in kept:
         kept[key] = describe_executable(
             made.executable,
-            made.device,
+            made.devices,
             traced.number,
             traced.program.name,
             made.began,

@@ -48,7 +48,14 @@ def lowered_for(call: Call, platform: str) -> Source:
     """The StableHLO of a call for a platform; raises NotImplementedError, naming what the platform does not have."""
     module = module_name(call.traced.program.name or "main")
     keep_unused = call.jitted.options.keep_unused
-    made = lower(call.traced.program, module, donated=call.donated, keep_unused=keep_unused, platform=platform)
+    made = lower(
+        call.traced.program,
+        module,
+        donated=call.donated,
+        keep_unused=keep_unused,
+        platform=platform,
+        partition=call.place.partition,
+    )
     return Source(StableHLO(bytecode(made.module), module, (), len(made.callbacks)), kept=made.kept)
 
 

@@ -15,7 +15,7 @@ from ...readers.hlo.entry import entry_names
 from ...readers.profiles import UNTOLD, ModuleProfile, read_profile
 from ...xla.backend import default_device, device_name
 from ...xla.ceilings import measure_ceilings
-from ...xla.dispatch import Executable, put
+from ...xla.dispatch import Executable
 from ...xla.profile import ProfilerInUseError, Window
 from ..engine.calls import Call
 from .alternate import warm_up
@@ -125,9 +125,7 @@ def caller(call: Call) -> Callable[[], None]:
     """
     if any(call.donated) or not _runs_now(call):
         return runner(call, call.executable())
-    device = call.place.device
-    operands = [put(x, aval, device) for x, aval in zip(call.arguments.operands, call.avals, strict=True)]
-    args, kwargs = join(call.arguments, operands)
+    args, kwargs = join(call.arguments, call.placed(call.executable()))
     function = call.function
 
     def run() -> None:
@@ -144,8 +142,7 @@ def _runs_now(call: Call) -> bool:
 
 def runner(call: Call, executable: Executable) -> Callable[[], None]:
     """A function that makes the call once and waits for its results; the arguments lie on the device already."""
-    device = call.place.device
-    operands = [put(x, aval, device) for x, aval in zip(call.arguments.operands, call.avals, strict=True)]
+    operands = call.placed(executable)
     donated = call.donated or (False,) * len(operands)
 
     def run() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,10 +51,18 @@ def find_target(name: str) -> Target:
     xlascope.xla.targets.known.UnknownTargetError: there is no target 'gpu:h900'; the targets are cpu, ...
     """
     key = name.strip().lower() if isinstance(name, str) else ""
-    found = _TARGETS.get(key) or _TARGETS.get(_WITHOUT_SHAPE.get(key, ""))
+    found = _TARGETS.get(key) or _TARGETS.get(_WITHOUT_SHAPE.get(key, "")) or _larger_tpu(key)
     if found is None:
         raise UnknownTargetError(f"there is no target {name!r}; the targets are {', '.join(_TARGETS)}")
     return found
+
+
+def _larger_tpu(key: str) -> Target | None:
+    """A TPU of another shape, for programs that many chips share; its compiler says which shapes there are."""
+    found = re.fullmatch(r"tpu:(\w+):(\d+x\d+(?:x\d+)?)", key)
+    if found is None or found[1] not in TPUS:
+        return None
+    return Target(key, "tpu", TPUS[found[1]], f"{found[1]}:{found[2]}")
 
 
 _TARGETS = {

@@ -35,11 +35,11 @@ def main() -> None:
 
     try:
         tell(stage="loading the compiler")
-        device = _device(asked)
-        tell(stage="compiling")
         with _context():
             parsed = ir.Module.parse(module)
-        made = _compile(device, parsed, asked)
+        devices = _devices(asked, _partitions(parsed))
+        tell(stage="compiling")
+        made = _compile(devices, parsed, asked)
         tell(stage="reading what it made")
         _answer(made, answers, tell, asked["plan"])
     except Exception as error:
@@ -77,25 +77,35 @@ def _limit(memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
-def _device(asked: dict[str, Any]) -> Any:
+def _partitions(module: Any) -> int:
+    """How many devices share the program."""
+    attributes = module.operation.attributes
+    return int(attributes["mhlo.num_partitions"].value) if "mhlo.num_partitions" in attributes else 1
+
+
+def _devices(asked: dict[str, Any], count: int) -> list[Any]:
     if asked["platform"] == "cpu":
-        return xla_client.make_cpu_client().local_devices()[0]
-    return _topology(asked)._make_compile_only_devices()[0]
+        found = xla_client.make_cpu_client(num_devices=count).local_devices()
+    else:
+        found = _topology(asked, count)._make_compile_only_devices()
+    if len(found) < count:
+        raise ValueError(f"{count} devices share the program, and the target has {len(found)}")
+    return list(found[:count])
 
 
-def _compile(device: Any, module: Any, asked: dict[str, Any]) -> Any:
-    devices, options = _jax.DeviceList((device,)), _options(device, asked["overrides"])
+def _compile(devices: list[Any], module: Any, asked: dict[str, Any]) -> Any:
+    listed, options, client = _jax.DeviceList(tuple(devices)), _options(devices, asked["overrides"]), devices[0].client
     if asked["platform"] != "cpu":
-        return device.client.compile(module, devices, options)
+        return client.compile(module, listed, options)
     functions = [_nothing] * asked.get("callbacks", 0)  # never called: nothing is run here
-    return device.client.compile_and_load(module, devices, options, functions)
+    return client.compile_and_load(module, listed, options, functions)
 
 
 def _nothing(*_: Any) -> tuple[()]:
     return ()
 
 
-def _topology(asked: dict[str, Any]) -> Any:
+def _topology(asked: dict[str, Any], count: int) -> Any:
     if asked["platform"] == "tpu":
         xla_client.load_pjrt_plugin_dynamically("tpu", asked["plugin"])
         xla_client.initialize_pjrt_plugin("tpu")
@@ -104,7 +114,7 @@ def _topology(asked: dict[str, Any]) -> Any:
         return xla_client.make_tfrt_tpu_c_api_device_topology(asked["description"], **bounds)
     api = xla_client.load_pjrt_plugin_dynamically("cuda", asked["plugin"])
     return xla_client.make_c_api_device_topology(
-        api, asked["name"], topology="1x1x1", target_config=asked["description"]
+        api, asked["name"], topology=f"1x1x{count}", target_config=asked["description"]
     )
 
 
@@ -119,11 +129,15 @@ def _context() -> Any:
     return context
 
 
-def _options(device: Any, overrides: list[list[Any]]) -> Any:
+def _options(devices: list[Any], overrides: list[list[Any]]) -> Any:
     options = xla_client.CompileOptions()
     build = options.executable_build_options
-    options.num_replicas = options.num_partitions = build.num_replicas = build.num_partitions = 1
-    assignment = xla_client.DeviceAssignment.create(np.array([[device.id]], np.int32))
+    options.num_replicas = build.num_replicas = 1
+    options.num_partitions = build.num_partitions = len(devices)
+    if len(devices) > 1:
+        build.use_spmd_partitioning = build.use_shardy_partitioner = True
+        build.allow_spmd_sharding_propagation_to_output = [True]
+    assignment = xla_client.DeviceAssignment.create(np.array([[each.id for each in devices]], np.int32))
     options.device_assignment = build.device_assignment = assignment
     options.env_option_overrides = [(name, value) for name, value in overrides]
     return options

@@ -1,0 +1,166 @@
+"""Meshes and arrays over several devices, made by users."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import tree
+from ..control.jit.placing import meant
+from ..control.parallel.constraints import with_sharding_constraint
+from ..dtypes import canonical
+from ..errors import see
+from ..ir.avals import ShapedArray, shaped
+from ..trace.source import here
+from ..xla import backend as backends
+from ..xla.dispatch import put
+from ..xla.meshes import AxisType, Mesh, PartitionSpec
+from ..xla.named_shardings import NamedSharding, OnSeveral
+from ..xla.spread import joined
+
+
+def make_mesh(
+    axis_shapes: Sequence[int],
+    axis_names: Sequence[str],
+    axis_types: tuple[AxisType, ...] | None = None,
+    *,
+    devices: Sequence[Any] | None = None,
+) -> Mesh:
+    """A mesh of those sizes and names, of the first devices (or of ``devices``).
+
+    Its axes are of the kind ``Auto`` unless ``axis_types`` says otherwise: XLA finds how arrays lie. Raises ValueError
+    when there are not enough devices.
+
+    >>> import xlascope as xs
+    >>> xs.make_mesh((1,), ("batch",)).size
+    1
+    """
+    sizes = tuple(axis_shapes)
+    count = math.prod(sizes)
+    there = backends.devices() if devices is None else list(devices)
+    if count > len(there):
+        raise ValueError(
+            f"make_mesh: a mesh of {sizes} needs {count} devices, and there are {len(there)}{here()}. For virtual "
+            f"devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={count} (or XLA_FLAGS="
+            f"--xla_force_host_platform_device_count={count}) before the first array is made{see('shardings')}"
+        )
+    return Mesh(np.array(there[:count], dtype=object).reshape(sizes), axis_names, axis_types)
+
+
+def reshard(xs: Any, out_shardings: Any) -> Any:
+    """A tree of arrays that lie as ``out_shardings`` say: the same as ``lax.with_sharding_constraint``."""
+    return with_sharding_constraint(xs, out_shardings)
+
+
+def make_array_from_callback(
+    shape: Sequence[int], sharding: Any, data_callback: Callable[[Any], Any], dtype: Any = None
+) -> Any:
+    """An array whose parts ``data_callback(index)`` gives: index is a tuple of slices of the whole.
+
+    It is called once for each device of this process. Raises ValueError for a part of another shape, and for a shape
+    that cannot be cut so.
+
+    >>> import numpy as np, xlascope as xs
+    >>> mesh = xs.make_mesh((1,), ("i",))
+    >>> whole = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    >>> sharding = xs.NamedSharding(mesh, xs.P("i"))
+    >>> print(xs.make_array_from_callback((2, 3), sharding, lambda index: whole[index]))
+    [[0. 1. 2.]
+     [3. 4. 5.]]
+    """
+    sharding = meant("make_array_from_callback", sharding)
+    shape = tuple(shape)
+    placed = sharding.addressable_devices_indices_map(shape) if isinstance(sharding, OnSeveral) else None
+    if placed is None:
+        return _from_parts(shape, sharding, [data_callback((slice(None),) * len(shape))], [sharding._device], dtype)
+    parts = [data_callback(index) for index in placed.values()]
+    return _from_parts(shape, sharding, parts, list(placed), dtype)
+
+
+def make_array_from_single_device_arrays(
+    shape: Sequence[int], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
+) -> Any:
+    """The array whose parts are ``arrays``, each on its device of the sharding; shares their memory.
+
+    Raises ValueError when devices or shapes do not fit.
+    """
+    sharding = meant("make_array_from_single_device_arrays", sharding)
+    by_device = {x.device: x for x in arrays}
+    wanted = sharding.addressable_devices if isinstance(sharding, OnSeveral) else {sharding._device}
+    if set(by_device) != set(wanted) or len(by_device) != len(arrays):
+        raise ValueError(
+            f"make_array_from_single_device_arrays: the sharding has the devices {_listed(wanted)}, and the arrays are "
+            f"on {_listed([x.device for x in arrays])}{here()}"
+        )
+    order = [d for d in (sharding.devices if isinstance(sharding, OnSeveral) else wanted) if d in by_device]
+    return _from_parts(tuple(shape), sharding, [by_device[device] for device in order], order, dtype)
+
+
+def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
+    """The array of which ``local_data`` are the parts of this process; where it is the only one, the whole.
+
+    Raises NotImplementedError where several processes share the devices.
+    """
+    sharding = meant("make_array_from_process_local_data", sharding)
+    if isinstance(sharding, OnSeveral) and not sharding.is_fully_addressable:
+        raise NotImplementedError(
+            "make_array_from_process_local_data: devices of other processes are not supported; use "
+            "make_array_from_callback, which asks for each part by its place in the whole"
+        )
+    value = np.asarray(local_data)
+    if global_shape is not None and tuple(global_shape) != value.shape:
+        raise ValueError(
+            f"make_array_from_process_local_data: the data of the only process have shape {value.shape}, and "
+            f"global_shape is {tuple(global_shape)}{here()}"
+        )
+    return put(value, shaped(value.shape, canonical(value.dtype)), _target(sharding))
+
+
+def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
+    """Trees of arrays stacked along a new leading axis, one on each device.
+
+    Raises ValueError when there are not as many trees as devices.
+    """
+    if len(shards) != len(devices):
+        raise ValueError(f"device_put_sharded: {len(shards)} trees for {len(devices)} devices{here()}")
+    sharding = _stacked(devices)
+
+    def stacked(*leaves: Any) -> Any:
+        parts = [np.asarray(leaf)[None] for leaf in leaves]
+        return _from_parts((len(devices), *parts[0].shape[1:]), sharding, parts, list(devices), None)
+
+    return tree.map(stacked, *shards)
+
+
+def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
+    """A tree of arrays repeated along a new leading axis, one on each device."""
+    return device_put_sharded([x] * len(devices), devices)
+
+
+def _stacked(devices: Sequence[Any]) -> NamedSharding:
+    return NamedSharding(Mesh(np.array(list(devices), dtype=object), ("stack",)), PartitionSpec("stack"))
+
+
+def _target(sharding: Any) -> Any:
+    return sharding if isinstance(sharding, OnSeveral) else sharding._device
+
+
+def _from_parts(shape: tuple[int, ...], sharding: Any, parts: Sequence[Any], devices: Sequence[Any], dtype: Any) -> Any:
+    wanted = sharding.shard_shape(shape) if isinstance(sharding, OnSeveral) else shape
+    for part, device in zip(parts, devices, strict=True):
+        if np.shape(part) != wanted:
+            raise ValueError(
+                f"the part for {device} has shape {np.shape(part)}, and an array of shape {shape} has parts of shape "
+                f"{wanted} there{here()}"
+            )
+    kind = canonical(np.dtype(dtype) if dtype is not None else np.asarray(parts[0]).dtype)
+    own = [put(part, shaped(wanted, kind), device) for part, device in zip(parts, devices, strict=True)]
+    aval: ShapedArray = shaped(shape, kind)
+    return joined(aval, sharding, own, devices) if isinstance(sharding, OnSeveral) else own[0]
+
+
+def _listed(devices: Any) -> str:
+    return ", ".join(sorted(map(str, devices)))

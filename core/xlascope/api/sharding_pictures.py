@@ -1,0 +1,97 @@
+"""How an array lies over devices, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import tree
+from ..trace.source import here
+from ..trace.tracer import Tracer
+from ..xla.named_shardings import OnSeveral
+
+_LEAST = 5
+
+
+def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
+    """Call ``callback`` with the sharding of each array of a tree.
+
+    Raises TypeError for a value that is being traced: XLA decides how it lies when the program is compiled.
+    """
+
+    def told(x: Any) -> None:
+        if isinstance(x, Tracer):
+            raise TypeError(
+                f"inspect_array_sharding: {x!r} is being traced{here()}, and how it lies is decided when the program "
+                "is compiled. Look at the sharding of the result, or fix it with lax.with_sharding_constraint."
+            )
+        callback(x.sharding)
+
+    tree.map(told, value)
+
+
+def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
+    """Print which devices have which part of an array of at most two axes; see :func:`visualize_sharding`.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> xs.debug.visualize_array_sharding(jnp.ones(4))
+    ┌───────┐
+    │ CPU 0 │
+    └───────┘
+    """
+    inspect_array_sharding(arr, callback=lambda sharding: visualize_sharding(arr.shape, sharding, **kwargs))
+
+
+def visualize_sharding(shape: Sequence[int], sharding: Any, **kwargs: Any) -> None:
+    """Print which devices have which part of an array of that shape, a table for each index of the axes before the last
+    two that are cut.
+
+    ``min_width`` is the least width of a cell; JAX's other arguments (``use_color``, ``scale``, ``max_width``,
+    ``color_map``) change nothing.
+    """
+    unknown = kwargs.keys() - {"use_color", "scale", "min_width", "max_width", "color_map"}
+    if unknown:
+        raise TypeError(f"visualize_sharding has no argument {sorted(unknown)[0]!r}{here()}")
+    print(picture(tuple(shape), sharding, kwargs.get("min_width", _LEAST)))
+
+
+def picture(shape: tuple[int, ...], sharding: Any, least: int = _LEAST) -> str:
+    """The picture that :func:`visualize_sharding` prints."""
+    if not isinstance(sharding, OnSeveral):
+        return _table([[_names([sharding._device])]], least)
+    parts: dict[tuple[int, ...], list[Any]] = {}
+    cuts = sharding.cuts(len(shape))
+    for device, index in sharding.devices_indices_map(shape).items():
+        sides = zip(index, shape, cuts, strict=True)
+        place = tuple((side.start or 0) // max(size // parts_, 1) if parts_ > 1 else 0 for side, size, parts_ in sides)
+        parts.setdefault(place, []).append(device)
+    rank = len(shape)
+    flat: dict[tuple[int, ...], dict[tuple[int, int], list[Any]]] = {}
+    for place, devices in parts.items():
+        padded = (0,) * max(2 - rank, 0) + place
+        flat.setdefault(padded[:-2], {})[padded[-2], padded[-1]] = devices
+    tables = []
+    for outer, cells in sorted(flat.items()):
+        rows = 1 + max(row for row, _ in cells)
+        columns = 1 + max(column for _, column in cells)
+        table = _table([[_names(cells[r, c]) for c in range(columns)] for r in range(rows)], least)
+        named = ", ".join(
+            f"{part * (size // count)}:{(part + 1) * (size // count)}" if count > 1 else ":"
+            for part, size, count in zip(outer, shape, cuts, strict=False)
+        )
+        tables.append(f"[{named}, …]\n{table}" if outer else table)
+    return "\n".join(tables)
+
+
+def _names(devices: Sequence[Any]) -> str:
+    return f"{devices[0].platform.upper()} {','.join(str(device.id) for device in devices)}"
+
+
+def _table(rows: Sequence[Sequence[str]], least: int) -> str:
+    width = max(least, *(len(cell) for row in rows for cell in row)) + 2
+    count = len(rows[0])
+    top, middle, bottom = (
+        left + between.join(["─" * width] * count) + right for left, between, right in ("┌┬┐", "├┼┤", "└┴┘")
+    )
+    lines = ["│" + "│".join(cell.center(width) for cell in row) + "│" for row in rows]
+    return "\n".join([top, f"\n{middle}\n".join(lines), bottom])

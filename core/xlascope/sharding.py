@@ -1,0 +1,42 @@
+"""How arrays lie over devices: meshes, specs and shardings."""
+
+from abc import ABC
+
+from .api.distribution import reshard
+from .names import explain_missing as _explain_missing
+from .xla.meshes import (
+    AbstractMesh,
+    AxisType,
+    Mesh,
+    PartitionSpec,
+    get_abstract_mesh,
+    get_mesh,
+    set_mesh,
+    use_mesh,
+)
+from .xla.named_shardings import NamedSharding, OnSeveral
+from .xla.shardings import SingleDeviceSharding
+
+__all__ = [
+    "AbstractMesh",
+    "AxisType",
+    "Mesh",
+    "NamedSharding",
+    "PartitionSpec",
+    "Sharding",
+    "SingleDeviceSharding",
+    "get_abstract_mesh",
+    "get_mesh",
+    "reshard",
+    "set_mesh",
+    "use_mesh",
+]
+
+
+class Sharding(ABC):  # noqa: B024  what it stands for is made elsewhere
+    """What ``x.sharding`` is: on one device, or on several. For ``isinstance``."""
+
+
+Sharding.register(SingleDeviceSharding)
+Sharding.register(OnSeveral)
+_explain_missing(__name__)

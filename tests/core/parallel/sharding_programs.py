@@ -1,0 +1,224 @@
+"""Programs on eight devices, run with xlascope and with jax: values, how they lie, and what is refused."""
+
+import numpy as np
+
+A = np.random.default_rng(3).normal(size=(8, 4)).astype("float32")
+B = np.random.default_rng(4).normal(size=(4, 8)).astype("float32")
+ROWS = np.random.default_rng(5).normal(size=(16, 6)).astype("float32")
+LABELS = np.random.default_rng(6).normal(size=(16, 2)).astype("float32")
+
+
+def mesh(lib, sizes=(4, 2), names=("x", "y")):
+    devices = np.array(lib.devices()[: int(np.prod(sizes))]).reshape(sizes)
+    return lib.sharding.Mesh(devices, names)
+
+
+def named(lib, *spec, on=None):
+    return lib.sharding.NamedSharding(on or mesh(lib), lib.sharding.PartitionSpec(*spec))
+
+
+def cut(lib, value, *spec, on=None):
+    return lib.device_put(value, named(lib, *spec, on=on))
+
+
+def spec_of(x):
+    """The spec of an array's sharding, without axes at the end that are whole."""
+    parts = list(x.sharding.spec)
+    while parts and parts[-1] is None:
+        parts.pop()
+    return tuple(parts)
+
+
+def lying(x):
+    """Where each part is: the numbers of devices, slices and values."""
+    return [
+        (each.device.id, [(s.start, s.stop) for s in each.index], each.replica_id, np.asarray(each.data).tolist())
+        for each in x.addressable_shards
+    ]
+
+
+def normalize(lib):
+    return lib.pmap(lambda x: x / lib.lax.psum(x, "i"), axis_name="i")
+
+
+def nested(lib):
+    """Outside of jax: it has no pmap within pmap any more."""
+    return lib.pmap(lib.pmap(lambda x: x / lib.lax.psum(x, ("i", "j")), axis_name="j"), axis_name="i")
+
+
+def shard_mapped(lib, f, ins, outs, **options):
+    P = lib.sharding.PartitionSpec
+    return lib.shard_map(f, mesh=mesh(lib), in_specs=P(*ins), out_specs=P(*outs), **options)
+
+
+def summed(lib, a):
+    """A loop that crosses an axis in each step."""
+    return lib.lax.scan(lambda c, r: (c + lib.lax.psum(r, "x"), c), 0.0 * a[0], a)[1]
+
+
+def loss(lib, w, x, y):
+    hidden = lib.numpy.tanh(x @ w[0])
+    return lib.numpy.mean((hidden @ w[1] - y) ** 2)
+
+
+WEIGHTS = (
+    np.random.default_rng(7).normal(size=(6, 8)).astype("float32"),
+    np.random.default_rng(8).normal(size=(8, 2)).astype("float32"),
+)
+
+
+def trained(lib, weights, data, steps=5):
+    """The weights after some steps, lying as told."""
+    w = [cut(lib, value, *spec) for value, spec in zip(WEIGHTS, weights, strict=True)]
+    x, y = cut(lib, ROWS, *data), cut(lib, LABELS, *data)
+    step = lib.jit(
+        lambda w, x, y: [a - 0.1 * g for a, g in zip(w, lib.grad(lambda v: loss(lib, v, x, y))(w), strict=True)]
+    )
+    for _ in range(steps):
+        w = step(w, x, y)
+    return w
+
+
+def mapped_training(lib, steps=5):
+    """Data-parallel training by pmap: each device has its part of the data, and gradients are averaged."""
+
+    def step(w, x, y):
+        gradient = lib.grad(lambda v: loss(lib, v, x, y))(w)
+        return [a - 0.1 * g for a, g in zip(w, lib.lax.pmean(gradient, "data"), strict=True)]
+
+    stepped = lib.pmap(step, axis_name="data", in_axes=(None, 0, 0), out_axes=None)
+    w = list(WEIGHTS)
+    for _ in range(steps):
+        w = stepped(w, ROWS.reshape(8, 2, 6), LABELS.reshape(8, 2, 2))
+    return w
+
+
+#: What lies how afterwards: programs of which jax's sharding is ours.
+LYING = {
+    "put": lambda lib: cut(lib, A, "x", "y"),
+    "put whole": lambda lib: cut(lib, A),
+    "put along both": lambda lib: cut(lib, A, ("x", "y")),
+    "put along both, the other way": lambda lib: cut(lib, A, ("y", "x")),
+    "put in the second axis": lambda lib: cut(lib, A, None, "y"),
+    "put again": lambda lib: cut(lib, cut(lib, A, "x"), None, "x"),
+    "one device of a mesh": lambda lib: cut(lib, A, "x", on=mesh(lib, (1,), ("x",))),
+    "sum": lambda lib: cut(lib, A, "x", "y") + 1.0,
+    "of two": lambda lib: cut(lib, A, "x") * cut(lib, A, "x"),
+    "sum along an axis": lambda lib: cut(lib, A, "x", "y").sum(0),
+    "transpose": lambda lib: cut(lib, A, "x", "y").T,
+    "product": lambda lib: cut(lib, A, "x") @ cut(lib, B),
+    "jit of a product": lambda lib: lib.jit(lambda a, b: lib.numpy.tanh(a @ b))(cut(lib, A, "x"), cut(lib, B)),
+    "constraint": lambda lib: lib.jit(lambda a: lib.lax.with_sharding_constraint(a, named(lib, "y", "x")) * 2.0)(
+        cut(lib, A, "x")
+    ),
+    "out_shardings": lambda lib: lib.jit(lambda a: a * 2.0, out_shardings=named(lib, None, "y"))(A),
+    "in_shardings": lambda lib: lib.jit(lambda a: a * 2.0, in_shardings=named(lib, "y"))(A),
+    "out_shardings inside": lambda lib: lib.jit(
+        lambda a: lib.jit(lambda b: b * 2.0, out_shardings=named(lib, "y", "x"))(a) + 1.0
+    )(A),
+    "gradient": lambda lib: lib.grad(lambda a: lib.numpy.sum(lib.numpy.sin(a) @ B))(cut(lib, A, "x")),
+    "from a callback": lambda lib: lib.make_array_from_callback(A.shape, named(lib, "x", "y"), lambda index: A[index]),
+    "from parts": lambda lib: lib.make_array_from_single_device_arrays(
+        A.shape, named(lib, "x", "y"), [each.data for each in cut(lib, A, "x", "y").addressable_shards]
+    ),
+    "pmap": lambda lib: normalize(lib)(np.arange(8.0, dtype="float32")),
+    "keys": lambda lib: lib.vmap(lib.random.normal)(cut(lib, lib.random.split(lib.random.key(0), 8), "x")),
+}
+#: Numbers.
+VALUES = {
+    "normalize": lambda lib: normalize(lib)(np.arange(4.0, dtype="float32")),
+    "normalize under vmap": lambda lib: lib.vmap(normalize(lib))(np.arange(8.0, dtype="float32").reshape(2, 4) + 1),
+    "gradient of pmap": lambda lib: lib.grad(lambda x: (normalize(lib)(x) ** 2).sum())(np.arange(1.0, 5.0)),
+    "pmap of a tree": lambda lib: lib.pmap(
+        lambda t, s: {"a": t["a"] * s, "b": t["b"]}, in_axes=({"a": 1, "b": 0}, None)
+    )({"a": A.T, "b": A}, 3.0),
+    "pmap to another axis": lambda lib: lib.pmap(lambda x: x * 2.0, out_axes=1)(A),
+    "pmap of static": lambda lib: lib.pmap(lambda x, n: x**n, static_broadcasted_argnums=1)(A, 3),
+    "pmap of an index": lambda lib: lib.pmap(lambda x: x + lib.lax.axis_index("i"), axis_name="i")(A),
+    "pmap on some devices": lambda lib: lib.pmap(lambda x: x * 2.0, devices=lib.devices()[4:6])(A[:2]),
+    "pmap in jit": lambda lib: lib.jit(lambda x: normalize(lib)(x) + 1.0)(np.arange(4.0, dtype="float32")),
+    "shard_map": lambda lib: shard_mapped(lib, lambda a: lib.lax.psum(a, "x"), ("x", None), (None, None))(A),
+    "shard_map, both": lambda lib: shard_mapped(
+        lib, lambda a: lib.lax.psum(a * lib.lax.axis_index(("y", "x")), ("x", "y")), ("x", "y"), ()
+    )(A),
+    "shard_map, gradient": lambda lib: lib.grad(
+        lambda a: shard_mapped(lib, lambda b: lib.lax.pmean(lib.numpy.sum(b**2), ("x", "y")), ("x", "y"), ())(a)
+    )(A),
+    "shard_map, hessian": lambda lib: lib.hessian(
+        lambda a: shard_mapped(lib, lambda b: lib.lax.psum(lib.numpy.sum(lib.numpy.sin(b)), "x"), ("x",), ())(a)
+    )(A[:, 0]),
+    "shard_map, scan": lambda lib: shard_mapped(
+        lib, lambda a: summed(lib, a), ("x", "y"), ("x", "y"), check_vma=False
+    )(A),
+    "shard_map under vmap": lambda lib: lib.vmap(shard_mapped(lib, lambda a: lib.lax.psum(a, "x"), ("x",), ()))(A.T),
+    "of a closed value": lambda lib: shard_mapped(lib, lambda a: a + B[0, :4], ("x",), ("x",))(A),
+    "training, data": lambda lib: trained(lib, [(), ()], ("x",)),
+    "training, tensors": lambda lib: trained(lib, [(None, "y"), ("y",)], ()),
+    "training, both": lambda lib: trained(lib, [(None, "y"), ("y",)], ("x",)),
+    "training, pmap": mapped_training,
+}  # fmt: skip
+#: What jax no longer has, or never had, and the numbers.
+ALONE = {
+    "pmap within pmap": (
+        lambda lib: nested(lib)(np.arange(8.0, dtype="float32").reshape(4, 2)),
+        np.arange(8.0).reshape(4, 2) / 28.0,
+    ),
+    "its gradient": (
+        lambda lib: lib.grad(lambda x: (nested(lib)(x) * np.arange(8.0).reshape(4, 2)).sum())(
+            np.arange(8.0, dtype="float32").reshape(4, 2)
+        ),
+        (np.arange(8.0).reshape(4, 2) - 140.0 / 28.0) / 28.0,
+    ),
+    "no mapped argument": (
+        lambda lib: lib.pmap(lambda: lib.lax.axis_index("i") * 2, axis_name="i", axis_size=8)(),
+        2 * np.arange(8),
+    ),
+    "put replicated": (lambda lib: lib.device_put_replicated(A[0], lib.devices()), np.stack([A[0]] * 8)),
+    "put sharded": (lambda lib: lib.device_put_sharded(list(A), lib.devices()), A),
+    "an uneven result": (lambda lib: cut(lib, A, "x", "y")[1:], A[1:]),
+    "a mesh of devices in another order": (
+        lambda lib: (
+            lambda on: lib.jit(lambda a: lib.lax.with_sharding_constraint(a + 1.0, named(lib, "b", on=on)))(
+                cut(lib, A, "x")
+            )
+        )(lib.sharding.Mesh(np.array(lib.devices())[::-1].reshape(2, 4), ("a", "b"))),
+        A + 1.0,
+    ),
+}
+#: What is refused.
+REFUSED = {
+    "no equal parts": lambda lib: cut(lib, A[:7], "x"),
+    "too many axes": lambda lib: cut(lib, A[0], None, "x"),
+    "no such name": lambda lib: cut(lib, A, "z"),
+    "a name twice": lambda lib: cut(lib, A, "x", "x"),
+    "different devices": lambda lib: cut(lib, A, "x") + cut(lib, A, "x", on=mesh(lib, (2,), ("x",))),
+    "committed elsewhere": lambda lib: cut(lib, A, "x") + lib.device_put(A, lib.devices()[1]),
+    "in_shardings that do not fit": lambda lib: lib.jit(lambda a: a, in_shardings=named(lib, "y"))(cut(lib, A, "x")),
+    "a result that varies": lambda lib: shard_mapped(lib, lambda a: a, ("x",), ())(A),
+    "sizes that differ": lambda lib: lib.pmap(lambda x, y: x)(A, A[:4]),
+    "too many examples": lambda lib: lib.pmap(lambda x: x)(np.zeros((9, 2))),
+    "nothing mapped": lambda lib: lib.pmap(lambda x: x, in_axes=None)(A),
+    "parts of other shapes": lambda lib: lib.make_array_from_callback(A.shape, named(lib, "x", "y"), lambda index: A),
+    "a mesh that is too large": lambda lib: lib.make_mesh((16,), ("x",)),
+}
+
+
+def every(lib):
+    """All rows: values as NumPy arrays, how arrays lie, and the kinds of errors."""
+    found = {}
+    for name, program in LYING.items():
+        x = program(lib)
+        found[name] = (spec_of(x), lying(x), np.asarray(x).tolist())
+    for name, program in VALUES.items():
+        found[name] = [np.asarray(leaf) for leaf in lib.tree.leaves(program(lib))]
+    for name, (program, _) in ALONE.items() if lib.__name__ == "xlascope" else ():
+        found[name] = np.asarray(program(lib))
+    for name, program in REFUSED.items():
+        try:
+            program(lib)
+        except Exception as error:
+            kind = "ValueError" if isinstance(error, ValueError) else type(error).__name__
+            found[name] = (kind, str(error).split("\n")[0][:400])
+        else:
+            found[name] = ("nothing", "")
+    return found
