@@ -187,7 +187,7 @@ PAIRS = [
     Pair(
         "inverse",
         Case(lambda a, b: jnp.linalg.inv(a) @ b, (MATRIX, VECTOR), {"triangular_solve": 5e-3, "lu": 1e-3}),
-        ("a 64 × 64 matrix is inverted to multiply 1 column by it", "do: solve instead"),
+        ("A 64 × 64 matrix is inverted to multiply 1 column by it", "do: solve instead"),
         Case(lambda a, b: jnp.linalg.inv(a) @ b, (MATRIX, MATRIX), {"triangular_solve": 5e-3, "lu": 1e-3}),
     ),
     Pair(
@@ -199,7 +199,7 @@ PAIRS = [
     Pair(
         "integer product",
         Case(lambda a: a @ a, (WHOLE,), {"dot_general": 2e-3}),
-        ("a product of int32 matrices reaches 16.8 GOP/s, 17 % of what this machine does in float32", "2**24"),
+        ("A product of int32 matrices reaches 16.8 GOP/s, 17 % of what this machine does in float32", "2**24"),
         Case(lambda a: a @ a, (WHOLE,), {"dot_general": 4e-4}),
     ),
     Pair(
@@ -247,7 +247,7 @@ PAIRS = [
     Pair(
         "calls Python",
         Case(python, (LONG,), {"pure_callback": 1e-3}),
-        ("the program calls Python in 1 place", "do: write that function with xlascope.numpy"),
+        ("The program calls Python in 1 place", "do: write that function with xlascope.numpy"),
         Case(python, (LONG,), {"sin": 1e-2, "pure_callback": 1e-3}),
     ),
     Pair(
@@ -280,7 +280,7 @@ PAIRS = [
     Pair(
         "waits",
         Case(sine, (VECTOR,), {"sin": 1e-3}, calling(1000, 4e-3)),
-        ("the device waits during 75 % of the loop", "busy for 1 ms, and calls come every 4 ms (1,000 calls)"),
+        ("The device waits during 75 % of the loop", "busy for 1 ms, and calls come every 4 ms (1,000 calls)"),
         Case(sine, (VECTOR,), {"sin": 1e-3}, calling(1000, 1.1e-3)),
     ),
 ]

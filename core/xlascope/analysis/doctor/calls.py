@@ -95,7 +95,7 @@ def waits(evidence: Evidence) -> Iterator[Finding]:
         return
     yield Finding(
         "waits",
-        f"the device waits during {percent(waiting)} of the loop: a call keeps it busy for {seconds(working)}, and "
+        f"The device waits during {percent(waiting)} of the loop: a call keeps it busy for {seconds(working)}, and "
         f"calls come every {seconds(every)} ({plural(run.calls, 'call')})",
         "do more in one call (lax.scan or lax.fori_loop over several steps), and nothing between calls that waits for "
         "a result or copies data, such as float(loss) in every step",

@@ -40,7 +40,7 @@ def unrolled(evidence: Evidence) -> Iterator[Finding]:
         parts = (("tracing", evidence.traced), ("lowering", evidence.lowered), ("compiling", evidence.compiled))
         yield Finding(
             "unrolled loop",
-            f"line {place.line} stands {times:,} times in the program, and with the lines around it is {len(inside):,} "
+            f"Line {place.line} stands {times:,} times in the program, and with the lines around it is {len(inside):,} "
             f"of its {total:,} equations: building it took {seconds(built)}",
             "let the device loop: lax.fori_loop, or lax.scan over the stacked values, holds the round once",
             len(inside) / total,
@@ -99,7 +99,7 @@ def calls_python(evidence: Evidence) -> Iterator[Finding]:
     yield stake.finding(
         "calls Python",
         max(calling, key=lambda each: evidence.seconds_of((each.path,))),
-        f"the program calls Python in {plural(len(calling), 'place')}, and the device waits for it: that takes "
+        f"The program calls Python in {plural(len(calling), 'place')}, and the device waits for it: that takes "
         f"{stake.words}; such a call is waited for, too, before the next one is made",
         "take the print out, or return the value and look at it every so many steps"
         if printing

@@ -34,7 +34,7 @@ def product_order(evidence: Evidence) -> Iterator[Finding]:
                 yield stake.finding(
                     "product order",
                     inner,
-                    f"two matrices are multiplied before a smaller array: {many} where {few} would do; they take "
+                    f"Two matrices are multiplied before a smaller array: {many} where {few} would do; they take "
                     f"{stake.words}",
                     f"multiply in the other order: {found.instead}",
                     Measure("operations now", found.flops, "FLOP", COUNT),
@@ -110,7 +110,7 @@ def inverse(evidence: Evidence) -> Iterator[Finding]:
                 yield stake.finding(
                     "inverse",
                     solve,
-                    f"a {rows} × {rows} matrix is inverted to multiply {plural(int(columns), 'column')} by it: "
+                    f"A {rows} × {rows} matrix is inverted to multiply {plural(int(columns), 'column')} by it: "
                     f"solving for all {rows} columns of the inverse takes {stake.words}",
                     "solve instead: jnp.linalg.solve(a, b) for jnp.linalg.inv(a) @ b; it is more accurate as well",
                     Measure("columns solved for", rows, "", COUNT),
@@ -193,7 +193,7 @@ def integer_products(evidence: Evidence) -> Iterator[Finding]:
             yield stake.finding(
                 "integer product",
                 product,
-                f"a product of {kind} matrices reaches {rate(reached, 'OP')}, "
+                f"A product of {kind} matrices reaches {rate(reached, 'OP')}, "
                 f"{percent(reached / evidence.ceilings.flops)} of what this machine does in float32: it takes "
                 f"{stake.words}",
                 f"if no sum exceeds 2**24, multiply in float32, which is exact then, and convert back: "
