@@ -33,13 +33,13 @@ window.ready = true;
 
 def step(params, x, query):
     """A step in which three things are wrong."""
-    hidden = jnp.tanh(x @ params)
+    hidden = jnp.tanh(x)
     best = jnp.sort(hidden[:, 0])[-10:]
     near = (hidden.T @ hidden) @ query
     return best, near, jnp.linalg.inv(params) @ query
 
 
-TIMES = {"sort": 9e-3, "dot_general": 5e-3, "triangular_solve": 4e-3}
+TIMES = {"sort": 9e-3, "dot_general": 7e-3, "triangular_solve": 3e-3}
 
 
 def examined():
@@ -100,8 +100,8 @@ def show(page, found, light=True, finished=True):
 def test_three_findings_on_top(blank, records):
     card = show(blank, records)
     assert card.locator(".xs-doctor-row").count() == 3
-    last = " ".join(card.locator(".xs-doctor-row").last.inner_text().split())
-    assert "2,048 values are sorted to keep 10 of them" in last and "Do: take these alone: lax.top_k(x, 10)" in last
+    sort = " ".join(card.locator(".xs-doctor-row", has_text="sorted").inner_text().split())
+    assert "2,048 values are sorted to keep 10 of them" in sort and "Do: take these alone: lax.top_k(x, 10)" in sort
     assert card.bounding_box()["y"] < blank.locator(".xs-head").bounding_box()["y"]
 
 
@@ -119,7 +119,7 @@ def test_the_look(blank, records, light):
 
 def test_a_finding_leads_to_its_equation(blank, records):
     card = show(blank, records)
-    card.locator(".xs-doctor-place").last.focus()
+    card.locator(".xs-doctor-row", has_text="sorted").locator(".xs-doctor-place").focus()
     blank.keyboard.press("Enter")
     blank.wait_for_function("document.querySelector('.xs-line.selected')")
     (sort,) = (each for each in records[0].jaxpr.walk() if each.operation == "sort")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from xlascope.analysis.doctor import Evidence, diagnose
@@ -31,6 +32,8 @@ def doctor(ledger: Ledger, shown: Iterable[Program], finished: bool) -> JSON:
     found: JSON = {}
     for place, program in enumerate(shown):
         diagnosis = diagnosis_of(program, ledger.retraces) if finished and place < MOST_EXAMINED else program.diagnosis
+        if diagnosis is not None and place:  # while one of the smaller programs does not run, the largest one may
+            diagnosis = replace(diagnosis, findings=tuple(each for each in diagnosis.findings if each.rule != "waits"))
         if diagnosis is not None and (diagnosis.findings or program.diagnosis is not None):
             found[str(program.number)] = bounded(_wire(diagnosis, program))
     return {"doctor": found} if found else {}

@@ -86,12 +86,15 @@ def copied_arguments(evidence: Evidence) -> Iterator[Finding]:
 def waits(evidence: Evidence) -> Iterator[Finding]:
     """A device that waits from call to call: for Python, for data, for somebody who looks at each result."""
     run, account = evidence.executed, evidence.account
-    if run is None or account is None or account.whole is None or not run.window or run.at_most:
+    if run is None or account is None or account.whole is None or run.at_most or not evidence.traced.seconds:
         return
-    every = run.window / run.observed_calls if run.observed_calls else 0.0
+    if run.calls < CALLS or run.seconds < LASTED or not run.observed_calls:
+        return
+    # The smaller of two: the pace between the calls that were timed, and the time that passed by all that were counted.
+    every = min(max(run.window / run.observed_calls, run.step), run.seconds / run.calls)
     working = account.whole.running_seconds
-    waiting = 1 - working / every if every else 0.0
-    if run.calls < CALLS or run.seconds < LASTED or waiting < WAITING:
+    waiting = 1 - working / every
+    if waiting < WAITING:
         return
     yield Finding(
         "waits",

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...records import Equation, Finding, Measure
 from ..figures import percent, plural, rate, size
 from .evidence import Evidence, Level, name_of
-from .rule import COUNT, PROFILER, Stake
+from .rule import COUNT, PROFILER, Stake, written_apart
 
 #: By how much fewer operations another order has to do, and how many of a one-hot row's numbers are zeros.
 FEWER, CLASSES = 4.0, 64
@@ -59,6 +59,7 @@ def _better_order(level: Level, inner: Equation) -> _Order | None:
         or outer.operation != "dot_general"
         or outer.role != "forward"
         or outer.inputs[0] == outer.inputs[1]
+        or not written_apart(inner, outer)
     ):
         return None
     place = outer.inputs.index(inner.outputs[0])
@@ -101,6 +102,8 @@ def inverse(evidence: Evidence) -> Iterator[Finding]:
                 continue
             product, made = level.only_user(solve.outputs[0]), level.type_of(solve.outputs[0])
             if product is None or product.operation != "dot_general" or made is None or not _is_identity(level, solve):
+                continue
+            if not written_apart(solve, product):
                 continue
             other = level.type_of(next((x for x in product.inputs if x != solve.outputs[0]), ""))
             rows = made.shape[-1]
@@ -151,6 +154,8 @@ def one_hot(evidence: Evidence) -> Iterator[Finding]:
             left = level.type_of(product.inputs[0])
             axes = _axes(product)
             if chooser is None or table is None or left is None or axes is None or not _chooses(level, chooser):
+                continue
+            if not written_apart(chooser, product):
                 continue
             classes = left.shape[axes[0]]
             zeros = axes[0] == len(left.shape) - 1 and axes[1] == 0 and classes >= CLASSES

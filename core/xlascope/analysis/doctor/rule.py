@@ -24,6 +24,16 @@ class Rule:
     find: Callable[[Evidence], Iterator[Finding]]
 
 
+def written_apart(one: Equation, other: Equation) -> bool:
+    """Whether the user wrote two equations one by one: those of one call of a library's function are not his to change.
+
+    >>> sort, part = (Equation(EquationPath(path), "", "", (), ()) for path in "01")
+    >>> written_apart(sort, part)
+    False
+    """
+    return one.source is not None and one.source != other.source
+
+
 @dataclass(frozen=True)
 class Stake:
     """What equations take of a call, measured: seconds, their part of the kernels' time, and the kernel to look at."""

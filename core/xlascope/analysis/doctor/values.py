@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...records import Equation, Finding, Kernel, Measure
 from ..figures import percent, plural, seconds, size
 from .evidence import Evidence, Level, name_of, parameter
-from .rule import COUNT, PROFILER, WORTH_SECONDS, WORTH_SHARE, Stake
+from .rule import COUNT, PROFILER, WORTH_SECONDS, WORTH_SHARE, Stake, written_apart
 
 #: Elements from which on an array is no parameter but data.
 MANY = 1024
@@ -107,7 +107,8 @@ def _kept(level: Level, sort: Equation) -> tuple[int, int, bool] | None:
         if not level.users(name) and name not in level.jaxpr.outputs:
             continue
         found = _end(level, name, axis)
-        if found is None:
+        user = level.only_user(name)
+        if found is None or user is None or not written_apart(sort, user):
             return None
         kept.append(found)
     return kept[0] if kept and all(each == kept[0] for each in kept) else None
