@@ -235,7 +235,7 @@ PAIRS = [
     Pair(
         "unrolled loop",
         Case(lambda x: rounds(x, 120), (VECTOR,), change=slowly(4.0)),
-        ("stands 120 times in the program", "its 240 equations: building it took 4.", "do: let the device loop"),
+        ("stands 120 times in the program", "its 240 equations: building it took ", "do: let the device loop"),
         Case(lambda x: lax.fori_loop(0, 120, lambda _, x: jnp.sin(x) * 0.5, x), (VECTOR,), change=slowly(4.0)),
     ),
     Pair(

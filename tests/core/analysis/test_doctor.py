@@ -64,14 +64,14 @@ def test_a_diagnosis_survives_json() -> None:
     assert from_json(json.loads(json.dumps(to_json(diagnosis)))) == diagnosis
 
 
-def many_diseases(x: xs.Array, a: xs.Array, v: xs.Array) -> tuple[xs.Array, ...]:
+def many_diseases(x: xs.Array, a: xs.Array, v: xs.Array, labels: xs.Array) -> tuple[xs.Array, ...]:
     few = jnp.sort(x)[-3:]
-    return few, (a @ a) @ v, jnp.linalg.inv(a) @ v, xs.lax.map(jnp.sin, a)
+    return few, (a @ a) @ v, xs.nn.one_hot(labels, 64) @ a
 
 
 def test_at_most_three_the_largest_first() -> None:
-    times = {"sort": 10e-3, "dot_general": 9e-3, "triangular_solve": 4e-3}
-    case = Case(many_diseases, (shape(4096), shape(64, 64), shape(64)), times)
+    times = {"sort": 9e-3, "dot_general": 7e-3}
+    case = Case(many_diseases, (shape(4096), shape(64, 64), shape(64), diseases.LABELS), times)
     evidence = evidence_of(case._replace(change=diseases.again(5, diseases.CHANGED, 10.0)))
     found = diagnose(evidence).findings
     assert len(found) == MOST and [each.share for each in found] == sorted((each.share for each in found), reverse=True)
