@@ -100,7 +100,7 @@ def _of(compiled: records.Compiled, data: bytes, notes: dict[str, None]) -> list
 
 
 def ceilings(call: Call, executed: records.Executed) -> records.Ceilings:
-    """What the device of a call can do at most; measured once per process."""
+    """What the device of a call can do at most, as measured while the machine was idle."""
     device = call.place.device or default_device()
     found = measure_ceilings(device)
     return records.Ceilings(
