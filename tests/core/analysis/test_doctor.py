@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,12 @@ def test_a_healthy_program_has_none(pair: Pair) -> None:
 def test_every_rule_has_its_programs() -> None:
     assert {each.rule for each in PAIRS} == {rule.name for rule in RULES}
     assert all(rule.threshold and rule.find.__doc__ for rule in RULES)
+
+
+def test_the_page_has_the_table(root: Path) -> None:
+    page = (root / "docs/doctor.md").read_text(encoding="utf-8")
+    for rule in RULES:
+        assert re.search(rf"^\| {re.escape(rule.name)} \| .+ \| {re.escape(rule.threshold)} \|$", page, re.M), rule.name
 
 
 @pytest.mark.parametrize("pair", [each for each in PAIRS if each.sick.seconds and each.rule != "waits"], ids=str)
