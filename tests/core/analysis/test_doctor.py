@@ -93,6 +93,30 @@ def test_what_a_library_writes_in_one_call_is_not_the_users() -> None:
     assert not findings_of(evidence), text_of(evidence)
 
 
+def test_few_calls_are_not_worth_a_change() -> None:
+    evidence = evidence_of(PAIRS[0].sick)
+    assert evidence.executed is not None
+    once = dataclasses.replace(evidence, executed=dataclasses.replace(evidence.executed, calls=3))
+    assert findings_of(evidence) and not findings_of(once)
+
+
+def test_what_differentiation_copies_is_not_the_users() -> None:
+    function = xs.vmap(xs.grad(lambda w, x: jnp.sum(jnp.tanh(x @ w))), in_axes=(None, 0))
+    case = Case(
+        function, (shape(32, 64), shape(8, 2, 32)), dict.fromkeys(("wrapped_copy", "wrapped_copy.1", "tanh"), 1e-3)
+    )
+    assert not findings_of(evidence_of(case)), text_of(evidence_of(case))
+
+
+def test_a_librarys_function_is_not_the_users() -> None:
+    evidence = evidence_of(Case(diseases.sine, (shape(64),), change=diseases.again(9, diseases.CHANGED)))
+    source = next(each.source for each in evidence.traced.jaxpr.equations)
+    lines = [dataclasses.replace(each, source=source) for each in evidence.traced.jaxpr.equations]
+    jaxpr = dataclasses.replace(evidence.traced.jaxpr, equations=tuple(lines))
+    called_there = dataclasses.replace(evidence.traced, jaxpr=jaxpr, call_site=source)
+    assert findings_of(evidence) and not findings_of(dataclasses.replace(evidence, traced=called_there))
+
+
 def test_without_times_nothing_is_said_of_them() -> None:
     evidence = dataclasses.replace(evidence_of(PAIRS[0].sick), executed=None)
     assert not findings_of(evidence)

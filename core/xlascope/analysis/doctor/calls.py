@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...records import Finding, Measure
+from ...records import Finding, Measure, Traced
 from ..figures import percent, plural, seconds, size
 from ..retraces import Retrace, made_from
 from .evidence import Evidence
 from .rule import CLOCK, COUNT, PROFILER, WORTH_SECONDS, WORTH_SHARE
 
 #: Traces that could have been spared, and the seconds that they cost.
-TRACES, LOST = 3, 0.1
+TRACES, LOST = 5, 0.1
 #: Calls, their seconds, and the part of these that the device waits, from which on it waits too long.
-CALLS, LASTED, WAITING = 100, 1.0, 0.5
+CALLS, LASTED, WAITING = 100, 1.0, 0.7
 
 
 def traced_again(evidence: Evidence) -> Iterator[Finding]:
@@ -29,7 +29,7 @@ def jit_in_a_loop(evidence: Evidence) -> Iterator[Finding]:
 def _retraced(evidence: Evidence, rule: str, *, new: bool) -> Iterator[Finding]:
     found = [each for each in evidence.retraces if bool(made_from(each.reason)) == new and not each.inside]
     lost = sum(each.seconds for each in found)
-    if len(found) < TRACES or lost < LOST:
+    if len(found) < TRACES or lost < LOST or _is_of_a_library(evidence.traced):
         return
     latest = found[0]
     ran = evidence.executed.seconds if evidence.executed is not None else 0.0
@@ -47,6 +47,15 @@ def _retraced(evidence: Evidence, rule: str, *, new: bool) -> Iterator[Finding]:
         None,
         (Measure("traces that could have been spared", len(found), "", COUNT), *_parts(found)),
     )
+
+
+def _is_of_a_library(traced: Traced) -> bool:
+    """Whether all of a function stands where it was called: its code is not the user's, and he wrote one line of it."""
+    site = traced.call_site
+    if site is None:
+        return False
+    lines = {(x.source.file, x.source.line, x.source.function) for x in traced.jaxpr.equations if x.source is not None}
+    return lines <= {(site.file, site.line, site.function)}
 
 
 def _parts(found: list[Retrace]) -> Iterator[Measure]:

@@ -11,6 +11,8 @@ from .evidence import Evidence
 
 #: Less than this part of the kernels' time, or of a call, is no finding, nor are fewer seconds per call.
 WORTH_SHARE, WORTH_SECONDS = 0.2, 100e-6
+#: Nor are fewer seconds in all calls that were made.
+WORTH_IN_ALL = 0.05
 
 PROFILER, CLOCK, COUNT = "profiler", "host clock", "our count"
 
@@ -34,6 +36,12 @@ def written_apart(one: Equation, other: Equation) -> bool:
     return one.source is not None and one.source != other.source
 
 
+def is_worth(evidence: Evidence, taken: float) -> bool:
+    """Whether so many seconds of a call are worth a finding: of the call, by themselves, and in all calls made."""
+    calls = evidence.executed.calls if evidence.executed is not None else 0
+    return evidence.share_of(taken) >= WORTH_SHARE and taken >= WORTH_SECONDS and taken * max(calls, 1) >= WORTH_IN_ALL
+
+
 @dataclass(frozen=True)
 class Stake:
     """What equations take of a call, measured: seconds, their part of the kernels' time, and the kernel to look at."""
@@ -48,8 +56,7 @@ class Stake:
         chosen = tuple(paths)
         taken = evidence.seconds_of(chosen)
         share = evidence.share_of(taken)
-        worth = share >= WORTH_SHARE and taken >= WORTH_SECONDS
-        return cls(taken, share, evidence.kernel_of(chosen)) if worth else None
+        return cls(taken, share, evidence.kernel_of(chosen)) if is_worth(evidence, taken) else None
 
     @property
     def words(self) -> str:

@@ -8,12 +8,13 @@ from ...records import Diagnosis, Finding
 from ..figures import percent, plural, seconds, size
 from . import calls, loops, products, reuse, values
 from .evidence import Evidence
-from .rule import WORTH_SECONDS, WORTH_SHARE, Rule
+from .rule import WORTH_IN_ALL, WORTH_SECONDS, WORTH_SHARE, Rule
 
 #: Findings of one diagnosis. More would be a list, and nobody works one off.
 MOST = 3
 
-_WORTH = f"{percent(WORTH_SHARE)} of the kernels' time and {seconds(WORTH_SECONDS)} a call"
+_A_CALL = f"{percent(WORTH_SHARE)} of the kernels' time, {seconds(WORTH_SECONDS)} a call"
+_WORTH = f"{_A_CALL}, {seconds(WORTH_IN_ALL)} in all calls"
 
 RULES = (
     Rule(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ...records import Equation, Finding, Kernel, Measure
 from ..figures import percent, plural, seconds, size
 from .evidence import Evidence, Level, name_of, parameter
-from .rule import COUNT, PROFILER, WORTH_SECONDS, WORTH_SHARE, Stake, written_apart
+from .rule import COUNT, PROFILER, Stake, is_worth, written_apart
 
 #: Elements from which on an array is no parameter but data.
 MANY = 1024
@@ -151,26 +151,28 @@ def copies(evidence: Evidence) -> Iterator[Finding]:
     moving = [(call, kernel) for call, kernel in told if _only_moves(evidence, kernel)]
     taken = sum(call.seconds for call, _ in moving)
     share = evidence.share_of(taken)
-    if not moving or share < WORTH_SHARE or taken < WORTH_SECONDS or share > 1 - COMPUTING:
+    if not moving or share > 1 - COMPUTING or not is_worth(evidence, taken):
         return
     call, longest = moving[0]
     readers = [kernel for kernel in evidence.kernels.values() if any(x.kernel == longest.name for x in kernel.reads)]
     paths = (*longest.equations, *longest.moves, *(path for kernel in readers for path in kernel.equations))
     known = [path for path in paths if path in evidence.equations]
     equation = evidence.equations[known[0]] if known else None
-    of = f" for {equation.operation}" if equation is not None else ""
+    if equation is None or equation.role != "forward":  # the order of what differentiation makes is not the user's
+        return
     moved = sum(kernel.bytes_read + kernel.bytes_written for _, kernel in moving)
     yield Finding(
         "copies",
         f"{percent(share)} of the kernels' time ({seconds(taken)} a call) only writes arrays in another order: "
-        f"{plural(len(moving), 'kernel')}, {size(moved)} read and written; the longest writes {longest.type_text}{of}",
+        f"{plural(len(moving), 'kernel')}, {size(moved)} read and written; the longest writes {longest.type_text} "
+        f"for {equation.operation}",
         "keep the array in the order in which it is used: transpose it once, before the step, or name its axes in the "
         "product (jnp.einsum) instead of transposing",
         share,
         taken,
-        equation.source if equation is not None else None,
+        equation.source,
         call.kernel,
-        equation.path if equation is not None else None,
+        equation.path,
         (
             Measure("time of copies per call", taken, "s", PROFILER),
             Measure("part of the kernels' time", share, "", PROFILER),
