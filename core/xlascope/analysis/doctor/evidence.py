@@ -143,12 +143,20 @@ class Evidence:
         return sum(each.seconds for each in (self.traced, self.lowered, self.compiled) if each is not None)
 
     def seconds_of(self, paths: Iterable[EquationPath]) -> float:
-        """Seconds per call of these equations and what they hold: a kernel's time split evenly over its equations."""
-        if self.account is None:
-            return 0.0
-        chosen = tuple(paths)
-        measured = self.account.equations.items()
-        return sum(seconds for path, seconds in measured if _among(path, chosen))
+        """Seconds per call of equations, none of which holds another, and of what they hold: a kernel's time is split
+        evenly over its equations.
+        """
+        return sum(self._seconds.get(path, 0.0) for path in set(paths))
+
+    @cached_property
+    def _seconds(self) -> dict[EquationPath, float]:
+        """The seconds of each equation that a kernel has, and of each that holds such."""
+        found: dict[EquationPath, float] = {}
+        for path, seconds in self.account.equations.items() if self.account is not None else ():
+            while path:
+                found[path] = found.get(path, 0.0) + seconds
+                path = path.parent
+        return found
 
     def share_of(self, seconds: float) -> float:
         """Which part of all kernels' time that is."""
@@ -156,7 +164,7 @@ class Evidence:
 
     def kernel_of(self, paths: Iterable[EquationPath]) -> str:
         """The kernel with most time among those that hold one of these equations."""
-        chosen = tuple(paths)
+        chosen = frozenset(paths)
         told = self.account.whole.kernels if self.account is not None and self.account.whole is not None else ()
         for each in told:
             kernel = self.kernels.get(each.kernel)
@@ -205,8 +213,11 @@ def _programs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
             yield from _programs(body)
 
 
-def _among(path: EquationPath, chosen: tuple[EquationPath, ...]) -> bool:
-    return any(path == each or path.within(each) for each in chosen)
+def _among(path: EquationPath, chosen: frozenset[EquationPath]) -> bool:
+    """Whether an equation is one of these, or held by one."""
+    while path and path not in chosen:
+        path = path.parent
+    return bool(path)
 
 
 def _first(kind: type[R], records: Iterable[Record]) -> R | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ...records import Equation, Finding, Measure
@@ -85,10 +86,16 @@ def _better_order(level: Level, inner: Equation) -> _Order | None:
 
 def _axes(product: Equation) -> tuple[int, int] | None:
     """The axes that a product of two operands contracts, one of each; None for any other product."""
-    start = product.parameters.find("dimension_numbers=")
-    text = product.parameters[start + len("dimension_numbers=") :].split(" preferred", 1)[0].split(" precision", 1)[0]
+    return _axes_in(product.parameters)
+
+
+@lru_cache(256)  # layers have equal products
+def _axes_in(parameters: str) -> tuple[int, int] | None:
+    text = parameters.partition("dimension_numbers=")[2]
+    for following in (" preferred", " precision", " out_"):
+        text = text.partition(following)[0]
     try:
-        (left, right), batch = ast.literal_eval(text.split(" out_", 1)[0])
+        (left, right), batch = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return None
     return (left[0], right[0]) if len(left) == len(right) == 1 and batch == ((), ()) else None
