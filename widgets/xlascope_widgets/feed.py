@@ -19,6 +19,7 @@ from .bounded import bounded
 from .compared_programs import AFTER
 from .ledger import Ledger, Program
 from .wire_diff import diff_wire
+from .wire_doctor import doctor
 from .wire_measured import ceilings, latest_ceilings
 
 _log = logging.getLogger(__name__)
@@ -116,6 +117,7 @@ class Feed:
             **self._retraced(),
             **({"cell": self._cell} if self._cell else {}),
             **bounded(ceilings(shown)),
+            **doctor(self.ledger, shown, self.finished),
             **({"tab": self.tab} if self.tab else {}),
             **({"diff": diff_wire(self.ledger.diff)} if self.ledger.diff is not None else {}),
         }

@@ -8,6 +8,7 @@ from html import escape
 
 from xlascope.records.plain import plain
 
+from .doctor import doctor_html
 from .ledger import Ledger
 from .picture import draw, draw_diff
 from .text import kept, ledger_text
@@ -20,7 +21,8 @@ def fallback(ledger: Ledger) -> str:
     """The picture of the program with most to see, and everything as text in a fold."""
     summary = escape(kept(ledger_text(ledger, most=5)))
     head = escape(plain(ledger_text(ledger, jaxpr=False, most=1).splitlines()[0]))
-    return f"<p>{head}</p>{image(ledger, head)}<details><summary>as text</summary><pre>{summary}</pre></details>"
+    pictures = f"<p>{head}</p>{doctor_html(ledger)}{image(ledger, head)}"
+    return f"{pictures}<details><summary>as text</summary><pre>{summary}</pre></details>"
 
 
 def image(ledger: Ledger, alternative: str) -> str:

@@ -16,6 +16,7 @@ from xlascope.records import (
     Ceilings,
     Compiled,
     Continued,
+    Diagnosis,
     Executed,
     Explained,
     Failure,
@@ -52,12 +53,16 @@ class Program:
     ceilings: Ceilings | None = None
     #: It is compiled in the background, for a call that was interrupted.
     continued: Continued | None = None
+    #: What the doctor found, if somebody asked.
+    diagnosis: Diagnosis | None = None
     traces: int = 0
     equations: int = 0
     #: What was asked about it: compilations for other targets, decisions, passes; the latest of each.
     found: dict[tuple[type, str, str], Record] = field(default_factory=dict)
     #: A trace and what is sent of it (`wire.py`).
     packed: tuple[Traced, dict[str, Any]] | None = field(default=None, repr=False, compare=False)
+    #: What the doctor finds in it, and what that was made of (`wire_doctor.py`).
+    examined: tuple[tuple[object, ...], Diagnosis | None] | None = field(default=None, repr=False, compare=False)
     #: What is sent of what was measured, and what it was made of.
     measured: tuple[tuple[Record | None, ...], dict[str, Any]] | None = field(default=None, repr=False, compare=False)
     _account: tuple[tuple[Record | None, ...], CallTimes] | None = field(default=None, repr=False, compare=False)
@@ -90,6 +95,8 @@ class Program:
                 self.executed = record
             case Failure():
                 self.failure = record
+            case Diagnosis():
+                self.diagnosis = record
         if self.active is not None and not (isinstance(record, Executed) and self.active.stage != "run"):
             self.active = None
         return isinstance(record, Traced | Compiled | Explained | Passes)

@@ -162,6 +162,19 @@ class Retraces:
         return self.functions.setdefault(key, Retraced(function))
 
 
+#: How the reason of a trace begins that a new function object needed, and what follows where its code stands.
+_MADE, _TRACES = " made from the code at ", ", and traces"
+
+
+def made_from(reason: str) -> str:
+    """Where the code stands of a function that was made anew, by the reason of its trace; ``""`` for other reasons.
+
+    >>> made_from("f is a new function object: the 2nd made from the code at a.py:3, and traces belong to objects")
+    'a.py:3'
+    """
+    return reason.partition(_MADE)[2].partition(_TRACES)[0]
+
+
 def where(site: SourceRange | None) -> str:
     """``model.py:12``, ``In[7]:3``, or nothing."""
     return "" if site is None else f"{os.path.basename(site.file)}:{site.line}"

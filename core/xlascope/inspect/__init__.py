@@ -1,8 +1,9 @@
 """From a call to what became of it: the same questions in a script as in a notebook.
 
-``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` compile too, ``timings`` also runs and measures.
-``target`` and ``targets`` compile for hardware that is not here, ``what_if`` changes one thing and compares. Each
-returns an :class:`Inspection`, which holds records, prints as text, and turns into JSON.
+``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` compile too, ``timings`` also runs and measures, and
+``doctor`` says what is wrong then. ``target`` and ``targets`` compile for hardware that is not here, ``what_if``
+changes one thing and compares. Each returns an :class:`Inspection`, which holds records, prints as text, and turns into
+JSON.
 
 A question is asked of a call (``f, *args``), which our engine traces and which starts it, or of a :class:`Program`:
 StableHLO of anybody's, which needs no engine.
@@ -14,6 +15,7 @@ from .compiler.passes import PassByPass, passes
 from .compiler.stages import STAGES, hlo
 from .compiler.targets import known_targets, target, targets
 from .compiler.why import why
+from .doctor import Examined, doctor
 from .drawing import NoRendererError, register_drawing
 from .producers import Producer, call, find_program, register_producer
 from .program import Host, Program, QuestionError, Source
@@ -26,6 +28,7 @@ __all__ = [
     "ChangeError",
     "Comparison",
     "Diff",
+    "Examined",
     "Host",
     "Inspection",
     "NoRendererError",
@@ -40,6 +43,7 @@ __all__ = [
     "call",
     "compare",
     "diff",
+    "doctor",
     "explore",
     "find_program",
     "fusions",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..analysis.figures import plural, size
 from ..analysis.memory import held_at, live_bytes, peak_of
 from ..records import Buffer, Compiled, Equation, EquationPath, Jaxpr, MemoryUse, Record, Traced
-from .text import one, plural, size, table, unread
+from .text import one, table, unread
 
 #: Arrays and source lines listed.
 MOST_ROWS = 20

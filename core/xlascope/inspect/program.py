@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from .. import records
+from ..analysis.doctor import Copied
 from ..analysis.folded_products import with_folded
 from ..xla.stablehlo import StableHLO, read_stablehlo
 from ..xla.targets import (
@@ -76,6 +77,14 @@ class Host:
         """``Executed`` and ``Ceilings``, measured now."""
         self.check_callable()
         return []
+
+    def copied(self) -> Copied | None:
+        """What it costs that arguments of the call lie in NumPy arrays, measured now; None where none do."""
+        return None
+
+    def numbers(self) -> frozenset[int]:
+        """The numbers of all programs that the call's function has led to, where that is known."""
+        return frozenset()
 
     def unmeasured(self) -> str:
         """Why the call cannot be run now, ``""`` when it can."""

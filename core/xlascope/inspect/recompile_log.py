@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from .. import records
-from ..analysis.retraces import Retraces, retraces_text
+from ..analysis.retraces import Retrace, Retraces, made_from, retraces_text
 from ..ir.sources import title_of
 from ..records import Compiled, Lowered, Missed, Record, SourceRange, Traced
 from .quiet import inspecting
@@ -93,6 +93,18 @@ class RecompileLog:
         functions = [each for each in gathered.by_cost() if name in (None, each.function)]
         return Inspection("recompiles", mine, retraces_text(functions) or _nothing(name))
 
+    def spared(self, numbers: frozenset[int]) -> tuple[Retrace, ...]:
+        """The traces of a function that could have been spared, newest first.
+
+        They are those of its programs, by number, and of the functions that were made from the same code in a loop.
+        """
+        with self._lock:
+            found = tuple(self._kept.values())
+        known = [each for function in Retraces.of(found).functions.values() for each in function.retraces]
+        codes = {code for each in known if each.program in numbers and (code := made_from(each.reason))}
+        mine = (each for each in known if each.program in numbers or made_from(each.reason) in codes)
+        return tuple(sorted(mine, key=lambda each: -each.time))
+
 
 _LOG = RecompileLog()
 
@@ -148,6 +160,11 @@ def recompiles(function: Callable[..., Any] | str | None = None) -> Inspection:
             "nothing is remembered: call xlascope.inspect.watch_recompiles() before the calls (%load_ext xlascope does)"
         )
     return _LOG.recompiles(function)
+
+
+def spared_traces(numbers: frozenset[int]) -> tuple[Retrace, ...]:
+    """The traces of a function, by the numbers of its programs, that could have been spared, as far as one watched."""
+    return _LOG.spared(numbers)
 
 
 def _name(function: Callable[..., Any]) -> str:

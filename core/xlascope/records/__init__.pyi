@@ -19,6 +19,9 @@ from .events import Record as Record
 from .events import Span as Span
 from .events import Started as Started
 from .events import Traced as Traced
+from .findings import Diagnosis as Diagnosis
+from .findings import Finding as Finding
+from .findings import Measure as Measure
 from .paths import EquationPath as EquationPath
 from .programs import Equation as Equation
 from .programs import Jaxpr as Jaxpr

@@ -11,6 +11,7 @@ from typing import Literal
 
 from .compiled import Kernel, MemoryUse
 from .decisions import Explained, Passes
+from .findings import Diagnosis
 from .programs import Jaxpr, SourceRange, SourceText
 
 
@@ -205,4 +206,17 @@ class Failure:
     source: SourceRange | None = None
 
 
-Record = Started | Traced | Missed | Lowered | Compiled | Continued | Executed | Ceilings | Failure | Explained | Passes
+Record = (
+    Started
+    | Traced
+    | Missed
+    | Lowered
+    | Compiled
+    | Continued
+    | Executed
+    | Ceilings
+    | Failure
+    | Explained
+    | Passes
+    | Diagnosis
+)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any, Literal, overload
 
 from ... import records
+from ...analysis.figures import seconds
 from ...xla.explain import compile_passes
 from ...xla.targets import Watch, find_target
 from ..jobs import Job
 from ..producers import Subject, program_of
 from ..program import QuestionError
 from ..result import Inspection
-from ..text import seconds, table
+from ..text import table
 from .answered import answered
 
 _PATHS = 6

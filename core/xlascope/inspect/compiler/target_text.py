@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...analysis.figures import plural, seconds, size
 from ...records import Compiled, Equation, EquationPath, Kernel, Traced
-from ..text import how_many_equations, how_many_kernels, operations, plural, seconds, size, table, unread
+from ..text import how_many_equations, how_many_kernels, operations, table, unread
 
 
 def target_text(traced: Traced, compiled: Compiled) -> str:

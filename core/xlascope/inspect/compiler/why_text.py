@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from ...analysis.figures import plural, seconds
 from ...analysis.verdicts import Verdict
 from ...readers.hlo.equations import instructions_of
 from ...readers.hlo.text import read_module
 from ...records import Equation, Explained, FusionDecision, Traced
-from ..text import plural, seconds, table
+from ..text import table
 
 #: Pairs that are named for a reason, and reasons that are told of one edge.
 _PAIRS, _REASONS = 4, 3

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ... import records
+from ...analysis.doctor import Copied
 from ...control.jit.known_calls import known_call
 from ...ir.avals import ShapeDtypeStruct
 from ...runtime.errors import JaxRuntimeError
@@ -17,8 +18,8 @@ from ...xla.stablehlo import StableHLO
 from ..producers import Asked
 from ..program import ChangeError, Host, Program, Source, Variant
 from ..quiet import inspection
-from ..running.measure import ceilings, measure, runner
-from .calls import Call, compiled_records, executables_of, traced_call
+from ..running.measure import ceilings, copied, measure, runner
+from .calls import Call, compiled_records, executables_of, traced_call, traces_of
 from .changes import changed
 
 
@@ -81,6 +82,17 @@ class CallHost(Host):
         with inspection():
             executed = measure(self.call, compiled)
             return [executed, ceilings(self.call, executed)]
+
+    def copied(self) -> Copied | None:
+        """As the user makes the call, but for the function: one that is not jitted is compiled as it is elsewhere."""
+        labels = [self.traced.jaxpr.variables[name].label for name in self.traced.jaxpr.inputs]
+        names = [label or f"argument {number}" for number, label in enumerate(labels)]
+        with inspection():
+            return copied(self.call, names, lambda: self.call.function(*self.asked.args, **self.asked.kwargs))
+
+    def numbers(self) -> frozenset[int]:
+        """Those of the function's traces."""
+        return frozenset(traced.number for traced in traces_of(self.call.function))
 
     def check_callable(self) -> None:
         """It is a call."""

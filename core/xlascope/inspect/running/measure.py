@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
+from typing import Any
+
+import numpy as np
 
 from ... import records, tree
+from ...analysis.doctor import Copied
 from ...control.jit.arguments import join
 from ...control.programs.bodies import settings_of_trace
 from ...readers import FormatError
@@ -18,7 +22,7 @@ from ...xla.ceilings import measure_ceilings
 from ...xla.dispatch import Executable
 from ...xla.profile import ProfilerInUseError, Window
 from ..engine.calls import Call
-from .alternate import warm_up
+from .alternate import alternate, warm_up
 from .pace import StepTime
 from .tally import Tally
 
@@ -31,6 +35,10 @@ SEEN_SECONDS, WINDOWS = 0.1, 4
 MOST_CALLS = 200
 #: Kernel runs in one window: reading it costs about 20 µs each.
 MOST_KERNEL_RUNS = 2000
+#: Kernel runs in one call from which on one window has to do.
+MANY_KERNEL_RUNS = 20_000
+#: Bytes in NumPy arrays from which on it is worth to measure what copying them costs.
+WORTH_COPYING = 100_000
 #: How long to wait for a live view's window to close.
 PATIENCE = 2.0
 
@@ -44,12 +52,20 @@ def measure(call: Call, compiled: records.Compiled) -> records.Executed:
     step = warm_up(run)
     tally = Tally(call.traced.number, compiled.function, time.time())
     step = _timed(run, step, tally)
-    kernels = max(len(compiled.kernels), 1)
-    calls = max(1, min(MOST_CALLS, int(SEEN_SECONDS / WINDOWS / step), MOST_KERNEL_RUNS // kernels))
-    for _ in range(WINDOWS if step * calls * WINDOWS < MOST_SECONDS else 1):
-        data = _patient_window(run, calls)
-        tally.add_window(_of(compiled, data, tally.notes))
+    runs = max(len(compiled.kernels), 1)
+    if any(kernel.opcode == "while" for kernel in compiled.kernels):  # how often a loop runs its kernels it has to show
+        runs = max(_look(run, 1, compiled, tally), runs)
+    calls = max(1, min(MOST_CALLS, int(SEEN_SECONDS / WINDOWS / step), MOST_KERNEL_RUNS // runs))
+    for _ in range(WINDOWS if step * calls * WINDOWS < MOST_SECONDS and runs < MANY_KERNEL_RUNS else 1):
+        _look(run, calls, compiled, tally)
     return tally.record(StepTime(step, "host"), step)
+
+
+def _look(run: Callable[[], None], calls: int, compiled: records.Compiled, tally: Tally) -> int:
+    """Let the profiler see so many calls; returns how many kernels it saw run."""
+    profiles = _of(compiled, _patient_window(run, calls), tally.notes)
+    tally.add_window(profiles)
+    return sum(kernel.calls for profile in profiles for device in profile.devices for kernel in device.kernels)
 
 
 def _timed(run: Callable[[], None], step: float, tally: Tally) -> float:
@@ -84,7 +100,7 @@ def _of(compiled: records.Compiled, data: bytes, notes: dict[str, None]) -> list
 
 
 def ceilings(call: Call, executed: records.Executed) -> records.Ceilings:
-    """What the device of a call can do at most; measured once per process."""
+    """What the device of a call can do at most, as measured while the machine was idle."""
     device = call.place.device or default_device()
     found = measure_ceilings(device)
     return records.Ceilings(
@@ -133,6 +149,27 @@ def caller(call: Call) -> Callable[[], None]:
             result.block_until_ready()
 
     return run
+
+
+def copied(call: Call, names: Sequence[str], asked: Callable[[], Any]) -> Copied | None:
+    """What the call's NumPy arrays cost it, measured by turns: as ``asked`` makes it, and with arrays on the device.
+
+    ``names`` are those of its operands. None without such arrays, where they are small, and where the two would not run
+    the same program.
+    """
+    mine = [(name, x) for name, x in zip(names, call.arguments.operands, strict=True) if isinstance(x, np.ndarray)]
+    size = sum(x.nbytes for _, x in mine)
+    if size < WORTH_COPYING or any(call.donated) or not _runs_now(call):
+        return None
+
+    def given() -> None:
+        for result in tree.leaves(asked()):
+            result.block_until_ready()
+
+    found = alternate(given, caller(call))
+    slower = not found.within_noise and found.ratio < 1
+    seconds = statistics.median(found.before), statistics.median(found.after)
+    return Copied(tuple(name for name, _ in mine), size, *seconds, slower, found.source)
 
 
 def _runs_now(call: Call) -> bool:

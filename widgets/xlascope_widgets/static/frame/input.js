@@ -8,6 +8,7 @@ import { keyWhy } from "../compiler/why_pane.js";
 import { goTo, keyExplorer, toggleHelp } from "../graph/explorer.js";
 import { HEATS } from "../graph/heat.js";
 import { pressAsk } from "./asks.js";
+import { pressDoctor } from "./doctor.js";
 import { scrollInside } from "./source_pane.js";
 /** @typedef {import("./view.js").View} View */
 
@@ -20,6 +21,7 @@ export function listen(view) {
   view.part("xs-again").addEventListener("click", (event) => {
     if (/** @type {Element} */ (event.target).closest(".xs-why-head")) view.showWhy(!view.store.why);
   });
+  view.part("xs-doctor").addEventListener("click", (event) => pressDoctor(view, /** @type {Element} */ (event.target)));
   view.part("xs-head").addEventListener("click", (event) => command(view, /** @type {Element} */ (event.target)));
   view.part("xs-head").addEventListener("change", (event) => {
     const choice = /** @type {HTMLSelectElement} */ (event.target);

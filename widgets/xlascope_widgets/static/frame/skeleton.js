@@ -10,6 +10,7 @@ export function skeleton() {
     el("div", { class: "xs-said", role: "status" }),
     el("div", { class: "xs-panel", hidden: "" },
       el("div", { class: "xs-compare", hidden: "" }),
+      el("div", { class: "xs-doctor", role: "region", "aria-label": "what could be better", hidden: "" }),
       el("div", { class: "xs-head" }, el("div", { class: "xs-tools" }),
         el("input", { class: "xs-search", type: "search", placeholder: "search: op, shape, source…   /", "aria-label": "search equations", spellcheck: "false" })),
       el("div", { class: "xs-notes" }),

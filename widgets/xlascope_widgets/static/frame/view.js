@@ -9,6 +9,7 @@ import { TimePane } from "../time/timeline_pane.js";
 import { drawPending } from "./asks.js";
 import { drawBar } from "./bar.js";
 import { drawDetail } from "./detail.js";
+import { showDoctor } from "./doctor.js";
 import { listen } from "./input.js";
 import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
@@ -185,6 +186,7 @@ export class View {
   drawNotes() {
     fill(this.part("xs-notes"), drawNotes(this.store));
     showRecompiles(this.part("xs-again"), this.store);
+    showDoctor(this.part("xs-doctor"), this.store);
   }
 
   drawLegend() {

@@ -247,6 +247,23 @@ export interface Ceilings {
   source?: string;
 }
 
+/** One finding of the doctor; evidence is name, value, unit, and who says so. */
+export interface Advice {
+  rule: string;
+  says: string;
+  action: string;
+  share: number;
+  where?: string;
+  kernel?: string;
+  equation?: string;
+  evidence: [name: string, value: number, unit: string, source: string][];
+}
+export interface Diagnosis {
+  findings: Advice[];
+  rules: number;
+  notes?: string[];
+}
+
 /** How an equation or a kernel compares: alike, changed, added, removed. */
 export type Sign = "=" | "~" | "+" | "-";
 export interface Diff {
@@ -271,6 +288,7 @@ export interface Live {
   ceilings?: Ceilings;
   tab?: string;
   diff?: Diff;
+  doctor?: Record<string, Diagnosis>;
 }
 
 /** Something that only the kernel can answer. */

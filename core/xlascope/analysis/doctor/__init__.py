@@ -1,0 +1,7 @@
+"""The doctor: a table of rules, each of which looks for one disease in a program's records."""
+
+from .evidence import Copied, Evidence
+from .rule import Rule
+from .table import MOST, RULES, diagnose, diagnosis_text
+
+__all__ = ["MOST", "RULES", "Copied", "Evidence", "Rule", "diagnose", "diagnosis_text"]
