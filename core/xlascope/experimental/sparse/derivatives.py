@@ -20,8 +20,10 @@ class Moving:
 
     def __init__(self, args: Sequence[Any], argnums: Any) -> None:
         self.args = args
-        self.single = isinstance(argnums, int)
-        self.places = [n % len(args) for n in ([argnums] if self.single else argnums)]
+        places = [argnums] if isinstance(argnums, int) else list(argnums)
+        #: One derivative comes without a tuple around it, also where ``argnums`` is one, as in JAX.
+        self.single = len(places) == 1
+        self.places = [n % len(args) for n in places]
         flat = [tree.flatten(args[place], is_leaf=is_sparse) for place in self.places]
         self.leaves = [leaves for leaves, _ in flat]
         self.structures = [structure for _, structure in flat]
@@ -62,6 +64,8 @@ def _of_numbers(fun: Callable[..., Any], moving: Moving, kwargs: dict[str, Any])
 
 def grad(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
     """Like :func:`xlascope.grad`, where arguments are sparse: their gradients are sparse, at the same places.
+
+    One gradient comes by itself, also where ``argnums`` is a tuple of one.
 
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
