@@ -62,6 +62,8 @@ def minimize(
     """
     if not isinstance(args, tuple):
         raise TypeError(f"args of minimize is a tuple of what fun takes beside x, got {args!r}{here()}")
+    if not callable(fun):
+        raise TypeError(f"fun of minimize is a function, got {fun!r}{here()}")
     settings = dict(options or {})
     (start,) = floats_of_any_shape(x0)
     if start.ndim != 1:
