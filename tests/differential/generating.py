@@ -27,7 +27,10 @@ NOT_JUDGED = {
         lax.RaggedDotDimensionNumbers
         lax.ScatterDimensionNumbers dtypes.TypePromotionError dtypes.extended dtypes.prng_key numpy.ComplexWarning
         numpy.ufunc numpy.frompyfunc
-        tree_util.KeyEntry tree_util.KeyPath""",
+        tree_util.KeyEntry tree_util.KeyPath
+        scipy.optimize.OptimizeResults scipy.spatial.transform.Rotation scipy.spatial.transform.Slerp
+        experimental.sparse.JAXSparse experimental.sparse.SparseEfficiencyError
+        experimental.sparse.SparseEfficiencyWarning""",
     "registers a class for the rest of the process": """tree_util.register_dataclass tree_util.register_pytree_node
         tree_util.register_pytree_node_class tree_util.register_pytree_with_keys
         tree_util.register_pytree_with_keys_class tree_util.register_static""",

@@ -14,7 +14,7 @@ from .. import accuracy, source
 from ..building import numpy_array
 from ..comparing import Answer
 from ..judging import Verdict, widened
-from ..language import is_array
+from ..language import arrays_of, is_array
 from .rule import Rule, ours_says, theirs_says
 
 
@@ -71,6 +71,32 @@ def numbers_here(verdict: Verdict) -> bool:
     return bool(pairs)
 
 
+def beside_what_is_given(digits: float) -> Any:
+    """Where the answers differ by no more than that part of the largest element of an argument."""
+
+    def condition(verdict: Verdict) -> bool:
+        given = [np.abs(numpy_array(each).astype(complex)) for each in arrays_of(verdict.call)]
+        limit = digits * max((float(each.max(initial=0.0)) for each in given), default=0.0)
+        pairs = zip(_arrays(verdict.ours), _arrays(verdict.theirs), strict=True)
+        return all(x.shape == y.shape and bool(np.all(np.abs(x - y) <= limit)) for x, y in pairs)
+
+    return condition
+
+
+def both_succeed_nearby(verdict: Verdict) -> bool:
+    """Where two searches found places that are no further apart than the square root of the last digit."""
+    found = [np.asarray(accuracy.contents(each["items"][0])) for each in (verdict.ours, verdict.theirs)]
+    return bool(
+        _succeeds(verdict.ours)
+        and _succeeds(verdict.theirs)
+        and np.allclose(*found, rtol=0, atol=10 * np.sqrt(np.finfo(found[0].dtype).eps))
+    )
+
+
+def _succeeds(answer: Answer) -> bool:
+    return bool(accuracy.contents(answer["items"][1]))
+
+
 def nearer_to_scipy(verdict: Verdict) -> bool:
     """Where ours is at least as near as JAX's answer to SciPy's in double precision, which is asked here."""
     call = widened(verdict.call)
@@ -113,7 +139,7 @@ def _given(value: Any) -> Any:
 RULES: tuple[Rule, ...] = (
     Rule(
         "nearer to SciPy",
-        "scipy.special.* scipy.stats.*",
+        "scipy.special.* scipy.stats.* scipy.linalg.expm scipy.linalg.eigh_tridiagonal",
         ("value", "accuracy"),
         "In these calls ours is at least as near as JAX's to what SciPy computes in double precision.",
         nearer_to_scipy,
@@ -148,9 +174,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "NaN in its places",
         "scipy.linalg.toeplitz scipy.linalg.hankel",
-        ("value", "accuracy"),
-        "An element that is no number stays where it belongs; JAX finds places by products with 0 and 1.",
-        lambda verdict: "nan" in source.line(verdict.call) or "inf" in source.line(verdict.call),
+        ("value", "accuracy", "sign of zero"),
+        "An element that is no number, or -0, stays where it belongs; JAX finds places by products with 0 and 1.",
+        lambda verdict: any(each in source.line(verdict.call) for each in ("nan", "inf", "-0.0")),
     ),
     Rule(
         "Schur forms in a tuple",
@@ -161,8 +187,36 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "whole numbers of Pascal and Hilbert",
         "scipy.linalg.pascal scipy.linalg.invpascal scipy.linalg.invhilbert",
-        ("value", "accuracy", "dtype"),
+        ("value", "accuracy", "dtype", "sign of zero"),
         "Their elements are whole numbers, rounded once, in the dtype of floats; JAX has them by gamma functions.",
+    ),
+    Rule(
+        "sizes below zero",
+        "scipy.linalg.dft scipy.linalg.pascal scipy.linalg.invpascal scipy.linalg.invhilbert",
+        ("fails only here",),
+        "A matrix has a size of at least 0, which is said; JAX makes one without elements.",
+        ours_says("takes a size of at least 0"),
+    ),
+    Rule(
+        "sizes that are whole",
+        "scipy.linalg.helmert",
+        ("fails only here",),
+        "A size is an integer, as in the functions beside; JAX takes 1.5, and makes a matrix of 1 row and 2 columns.",
+        ours_says("n of helmert is an integer"),
+    ),
+    Rule(
+        "quotients of truth values",
+        "scipy.linalg.fiedler_companion",
+        ("value",),
+        "XLA takes 0/0 of converted truth values for 0; JAX compiles the conversion by itself, and has NaN.",
+        lambda verdict: any(each["dtype"] == "bool" for each in arrays_of(verdict.call)),
+    ),
+    Rule(
+        "lists within pairs",
+        "scipy.linalg.lu_solve scipy.linalg.cho_solve",
+        ("fails only here",),
+        "Factors are arrays, in the pair that the factorization gave; JAX makes arrays of lists within it.",
+        ours_says("a value of type list is not a valid array"),
     ),
     Rule(
         "numbers as vectors",
@@ -219,6 +273,61 @@ RULES: tuple[Rule, ...] = (
         near(2e-5),
     ),
     Rule(
+        "what a line leaves",
+        "scipy.signal.detrend scipy.signal.stft scipy.signal.csd scipy.signal.welch",
+        ("value", "accuracy"),
+        "A signal that is a line leaves nothing, or the rounding of its elements: that is right beside the signal.",
+        beside_what_is_given(1e-6),
+    ),
+    Rule(
+        "zeros of spectra",
+        "scipy.signal.stft scipy.signal.csd scipy.signal.istft",
+        ("sign of zero",),
+        "Windows are applied in another program than JAX's, and a sum of products that is 0 has the sign of its last.",
+    ),
+    Rule(
+        "zeros of complex products",
+        "scipy.integrate.trapezoid numpy.trapezoid",
+        ("sign of zero",),
+        "A complex number times a real one has parts that are sums with a zero, whose sign depends on the other part.",
+        lambda verdict: "complex" in source.line(verdict.call),
+    ),
+    Rule(
+        "minima",
+        "scipy.optimize.minimize",
+        ("value", "accuracy", "sign of zero"),
+        "Both searches succeed, by other steps: they end where the gradient is below the tolerance.",
+        both_succeed_nearby,
+    ),
+    Rule(
+        "numbers as directions",
+        "scipy.optimize.minimize",
+        ("accepted only here",),
+        "Integers and truth values to start from become floats, as elsewhere; JAX has no gradient in them.",
+        theirs_says("grad requires real- or complex-valued inputs"),
+    ),
+    Rule(
+        "vectors of three numbers",
+        "scipy.spatial.transform.Rotation.from_rotvec",
+        ("fails only here",),
+        "A rotation vector has three numbers, which is said; JAX makes something of more.",
+        ours_says("from_rotvec takes 3 numbers"),
+    ),
+    Rule(
+        "rotations that JAX has not",
+        "scipy.spatial.transform.Rotation.identity scipy.spatial.transform.Rotation.random",
+        ("accepted only here", "error class"),
+        "Stacks of identities, and rotations drawn by a key, are made as SciPy's are; JAX raises errors without words.",
+        lambda verdict: verdict.theirs.get("error") in ("AssertionError", "NotImplementedError"),
+    ),
+    Rule(
+        "the last digits of rotations",
+        "scipy.spatial.transform.Rotation.* scipy.spatial.transform.Slerp.*",
+        ("value", "accuracy"),
+        "Quaternions have length 1 but for their rounding; small components and sines are right beside the large ones.",
+        near(1e-6),
+    ),
+    Rule(
         "the edge of a simplex",
         "scipy.stats.dirichlet.*",
         ("value", "accuracy"),
@@ -230,6 +339,26 @@ RULES: tuple[Rule, ...] = (
         "scipy.stats.norm.*",
         ("dtype",),
         "A distribution in single precision has its results there; JAX makes some double where these are enabled.",
+    ),
+    Rule(
+        "weak quantiles of logistic numbers",
+        "scipy.stats.logistic.*",
+        ("weak type",),
+        "An integer beside Python's floats becomes a float that is weak, as in other distributions; here JAX's is not.",
+    ),
+    Rule(
+        "distributions of complex numbers",
+        "scipy.stats.*",
+        ("accepted only here",),
+        "Comparisons of complex numbers are NumPy's, as elsewhere; some densities of JAX compare by operations of lax.",
+        theirs_says("does not accept dtype complex"),
+    ),
+    Rule(
+        "tails of complex numbers",
+        "scipy.stats.cauchy.logsf scipy.stats.cauchy.logcdf",
+        ("value",),
+        "A distribution has tails of real numbers; of complex ones each formula has another branch.",
+        lambda verdict: "complex" in source.line(verdict.call),
     ),
     Rule(
         "parameters of any holder",
