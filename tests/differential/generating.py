@@ -10,6 +10,7 @@ from . import arrays, kinds
 from .draws import Draw
 from .examples import EXAMPLES
 from .language import Described, call
+from .library import CLASSES
 from .parameters import LEFT_OUT, kind_of
 from .wild import wild
 
@@ -169,7 +170,10 @@ def _with_wild(
     draw: Draw, args: list[Described], kwargs: dict[str, Described]
 ) -> tuple[list[Described], dict[str, Described]]:
     """The arguments with one in place of which stands something else."""
-    places: list[Any] = [*range(1 if draw.function.startswith("array.") else 0, len(args)), *kwargs]
+    owner = draw.function.rpartition(".")[0]
+    of_object = owner in CLASSES and bool(args) and isinstance(args[0], dict) and "make" in args[0]
+    first = 1 if draw.function.startswith("array.") or of_object else 0
+    places: list[Any] = [*range(first, len(args)), *kwargs]
     if not places:
         return args, kwargs
     place = draw.pick(places)

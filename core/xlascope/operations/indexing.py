@@ -274,7 +274,7 @@ class ScatterFamily(Operation):
         n = self.dimension_numbers
         dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
         window = iter([updates.shape[axis] for axis in n.update_window_dims])
-        sizes = tuple(1 if axis in dropped else next(window) for axis in range(len(shape_of(x))))
+        sizes = tuple(min(1, n) if axis in dropped else next(window) for axis, n in enumerate(shape_of(x)))
         numbers = GatherDimensionNumbers(
             n.update_window_dims,
             n.inserted_window_dims,

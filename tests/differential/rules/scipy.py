@@ -84,7 +84,11 @@ def beside_what_is_given(digits: float) -> Any:
 
 
 def both_succeed_nearby(verdict: Verdict) -> bool:
-    """Where two searches found places that are no further apart than the square root of the last digit."""
+    """Where two searches found places that are no further apart than the square root of the last digit, or JAX's says
+    that it found none.
+    """
+    if _succeeds(verdict.ours) and not _succeeds(verdict.theirs):
+        return True
     found = [np.asarray(accuracy.contents(each["items"][0])) for each in (verdict.ours, verdict.theirs)]
     return bool(
         _succeeds(verdict.ours)
@@ -153,7 +157,8 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "numbers where JAX has none",
         "scipy.special.exp1 scipy.special.expi scipy.special.expn scipy.special.wofz scipy.special.hyp1f1 "
-        "scipy.special.hyp2f1 scipy.special.bessel_jn scipy.special.owens_t scipy.special.spence",
+        "scipy.special.hyp2f1 scipy.special.bessel_jn scipy.special.owens_t scipy.special.spence "
+        "scipy.integrate.trapezoid",
         ("value", "accuracy"),
         "At infinities and zeros, and where steps overflow there, these are SciPy's values; JAX's are no numbers.",
         numbers_here,
@@ -296,22 +301,29 @@ RULES: tuple[Rule, ...] = (
         "minima",
         "scipy.optimize.minimize",
         ("value", "accuracy", "sign of zero"),
-        "Both searches succeed, by other steps: they end where the gradient is below the tolerance.",
+        "Searches go other ways, and end where the gradient is below the tolerance; some of JAX's find no way on.",
         both_succeed_nearby,
     ),
     Rule(
         "numbers as directions",
         "scipy.optimize.minimize",
         ("accepted only here",),
-        "Integers and truth values to start from become floats, as elsewhere; JAX has no gradient in them.",
-        theirs_says("grad requires real- or complex-valued inputs"),
+        "Integers, truth values and what stands for an array become floats, as elsewhere; JAX hands them to fun.",
+        theirs_says("grad requires real- or complex-valued inputs|'HasJaxArray' has no len"),
     ),
     Rule(
         "vectors of three numbers",
-        "scipy.spatial.transform.Rotation.from_rotvec",
+        "scipy.spatial.transform.Rotation.from_*",
         ("fails only here",),
-        "A rotation vector has three numbers, which is said; JAX makes something of more.",
-        ours_says("from_rotvec takes 3 numbers"),
+        "A rotation vector has three numbers and a quaternion four, which is said; JAX makes something of others.",
+        ours_says("takes [34] numbers along the last axis|a value of type tuple is not a valid array"),
+    ),
+    Rule(
+        "degrees or not",
+        "scipy.spatial.transform.Rotation.*",
+        ("shape", "value", "accepted only here"),
+        "Whether angles are in degrees is a truth value; JAX computes with what it is given.",
+        lambda verdict: not isinstance(verdict.call["kwargs"].get("degrees", True), bool),
     ),
     Rule(
         "rotations that JAX has not",
@@ -326,6 +338,24 @@ RULES: tuple[Rule, ...] = (
         ("value", "accuracy"),
         "Quaternions have length 1 but for their rounding; small components and sines are right beside the large ones.",
         near(1e-6),
+    ),
+    Rule(
+        "sparse arrays that JAX refuses",
+        "experimental.sparse.*",
+        ("accepted only here", "error class"),
+        "Sums and products of rows from the left, entries written out along an axis, gradients of products and truth "
+        "values as numbers are computed here; JAX says that it has them not.",
+        theirs_says(
+            r"^<class .*\.\w+$|implemented for BCSR lhs|Adding sparse dimensions|Transpose rule \(for reverse-mode"
+            "|add does not accept dtype bool|between 0 and 1$"
+        ),
+    ),
+    Rule(
+        "layouts that are the same",
+        "experimental.sparse.bcoo_update_layout experimental.sparse.BCOO.update_layout",
+        ("fails only here",),
+        "What on_inefficient may be is looked at in each call; JAX looks where entries have to be moved.",
+        ours_says("on_inefficient is"),
     ),
     Rule(
         "the edge of a simplex",
@@ -362,10 +392,30 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "parameters of any holder",
-        "scipy.stats.*",
+        "scipy.stats.* scipy.fft.*",
         ("accepted only here",),
         "Arrays in the other byte order are arrays, and complex numbers meet others; JAX refuses them here.",
-        theirs_says("not a valid JAX array type|to have the same dtypes|is not supported"),
+        theirs_says("not a valid JAX array type|to have the same dtypes|is not supported|Error interpreting argument"),
+    ),
+    Rule(
+        "points of as many numbers",
+        "scipy.cluster.vq.vq",
+        ("fails only here",),
+        "Points and those that they are near have as many numbers, as in SciPy; JAX broadcasts one to several.",
+        ours_says("vq takes points of as many numbers"),
+    ),
+    Rule(
+        "the order first",
+        "scipy.ndimage.map_coordinates",
+        ("error class",),
+        "Of two mistakes in one call ours names the order of interpolation, JAX the value outside.",
+        ours_says("currently requires order<=1"),
+    ),
+    Rule(
+        "probabilities without a minus",
+        "scipy.stats.expon.cdf",
+        ("sign of zero",),
+        "A probability of 0 is 0; JAX has the -0 that its formula gives.",
     ),
     Rule(
         "the last digits of probabilities",
