@@ -14,7 +14,7 @@ from .. import accuracy, source
 from ..building import numpy_array
 from ..comparing import Answer
 from ..judging import Verdict, widened
-from ..language import arrays_of, is_array
+from ..language import arrays_of, is_array, parts
 from .rule import Rule, ours_says, theirs_says
 
 
@@ -491,9 +491,16 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "probabilities without a minus",
-        "scipy.stats.expon.cdf",
+        "scipy.stats.expon.cdf scipy.stats.*.logcdf scipy.stats.*.logsf",
         ("sign of zero",),
-        "A probability of 0 is 0; JAX has the -0 that its formula gives.",
+        "A probability of 0, and the logarithm of 1, are zeros with the sign that each formula gives them.",
+    ),
+    Rule(
+        "integers beyond 32 bits in distributions",
+        "scipy.stats.*",
+        ("value", "weak type"),
+        "Beside arrays of int32 a Python integer is one of them, and alone it is weak; JAX makes it a float at once.",
+        lambda verdict: any(abs(x) >= 2**31 for x in parts(verdict.call["args"]) if type(x) is int),
     ),
     Rule(
         "the last digits of estimated densities",
@@ -505,7 +512,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "the last digits of tails",
         "scipy.stats.norm.sf scipy.stats.norm.cdf scipy.stats.truncnorm.* scipy.stats.cauchy.isf "
-        "scipy.stats.cauchy.ppf scipy.stats.pareto.*",
+        "scipy.stats.cauchy.ppf scipy.stats.pareto.* scipy.stats.gamma.logpdf scipy.stats.norm.ppf",
         ("value", "accuracy"),
         "Of single precision: a tail has as many digits as the square or logarithm it is the exponential of, a tangent "
         "near 0 fewer; in JAX as here, with other roundings.",
