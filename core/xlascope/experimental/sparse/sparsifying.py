@@ -20,6 +20,7 @@ from ...trace.bind import bind
 from ...trace.source import here
 from .bcsr import BCSR
 from .broadcasting import bcoo_broadcast_in_dim
+from .construction import bcoo_todense
 from .layout import bcoo_sum_duplicates
 from .movement import (
     bcoo_concatenate,
@@ -158,7 +159,7 @@ def _add(operation: Any, x: Any, y: Any) -> BCOO:
 def _sum(operation: Any, x: BCOO) -> Any:
     """Sparse along the axes that are left; one number is dense."""
     found = bcoo_reduce_sum(x, axes=operation.axes)
-    return found if found.shape else found.todense()
+    return found if found.shape else bcoo_todense(found)
 
 
 # Programs -------------------------------------------------------------------------------------------------------------
