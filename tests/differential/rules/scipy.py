@@ -165,7 +165,7 @@ RULES: tuple[Rule, ...] = (
         "numbers where JAX has none",
         "scipy.special.exp1 scipy.special.expi scipy.special.expn scipy.special.wofz scipy.special.hyp1f1 "
         "scipy.special.hyp2f1 scipy.special.bessel_jn scipy.special.owens_t scipy.special.spence "
-        "scipy.integrate.trapezoid",
+        "scipy.integrate.trapezoid numpy.i0",
         ("value", "accuracy"),
         "At infinities and zeros, and where steps overflow there, these are SciPy's values; JAX's are no numbers.",
         numbers_here,
@@ -207,10 +207,24 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "lists of numbers",
-        "scipy.special.spence",
+        "scipy.special.spence scipy.special.bessel_jn",
         ("fails only here",),
-        "Lists are no arrays, as in the functions beside; here JAX makes one of them.",
-        ours_says("a value of type list is not a valid array"),
+        "Lists and tuples are no arrays, as in the functions beside; here JAX makes one of them.",
+        ours_says("a value of type (list|tuple) is not a valid array"),
+    ),
+    Rule(
+        "sums over nothing",
+        "scipy.special.logsumexp nn.logsumexp",
+        ("dtype",),
+        "Truth values become float32, also where there are none to add: there JAX has double where it is enabled.",
+        lambda verdict: any(0 in each["shape"] and each["dtype"] == "bool" for each in arrays_of(verdict.call)),
+    ),
+    Rule(
+        "truth values in softmax",
+        "scipy.special.softmax scipy.special.log_softmax",
+        ("accepted only here",),
+        "Truth values count as floats before anything is subtracted; JAX subtracts them.",
+        theirs_says("sub does not accept dtype bool"),
     ),
     Rule(
         "products over nothing",
