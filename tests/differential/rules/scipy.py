@@ -439,7 +439,7 @@ RULES: tuple[Rule, ...] = (
         "values as numbers are computed here; JAX says that it has them not.",
         theirs_says(
             r"^<class .*\.\w+$|implemented for BCSR lhs|Adding sparse dimensions|Transpose rule \(for reverse-mode"
-            "|add does not accept dtype bool|between 0 and 1$"
+            r"|add does not accept dtype bool|between 0 and 1$|has no len\(\)"
         ),
     ),
     Rule(
