@@ -17,6 +17,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from tests import compiling
+
 from . import generating, judging, shrinking, source, summary
 from .comparing import Difference
 from .judging import Verdict
@@ -30,7 +32,8 @@ def verdicts_file(seed: int) -> Path:
 def run(given: Any) -> None:
     """Judge calls; the verdicts go to a file as they come."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    with pair() as both, verdicts_file(given.seed).open("w") as file:
+    flags = compiling.xla_flags() if given.quickly else ""
+    with pair(xla_flags=flags) as both, verdicts_file(given.seed).open("w") as file:
         listed = both.listed()
         (FOLDER / "signatures.txt").write_text(summary.signatures(listed))
         functions = [each for each in generating.judged(*listed) if re.search(given.only, each.name)]
@@ -94,6 +97,7 @@ def main() -> None:
         one.add_argument("--only", default="", help="functions in whose names this regular expression is found")
         if command is run:
             one.add_argument("--calls", type=int, default=20_000)
+            one.add_argument("--quickly", action="store_true", help="let XLA optimize nothing, as most tests do")
         if command is shrink:
             one.add_argument("--kind", default="", help="differences of this kind")
             one.add_argument("numbers", type=int, nargs="*")

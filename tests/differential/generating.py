@@ -10,6 +10,7 @@ from . import arrays, kinds
 from .draws import Draw
 from .examples import EXAMPLES
 from .language import Described, call
+from .library import CLASSES
 from .parameters import LEFT_OUT, kind_of
 from .wild import wild
 
@@ -27,7 +28,10 @@ NOT_JUDGED = {
         lax.RaggedDotDimensionNumbers
         lax.ScatterDimensionNumbers dtypes.TypePromotionError dtypes.extended dtypes.prng_key numpy.ComplexWarning
         numpy.ufunc numpy.frompyfunc
-        tree_util.KeyEntry tree_util.KeyPath""",
+        tree_util.KeyEntry tree_util.KeyPath
+        scipy.optimize.OptimizeResults scipy.spatial.transform.Rotation scipy.spatial.transform.Slerp
+        experimental.sparse.JAXSparse experimental.sparse.SparseEfficiencyError
+        experimental.sparse.SparseEfficiencyWarning""",
     "registers a class for the rest of the process": """tree_util.register_dataclass tree_util.register_pytree_node
         tree_util.register_pytree_node_class tree_util.register_pytree_with_keys
         tree_util.register_pytree_with_keys_class tree_util.register_static""",
@@ -166,7 +170,10 @@ def _with_wild(
     draw: Draw, args: list[Described], kwargs: dict[str, Described]
 ) -> tuple[list[Described], dict[str, Described]]:
     """The arguments with one in place of which stands something else."""
-    places: list[Any] = [*range(1 if draw.function.startswith("array.") else 0, len(args)), *kwargs]
+    owner = draw.function.rpartition(".")[0]
+    of_object = owner in CLASSES and bool(args) and isinstance(args[0], dict) and "make" in args[0]
+    first = 1 if draw.function.startswith("array.") or of_object else 0
+    places: list[Any] = [*range(first, len(args)), *kwargs]
     if not places:
         return args, kwargs
     place = draw.pick(places)

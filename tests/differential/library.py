@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import importlib
 import inspect
+import sys
 import types
 from collections.abc import Iterator
 from types import ModuleType
@@ -12,6 +13,13 @@ from typing import Any
 
 #: Modules that take part, where the library has them, with what is below them.
 ROOMS = ("numpy", "lax", "nn", "random", "tree", "tree_util", "ops", "scipy", "image", "dtypes")
+#: Modules that no walk meets, because JAX leaves them to be imported.
+IMPORTED = ("scipy.optimize", "scipy.spatial.transform", "experimental.sparse")
+#: Classes whose methods take part, each as a function of the object.
+CLASSES = (
+    *("scipy.spatial.transform.Rotation", "scipy.spatial.transform.Slerp", "scipy.interpolate.RegularGridInterpolator"),
+    *("scipy.stats.gaussian_kde", "experimental.sparse.BCOO", "experimental.sparse.BCSR"),
+)
 #: Names in an array's class that say how Python holds it, not what it computes.
 _OF_THE_OBJECT = """
 array_priority class delattr dir doc getattribute getstate init init_subclass new reduce reduce_ex repr setattr sizeof
@@ -21,8 +29,16 @@ abstractmethods array_namespace deepcopy copy orig_bases parameters dict basicsi
 NOT_COMPUTED = {f"__{name}__" for name in _OF_THE_OBJECT.split()}
 
 
+def load(library: ModuleType) -> None:
+    """Import what JAX leaves to be imported, so that calls find it."""
+    for path in IMPORTED:
+        importlib.import_module(f"{library.__name__}.{path}")
+
+
 def modules(library: ModuleType) -> Iterator[tuple[str, ModuleType]]:
     """The public modules of the rooms, those inside them included, by their names below the library."""
+    for path in IMPORTED:
+        yield path, sys.modules[f"{library.__name__}.{path}"]
     for room in ROOMS:
         try:
             module = importlib.import_module(f"{library.__name__}.{room}")
@@ -47,7 +63,24 @@ def functions(library: ModuleType) -> dict[str, Any]:
             value = None if name.startswith("_") else getattr(module, name, None)
             if callable(value) and not isinstance(value, ModuleType | enum.EnumType):
                 found[f"{path}.{name}"] = value
-    return {**found, **_of_arrays(library)}
+    methods = {key: method for name in CLASSES if name in found for key, method in _methods(name, found[name])}
+    return {**found, **methods, **_of_arrays(library)}
+
+
+#: Operators that classes have, and calling.
+_OPERATORS = """__call__ __getitem__ __len__ __mul__ __rmul__ __add__ __sub__ __neg__ __abs__ __pow__ __truediv__
+__matmul__ __rmatmul__"""
+#: Of named tuples and of trees: they say how an object is held.
+_HOLDING = {"count", "index", "tree_flatten", "tree_unflatten", "block_until_ready", "from_scipy_sparse"}
+
+
+def _methods(path: str, of: type) -> Iterator[tuple[str, Any]]:
+    own = {name for base in of.__mro__ if base not in (tuple, object) for name in vars(base)}
+    # JAX's arrays of rows have operators that are all refused, but for products
+    operators = [name for name in _OPERATORS.split() if name in own and ("BCSR" not in path or "matmul" in name)]
+    for name in [*operators, *(name for name in dir(of) if not name.startswith("_") and name not in _HOLDING)]:
+        if callable(value := getattr(of, name)):
+            yield f"{path}.{name}", value
 
 
 def _of_arrays(library: ModuleType) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import answers, building, programs
+from . import answers, building, programs, sparse_arrays
+from . import library as library_
 from .processes import ROOT, Pair, Worker
 
 FOLDER = ROOT / "build" / "judge"
@@ -49,7 +50,8 @@ class RememberedWorker(Worker):
 def _about(library: str) -> str:
     """What an answer depends on besides the call: the versions, and what builds arguments and writes answers."""
     versions = [importlib.metadata.version(name) for name in (library, "jaxlib", "numpy", "ml_dtypes")]
-    texts = [Path(str(module.__file__)).read_bytes() for module in (answers, building, programs)]
+    modules = (answers, building, library_, programs, sparse_arrays)
+    texts = [Path(str(module.__file__)).read_bytes() for module in modules]
     return f"{versions} {hashlib.sha256(b''.join(texts)).hexdigest()}"
 
 

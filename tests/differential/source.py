@@ -112,7 +112,7 @@ import importlib, operator, sys
 import ml_dtypes
 import numpy as np
 
-from tests.differential import holders, programs
+from tests.differential import holders, programs, sparse_arrays
 from tests.differential.building import REFLECTED
 
 
@@ -121,24 +121,33 @@ def reflected(x, y, name):
 
 
 library = importlib.import_module(sys.argv[1])
-jnp, lax, nn, random, tree, tree_util, ops, dtypes = (
+jnp, lax, nn, random, tree, tree_util, ops, dtypes, scipy, image, *_ = (
     importlib.import_module(f"{sys.argv[1]}.{name}")
-    for name in ("numpy", "lax", "nn", "random", "tree", "tree_util", "ops", "dtypes")
+    for name in ("numpy", "lax", "nn", "random", "tree", "tree_util", "ops", "dtypes", "scipy", "image")
+    + ("scipy.optimize", "scipy.spatial.transform", "experimental.sparse")
 )
+experimental = library.experimental
 """
 _END = (
     "print(type(result), result, getattr(result, 'dtype', ''), getattr(getattr(result, 'aval', ''), 'weak_type', ''))"
 )
 
 
+def _is_operand(value: Described) -> bool:
+    """Whether a program takes it, under transformations too: an array, or a sparse one."""
+    made = value["make"]["attribute"] if isinstance(value, dict) and "make" in value else ""
+    return is_array(value) or made.startswith("experimental.sparse.")
+
+
 def program(call: dict[str, Described]) -> str:
     """A program for the repository's root: ``python - xlascope < program``, ``python - jax < program``."""
-    arrays = {f"x{place}": each for place, each in enumerate(call["args"]) if is_array(each)}
-    args = [f"x{place}" if is_array(each) else text(each) for place, each in enumerate(call["args"])]
+    arrays = {f"x{place}": each for place, each in enumerate(call["args"]) if _is_operand(each)}
+    args = [f"x{place}" if _is_operand(each) else text(each) for place, each in enumerate(call["args"])]
     function = f"lambda {', '.join(arrays)}: {_expression(call, args)}"
     around = {
         "eager": f"({function})",
         "jit": f"library.jit({function})",
+        "grad": f"(lambda *operands: sparse_arrays.gradient(library, {function}, operands))",
         "vmap": f'library.vmap({function}, axis_name="i", axis_size={None if arrays else 2})',
     }
     lines = [

@@ -28,6 +28,10 @@ ROUNDS = 29
 #: Functions that no call in one process can perform in JAX, or that want files; types that no array can have.
 OUT_OF_REACH = {"array.flat", "lax.pbroadcast", "nn.scaled_matmul", "numpy.load", "numpy.save", "numpy.savez"}
 OUT_OF_REACH |= {"lax.with_sharding_constraint"}  # a mesh is no argument of a call as data
+#: Methods that JAX only has to refuse.
+OUT_OF_REACH |= {f"experimental.sparse.BCSR.{name}" for name in ("__rmatmul__", "transpose", "sum")}
+OUT_OF_REACH |= {f"scipy.stats.gaussian_kde.{name}" for name in ("integrate_box", "set_bandwidth")}
+OUT_OF_REACH |= {"scipy.spatial.transform.Rotation.random"}
 OUT_OF_REACH |= {"numpy.float6_e2m3fn", "numpy.float6_e3m2fn", "numpy.int1", "numpy.uint1"}
 #: Draws after which a function that never succeeded is one that the generator cannot call.
 TRIES = 30

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from . import answers, faults, library
+from . import answers, faults, library, sparse_arrays
 from .building import OPERATORS, REFLECTED, Builder
 from .language import is_array
 
@@ -51,6 +51,7 @@ class Performer:
             return answers.error_of(error, stage)
 
     def _answer(self, result: Any, builder: Builder) -> dict[str, Any]:
+        result = sparse_arrays.shown(result)
         answer = answers.answer_of(result, self.module, self.holders)
         for made in builder.made:
             if made.flags.writeable and made.size:
@@ -81,7 +82,9 @@ class Performer:
         if call["how"] == "eager":
             return function(*args, **kwargs)
         traced = [
-            place for place, each in enumerate(call["args"]) if is_array(each) and self._can_be_traced(args[place])
+            place
+            for place, each in enumerate(call["args"])
+            if (is_array(each) or sparse_arrays.is_sparse(args[place])) and self._can_be_traced(args[place])
         ]
         operands = [args[place] for place in traced]
 
@@ -93,10 +96,13 @@ class Performer:
 
         if call["how"] == "jit":
             return self.module.jit(program)(*operands)
+        if call["how"] == "grad":
+            return sparse_arrays.gradient(self.module, program, operands)
         return self.module.vmap(program, axis_name=AXIS, axis_size=None if operands else 2)(*operands)
 
     def _can_be_traced(self, value: Any) -> bool:
-        return isinstance(value, (*self.holders, np.ndarray)) and not isinstance(value, np.ma.MaskedArray)
+        known = isinstance(value, (*self.holders, np.ndarray)) or sparse_arrays.is_sparse(value)
+        return known and not isinstance(value, np.ma.MaskedArray)
 
     def equations(self, call: dict[str, Any]) -> dict[str, Any]:
         """How many operations a call is made of, those that only move or convert aside."""
@@ -221,6 +227,8 @@ def main(name: str, *planted: str) -> None:
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     module = importlib.import_module(name)
+    if name in ("jax", "xlascope"):
+        library.load(module)
     performer = Performer(module)
     for fault in planted:
         faults.plant(fault, module)

@@ -14,7 +14,7 @@ from ..lax.parallel import axis_index, axis_size
 from ..numpy import logic, reductions, transcendental, ufuncs
 from ..numpy.axes import as_tuple, axes_of, axis_of, whole_number
 from ..numpy.creation import asarray
-from ..numpy.promotion import broadcast_shape, inexact
+from ..numpy.promotion import broadcast_shape, inexact, to_common_dtype
 from ..numpy.shaping import broadcast_to
 from ..numpy.transcendental import logaddexp
 from ..operations import arithmetic, extremes, rounding, trigonometry
@@ -199,6 +199,7 @@ def logsumexp(
 
 @jit(static_argnums=(1, 3, 4))
 def _logsumexp(a: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: bool, where: Any) -> Any:
+    a, factor = (a, None) if factor is None else to_common_dtype((a, factor))
     x = _as_wide(_as_wide(inexact(a), where), factor)
     axes = _axes(x, axis)
     most = _maximum(ufuncs.real(x), axes, where)

@@ -13,7 +13,7 @@ from ..operations.slicing import slice_in_dim
 from ..trace.gate import unchanged
 from ..trace.values import aval_of
 from . import logic, reductions, searching, sorting, ufuncs
-from .axes import axes_of, axis_of, whole_number
+from .axes import axis_of, whole_number
 from .creation import asarray
 from .joining import concatenate
 from .promotion import as_dtype, common_dtype, inexact, to_common_dtype
@@ -78,18 +78,16 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     1.5
     """
     y = inexact(y)
-    axes = axes_of(axis, len(shape_of(y)))
-    if len(axes) != 1:
-        raise ValueError(f"trapezoid goes along one axis, got {axis}")
-    step = moveaxis(dx, axes_of(axis, len(shape_of(dx))), -1) if len(shape_of(dx)) > 1 else dx
+    place = axis_of(axis, len(shape_of(y)))
+    step = moveaxis(dx, axis_of(axis, len(shape_of(dx))), -1) if len(shape_of(dx)) > 1 else dx
     if x is not None:
         x = inexact(x)
         if not shape_of(x):
             raise ValueError("trapezoid takes x along an axis, got a number; a step is dx=...")
         if len(shape_of(x)) > 1:
-            x = moveaxis(x, axes_of(axis, len(shape_of(x))), -1)
+            x = moveaxis(x, axis_of(axis, len(shape_of(x))), -1)
         step = ufuncs.subtract(_part(x, -1, 1, None), _part(x, -1, None, -1))
-    y = moveaxis(y, axes, -1)
+    y = moveaxis(y, place, -1)
     middle = ufuncs.add(_part(y, -1, 1, None), _part(y, -1, None, -1))
     return ufuncs.multiply(0.5, reductions.sum(ufuncs.multiply(step, middle), -1))
 

@@ -133,7 +133,8 @@ def _take_along_axis(arr: Any, indices: Any, fill_value: Any, axis: int | None, 
         indices = ufuncs.remainder(as_index(indices), shape[axis])
     elif wrap:
         indices = from_behind(indices, shape[axis])
-    found = gather(arr, expand_dims(as_index(indices), (len(shape),)), numbers, (1,) * len(shape))
+    sizes = tuple(min(1, size) for size in shape_of(arr))
+    found = gather(arr, expand_dims(as_index(indices), (len(shape),)), numbers, sizes)
     return _filled(found, _from_front(indices, shape[axis]), fill_value) if mode == "fill" else found
 
 

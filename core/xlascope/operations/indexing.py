@@ -154,7 +154,9 @@ class Gather(Operation, name="gather"):
             (0, *_plus(n.operand_batching_dims)),
             (0, *_plus(n.start_indices_batching_dims)),
         )
-        return [bind1(self._with(numbers, (1, *self.slice_sizes)), moveaxis(x, axis, 0), indices)], [0]
+        x = moveaxis(x, axis, 0)
+        one = min(1, shape_of(x)[0])  # of a batch without members there is none to take
+        return [bind1(self._with(numbers, (one, *self.slice_sizes)), x, indices)], [0]
 
     def _with(self, numbers: GatherDimensionNumbers, slice_sizes: tuple[int, ...]) -> Gather:
         """The same for a batch, of whose indices nothing is promised."""
@@ -272,7 +274,7 @@ class ScatterFamily(Operation):
         n = self.dimension_numbers
         dropped = {*n.inserted_window_dims, *n.operand_batching_dims}
         window = iter([updates.shape[axis] for axis in n.update_window_dims])
-        sizes = tuple(1 if axis in dropped else next(window) for axis in range(len(shape_of(x))))
+        sizes = tuple(min(1, n) if axis in dropped else next(window) for axis, n in enumerate(shape_of(x)))
         numbers = GatherDimensionNumbers(
             n.update_window_dims,
             n.inserted_window_dims,
@@ -378,4 +380,5 @@ def batched_gather(
         return [gather(x, indices, numbers, slice_sizes)], [0]
     axes = tuple(range(1, rank + 1))
     numbers = GatherDimensionNumbers(axes, (), axes, (0,), (0,))
-    return [gather(moveaxis(x, axis, 0), indices, numbers, (1, *slice_sizes))], [0]
+    x = moveaxis(x, axis, 0)
+    return [gather(x, indices, numbers, (min(1, shape_of(x)[0]), *slice_sizes))], [0]

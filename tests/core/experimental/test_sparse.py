@@ -37,7 +37,10 @@ EVERY: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "reduce_sum 1": (lambda x: sparse.bcoo_reduce_sum(x, axes=(1,)), lambda x: x.sum(1)),
     "reduce_sum 2": (lambda x: sparse.bcoo_reduce_sum(x, axes=(2,)), lambda x: x.sum(2)),
     "reduce_sum": (lambda x: sparse.bcoo_reduce_sum(x, axes=(0, 1, 2)), lambda x: x.sum()),
-    "multiply_dense": (lambda x: sparse.bcoo_multiply_dense(x, FACTOR), lambda x: x * FACTOR),
+    "multiply_dense": (
+        lambda x: sparse.BCOO((sparse.bcoo_multiply_dense(x, FACTOR), x.indices), shape=x.shape),
+        lambda x: x * FACTOR,
+    ),
     "multiply_sparse": (lambda x: sparse.bcoo_multiply_sparse(x, sparse.bcoo_rev(x, ())), lambda x: x * x),
     "slice": (
         lambda x: sparse.bcoo_slice(x, start_indices=(0, 1, 0), limit_indices=(2, 3, 4), strides=(1, 1, 2)),

@@ -29,8 +29,6 @@ EQUAL = {"special": 1.0, "stats": 1.5}
 #: Rows in which jax is nearer, and why that is.
 EXEMPT: dict[tuple[str, str], str] = {
     ("poch", "double"): "a quotient of gamma functions by their logarithms on both sides: 67 halves to 64",
-    ("truncnorm.cdf", "single"): "near the lower end of a wide interval: 14 halves to 6",
-    ("truncnorm.logsf", "single"): "as truncnorm.cdf: 17 halves to 6",
 }
 Asking = Callable[..., dict[str, Any]]
 

@@ -30,7 +30,7 @@ def a_matrix(draw: Draw, *shape: int, dominant: bool = False, only: str | None =
             if row == column and dtype != "bool":
                 entries[i] = 9 + row
     if dtype == "complex64":
-        entries = [{"complex": [float(x), float(draw.whole(-4, 4)) / 4 if not dominant else 0.0]} for x in entries]
+        entries = [[float(x), float(draw.whole(-4, 4)) / 4 if not dominant else 0.0] for x in entries]
     return array(dtype, shape, entries, draw.weighted({"device": 5, "numpy": 3}))
 
 
@@ -104,7 +104,7 @@ def _bands(draw: Draw) -> Example:
         count = size * (shape[1] if len(shape) > 1 else 1)
         entries: list[Any] = [least + draw.whole(0, 8) / 4 for _ in range(count)]
         if dtype == "complex64":
-            entries = [{"complex": [x, 0.25]} for x in entries]
+            entries = [[x, 0.25] for x in entries]
         return array(dtype, shape, entries, "device")
 
     other = made(size) if draw.chance(0.9) else a_matrix(draw, 5)

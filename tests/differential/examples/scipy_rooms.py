@@ -7,7 +7,7 @@ from typing import Any
 
 from ..draws import Draw
 from ..language import array, tuple_of
-from .declaring import Example, example_of, of
+from .declaring import Example, example_of, fn, of
 from .linear_algebra import a_matrix
 
 
@@ -27,7 +27,9 @@ def _solvers(draw: Draw) -> Example:
 
 @example_of("scipy.optimize.minimize")
 def _minimize(draw: Draw) -> Example:
-    return of({"attribute": "numpy.sum"}, _floats(draw, 3), method="none")
+    function = draw.pick([fn("bowl"), fn("bowl"), {"attribute": "numpy.var"}])
+    method = draw.weighted({"BFGS": 6, "l-bfgs-experimental-do-not-rely-on-this": 3, "none": 1})
+    return of(function, _floats(draw, draw.pick([2, 3])), method=method)
 
 
 @example_of("scipy.interpolate.RegularGridInterpolator")
@@ -98,13 +100,6 @@ def _spectra(draw: Draw) -> Example:
     if draw.chance(0.3):
         named["detrend"] = draw.pick([False, "constant", "linear"])
     return of(*signals, **named)
-
-
-@example_of("scipy.signal.istft")
-def _signal(draw: Draw) -> Example:
-    bins = draw.pick([3, 4])
-    entries = [{"complex": [draw.whole(-8, 8) / 8, draw.whole(-8, 8) / 8]} for _ in range(bins * 3)]
-    return of(array("complex64", (bins, 3), entries, "device"))
 
 
 @example_of("numpy.polyfit")

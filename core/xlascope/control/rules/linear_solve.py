@@ -178,7 +178,9 @@ def _transposed(matvec: ClosedJaxpr, count: int, name: str) -> ClosedJaxpr:
     try:
         return transpose_program(matvec, (*(False,) * count, *moves), moves, moves)[0]
     except (TypeError, NotImplementedError) as error:
-        raise TypeError(f"matvec ({name}) of custom_linear_solve has to be linear{here()}: {error}") from error
+        # an operation whose two operands depend on x fails where it reads one as a number: that says nothing to users
+        reason = "two factors depend on its argument" if "LinearInput" in str(error) else error
+        raise TypeError(f"matvec ({name}) of custom_linear_solve has to be linear{here()}: {reason}") from error
 
 
 def solution_structure(structure: Any, what: str) -> Any:

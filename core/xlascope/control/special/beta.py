@@ -40,9 +40,10 @@ def betainc_formula(a: Any, b: Any, x: Any) -> Any:
     found = select(inside, found, one * np.nan)
     positive = (a >= 0.0) & (b >= 0.0) & (a + b > 0.0)
     within = (x >= 0.0) & (x <= 1.0)
-    least, most = positive & within & ((x == 0.0) | (b == 0.0)), positive & within & ((x == 1.0) | (a == 0.0))
-    found = select(least & (a > 0.0), one * 0.0, found)
-    return select(most & ~(least & (a > 0.0)), one, found)
+    edges = ((a == 0.0, one), (b == 0.0, one * 0.0), (x == 0.0, one * 0.0), (x == 1.0, one))
+    for edge, value in edges:  # the ends of the interval last: there the value is known whatever a and b are
+        found = select(edge & positive & within, value, found)
+    return found
 
 
 def _fraction(a: Any, b: Any, x: Any, going: Any) -> Any:

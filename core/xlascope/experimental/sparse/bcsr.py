@@ -202,16 +202,20 @@ def bcsr_todense(mat: BCSR) -> Any:
     return bcoo_todense(mat.to_bcoo())
 
 
-def bcsr_extract(mat: BCSR, arr: Any) -> BCSR:
-    """The entries of a dense array at the places of a BCSR array."""
-    require(mat, BCSR, "bcsr_extract")
-    found = bcoo_extract(mat.to_bcoo(), arr, assume_unique=True)
-    return BCSR(
-        (found.data, mat.indices, mat.indptr),
-        shape=mat.shape,
-        indices_sorted=mat.indices_sorted,
-        unique_indices=mat.unique_indices,
-    )
+def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
+    """The data of a dense array at the places that ``indices`` and ``indptr`` of a BCSR array say.
+
+    >>> import xlascope.numpy as jnp
+    >>> from xlascope.experimental import sparse
+    >>> x = sparse.BCSR.fromdense(jnp.eye(2))
+    >>> print(sparse.bcsr_extract(x.indices, x.indptr, jnp.array([[1.0, 2.0], [3.0, 4.0]])))
+    [1. 4.]
+    """
+    indices, indptr, mat = (jnp.asarray(x) for x in (indices, indptr, mat))
+    n_batch, shape = indices.ndim - 1, mat.shape
+    data = jnp.zeros((*indices.shape, *shape[n_batch + 2 :]), mat.dtype)
+    places = BCSR((data, indices, indptr), shape=shape).to_bcoo()
+    return bcoo_extract(places, mat, assume_unique=True).data
 
 
 def bcsr_dot_general(

@@ -10,6 +10,8 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...numpy.axes import sizes_of
+from ...operations.whole_numbers import whole_numbers
 from ...trace.source import here
 from .stored import BCOO, require, sizes, spread, within
 
@@ -23,7 +25,7 @@ def bcoo_broadcast_in_dim(
     are stored once for each place.
     """
     require(mat, BCOO, "bcoo_broadcast_in_dim")
-    shape, where = tuple(int(n) for n in shape), [int(axis) for axis in broadcast_dimensions]
+    shape, where = sizes_of(shape), list(whole_numbers(broadcast_dimensions, "broadcast_dimensions"))
     fits = len(where) == mat.ndim and where == sorted(set(where)) and all(0 <= axis < len(shape) for axis in where)
     if not fits or any(n not in (1, shape[axis]) for n, axis in zip(mat.shape, where, strict=True)):
         raise ValueError(f"shape {mat.shape} along the axes {tuple(where)} of shape {shape}{here()}")

@@ -10,7 +10,7 @@ import numpy as np
 from ... import numpy as jnp
 from ...api import vmap
 from ...errors import ConcretizationTypeError
-from ...random import normal, permutation, split
+from ...random import choice, split, uniform
 from ...trace.source import here
 from ...trace.values import aval_of
 from .stored import BCOO, columns, require, sizes, spread
@@ -155,14 +155,15 @@ def random_bcoo(
     n_batch: int = 0,
     n_dense: int = 0,
     unique_indices: bool = True,
-    sorted_indices: bool = True,
-    generator: Callable[..., Any] = normal,
+    sorted_indices: bool = False,
+    generator: Callable[..., Any] = uniform,
     **kwds: Any,
 ) -> BCOO:
     """A BCOO array whose entries are at random places, drawn by ``generator(key, shape, dtype)``.
 
-    ``nse`` is the number of entries or, below 1, their part of the sparse places. They are no two at one place, and in
-    order. Raises ValueError for an ``nse`` below 0, or above the places.
+    ``nse`` is the number of entries or, below 1, their part of the sparse places. They are no two at one place unless
+    ``unique_indices`` is False, and in order with ``sorted_indices``. Raises ValueError for an ``nse`` below 0, or
+    above the places.
 
     >>> import xlascope as xs
     >>> from xlascope.experimental import sparse
@@ -178,20 +179,18 @@ def random_bcoo(
     count = int(np.ceil(nse * size)) if 0 <= nse < 1 else int(nse)
     if count < 0 or (unique_indices and count > size):
         raise ValueError(f"nse={nse} does not fit {size} places of the sparse axes{here()}")
-    keys = split(key)
+    number = int(np.prod(batch))
+    of_data, *of_indices = split(key, number + 1)
+    index_dtype = np.int32 if indices_dtype is None else indices_dtype
 
     def places(key: Any) -> Any:
-        flat = permutation(key, size)[:count] if unique_indices else permutation(key, max(size, count))[:count] % size
-        flat = jnp.sort(flat) if sorted_indices else flat
-        found = jnp.unravel_index(flat, sparse) if sparse else ()
-        dtype = np.int32 if indices_dtype is None else indices_dtype
-        return jnp.stack([x.astype(dtype) for x in found], axis=-1) if sparse else jnp.zeros((count, 0), dtype)
+        if not sparse:
+            return jnp.zeros((count, 0), index_dtype)
+        flat = choice(key, size, (count,), replace=not unique_indices)
+        found = jnp.unravel_index(jnp.sort(flat) if sorted_indices else flat, sparse)
+        return jnp.stack([x.astype(index_dtype) for x in found], axis=-1)
 
-    number = int(np.prod(batch))
-    indices = (
-        jnp.reshape(vmap(places)(split(keys[0], number)), (*batch, count, n_sparse))
-        if number
-        else (jnp.zeros((*batch, count, n_sparse), np.int32))
-    )
-    data = generator(keys[1], (*batch, count, *dense), dtype, **kwds)
+    drawn = vmap(places)(jnp.stack(of_indices)) if number else jnp.zeros((0, count, n_sparse), index_dtype)
+    indices = jnp.reshape(drawn, (*batch, count, n_sparse))
+    data = generator(of_data, (*batch, count, *dense), dtype, **kwds)
     return BCOO((data, indices), shape=shape, indices_sorted=sorted_indices, unique_indices=unique_indices)

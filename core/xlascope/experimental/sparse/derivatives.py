@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import api, tree
 from ... import numpy as jnp
+from ...api.arguments import require_callable
 from ...trace.source import here
 from ...trace.values import aval_of
 from .bcsr import BCSR
@@ -20,8 +21,12 @@ class Moving:
 
     def __init__(self, args: Sequence[Any], argnums: Any) -> None:
         self.args = args
-        self.single = isinstance(argnums, int)
-        self.places = [n % len(args) for n in ([argnums] if self.single else argnums)]
+        if not args:
+            raise TypeError(f"a function that is differentiated takes at least one argument{here()}")
+        places = [argnums] if isinstance(argnums, int) else list(argnums)
+        #: One derivative comes without a tuple around it, also where ``argnums`` is one, as in JAX.
+        self.single = len(places) == 1
+        self.places = [n % len(args) for n in places]
         flat = [tree.flatten(args[place], is_leaf=is_sparse) for place in self.places]
         self.leaves = [leaves for leaves, _ in flat]
         self.structures = [structure for _, structure in flat]
@@ -63,6 +68,8 @@ def _of_numbers(fun: Callable[..., Any], moving: Moving, kwargs: dict[str, Any])
 def grad(fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any) -> Callable[..., Any]:
     """Like :func:`xlascope.grad`, where arguments are sparse: their gradients are sparse, at the same places.
 
+    One gradient comes by itself, also where ``argnums`` is a tuple of one.
+
     >>> import xlascope.numpy as jnp
     >>> from xlascope.experimental import sparse
     >>> x = sparse.BCOO.fromdense(jnp.array([0.0, 2.0, 3.0]))
@@ -83,6 +90,7 @@ def value_and_grad(
     fun: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, **options: Any
 ) -> Callable[..., Any]:
     """Like :func:`xlascope.value_and_grad`, where arguments are sparse: see :func:`grad`."""
+    require_callable("a derivative in sparse arrays", fun)
 
     @functools.wraps(fun)
     def both(*args: Any, **kwargs: Any) -> Any:
@@ -99,6 +107,8 @@ def value_and_grad(
 def _jacobian(
     transform: Callable[..., Any], fun: Callable[..., Any], argnums: Any, has_aux: bool, options: dict[str, Any]
 ) -> Callable[..., Any]:
+    require_callable("a jacobian in sparse arrays", fun)
+
     @functools.wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         moving = Moving(args, argnums)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...numpy.axes import axis_of
 from ...trace.source import here
 from ...trace.values import aval_of
 from .layout import bcoo_sum_duplicates
@@ -221,7 +222,7 @@ def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     for each in operands:
         require(each, BCOO, "bcoo_concatenate")
     first = operands[0]
-    dimension = dimension % first.ndim
+    dimension = axis_of(dimension, first.ndim)
     layouts = {(each.ndim, each.n_batch, each.n_dense) for each in operands}
     shapes = {(*each.shape[:dimension], *each.shape[dimension + 1 :]) for each in operands}
     if len(layouts) > 1 or len(shapes) > 1:

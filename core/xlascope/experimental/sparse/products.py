@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...api import vmap
 from ...trace.source import here
 from ...trace.values import aval_of
 from .construction import over_batch
-from .layout import _batch_to_sparse, _per_entry
+from .layout import _batch_to_sparse, _per_entry, bcoo_sum_duplicates
 from .movement import bcoo_transpose
 from .stored import BCOO, columns, require, sizes, spread, within
 
@@ -172,8 +173,9 @@ def _of_both(
         places = jnp.where(meet[..., None], places, np.array(shape[shared:], aval_of(places).dtype))
         return jnp.reshape(data, (-1,)), jnp.reshape(places, (pair[0] * pair[1], places.shape[-1]))
 
-    made = over_batch(one, shared)(*spread(lhs), *spread(rhs))
-    return BCOO(made, shape=shape)
+    made = BCOO(over_batch(one, shared)(*spread(lhs), *spread(rhs)), shape=shape)
+    most = math.prod(shape[shared:])
+    return bcoo_sum_duplicates(made, nse=most) if made.nse > most else made
 
 
 def _shared_alone(mat: BCOO, contract: Any, batch: Any) -> tuple[BCOO, tuple[int, ...]]:
@@ -185,12 +187,18 @@ def _shared_alone(mat: BCOO, contract: Any, batch: Any) -> tuple[BCOO, tuple[int
     return mat, tuple(order.index(axis) for axis in contract)
 
 
-def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> BCOO:
-    """Element by element, times a dense array that broadcasts to its shape: the entries keep their places.
+def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Any:
+    """The data of the product, element by element, with a dense array that broadcasts to its shape.
 
+    The entries keep their places, so a product as an array is ``BCOO((data, x.indices), shape=x.shape)``, or ``x * v``.
     Raises NotImplementedError where the shape of the product is another than that of ``sp_mat``.
     """
     require(sp_mat, BCOO, "bcoo_multiply_dense")
+    return times_dense(sp_mat, v).data
+
+
+def times_dense(sp_mat: BCOO, v: Any) -> BCOO:
+    """The product, element by element, with a dense array that broadcasts to its shape."""
     v = jnp.asarray(v)
     if jnp.broadcast_shapes(sp_mat.shape, v.shape) != sp_mat.shape:
         raise NotImplementedError(

@@ -20,6 +20,7 @@ from ...trace.bind import bind
 from ...trace.source import here
 from .bcsr import BCSR
 from .broadcasting import bcoo_broadcast_in_dim
+from .construction import bcoo_todense
 from .layout import bcoo_sum_duplicates
 from .movement import (
     bcoo_concatenate,
@@ -30,7 +31,7 @@ from .movement import (
     bcoo_squeeze,
     bcoo_transpose,
 )
-from .products import bcoo_dot_general, bcoo_multiply_dense, bcoo_multiply_sparse, bcoo_reduce_sum
+from .products import bcoo_dot_general, bcoo_multiply_sparse, bcoo_reduce_sum, times_dense
 from .stored import BCOO, JAXSparse, spread
 
 Rule = Callable[..., Any]
@@ -132,13 +133,13 @@ def _integer_pow(operation: Any, x: BCOO) -> BCOO:
 def _mul(operation: Any, x: Any, y: Any) -> BCOO:
     if is_sparse(x) and is_sparse(y):
         return bcoo_multiply_sparse(x, y)
-    return bcoo_multiply_dense(x, y) if is_sparse(x) else bcoo_multiply_dense(y, x)
+    return times_dense(x, y) if is_sparse(x) else times_dense(y, x)
 
 
 def _div(operation: Any, x: Any, y: Any) -> BCOO:
     if is_sparse(y):
         raise NotImplementedError(f"division by a sparse array, which has zeros{here()}")
-    return bcoo_multiply_dense(x, jnp.reciprocal(y) if jnp.issubdtype(x.dtype, np.inexact) else 1 / y)
+    return times_dense(x, jnp.reciprocal(y) if jnp.issubdtype(x.dtype, np.inexact) else 1 / y)
 
 
 def _add(operation: Any, x: Any, y: Any) -> BCOO:
@@ -153,6 +154,12 @@ def _add(operation: Any, x: Any, y: Any) -> BCOO:
     pairs = zip(spread(x), spread(other), strict=True)
     data, indices = (jnp.concatenate(list(pair), axis=x.n_batch) for pair in pairs)
     return BCOO((data, indices), shape=x.shape)
+
+
+def _sum(operation: Any, x: BCOO) -> Any:
+    """Sparse along the axes that are left; one number is dense."""
+    found = bcoo_reduce_sum(x, axes=operation.axes)
+    return found if found.shape else bcoo_todense(found)
 
 
 # Programs -------------------------------------------------------------------------------------------------------------
@@ -227,7 +234,7 @@ RULES: dict[str, Rule] = {
         dimension_numbers=operation.dimension_numbers,
         preferred_element_type=operation.preferred_element_type,
     ),
-    "reduce_sum": lambda operation, x: bcoo_reduce_sum(x, axes=operation.axes),
+    "reduce_sum": _sum,
     "transpose": lambda operation, x: bcoo_transpose(x, permutation=operation.permutation),
     "reshape": lambda operation, x: bcoo_reshape(x, new_sizes=operation.new_sizes),
     "squeeze": lambda operation, x: bcoo_squeeze(x, dimensions=operation.dimensions),

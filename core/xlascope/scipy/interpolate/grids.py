@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import numpy as jnp
 from ...numpy.searching import searchsorted
 from ...trace.source import here
@@ -39,6 +41,8 @@ class RegularGridInterpolator:
         if bounds_error:
             raise NotImplementedError(f"values are not known while tracing: bounds_error has to be False{here()}")
         (self.values,) = floats_of_any_shape(values)
+        if not np.iterable(points):
+            raise TypeError(f"points of RegularGridInterpolator is a tuple of vectors, got {points!r}{here()}")
         self.grid = tuple(floats_of_any_shape(p)[0] for p in points)
         if len(self.grid) > self.values.ndim:
             raise ValueError(f"there are {len(self.grid)} point arrays, but values has {self.values.ndim} axes{here()}")
@@ -51,14 +55,17 @@ class RegularGridInterpolator:
         self.bounds_error = bounds_error
 
     def __call__(self, xi: Any, method: str | None = None) -> Any:
-        """The values at points of shape ``(…, n)``, for a grid of n axes: shape ``(…,)`` and what is behind."""
+        """The values at points of shape ``(…, n)``, for a grid of n axes: shape ``(…,)`` and what is behind.
+
+        A vector holds one point after the other. A tuple has an array for each axis.
+        """
         chosen = one_of("method of RegularGridInterpolator", method or self.method, "linear", "nearest")
         count = len(self.grid)
-        if isinstance(xi, (tuple, list)):
+        if isinstance(xi, tuple):
             xi = jnp.stack(jnp.broadcast_arrays(*(floats_of_any_shape(x)[0] for x in xi)), -1)
         (xi,) = floats_of_any_shape(xi)
-        if count == 1 and (not xi.ndim or xi.shape[-1] != 1):
-            xi = xi[..., None]
+        if xi.ndim == 1 and count and not xi.size % count:
+            xi = jnp.reshape(xi, (-1, count))
         if not xi.ndim or xi.shape[-1] != count:
             raise ValueError(f"the requested sample points have shape {xi.shape}, the grid has {count} axes{here()}")
         lead, behind = xi.shape[:-1], self.values.shape[count:]

@@ -172,6 +172,8 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     [[1. 3.]
      [0. 4.]]
     """
+    if not isinstance(func, Callable):  # type: ignore[arg-type]
+        raise TypeError(f"func of funm is a function, got {func!r}{here()}")
     t, z = schur(_one_matrix("funm", A), output="complex")
     values = func(jnp.diagonal(t))
     found = _times(_times(z, _parlett(t, values)), adjoint(z))

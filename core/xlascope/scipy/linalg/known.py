@@ -17,6 +17,8 @@ from ..arguments import one_of
 
 def _size(name: str, n: Any, least: int = 0) -> int:
     size = whole_number(n, f"n of {name}")
+    if size >= 2**31:
+        raise OverflowError(f"{name} takes a size below 2**31, got {size}{here()}")
     if size < least:
         raise ValueError(f"{name} takes a size of at least {least}, got {size}{here()}")
     return size
@@ -155,13 +157,14 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     [[ 1.  1.]
      [ 1. -1.]]
     """
-    size = _size("dft", n, 1)
+    size = _size("dft", n)
     one_of("scale of dft", scale, None, "sqrtn", "n")
     chosen = canonical(complex if dtype is None else dtype)
     if kind_of(chosen) != "c":
         raise ValueError(f"dft takes a complex dtype, got {chosen.name}{here()}")
     places = np.arange(size)
-    turns = (places[:, None] * places) % size  # whole, so that the angle is exact however large the product
-    found = np.exp(-2j * np.pi / size * turns)
-    found /= {None: 1, "sqrtn": math.sqrt(size), "n": size}[scale]
+    most = max(size, 1)
+    turns = (places[:, None] * places) % most  # whole, so that the angle is exact however large the product
+    found = np.exp(-2j * np.pi / most * turns)
+    found /= {None: 1, "sqrtn": math.sqrt(most), "n": most}[scale]
     return jnp.asarray(found.astype(chosen))

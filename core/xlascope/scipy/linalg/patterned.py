@@ -140,7 +140,8 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 def _polynomials(name: str, a: Any, least: int) -> Any:
     (a,) = floats_of_any_shape(a)
-    if a.ndim < 1 or a.shape[-1] < least:
+    a = jnp.atleast_1d(a)
+    if a.shape[-1] < least:
         raise ValueError(f"{name} takes at least {least} coefficients along the last axis, got shape {a.shape}{here()}")
     return a
 
@@ -166,7 +167,7 @@ def _with_first_row(first: Any, below: Any) -> Any:
     """Matrices with a first row, and elements on the diagonal below the main one."""
     first, below = _leads(first, below)
     n = first.shape[-1]
-    rest = below[..., :, None] * jnp.eye(n - 1, n, dtype=first.dtype)
+    rest = jnp.where(np.eye(n - 1, n, dtype=bool), below[..., :, None], jnp.zeros((), first.dtype))
     return jnp.concatenate([first[..., None, :], rest], -2)
 
 

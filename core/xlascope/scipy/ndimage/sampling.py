@@ -6,9 +6,11 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ... import lax
 from ... import numpy as jnp
 from ...dtypes import kind_of
-from ...numpy.axes import whole_number
 from ...numpy.together import together
 from ...trace.gate import array_of
 from ...trace.source import here
@@ -32,7 +34,11 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
     """
     if mode not in _MODES:
         raise NotImplementedError(f"map_coordinates has the modes {', '.join(_MODES)}, got {mode!r}{here()}")
-    return _mapped(input, list(coordinates), cval, order=whole_number(order, "order"), mode=mode)
+    if not isinstance(order, (int, np.integer)) or order not in (0, 1):
+        raise NotImplementedError(f"map_coordinates currently requires order<=1, got {order!r}{here()}")
+    if not isinstance(coordinates, (list, tuple)) and not np.ndim(coordinates):
+        raise TypeError(f"coordinates are one array for each axis, got {coordinates!r}{here()}")
+    return _mapped(input, list(coordinates), cval, order=int(order), mode=mode)
 
 
 @together("order", "mode")
@@ -40,8 +46,6 @@ def _mapped(x: Any, coordinates: list[Any], fill: Any, order: int, mode: str) ->
     x, places = array_of(x), [array_of(c) for c in coordinates]
     if len(places) != x.ndim:
         raise ValueError(f"coordinates are one array for each of {x.ndim} axes, got {len(places)}{here()}")
-    if order not in (0, 1):
-        raise NotImplementedError(f"map_coordinates currently requires order<=1, got {order}{here()}")
     fill = jnp.asarray(fill, x.dtype)
     choices = [(_nearest if order == 0 else _linear)(*floats_of_any_shape(c)) for c in places]
     total: Any = 0
@@ -62,8 +66,8 @@ def _mapped(x: Any, coordinates: list[Any], fill: Any, order: int, mode: str) ->
 
 
 def _nearest(c: Any) -> list[tuple[Any, Any]]:
-    # SciPy rounds a half up
-    return [(jnp.floor(c + 0.5).astype(int), None)]
+    # a half goes away from zero, as in JAX; SciPy rounds it up
+    return [(lax.round(c).astype(int), None)]
 
 
 def _linear(c: Any) -> list[tuple[Any, Any]]:

@@ -62,6 +62,8 @@ def minimize(
     """
     if not isinstance(args, tuple):
         raise TypeError(f"args of minimize is a tuple of what fun takes beside x, got {args!r}{here()}")
+    if not callable(fun):
+        raise TypeError(f"fun of minimize is a function, got {fun!r}{here()}")
     settings = dict(options or {})
     (start,) = floats_of_any_shape(x0)
     if start.ndim != 1:
@@ -69,13 +71,21 @@ def minimize(
     if tol is not None:
         settings.setdefault("gtol", tol)
 
+    dtypes = []  # of fun, which may hold numbers wider than x: the search goes on in the dtype of x
+
     def function(x: Any) -> Any:
-        return fun(x, *args)
+        value = fun(x, *args)
+        if not jnp.issubdtype(jnp.result_type(value), jnp.floating):
+            return value
+        dtypes.append(jnp.result_type(value))
+        return jnp.asarray(value).astype(start.dtype)
 
     if method.lower() == "bfgs":
-        return _bfgs(function, start, **settings)
+        found = _bfgs(function, start, **settings)
+        return found._replace(fun=found.fun.astype(dtypes[0]))
     if method.lower() == _LBFGS:
-        return OptimizeResults(*minimize_lbfgs(function, start, **settings))
+        found = OptimizeResults(*minimize_lbfgs(function, start, **settings))
+        return found._replace(fun=found.fun.astype(dtypes[0]))
     raise ValueError(f"Method {method} not recognized: minimize has 'BFGS' and {_LBFGS!r}{here()}")
 
 

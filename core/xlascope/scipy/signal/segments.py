@@ -105,4 +105,4 @@ def frequencies(cut: Cut, fs: Any, one_sided: bool) -> Any:
     """The frequencies of a spectrum."""
     size = cut.transform
     found = np.fft.rfftfreq(size) if one_sided else np.fft.fftfreq(size)
-    return jnp.asarray(found, cut.window.dtype) * fs
+    return (jnp.asarray(found, cut.window.dtype) * fs).astype(cut.window.dtype)

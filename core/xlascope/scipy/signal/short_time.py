@@ -59,7 +59,7 @@ def stft(
     if boundary is not None:
         times = times - cut.length / 2
     found = jnp.moveaxis(found, -1, place)  # the times, which were before the frequencies, are last now
-    return frequencies(cut, fs, one_sided), jnp.asarray(times, dtype=float) / fs, found
+    return frequencies(cut, fs, one_sided), jnp.asarray(times, cut.window.dtype) / fs, found
 
 
 def _extended(x: Any, how: str, size: int) -> Any:

@@ -46,7 +46,6 @@ def _float(value: Fraction) -> float:
         return math.copysign(math.inf, value)
 
 
-@together("repetition")
 def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     """The number of ways to choose ``k`` of ``N`` things, as floats; with ``repetition`` each as often as one likes.
 
@@ -57,7 +56,12 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     >>> print(sp.comb(5, 2))
     10.0
     """
-    n, k = floats(N, k)
+    return _comb(N, k, repetition=bool(repetition))
+
+
+@together("repetition")
+def _comb(n: Any, k: Any, *, repetition: bool) -> Any:
+    n, k = floats(n, k)
     if repetition:
         n = jnp.where((n == 0) & (k == 0), 1, n + k - 1)
     none = (k < 0) | (n < 0) | (k > n)

@@ -171,13 +171,17 @@ def zeta(x: Any, q: Any = None) -> Any:
     return special.zeta(*inexact_pair(x, 1 if q is None else q))
 
 
-@together("exact")
 def factorial(n: Any, exact: bool = False) -> Any:
     """Γ(n + 1), and 0 for negative ``n``; ``exact`` has to be False (NotImplementedError)."""
     if exact:
         raise NotImplementedError(
             "factorial with exact=True: arrays have no integers without bounds; use math.factorial"
         )
+    return _factorial(n)
+
+
+@together()
+def _factorial(n: Any) -> Any:
     x = inexact(n)
     return select(lt(x, 0.0), filled(x, 0.0), exp(special.lgamma(add(x, 1.0))))
 

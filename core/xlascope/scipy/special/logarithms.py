@@ -12,7 +12,7 @@ from ...lax.barriers import stop_gradient
 from ...numpy import logic, reductions, transcendental, ufuncs
 from ...numpy.axes import as_tuple
 from ...numpy.promotion import as_dtype, broadcast_shape, inexact, inexact_pair
-from ...numpy.shaping import broadcast_to
+from ...numpy.shaping import broadcast_to, shape_of
 from ...numpy.together import together
 from ...operations.arithmetic import abs, add, div, mul, sub
 from ...operations.bits import bitwise_and
@@ -184,7 +184,7 @@ def log_softmax(x: Any, /, *, axis: Axis = None) -> Any:
 
 def _largest(x: Any, axis: Axis) -> Any:
     """The largest elements, as constants: the result does not depend on them."""
-    from_x = reductions.max(x, axis=axis, keepdims=True)
+    from_x = reductions.max(x, axis=axis, keepdims=True, initial=None if all(shape_of(x)) else -math.inf)
     return stop_gradient(logic.where(logic.isfinite(from_x), from_x, 0))
 
 

@@ -87,7 +87,8 @@ class gaussian_kde:  # noqa: N801 (SciPy's name)
         return made
 
     def _points(self, points: Any) -> Any:
-        if jnp.issubdtype(jnp.asarray(points).dtype, jnp.complexfloating):
+        (points,) = floats_of_any_shape(points)
+        if jnp.issubdtype(points.dtype, jnp.complexfloating):
             raise NotImplementedError(f"gaussian_kde takes real points{here()}")
         points = jnp.atleast_2d(points)
         if points.shape[0] != self.d:

@@ -19,7 +19,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density, -inf below ``loc``."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
-    return jnp.where(z < 0, -math.inf, -jnp.log(scale) - z)
+    return jnp.where(x < loc, -math.inf, -jnp.log(scale) - z)
 
 
 @together()

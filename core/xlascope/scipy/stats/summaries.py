@@ -69,7 +69,7 @@ def _mode(a: Any, axis: int | None, keepdims: bool) -> tuple[Any, Any]:
         best = jnp.argmax(lengths, -1, keepdims=True)
         values, counts = (jnp.take_along_axis(x, best, -1)[..., 0] for x in (along, lengths))
     if keepdims:
-        axes = tuple(range(rank)) if axis is None else (place,) if rank else ()
+        axes = tuple(range(max(rank, 1))) if axis is None else (place,)  # a number counts as a vector
         values, counts = jnp.expand_dims(values, axes), jnp.expand_dims(counts, axes)
     return values, counts
 

@@ -45,10 +45,11 @@ def product(p: Any, q: Any) -> Any:
 def to_matrix(q: Any) -> Any:
     """Matrices, ``(…, 3, 3)``."""
     x, y, z, w = (q[..., i] for i in range(4))
+    xx, yy, zz, ww = x * x, y * y, z * z, w * w  # a difference from 1 would double the error of the length
     rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        [xx - yy - zz + ww, 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), yy - xx - zz + ww, 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), zz - xx - yy + ww],
     ]
     return jnp.stack([jnp.stack(row, -1) for row in rows], -2)
 

@@ -83,7 +83,7 @@ class Rotation(NamedTuple):
 
     def __len__(self) -> int:
         if self.single:
-            raise TypeError("a single Rotation has no len()")
+            raise TypeError("a single Rotation has no length")
         return int(self.quat.shape[0])
 
     def __bool__(self) -> bool:
@@ -183,7 +183,8 @@ class Slerp(NamedTuple):
     def __call__(self, times: Any) -> Rotation:
         """The rotations at those times, within the ones given."""
         (t,) = floats_of_any_shape(times)
-        place = jnp.clip(jnp.searchsorted(self.times, t, side="right") - 1, 0, self.timedelta.shape[0] - 1)
+        # at one of the times it ends the step before, as in JAX: which of a quaternion's two signs comes out
+        place = jnp.clip(jnp.searchsorted(self.times, t, side="left") - 1, 0, self.timedelta.shape[0] - 1)
         part = (t - self.times[place]) / self.timedelta[place]
         step = quaternions.from_rotvec(self.rotvecs[place] * part[..., None])
         return Rotation(quaternions.product(self.rotations.quat[place], step))
