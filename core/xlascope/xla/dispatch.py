@@ -29,6 +29,7 @@ from ..runtime.boot import (
     no_execution,
     same_width,
 )
+from ..runtime.differences import result_handler
 from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl, default_device
 from .callbacks import run_and_wait
@@ -146,10 +147,7 @@ class Executable:
         self.jaxpr = program.jaxpr  # for errors; the program itself holds us
         self.out_avals = list(out_avals)
         self.sharding = sharding_of(compilation.device)
-        self.handlers = [
-            _jax.array_result_handler(in_words(aval), self.sharding, committed=committed, _skip_checks=True)
-            for aval in out_avals
-        ]
+        self.handlers = [result_handler(in_words(aval), self.sharding, committed=committed) for aval in out_avals]
         self.gives_keys = any(is_key(aval.dtype) for aval in out_avals)
 
     def __call__(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
