@@ -16,8 +16,8 @@ from .session import Session, listened
 STAGES = ("stablehlo", "hlo", "optimized", "llvm", "ptx", "asm")
 #: The most bytes of text that are read at one stage.
 MOST = 32 * 2**20
-#: What is dumped only where it is asked for: since jaxlib 0.11 LLVM IR is, as one of the emitters' dumps.
-_ASKED_FOR = {"llvm": [("xla_dump_emitter_re", "llvm")]}
+#: What is asked for by name: since jaxlib 0.11 what XLA's emitters write is dumped where it is, and nowhere else.
+_ASKED_FOR = {"llvm": [("xla_dump_emitter_re", "llvm")], "ptx": [("xla_dump_emitter_re", "ptx")]}
 _SECONDS = 60.0
 
 
