@@ -22,7 +22,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -199,13 +199,14 @@ def _numbers(version: str) -> list[int]:
     return [int(each) for each in re.findall(r"\d+", version)]
 
 
-def versions_line(rows: Iterable[dict[str, Any]]) -> str:
+def versions_line(rows: Sequence[dict[str, Any]]) -> str:
     """What the README says of the versions that the tests were run with."""
     told = [f"Python {'.'.join(row['python'].split('.')[:2])} with jaxlib {row['jaxlib']}" for row in rows]
-    return f"Tested with {', '.join(told[:-1])} and {told[-1]}, NumPy {_range(rows)}."
+    listed = " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
+    return f"Tested with {listed}, NumPy {_range(rows)}."
 
 
-def _range(rows: Iterable[dict[str, Any]]) -> str:
+def _range(rows: Sequence[dict[str, Any]]) -> str:
     found = sorted({row["numpy"] for row in rows}, key=_numbers)
     return " and ".join(dict.fromkeys((found[0], found[-1])))
 
