@@ -203,7 +203,7 @@ def versions_line(rows: Sequence[dict[str, Any]]) -> str:
     """What the README says of the versions that the tests were run with."""
     told = [f"Python {'.'.join(row['python'].split('.')[:2])} with jaxlib {row['jaxlib']}" for row in rows]
     listed = " and ".join([", ".join(told[:-1]), told[-1]] if told[1:] else told)
-    return f"Tested with {listed}, NumPy {_range(rows)}."
+    return f"Tested with {listed}, NumPy {_range(rows)}: [what ran](tests/data/ran_with.json)."
 
 
 def _range(rows: Sequence[dict[str, Any]]) -> str:
