@@ -3,6 +3,7 @@
 # make check   style, types and the tests nearest to what has changed, in a minute
 # make slow    the tests marked slow
 # make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
+# make matrix  the tests on each Python and jaxlib that we say we run on; PARTS=… names parts, PYTHONS=3.13 chooses
 # make names   write what follows from the lists of public names; print how many of jax's are here, module by module
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
 # make bench   side by side with jax, into bench/RESULTS.md; CASE=mlp_trace (or several) prints these alone
@@ -22,7 +23,7 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test check style types front-types pytest slow judge names bench guard clean
+.PHONY: lab test check style types front-types pytest slow judge matrix names bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -65,6 +66,9 @@ SEED ?= 0
 CALLS ?= 20000
 judge: $(VENV)/.installed-test
 	$(BIN)/python -m tests.differential run --seed $(SEED) --calls $(CALLS) --only "$(ONLY)"
+
+matrix: $(VENV)/.installed-test
+	$(BIN)/python -m tests.matrix $(if $(PYTHONS),--environments $(PYTHONS)) $(if $(PARTS),--parts $(PARTS))
 
 names: $(VENV)/.installed-test
 	$(BIN)/python tests/public_names.py

@@ -4,6 +4,7 @@ Quickly means that LLVM optimizes nothing, for us and for jax, whose answers may
 other oracles those may come out otherwise: XLASCOPE_TESTS_COMPILE=fully compiles as for users, for both; CI does.
 """
 
+import functools
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from tests import live
 _ROOMS = ["compositions", "control", "extend", "lax", "nn", "numpy", "operations", "random", "scipy", "transforms"]
 KEPT_PLACES = (*(f"core/{room}/" for room in _ROOMS), "core/test_api_transforms")
 KEPT = Path(__file__).resolve().parents[1] / "build" / "compiled"
-#: What makes compiling fast, in a third of the time.
+#: What makes compiling fast, in a third of the time, where XLA has these options.
 _QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 #: Tests that need what this leaves out: without fusion emitters XLA gets indices of uint8 wrong, and the last bits of
 #: numbers depend on what becomes one loop and which products and sums become one instruction.
@@ -39,12 +40,35 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 def _options_of(item: pytest.Item) -> Mapping[str, Any]:
     """XLA's options for a test of a room where what is compiled is kept."""
-    return {} if _ALWAYS_FULLY or _NEVER_QUICKLY.search(item.nodeid) else _QUICKLY
+    return {} if _ALWAYS_FULLY or _NEVER_QUICKLY.search(item.nodeid) else _quickly()
+
+
+@functools.cache
+def _quickly() -> Mapping[str, Any]:
+    return {name: value for name, value in _QUICKLY.items() if _is_known(name, value)}
+
+
+def _is_known(option: str, value: Any) -> bool:
+    """Whether XLA has an option, which it says only while it compiles."""
+    from jaxlib import _jax  # noqa: PLC0415
+
+    from xlascope.xla import backend  # noqa: PLC0415
+    from xlascope.xla import compile as compiling  # noqa: PLC0415
+
+    client = backend.client()
+    device = client.local_devices()[0]
+    devices, options = _jax.DeviceList((device,)), compiling.compile_options(device, [(option, value)])
+    try:
+        client.compile_and_load("func.func public @main() { return }", devices, options)
+    except RuntimeError as error:
+        assert option in str(error)
+        return False
+    return True
 
 
 def xla_flags() -> str:
     """XLA's flags for compiling quickly, where that is asked for."""
-    return "" if _ALWAYS_FULLY else _flags(_QUICKLY)
+    return "" if _ALWAYS_FULLY else _flags(_quickly())
 
 
 def xla_flags_now() -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxlib import _jax
 
 from ..ir.avals import shaped
+from ..runtime.differences import result_handler
 from .backend import client
 from .compile import compile_options
 from .shardings import sharding_of
@@ -51,7 +52,7 @@ def _program(shape: tuple[int, ...], dtype: np.dtype[Any], device: Any) -> Any:
 @functools.lru_cache(_MOST_PROGRAMS)
 def _handler(shape: tuple[int, ...], dtype: np.dtype[Any], device: Any) -> Any:
     aval = shaped(shape, np.dtype(f"uint{8 * dtype.itemsize}"))
-    return _jax.array_result_handler(aval, sharding_of(device), committed=True, _skip_checks=True)
+    return result_handler(aval, sharding_of(device), committed=True)
 
 
 def _element(name: str) -> tuple[str, int]:

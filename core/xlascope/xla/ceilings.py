@@ -10,6 +10,7 @@ import numpy as np
 from jaxlib import _jax
 
 from ..ir.avals import ShapedArray
+from ..runtime.differences import result_handler
 from .backend import client
 from .compile import compile_options
 from .dispatch import put
@@ -62,7 +63,7 @@ def _measured(device: Any) -> Kept:
 def _seconds(module: str, shape: tuple[int, ...], device: Any) -> float:
     """How long the fastest of a few runs of a program on one array takes; each gets the result of the one before."""
     aval = ShapedArray(shape, np.dtype(np.float32))
-    handlers = [_jax.array_result_handler(aval, sharding_of(device), committed=True, _skip_checks=True)]
+    handlers = [result_handler(aval, sharding_of(device), committed=True)]
     options = compile_options(device)
     load, devices = client(device.platform).compile_and_load, _jax.DeviceList((device,))
     executable = uninterrupted(lambda: load(module, devices, options))

@@ -29,6 +29,7 @@ from ..runtime.boot import (
     no_execution,
     same_width,
 )
+from ..runtime.differences import result_handler
 from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl, default_device
 from .callbacks import run_and_wait
@@ -183,7 +184,7 @@ class Executable:
         self.in_shardings = list(map(_held_where, self.places, in_avals))
         self.out_shardings = list(map(_held_where, where, out_avals))
         self.handlers = [
-            _jax.array_result_handler(in_words(aval), sharding, committed=committed, _skip_checks=True)
+            result_handler(in_words(aval), sharding, committed=committed)
             for aval, sharding in zip(out_avals, self.out_shardings, strict=True)
         ]
         self.gives_keys = any(is_key(aval.dtype) for aval in out_avals)

@@ -52,7 +52,7 @@ def cases(lib):
         ),
         # lengths and pairs
         "a list as pair": lambda: lax.scan(lambda c, x: [c + x, c], 0.0, X),
-        "a named tuple as pair": lambda: lax.scan(lambda c, x: Pair(c + x, c), 0.0, X),
+        "a named tuple as pair": lambda: lax.scan(lambda c, x: Pair(c + x, c), 0.0, X),  # jax until 0.11
         "a float as length": lambda: lax.scan(lambda c, x: (c + 1, c), strong, None, length=3.0),
         "unroll=0": lambda: lax.scan(lambda c, x: (c + 1, c), strong, None, length=3, unroll=0),
         "unroll, no steps": lambda: lax.scan(lambda c, x: (c + 1, c), strong, None, length=0, unroll=True),
@@ -102,7 +102,13 @@ def results(lib):
     """The leaves of each case: values, dtypes, and whether they are weak (gradients apart)."""
     found = {}
     for name, case in cases(lib).items():
-        leaves = [lib.numpy.asarray(x) for x in lib.tree_util.tree_leaves(case())]
+        try:
+            tree = case()
+        except TypeError as error:
+            if "must be a pair" not in str(error):
+                raise
+            continue
+        leaves = [lib.numpy.asarray(x) for x in lib.tree_util.tree_leaves(tree)]
         weak = None if "gradient" in name or "array as bound" in name else [x.aval.weak_type for x in leaves]
         found[name] = ([np.asarray(x) for x in leaves], weak)
     return found

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.changes_of_jax import made
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -33,7 +34,8 @@ def expected(jax_says: Any) -> Any:
 def test_the_edges_are_where_jax_has_them(table: Any, expected: Any) -> None:
     wanted = expected["results"]
     found = table.results(xs)
-    assert found.keys() == wanted.keys()
+    refused = {"a named tuple as pair"} if made("pairs of scan") else set()
+    assert found.keys() - wanted.keys() == refused and not wanted.keys() - found.keys()
     for name, (leaves, weak) in wanted.items():
         ours, our_weak = found[name]
         assert our_weak == weak, name
@@ -55,11 +57,13 @@ def test_derivatives_are_no_larger_than_those_of_jax(table: Any, expected: Any) 
     wanted = expected["sizes"]
     for key, (equations, scans) in table.sizes(xs).items():
         jax_equations, jax_scans = wanted[key]
-        assert equations <= jax_equations + 1, key  # a value that is the same in all steps is computed outside as well
+        spared = made("derivative of tanh") and "network" in key[0]
+        more = 2 if spared else 1  # a value that is the same in all steps is computed outside as well
+        assert equations <= jax_equations + more, key
         assert len(scans) == len(jax_scans), key
         for (operands, numbers), (jax_operands, jax_numbers) in zip(scans, jax_scans, strict=True):
-            assert operands <= jax_operands, key
-            assert numbers <= jax_numbers, key
+            assert operands <= jax_operands + spared, key
+            assert numbers <= jax_numbers + 15 * spared, key
 
 
 def test_what_nobody_uses_is_not_computed() -> None:

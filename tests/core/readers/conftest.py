@@ -10,7 +10,9 @@ from xlascope.xla.backend import client, default_device
 
 @pytest.fixture(scope="session")
 def sample(root: Path) -> Callable[[str], str]:
-    """The optimized HLO that jaxlib 0.10.2 made of ``tests/data/NAME.mlir`` for the CPU."""
+    """The optimized HLO that jaxlib 0.10.2 made of ``tests/data/NAME.mlir`` for the CPU; ``NAME.jaxlib_0_11`` is what
+    jaxlib 0.11.2 made of it, where that differs.
+    """
     return lambda name: (root / "tests" / "data" / f"{name}.hlo.txt").read_text()
 
 

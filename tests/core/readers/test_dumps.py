@@ -1,7 +1,8 @@
 """The readers of the compiler's dumps, on files that the compilers wrote, and on what becomes of such files.
 
 The files in tests/data/dumps are of one small program, written by jaxlib 0.10 (CPU), jax-cuda13-pjrt 0.10 (H100) and
-libtpu (0.0.42: log and page, 0.0.52: archive); pages and archives without their pictures and programs.
+libtpu (0.0.42: log and page, 0.0.52: archive); pages and archives without their pictures and programs. Those in
+tests/data/dumps/jaxlib_0_11 are of another, written by jaxlib 0.11, jax-cuda13-pjrt 0.11 and libtpu 0.0.48.
 """
 
 import contextlib
@@ -37,6 +38,13 @@ FILES = {  # fused, refused
     "tpu.log": (7, 19),
     "tpu_fusion.html": (6, 12),
     "tpu_fusion.pyz": (6, 12),
+    "jaxlib_0_11/cpu.log": (5, 7),
+    "jaxlib_0_11/cpu_fusion.pyz": (5, 7),
+    "jaxlib_0_11/gpu.log": (6, 4),
+    "jaxlib_0_11/gpu_fusion.pyz": (4, 2),
+    "jaxlib_0_11/gpu_priority_fusion_dump.txt": (4, 12),
+    "jaxlib_0_11/tpu.log": (6, 12),
+    "jaxlib_0_11/tpu_fusion.pyz": (6, 11),
 }
 every_file = pytest.mark.parametrize("name", FILES)
 
@@ -65,9 +73,19 @@ def test_every_format_is_read(name: str) -> None:
     assert all(each.producer for each in dump.decisions)
 
 
+def both(folder: str, target: str) -> tuple[Dump, Dump]:
+    """What log and dump of a compiler say."""
+    form = "pyz" if folder else "html"
+    return read(DATA / folder / f"{target}.log"), read(DATA / folder / f"{target}_fusion.{form}")
+
+
+of_each_jaxlib = pytest.mark.parametrize("folder", ["", "jaxlib_0_11"])
+
+
+@of_each_jaxlib
 @pytest.mark.parametrize("target", ["cpu", "tpu"])
-def test_the_log_says_what_the_dump_says(target: str) -> None:
-    log, page = read(DATA / f"{target}.log"), read(DATA / f"{target}_fusion.html")
+def test_the_log_says_what_the_dump_says(target: str, folder: str) -> None:
+    log, page = both(folder, target)
     told = [(each.producer, each.consumer, each.result) for each in fused(page)]
     # A TPU's pass for kernels with several results writes no dump.
     named = [each for each in fused(log) if each.pass_name == "InstructionFusion"]
@@ -75,15 +93,18 @@ def test_the_log_says_what_the_dump_says(target: str) -> None:
     assert pairs(page, "refused") <= pairs(log, "refused")
 
 
-def test_the_gpu_log_says_what_the_dump_says() -> None:
-    log, page, process = (read(DATA / f"gpu{end}") for end in (".log", "_fusion.html", "_priority_fusion_dump.txt"))
+@of_each_jaxlib
+def test_the_gpu_log_says_what_the_dump_says(folder: str) -> None:
+    log, page = both(folder, "gpu")
+    process = read(DATA / folder / "gpu_priority_fusion_dump.txt")
     assert pairs(page, "fused") == pairs(process, "fused") <= pairs(log, "fused")  # the log has constants too
 
 
-def test_estimates_come_from_the_process_dump() -> None:
-    log, process = read(DATA / "gpu.log"), read(DATA / "gpu_priority_fusion_dump.txt")
-    both = with_estimates(log.decisions, process.decisions)
-    timed = {(each.producer, each.consumer): each for each in both if each.fused_seconds is not None}
+@of_each_jaxlib
+def test_estimates_come_from_the_process_dump(folder: str) -> None:
+    log, process = read(DATA / folder / "gpu.log"), read(DATA / folder / "gpu_priority_fusion_dump.txt")
+    timed_log = with_estimates(log.decisions, process.decisions)
+    timed = {(each.producer, each.consumer): each for each in timed_log if each.fused_seconds is not None}
     told = {(each.producer, each.consumer): each.fused_seconds for each in process.decisions if each.fused_seconds}
     assert told == {pair: each.fused_seconds for pair, each in timed.items()}
     assert len(told) > 3
@@ -91,7 +112,7 @@ def test_estimates_come_from_the_process_dump() -> None:
         assert each.unfused_seconds is not None
         assert 1e-7 < each.fused_seconds < 1e-4
         assert (each.action == "refused") == (each.fused_seconds > each.unfused_seconds)
-    assert [each.step for each in both] == list(range(len(both)))
+    assert [each.step for each in timed_log] == list(range(len(timed_log)))
 
 
 @every_file
@@ -113,7 +134,7 @@ def test_an_unknown_reason_stays_as_it_is() -> None:
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
 def test_a_cut_file_is_partial_or_an_error(name: str, share: float, tmp_path: Path) -> None:
     whole = (DATA / name).read_bytes()
-    file = tmp_path / name
+    file = tmp_path / Path(name).name
     file.write_bytes(whole[: int(share * len(whole))])
     try:
         dump = read(file)
@@ -138,7 +159,7 @@ def test_flipped_bytes_never_crash(name: str, tmp_path: Path) -> None:
         damaged = bytearray(whole)
         for _ in range(1 + attempt):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
-        file = tmp_path / name
+        file = tmp_path / Path(name).name
         file.write_bytes(damaged)
         try:
             assert isinstance(read(file), Dump)

@@ -43,6 +43,16 @@ def test_kernels_of_a_loop_follow_it(sample: Sample) -> None:
     assert inside == ["3/0", "3/1/0", "3/0", "3/1/1", "3/1/2", "3/1/3"]
 
 
+def test_a_library_call_may_hold_what_stands_around_a_product(sample: Sample) -> None:
+    """The CPU's library takes in a sine and a sum beside the product since jaxlib 0.11."""
+    before, now = (read_kernels(sample(name)) for name in ("while_loop", "while_loop.jaxlib_0_11"))
+    (call,) = (kernel for kernel in now if kernel.kind == "library call")
+    assert call.equations == ("3/1/0", "3/1/1", "3/1/2", "3/1/3")
+    assert {path for kernel in now for path in kernel.equations} == {
+        path for kernel in before for path in kernel.equations
+    }
+
+
 def test_kinds(sample: Sample) -> None:
     kinds = {name: kernel.kind for name, kernel in by_name(sample("several_kinds")).items()}
     assert kinds["sine_multiply_fusion"] == "loop"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from jaxlib import _jax, lapack, xla_client
+from jaxlib import lapack, xla_client
 from jaxlib.mlir import ir
 
 import xlascope as xs
@@ -18,6 +18,7 @@ import xlascope.numpy as jnp
 from xlascope import records
 from xlascope.ir.avals import shaped
 from xlascope.readers.profiles import read_profile
+from xlascope.runtime.differences import result_handler
 from xlascope.settings import setting
 from xlascope.xla import persistent_cache
 from xlascope.xla.backend import default_device
@@ -293,7 +294,7 @@ def test_a_call_of_a_library_is_found_again(folder: Path) -> None:
     device = default_device()
     matrix = jnp.asarray(np.array([[4, 2], [2, 10]], np.float32))
     handlers = [
-        _jax.array_result_handler(aval, sharding_of(device), committed=False, _skip_checks=True)
+        result_handler(aval, sharding_of(device), committed=False)
         for aval in (shaped((2, 2), np.dtype(np.float32)), shaped((), np.dtype(np.int32)))
     ]
     for number, outcome in ((1, "miss"), (2, "hit")):

@@ -23,7 +23,10 @@ MOST_BYTES, MOST_FRAMES = 256 * 2**20, 200_000
 #: Steps of SQLite's machine between two looks at whether a query has run too long, and how many looks it may take.
 _STEPS, _LOOKS = 100_000, 2_000
 #: What zip files and databases raise that are not what they say.
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, sqlite3.Error)
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, sqlite3.Error),
+    UnicodeDecodeError,  # the names in a zip file
+)
 _READ = "a fusion dump of XLA's"
 _SPACE = " \t\r\n,"
 _METADATA, _DATABASE = "metadata.json", "fusions.db"

@@ -78,6 +78,7 @@ _PLAIN = (
         r"[Ss]hould not fuse with elementwise",
         "The compiler does not take this producer into a loop over single elements.",
     ),
+    (r"different loop shapes", "One loop can compute both only where both run over the same shape."),
     (r"producer is tuple", "The producer computes nothing: it only holds values together."),
     (
         r"effective scalar",

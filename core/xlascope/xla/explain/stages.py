@@ -16,6 +16,8 @@ from .session import Session, listened
 STAGES = ("stablehlo", "hlo", "optimized", "llvm", "ptx", "asm")
 #: The most bytes of text that are read at one stage.
 MOST = 32 * 2**20
+#: What is asked for by name: since jaxlib 0.11 what XLA's emitters write is dumped where it is, and nowhere else.
+_ASKED_FOR = {"llvm": [("xla_dump_emitter_re", "llvm")], "ptx": [("xla_dump_emitter_re", "ptx")]}
 _SECONDS = 60.0
 
 
@@ -45,7 +47,8 @@ def compile_stages(given: CompilerInput, stage: str, *, budget: float = _SECONDS
     ``objdump``.
     """
     check_stage(given.target.platform, stage)
-    with listened(given, budget, overrides=[("xla_dump_hlo_as_text", True)], watch=watch) as session:
+    overrides = [("xla_dump_hlo_as_text", True), *_ASKED_FOR.get(stage, ())]
+    with listened(given, budget, overrides=overrides, watch=watch) as session:
         if session.built is None:
             raise TimeoutError(f"the budget of {budget:g} s ended before the compiler did")
         optimized = session.built.hlo
