@@ -192,7 +192,9 @@ def blank(page):
 
 @pytest.fixture
 def panel(blank, found):
-    return blank.show(state_of(found))
+    shown = blank.show(state_of(found))
+    shown.find(".xs-grouping").select_option("none")
+    return shown
 
 
 def edge_between(panel, compiled):

@@ -3,9 +3,9 @@
 
 import { shorten } from "../program/format.js";
 import { append } from "./phases.js";
-import { cards, hullKernels, hullName, joinsByNode, subOf } from "./draw_graph.js";
+import { cards, hullKernels, hullName, joinsByNode, roomFor, saysSomething, subOf } from "./draw_graph.js";
 import { heatOf } from "./heat.js";
-import { outTypes } from "../program/words.js";
+import { SUB_LETTER, outTypes } from "../program/words.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
 /** @typedef {import("./marks.js").Mark} Mark */
@@ -142,19 +142,19 @@ function drawWords(context, { program, theme, heat: kind }, node, equation, heat
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
   context.fillStyle = onDark ? theme.onheat : theme.ink;
-  context.font = `11px ${theme.mono}`;
+  context.font = `12px ${theme.mono}`;
   context.fillText(equation?.bodies ? `${node.title} ⊞` : node.title, node.x, node.y - 2.5);
   context.fillStyle = onDark ? theme.onheat : theme.ink2;
-  context.font = `9.5px ${theme.mono}`;
-  context.fillText(shorten(subOf(program, node, equation, kind), Math.floor((node.w - 14) / 5.7)), node.x, node.y + 10);
+  context.font = `11px ${theme.mono}`;
+  context.fillText(shorten(subOf(program, node, equation, kind), roomFor(node)), node.x, node.y + 12);
   if (!node.type || !equation) return;
   context.textAlign = "left";
-  context.font = `9px ${theme.mono}`;
+  context.font = `11px ${theme.mono}`;
   context.strokeStyle = theme.bg;
   context.lineWidth = 2.5;
   context.fillStyle = theme.ink2;
   const y = node.type.up ? node.y - node.h / 2 - 7 : node.y + node.h / 2 + 12;
-  const words = outTypes(program, equation);
+  const words = outTypes(program, equation, node);
   context.strokeText(words, node.x + 6, y);
   context.fillText(words, node.x + 6, y);
 }
@@ -176,12 +176,12 @@ function drawOpenBox(context, picture, node) {
   if (k <= READABLE) return;
   context.textAlign = "left";
   context.fillStyle = theme.ink;
-  context.font = `11px ${theme.mono}`;
+  context.font = `12px ${theme.mono}`;
   const title = `⊟ ${node.title}`;
   context.fillText(title, left + 12, top + 16);
   const width = context.measureText(title).width;
   context.fillStyle = theme.ink2;
-  context.font = `9.5px ${theme.mono}`;
+  context.font = `11px ${theme.mono}`;
   context.fillText(node.sub, left + 20 + width, top + 16);
 }
 
@@ -192,6 +192,7 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
   for (const node of leaves) for (const kernel of node.path ? hullKernels(program, node) : []) append(byKernel, kernel.name, node);
   const joins = (scene.joins ??= joinsByNode(scene));
   for (const [name, members] of byKernel) {
+    if (!saysSomething(program, name, members)) continue;
     const ids = new Set(members.map((/** @type {GraphNode} */ node) => node.id));
     const edges = members.flatMap((/** @type {GraphNode} */ node) => (joins.get(node.id) ?? []).filter((/** @type {SceneEdge} */ edge) => ids.has(edge.to)));
     const on = kernels.has(name);
@@ -212,9 +213,9 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
 function nameHull(context, theme, name, members) {
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
   context.textAlign = "left";
-  context.font = `9px ${theme.mono}`;
+  context.font = `11px ${theme.mono}`;
   context.fillStyle = theme.ink2;
-  const words = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / 5.5)));
+  const words = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER)));
   context.fillText(words, first.x - first.w / 2 - 4, first.y - first.h / 2 - 11);
 }
 

@@ -4,7 +4,7 @@
 import { el } from "../program/element.js";
 import { shorten } from "../program/format.js";
 import { heatOf } from "./heat.js";
-import { describe, equationSub, nodeLabel, outTypes } from "../program/words.js";
+import { SUB_LETTER, describe, equationSub, nodeLabel, outTypes } from "../program/words.js";
 /** @typedef {import("./layout.js").Scene} Scene */
 /** @typedef {import("./layout.js").SceneEdge} SceneEdge */
 /** @typedef {import("./level.js").GraphNode} GraphNode */
@@ -73,8 +73,8 @@ function drawNode(program, node, heat, look) {
     el("rect", { class: "xs-side", x: r1(left), y: r1(top), width: 4, height: node.h, rx: 2 }),
     el("text", { class: "xs-title", x: r1(node.x), y: r1(node.y - 2.5) },
       node.title, equation?.bodies && el("tspan", { class: "xs-toggle" }, " ⊞")),
-    equation?.bodies && el("rect", { class: "xs-toggle hit", x: r1(left + node.w - 34), y: r1(top), width: 34, height: 18 }),
-    el("text", { class: "xs-sub", x: r1(node.x), y: r1(node.y + 10) }, shorten(subOf(program, node, equation, look.heat), Math.floor((node.w - 14) / 5.7))),
+    equation?.bodies && el("rect", { class: "xs-toggle hit", x: r1(left + node.w - 34), y: r1(top), width: 34, height: 20 }),
+    el("text", { class: "xs-sub", x: r1(node.x), y: r1(node.y + 12) }, shorten(subOf(program, node, equation, look.heat), roomFor(node))),
     edgeLabel(program, node));
 }
 
@@ -82,6 +82,9 @@ function drawNode(program, node, heat, look) {
 export function cards(equation) {
   return (equation?.group?.times ?? 1) > 1 || equation?.op === "scan" || equation?.op === "while" ? [5, 2.5] : [];
 }
+
+/** Letters for which a node's second line has room. @param {GraphNode} node */
+export const roomFor = (node) => Math.floor((node.w - 12) / SUB_LETTER);
 
 /** @param {Program} program @param {GraphNode} node @param {Equation|undefined} equation @param {string} heat */
 export function subOf(program, node, equation, heat) {
@@ -93,7 +96,7 @@ function edgeLabel(program, node) {
   const equation = program.at(node.path);
   if (!node.type || !equation) return null;
   const y = node.type.up ? node.y - node.h / 2 - 7 : node.y + node.h / 2 + 12;
-  return el("text", { class: "xs-type", x: r1(node.x + 6), y: r1(y) }, outTypes(program, equation));
+  return el("text", { class: "xs-type", x: r1(node.x + 6), y: r1(y) }, outTypes(program, equation, node));
 }
 
 /** @param {Program} program @param {GraphNode} node */
@@ -117,14 +120,23 @@ function drawHulls(program, scene, nodes) {
       byKernel.get(kernel.name).push(node);
     }
   const joins = joinsByNode(scene);
-  return [...byKernel].map(([name, members]) => drawHull(name, members, joins));
+  return [...byKernel].filter(([name, members]) => saysSomething(program, name, members)).map(([name, members]) => drawHull(name, members, joins));
+}
+
+/** Of a fusion of which one equation is seen and the others are in closed boxes there is nothing to see. @param {Program} program @param {string} name @param {GraphNode[]} members */
+export function saysSomething(program, name, members) {
+  if (members.length > 1) return true;
+  const inside = new Set(program.inside(members[0].path));
+  return (program.kernels.get(name)?.eqns ?? []).every((path) => inside.has(path));
 }
 
 /** The fusions a drawn node belongs to: one hull per kernel of several equations. A closed box that is in several
- * kernels lies in none of their hulls. @param {Program} program @param {GraphNode} node */
+ * kernels, a group, and any box of an overview, lies in none of their hulls. @param {Program} program @param {GraphNode} node */
 export function hullKernels(program, node) {
+  const box = program.at(node.path);
+  if (box?.members || (box?.bodies && program.grouping === "auto")) return [];
   const kernels = program.kernelsWith(node.path).filter((kernel) => kernel.eqns.length > 1);
-  return program.at(node.path)?.bodies && kernels.length > 1 ? [] : kernels;
+  return box?.bodies && kernels.length > 1 ? [] : kernels;
 }
 
 /** The short edges that leave each node. @param {Scene} scene @returns {Map<string, SceneEdge[]>} */
@@ -148,7 +160,7 @@ function drawHull(name, members, joins) {
     members.map((node) => paddedRect(node, kind, 8 + pad)),
   ];
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
-  const label = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / 5.5)));
+  const label = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER)));
   return el("g", { class: "xs-hull", "data-kernel": name },
     layer("outline", 1), layer("inside", 0),
     el("text", { class: "xs-hull-name", x: r1(first.x - first.w / 2 - 4), y: r1(first.y - first.h / 2 - 11) }, label));

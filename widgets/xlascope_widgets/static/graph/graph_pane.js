@@ -1,11 +1,11 @@
 // @ts-check
 /** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
 
-import { layoutProgram } from "./layout.js";
+import { layoutProgram, widestFor } from "./layout.js";
 import { equationSub } from "../program/words.js";
 import { marksOf } from "./marks.js";
 import { Pointing } from "./pointing.js";
-import { fitZoom, zoomAbout, zoomShowing } from "./viewport.js";
+import { READABLE, fitZoom, heightFor, zoomAbout, zoomShowing } from "./viewport.js";
 import { keyGraph } from "./walking.js";
 import { SvgGraph } from "./svg_graph.js";
 import { CanvasGraph } from "./canvas_graph.js";
@@ -19,6 +19,8 @@ import { Outline, tooLarge } from "./outline.js";
 
 /** Nodes above which elements are too slow and a canvas is used. */
 const MOST_ELEMENTS = 1000;
+/** The heights that the pane takes by itself, for what is first seen in it. */
+const LEAST_HIGH = 400, MOST_HIGH = 640;
 /** Equations above which a layout would take longer than a second. */
 const MOST_LAID_OUT = 30000;
 
@@ -37,6 +39,8 @@ export class GraphPane {
     /** @type {Map<string, GraphNode>} */ this.byId = new Map();
     this.pointing = new Pointing(this);
     this.anchor = "";
+    /** How many nodes stand side by side, by program. @type {Map<number, number>} */ this.widest = new Map();
+    /** The height that the pane has taken by itself. */ this.ownHeight = "";
     const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([this.elements.host, this.pixels.host, this.outline.host]);
     for (const host of [elements, pixels]) this.pointing.listen(host);
     for (const host of [elements, pixels, outline]) host.addEventListener("keydown", (event) => keyGraph(this, event));
@@ -51,18 +55,22 @@ export class GraphPane {
    * @param {{fit?: boolean, anchor?: string}} [how] */
   draw({ fit = false, anchor = "" } = {}) {
     const { program } = this.store;
+    this.store.screen = { width: this.size().width, height: this.chosenHeight || MOST_HIGH };
     const visible = program?.heavy.jaxpr ? countVisible(program, program.heavy.jaxpr, this.store.open) : 0;
     if (!program || !visible || visible > MOST_LAID_OUT || this.store.asList) {
       this.drawList(visible);
       return;
     }
     const before = anchor && this.byId.get(anchor);
-    this.scene = layoutProgram(program, this.store.open);
+    const known = this.store.zooms.get(program.number);
+    const fresh = !known || fit;
+    // How wide it may be is chosen once: opening a box moves nothing from one row to another.
+    if (fresh || !this.widest.has(program.number)) this.widest.set(program.number, widestFor(program, this.store.open, this.size().width / READABLE));
+    this.scene = layoutProgram(program, this.store.open, this.widest.get(program.number));
     this.byId = new Map(this.scene.nodes.map((/** @type {GraphNode} */ node) => [node.id, node]));
     this.use(this.scene.nodes.length > MOST_ELEMENTS);
-    const known = this.store.zooms.get(program.number);
-    if (known && !fit) this.zoom = known;
-    else this.fit(false);
+    if (!fresh) this.zoom = known;
+    else this.fitFirst();
     if (before) this.keepInPlace(before, this.byId.get(anchor));
     this.paint();
   }
@@ -129,6 +137,18 @@ export class GraphPane {
   place() {
     if (this.store.program) this.store.zooms.set(this.store.program.number, this.zoom);
     this.shown.place();
+  }
+
+  /** The first sight of a program: a pane of the height that it needs, and all of it in it. */
+  fitFirst() {
+    if (this.scene && !this.chosenHeight) this.pane.style.height = `${Math.round(Math.min(MOST_HIGH, Math.max(LEAST_HIGH, heightFor(this.scene, this.size().width))))}px`;
+    this.ownHeight = this.pane.style.height;
+    this.fit(false);
+  }
+
+  /** The height that somebody dragged the pane to; 0 while nobody has. */
+  get chosenHeight() {
+    return this.pane.style.height && this.pane.style.height !== this.ownHeight ? this.pane.getBoundingClientRect().height : 0;
   }
 
   /** @param {boolean} everything */

@@ -4,7 +4,7 @@
 
 import { SVG, el, fill, toNode } from "../program/element.js";
 import { shorten } from "../program/format.js";
-import { drawScene, subOf } from "./draw_graph.js";
+import { drawScene, roomFor, subOf } from "./draw_graph.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("./level.js").GraphNode} GraphNode */
@@ -60,7 +60,7 @@ export class SvgGraph {
 
   /** New words on a node without drawing it anew. @param {GraphNode} node @param {Equation} equation */
   refresh(node, equation) {
-    const words = shorten(subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat), Math.floor((node.w - 14) / 5.7));
+    const words = shorten(subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat), roomFor(node));
     const text = this.element(node.id)?.querySelector(".xs-sub");
     if (text && text.textContent !== words) text.textContent = words;
   }

@@ -80,6 +80,14 @@ export class Program extends Structure {
     return total;
   }
 
+  /** The part of all kernels' time that an equation and what is inside of it have; null where no whole call was measured. @param {string} path @returns {number|null} */
+  part(path) {
+    if (!this.times.size) return null;
+    let all = 0;
+    for (const time of this.times.values()) all += time;
+    return all > 0 ? (this.share(path) ?? 0) / all : null;
+  }
+
   /** Seconds of an equation that is a whole kernel by itself: the only time that was measured for it alone. @param {string} path */
   ownTime(path) {
     // Asked of every node at every news: nothing is looked up before there are times.
