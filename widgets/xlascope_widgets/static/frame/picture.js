@@ -76,7 +76,7 @@ function leaner(tree) {
 /** @param {string} css */
 export function withoutVariables(css) {
   // Drawing programs other than browsers do not know CSS variables.
-  return css.replace(/\/\*[^]*?\*\//g, "").replace(/var\(--xs-(\w+)\)/g, (_, name) => PALETTE[/** @type {"bg"} */ (name)]).replace(/\s+/g, " ");
+  return css.replace(/\/\*[^]*?\*\//g, "").replace(/calc\((\d+px) \* var\(--xs-up, 1\)\)/g, "$1").replace(/var\(--xs-(\w+)\)/g, (_, name) => PALETTE[/** @type {"bg"} */ (name)]).replace(/\s+/g, " ");
 }
 
 /** @param {number} x @param {number} y @param {Child} tree */

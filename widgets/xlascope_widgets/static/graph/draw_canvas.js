@@ -3,7 +3,8 @@
 
 import { shorten } from "../program/format.js";
 import { append } from "./phases.js";
-import { cards, hullKernels, hullName, joinsByNode, roomFor, saysSomething, subOf } from "./draw_graph.js";
+import { cards, hullKernels, hullName, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_graph.js";
+import { enlarged, saidAt } from "./depth.js";
 import { heatOf } from "./heat.js";
 import { SUB_LETTER, outTypes } from "../program/words.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
@@ -15,8 +16,7 @@ import { PASS_COLOURS } from "./canvas_theme.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("./layout.js").Scene} Scene */
 
-/** Below these zooms words cannot be read, and corners not be seen. */
-const READABLE = 0.42;
+/** Below these zooms corners and outlines cannot be seen. */
 const ROUND = 0.3;
 const OUTLINED = 0.12;
 
@@ -122,7 +122,7 @@ function drawLeaf(context, picture, node, heat) {
   context.setLineDash([]);
   context.fillStyle = node.kind === "equation" ? colour : theme.ink2;
   context.fillRect(left, top, 4, node.h);
-  if (k > READABLE) drawWords(context, picture, node, equation, heat);
+  if (saidAt(enlarged(k)) !== "none") drawWords(context, picture, node, equation, heat);
   context.globalAlpha = 1;
 }
 
@@ -137,19 +137,22 @@ function drawCard(context, { theme, k }, node, shift, colour) {
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node @param {Equation|undefined} equation @param {number|null} heat */
-function drawWords(context, { program, theme, heat: kind }, node, equation, heat) {
+function drawWords(context, { program, theme, heat: kind, k }, node, equation, heat) {
+  const up = enlarged(k);
+  const isAll = saidAt(up) === "all";
   const onDark = heat != null && heat > 2;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
   context.fillStyle = onDark ? theme.onheat : theme.ink;
-  context.font = `12px ${theme.mono}`;
-  context.fillText(equation?.bodies ? `${node.title} ⊞` : node.title, node.x, node.y - 2.5);
+  context.font = `${12 * up}px ${theme.mono}`;
+  const toggle = equation?.bodies ? " ⊞" : "";
+  context.fillText((up > 1 ? shorten(node.title, titleRoom(node, up) - toggle.length) : node.title) + toggle, node.x, isAll ? node.y - 2.5 : node.y + 4 * up);
+  if (!isAll) return;
   context.fillStyle = onDark ? theme.onheat : theme.ink2;
-  context.font = `11px ${theme.mono}`;
-  context.fillText(shorten(subOf(program, node, equation, kind), roomFor(node)), node.x, node.y + 12);
+  context.font = `${11 * up}px ${theme.mono}`;
+  context.fillText(shorten(subOf(program, node, equation, kind), roomFor(node, up)), node.x, node.y + 12);
   if (!node.type || !equation) return;
   context.textAlign = "left";
-  context.font = `11px ${theme.mono}`;
   context.strokeStyle = theme.bg;
   context.lineWidth = 2.5;
   context.fillStyle = theme.ink2;
@@ -173,12 +176,14 @@ function drawOpenBox(context, picture, node) {
   context.lineWidth = (mark?.selected ? 2.6 : 1.3) * Math.max(1, 0.5 / k);
   context.stroke();
   context.globalAlpha = 1;
-  if (k <= READABLE) return;
+  const up = enlarged(k);
+  if (saidAt(up) === "none") return;
   context.textAlign = "left";
   context.fillStyle = theme.ink;
-  context.font = `12px ${theme.mono}`;
-  const title = `⊟ ${node.title}`;
-  context.fillText(title, left + 12, top + 16);
+  context.font = `${12 * up}px ${theme.mono}`;
+  const title = `⊟ ${up > 1 ? shorten(node.title, titleRoom(node, up) - 4) : node.title}`;
+  context.fillText(title, left + 12, top + 10 + 6 * up);
+  if (up > 1) return;
   const width = context.measureText(title).width;
   context.fillStyle = theme.ink2;
   context.font = `11px ${theme.mono}`;
@@ -205,17 +210,17 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
         context.fill();
       }
     }
-    if (k > READABLE) nameHull(context, theme, name, members);
+    if (saidAt(enlarged(k)) === "all") nameHull(context, theme, name, members, enlarged(k));
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {string} name @param {GraphNode[]} members */
-function nameHull(context, theme, name, members) {
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {string} name @param {GraphNode[]} members @param {number} up */
+function nameHull(context, theme, name, members, up) {
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
   context.textAlign = "left";
-  context.font = `11px ${theme.mono}`;
+  context.font = `${11 * up}px ${theme.mono}`;
   context.fillStyle = theme.ink2;
-  const words = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER)));
+  const words = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
   context.fillText(words, first.x - first.w / 2 - 4, first.y - first.h / 2 - 11);
 }
 

@@ -2,6 +2,7 @@
 /** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
 
 import { layoutProgram, widestFor } from "./layout.js";
+import { dissolves, gathers, zoomInto } from "./depth.js";
 import { equationSub } from "../program/words.js";
 import { marksOf } from "./marks.js";
 import { Pointing } from "./pointing.js";
@@ -241,10 +242,47 @@ export class GraphPane {
     this.focusOn(path);
   }
 
-  /** @param {number} px @param {number} py @param {number} factor */
+  /** Zoom about a point of the screen: in, until the box there dissolves into what it holds; out, until boxes gather.
+   * @param {number} px @param {number} py @param {number} factor */
   zoomAt(px, py, factor) {
-    this.zoom = zoomAbout(this.zoom, px, py, factor);
-    this.place();
+    const { scene, store } = this;
+    const wanted = zoomAbout(this.zoom, px, py, factor);
+    const point = { x: (px - wanted.x) / wanted.k, y: (py - wanted.y) / wanted.k };
+    const holds = (/** @type {GraphNode} */ node) => Boolean(store.program?.at(node.path)?.bodies);
+    const box = scene && factor > 1 && dissolves(scene, holds, wanted.k, point);
+    const closing = scene && factor < 1 ? gathers(scene, wanted.k) : [];
+    if (box) this.dissolve(box);
+    else if (closing.length) this.gather(closing, wanted);
+    else {
+      // Of an overview with nothing left to gather, all is seen.
+      const least = scene && store.grouping === "auto" ? Math.min(this.zoom.k, READABLE, fitZoom(scene, this.size(), true).k) : 0;
+      this.zoom = wanted.k < least ? fitZoom(/** @type {Scene} */ (scene), this.size(), true) : wanted;
+      this.place();
+    }
+  }
+
+  /** @param {GraphNode} box */
+  dissolve(box) {
+    const at = { x: box.x * this.zoom.k + this.zoom.x, y: box.y * this.zoom.k + this.zoom.y };
+    this.store.toggle(box.path);
+    const opened = this.byId.get(box.id);
+    if (opened) this.zoom = zoomInto(opened, at, this.size());
+    this.paint();
+  }
+
+  /** @param {GraphNode[]} boxes @param {import("./viewport.js").Zoom} wanted */
+  gather(boxes, wanted) {
+    const { width, height } = this.size();
+    const middle = { x: (width / 2 - wanted.x) / wanted.k, y: (height / 2 - wanted.y) / wanted.k };
+    const away = (/** @type {GraphNode} */ node) => Math.hypot(node.x - middle.x, node.y - middle.y);
+    const nearest = boxes.reduce((a, b) => (away(b) < away(a) ? b : a));
+    this.store.closeAll(boxes.map((box) => box.path));
+    const closed = this.byId.get(nearest.id);
+    const k = Math.max(wanted.k, READABLE);
+    const all = this.scene && fitZoom(this.scene, this.size(), true);
+    if (all && all.k >= READABLE) this.zoom = all;
+    else if (closed) this.zoom = { k, x: nearest.x * wanted.k + wanted.x - closed.x * k, y: nearest.y * wanted.k + wanted.y - closed.y * k };
+    this.paint();
   }
 
   /** @param {string} path */

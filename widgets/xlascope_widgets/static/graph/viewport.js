@@ -9,7 +9,7 @@
 const SMALLEST = 0.02, LARGEST = 3;
 
 /** The zoom below which words would be smaller than they should be, and the one above which nothing is made by itself. */
-export const READABLE = 0.92;
+export const READABLE = 1;
 const COMFORTABLE = 1.25;
 
 /** Everything, as large as it fits; what would be too small to be read that way begins at its beginning, unless everything is asked for.

@@ -130,6 +130,12 @@ export class Store {
     this.tell("graph");
   }
 
+  /** @param {string[]} paths boxes that are open */
+  closeAll(paths) {
+    for (const path of paths) this.open.delete(path);
+    this.tell("graph");
+  }
+
   /** Close everything, or open everything, outer boxes first, as far as it can be drawn. @param {boolean} all */
   toggleAll(all) {
     const { open, program } = this;
