@@ -11,8 +11,8 @@ SEEN = """(() => {
     const program = new Program(a);
     program.groupBy("auto");
     const open = openAtFirst(program, b);
-    const widest = widestFor(program, open, b.width);
-    const scene = layoutProgram(program, open, widest);
+    const room = roomIn(program, open, b.width);
+    const scene = layoutProgram(program, open, room);
     const leaves = scene.nodes.filter(n => n.path && !n.inner);
     const box = n => ({
         pass: program.passOf(n.path), title: n.title, sub: n.sub, x: n.x, y: n.y, w: n.w, h: n.h, depth: n.depth,

@@ -1,7 +1,7 @@
 // @ts-check
 /** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
 
-import { layoutProgram, widestFor } from "./layout.js";
+import { layoutProgram, roomIn } from "./layout.js";
 import { dissolves, gathers, zoomInto } from "./depth.js";
 import { equationSub } from "../program/words.js";
 import { marksOf } from "./marks.js";
@@ -21,7 +21,7 @@ import { Outline, tooLarge } from "./outline.js";
 /** Nodes above which elements are too slow and a canvas is used. */
 const MOST_ELEMENTS = 1000;
 /** The heights that the pane takes by itself, for what is first seen in it. */
-const LEAST_HIGH = 400, MOST_HIGH = 640;
+const LEAST_HIGH = 380, MOST_HIGH = 680;
 /** Equations above which a layout would take longer than a second. */
 const MOST_LAID_OUT = 30000;
 
@@ -40,7 +40,7 @@ export class GraphPane {
     /** @type {Map<string, GraphNode>} */ this.byId = new Map();
     this.pointing = new Pointing(this);
     this.anchor = "";
-    /** How many nodes stand side by side, by program. @type {Map<number, number>} */ this.widest = new Map();
+    /** How each program uses the room. @type {Map<number, import("./level.js").Room>} */ this.rooms = new Map();
     /** The height that the pane has taken by itself. */ this.ownHeight = "";
     const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([this.elements.host, this.pixels.host, this.outline.host]);
     for (const host of [elements, pixels]) this.pointing.listen(host);
@@ -66,8 +66,8 @@ export class GraphPane {
     const known = this.store.zooms.get(program.number);
     const fresh = !known || fit;
     // How wide it may be is chosen once: opening a box moves nothing from one row to another.
-    if (fresh || !this.widest.has(program.number)) this.widest.set(program.number, widestFor(program, this.store.open, this.size().width / READABLE));
-    this.scene = layoutProgram(program, this.store.open, this.widest.get(program.number));
+    if (fresh || !this.rooms.has(program.number)) this.rooms.set(program.number, roomIn(program, this.store.open, this.size().width / READABLE));
+    this.scene = layoutProgram(program, this.store.open, this.rooms.get(program.number));
     this.byId = new Map(this.scene.nodes.map((/** @type {GraphNode} */ node) => [node.id, node]));
     this.use(this.scene.nodes.length > MOST_ELEMENTS);
     if (!fresh) this.zoom = known;

@@ -2,7 +2,7 @@
 /** From a program and the set of opened equations to a scene: every node with its place, every edge with its path.
  * The same code runs in the browser and, for pictures without one, in an embedded JavaScript engine. */
 
-import { WIDEST_ROW, groups, readLevel } from "./level.js";
+import { ROOMY, groups, readLevel } from "./level.js";
 import { placeColumn } from "./columns.js";
 import { NARROW_GAP, ROW_GAP, routeEdges } from "./edges.js";
 import { append } from "./phases.js";
@@ -21,8 +21,8 @@ const HEAD = 26;
 const LEAF = 36;
 const PITCH = LEAF + ROW_GAP;
 const WIDEST = 230, NARROWEST = 178;
-/** How many nodes stand side by side, tried in this order; only where there are few of them. */
-const WIDTHS = [WIDEST_ROW, 3, 2, 1];
+/** What is tried where there is little room, in this order; only for few nodes. @type {import("./level.js").Room[]} */
+const ROOMS = [ROOMY, { beside: 3, ends: true }, { beside: 14, ends: false }, { beside: 2, ends: false }, { beside: 1, ends: false }];
 const MOST_NARROWED = 80;
 
 /** An edge with its path: `near`, `far` or `across` to another phase. @typedef {{d: string, ends: number[], from: string, to: string, name: string, count: number,
@@ -32,27 +32,27 @@ const MOST_NARROWED = 80;
 /** A level with its places, before they are those of the whole scene.
  * @typedef {{nodes: GraphNode[], edges: Edge[], leads: Map<Edge, Lead[]>, width: number, height: number, narrow: boolean}} Level */
 
-/** @param {Program} program @param {Set<string>} open paths of the equations opened in place @param {number} [widest] how many nodes of a pass may stand side by side
+/** @param {Program} program @param {Set<string>} open paths of the equations opened in place @param {import("./level.js").Room} [room]
  * @returns {Scene} */
-export function layoutProgram(program, open, widest = WIDEST_ROW) {
-  return flatten(layoutLevel(program, /** @type {Jaxpr} */ (program.heavy.jaxpr), "", 0, open, widest));
+export function layoutProgram(program, open, room = ROOMY) {
+  return flatten(layoutLevel(program, /** @type {Jaxpr} */ (program.heavy.jaxpr), "", 0, open, room));
 }
 
-/** How many nodes may stand side by side so that few nodes fit into a width, or come close to that. @param {Program} program @param {Set<string>} open
- * @param {number} width @returns {number} */
-export function widestFor(program, open, width) {
-  for (const widest of WIDTHS) {
-    const scene = layoutProgram(program, open, widest);
-    if (scene.width <= width) return widest;
-    if (scene.nodes.length > MOST_NARROWED) return WIDEST_ROW;
+/** How few nodes fit into a width, or come close to that. @param {Program} program @param {Set<string>} open
+ * @param {number} width @returns {import("./level.js").Room} */
+export function roomIn(program, open, width) {
+  for (const room of ROOMS) {
+    const scene = layoutProgram(program, open, room);
+    if (scene.width <= width) return room;
+    if (scene.nodes.length > MOST_NARROWED) return ROOMY;
   }
-  return WIDTHS[WIDTHS.length - 1];
+  return ROOMS[ROOMS.length - 1];
 }
 
-/** @param {Program} program @param {Jaxpr} jaxpr @param {string} prefix @param {number} body @param {Set<string>} open @param {number} widest @returns {Level} */
-function layoutLevel(program, jaxpr, prefix, body, open, widest) {
-  const { nodes, edges, broken } = readLevel(program.shown(jaxpr), prefix, body, widest);
-  for (const node of nodes) sizeNode(program, node, open, widest);
+/** @param {Program} program @param {Jaxpr} jaxpr @param {string} prefix @param {number} body @param {Set<string>} open @param {import("./level.js").Room} room @returns {Level} */
+function layoutLevel(program, jaxpr, prefix, body, open, room) {
+  const { nodes, edges, broken } = readLevel(program.shown(jaxpr), prefix, body, room);
+  for (const node of nodes) sizeNode(program, node, open, room);
   const last = Math.max(0, ...nodes.map((node) => node.phase));
   // What comes after the last backward pass has nothing beside it: it need not keep to the bands.
   const isFree = (/** @type {GraphNode} */ node) => !broken && last >= 2 && last % 2 === 0 && node.phase === last;
@@ -62,17 +62,17 @@ function layoutLevel(program, jaxpr, prefix, body, open, widest) {
   stackBands(stacked, () => LEAF);
   for (const node of banded) node.closedY = node.y;
   const height = stackBands(stacked, (node) => node.h);
-  const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, loweredBy(banded), widest));
-  const { columns, leads } = widest > 1 ? placePhases(nodes, edges, COLUMN_GAP) : placePhases(nodes, [], NARROW_GAP);
+  const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, loweredBy(banded), room));
+  const { columns, leads } = room.beside > 1 ? placePhases(nodes, edges, COLUMN_GAP) : placePhases(nodes, [], NARROW_GAP);
   const width = columns.length ? columns[columns.length - 1].right : 0;
-  return { nodes, edges, leads, width, height: bands, narrow: widest === 1 };
+  return { nodes, edges, leads, width, height: bands, narrow: room.beside === 1 };
 }
 
-/** @param {Program} program @param {GraphNode} node @param {Set<string>} open @param {number} widest */
-function sizeNode(program, node, open, widest) {
+/** @param {Program} program @param {GraphNode} node @param {Set<string>} open @param {import("./level.js").Room} room */
+function sizeNode(program, node, open, room) {
   const equation = program.at(node.path);
   if (equation?.bodies && open.has(node.path)) {
-    openNode(program, node, equation, open, widest);
+    openNode(program, node, equation, open, room);
     return;
   }
   const words = equation ? equationWords(program, equation) : variableWords(program, node);
@@ -80,14 +80,14 @@ function sizeNode(program, node, open, widest) {
   // An equation keeps its width when a measured time arrives.
   const least = node.kind === "equation" ? 124 : 76;
   const title = (words.title.length + (equation?.bodies ? 2 : 0)) * TITLE_LETTER;
-  node.w = Math.min(widest > 1 ? WIDEST : NARROWEST, Math.max(least, 22 + Math.max(title, words.sub.length * SUB_LETTER)));
+  node.w = Math.min(room.beside > 1 ? WIDEST : NARROWEST, Math.max(least, 22 + Math.max(title, words.sub.length * SUB_LETTER)));
   node.title = shorten(words.title, Math.floor((node.w - 14) / TITLE_LETTER) - (equation?.bodies ? 2 : 0));
   node.h = LEAF;
 }
 
-/** @param {Program} program @param {GraphNode} node @param {Equation} equation @param {Set<string>} open @param {number} widest */
-function openNode(program, node, equation, open, widest) {
-  node.inner = (equation.bodies ?? []).map((body, i) => layoutLevel(program, body, node.path, i, open, widest));
+/** @param {Program} program @param {GraphNode} node @param {Equation} equation @param {Set<string>} open @param {import("./level.js").Room} room */
+function openNode(program, node, equation, open, room) {
+  node.inner = (equation.bodies ?? []).map((body, i) => layoutLevel(program, body, node.path, i, open, room));
   Object.assign(node, equationWords(program, equation));
   const inside = node.inner.reduce((sum, level) => sum + level.width + PAD, -PAD);
   node.w = Math.max(inside, node.title.length * TITLE_LETTER + node.sub.length * SUB_LETTER + 36) + 2 * PAD;
@@ -137,11 +137,11 @@ function stackBands(stacked, heightOf) {
 }
 
 /** Rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Returns the height.
- * @param {GraphNode[]} nodes @param {Edge[]} edges @param {(y: number) => number} lowered @param {number} widest */
-function stackFreely(nodes, edges, lowered, widest) {
+ * @param {GraphNode[]} nodes @param {Edge[]} edges @param {(y: number) => number} lowered @param {import("./level.js").Room} room */
+function stackFreely(nodes, edges, lowered, room) {
   if (!nodes.length) return 0;
   assignFreeRows(nodes, edges);
-  narrowRows(nodes, widest);
+  narrowRows(nodes, room.beside);
   /** @type {Map<number, GraphNode[]>} */ const rows = new Map(nodes.map((node) => [node.row, []]));
   for (const node of nodes) rows.get(node.row)?.push(node);
   let bottom = -Infinity;

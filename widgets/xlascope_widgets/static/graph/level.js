@@ -13,17 +13,20 @@ import { parentPath } from "../program/path.js";
  *   title: string, sub: string, depth: number, closedY: number, type?: {up: boolean, name: string, count: number}, inner?: import("./layout.js").Level[]}} GraphNode */
 /** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
 
-/** Nodes that stand side by side, unless there is less room. */
-export const WIDEST_ROW = 14;
+/** How a graph uses its room: how many nodes of a pass may stand side by side, and whether an overview shows what comes in and goes out as nodes.
+ * @typedef {{beside: number, ends: boolean}} Room */
+
+/** Without a reason to be narrower. @type {Room} */
+export const ROOMY = { beside: 14, ends: true };
 /** Rows of an overview that stand below one another, and those within a box of it. */
 const MOST_ROWS = 8, MOST_ROWS_INSIDE = 6;
 /** Inputs or results of one equation up to which each has a node of its own. */
 const MOST_ENDS = 5;
 
 /** The nodes and edges of a level, bands assigned. @param {Jaxpr} jaxpr @param {string} prefix path of the equation that holds it
- * @param {number} body which of its bodies @param {number} [widest] how many nodes of a pass may stand side by side 
+ * @param {number} body which of its bodies @param {Room} [room]
  * @returns {{nodes: GraphNode[], edges: Edge[], broken?: boolean}} */
-export function readLevel(jaxpr, prefix, body, widest = WIDEST_ROW) {
+export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   if (!jaxpr.equations.length) return readEmpty(jaxpr, `${prefix}#${body}`);
   const phases = phasesOf(jaxpr);
   /** @type {GraphNode[]} */ const nodes = [];
@@ -38,7 +41,7 @@ export function readLevel(jaxpr, prefix, body, widest = WIDEST_ROW) {
   const given = new Set([...jaxpr.inputs, ...jaxpr.constants]);
   const bundles = jaxpr.bundles ?? bundleInputs(jaxpr, given);
   // In a narrow overview the types along the edges say what comes and goes.
-  const isQuiet = jaxpr.quiet || (jaxpr.overview && widest === 1);
+  const isQuiet = jaxpr.quiet || (jaxpr.overview && !room.ends);
   const connect = (/** @type {Iterable<string>} */ names, /** @type {GraphNode} */ to) => {
     /** Several values from one node to another are one edge. @type {Map<GraphNode, Edge>} */ const own = new Map();
     for (const name of names) {
@@ -67,8 +70,8 @@ export function readLevel(jaxpr, prefix, body, widest = WIDEST_ROW) {
     connect(names, add({ id: `${place}:out:${first}`, kind: "output", name: names[0], index: first, phase: maker?.phase ?? 0, up: maker?.up ?? false, bundle }));
   }
   assignBands(jaxpr, nodes, edges);
-  assignRows(nodes, edges, widest);
-  return { nodes, edges, broken: jaxpr.overview && widest > 1 && breakColumn(nodes, jaxpr.quiet ? MOST_ROWS_INSIDE : MOST_ROWS) };
+  assignRows(nodes, edges, room.beside);
+  return { nodes, edges, broken: jaxpr.overview && room.beside > 1 && breakColumn(nodes, jaxpr.quiet ? MOST_ROWS_INSIDE : MOST_ROWS) };
 }
 
 /** A node that has no place yet. @param {Partial<GraphNode>} given */

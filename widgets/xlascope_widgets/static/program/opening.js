@@ -1,7 +1,7 @@
 // @ts-check
 /** Which boxes of a program are open: at first, so that one sight shows as much as can be read, and when everything is to be opened. */
 
-import { layoutProgram, widestFor } from "../graph/layout.js";
+import { layoutProgram, roomIn } from "../graph/layout.js";
 import { READABLE } from "../graph/viewport.js";
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("./unpack.js").Equation} Equation */
@@ -77,6 +77,6 @@ function heaviest(program, boxes, alike) {
 
 /** Can everything be seen at once? @param {Program} program @param {Set<string>} open @param {Screen} screen */
 function fits(program, open, screen) {
-  const { width, height } = layoutProgram(program, open, widestFor(program, open, screen.width / READABLE));
+  const { width, height } = layoutProgram(program, open, roomIn(program, open, screen.width / READABLE));
   return width * READABLE <= screen.width && height * READABLE <= screen.height;
 }
