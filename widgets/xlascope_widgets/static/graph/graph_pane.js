@@ -8,6 +8,7 @@ import { marksOf } from "./marks.js";
 import { Pointing } from "./pointing.js";
 import { READABLE, fitZoom, heightFor, zoomAbout, zoomShowing } from "./viewport.js";
 import { keyGraph } from "./walking.js";
+import { Whereabouts } from "./whereabouts.js";
 import { SvgGraph } from "./svg_graph.js";
 import { CanvasGraph } from "./canvas_graph.js";
 import { Outline, tooLarge } from "./outline.js";
@@ -39,7 +40,9 @@ export class GraphPane {
     /** @type {Scene|null} */ this.scene = null;
     /** @type {Map<string, GraphNode>} */ this.byId = new Map();
     this.pointing = new Pointing(this);
+    this.whereabouts = new Whereabouts(this);
     this.anchor = "";
+    /** The box that was last zoomed into. @type {GraphNode|null} */ this.looked = null;
     /** How each program uses the room. @type {Map<number, import("./level.js").Room>} */ this.rooms = new Map();
     /** The height that the pane has taken by itself. */ this.ownHeight = "";
     const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([this.elements.host, this.pixels.host, this.outline.host]);
@@ -138,6 +141,7 @@ export class GraphPane {
   place() {
     if (this.store.program) this.store.zooms.set(this.store.program.number, this.zoom);
     this.shown.place();
+    this.whereabouts.place();
   }
 
   /** The first sight of a program: a pane of the height that it needs, and all of it in it. */
@@ -155,6 +159,7 @@ export class GraphPane {
   /** @param {boolean} everything */
   fit(everything) {
     if (!this.scene) return;
+    this.looked = null;
     this.zoom = fitZoom(this.scene, this.size(), everything);
     this.place();
   }
@@ -164,6 +169,7 @@ export class GraphPane {
     const marks = marksOf(this.store, this.scene ? this.scene.nodes : this.outline.how === "seen" ? this.outline.rows : []);
     if (this.scene) this.shown.mark(marks);
     else this.outline.mark(marks);
+    this.whereabouts.place();
   }
 
   /** @param {string} from @param {string} to */
@@ -198,6 +204,15 @@ export class GraphPane {
     const node = this.byId.get(id);
     if (!node) return this.outline.how === "seen" && this.outline.focus(id);
     this.zoom = zoomShowing(this.zoom, this.size(), node);
+    this.place();
+  }
+
+  /** Bring a box into sight, as large as it can be read. @param {string} path */
+  showBox(path) {
+    const node = this.byId.get(path);
+    if (!node) return;
+    const { width, height } = this.size();
+    this.zoom = zoomInto(node, { x: width / 2, y: height / 2 }, { width, height });
     this.place();
   }
 
@@ -267,11 +282,13 @@ export class GraphPane {
     this.store.toggle(box.path);
     const opened = this.byId.get(box.id);
     if (opened) this.zoom = zoomInto(opened, at, this.size());
+    this.looked = opened ?? null;
     this.paint();
   }
 
   /** @param {GraphNode[]} boxes @param {import("./viewport.js").Zoom} wanted */
   gather(boxes, wanted) {
+    this.looked = null;
     const { width, height } = this.size();
     const middle = { x: (width / 2 - wanted.x) / wanted.k, y: (height / 2 - wanted.y) / wanted.k };
     const away = (/** @type {GraphNode} */ node) => Math.hypot(node.x - middle.x, node.y - middle.y);

@@ -54,6 +54,7 @@ export class Pointing {
     if (!this.drag.moved && Math.hypot(dx, dy) < 4) return;
     if (!this.drag.moved) this.pane.shown.host.setPointerCapture(event.pointerId);
     this.drag.moved = true;
+    this.pane.looked = null;
     this.pane.zoom = { ...this.drag.zoom, x: this.drag.zoom.x + dx, y: this.drag.zoom.y + dy };
     this.pane.place();
   }

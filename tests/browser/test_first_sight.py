@@ -1,0 +1,116 @@
+"""What is seen of a program before anything is done, and how one comes nearer: in a real Chromium."""
+
+import base64
+import json
+import re
+
+import pytest
+
+from tests.browser.test_explorer import PAGE, Explorer, state_of
+from tests.widgets import programs
+from xlascope_widgets import assets
+
+# Of everything written in the graph: how high its letters are on the screen, and what of it lies on other words.
+LETTERS = """() => {
+    const pane = document.querySelector('.xs-graph').getBoundingClientRect();
+    const texts = [...document.querySelectorAll('.xs-graph-svg text')].filter(text => text.textContent.trim());
+    const boxes = texts.map(text => ({box: text.getBoundingClientRect(), words: text.textContent,
+        size: parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a}));
+    const apart = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 3 || b.bottom <= a.top + 3;
+    const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => !apart(a.box, b.box)).map(b => [a.words, b.words]));
+    const out = boxes.filter(({box}) => box.left < pane.left - 1 || box.right > pane.right + 1 || box.bottom > pane.bottom + 1);
+    return {least: Math.min(...boxes.map(one => one.size)), pairs, out: out.map(one => one.words), count: boxes.length};
+}"""
+
+NAMES = ["digits", "transformer", "lstm", "sampler", "unrolled"]
+
+
+class Sight(Explorer):
+    """A panel of records, in a window of a size."""
+
+    def see(self, name, width, dark=False):
+        self.page.set_viewport_size({"width": width, "height": 1400})
+        state = state_of(getattr(programs, name)())
+        data = base64.b64encode(json.dumps({"state": state, "code": assets.browser_module()}).encode()).decode()
+        page = PAGE % (assets.style(), data)
+        self.page.goto("about:blank")
+        self.page.set_content(page.replace('light="true"', 'light="false"') if dark else page)
+        self.page.wait_for_function("window.ready === true")
+
+    def zoom(self, title, *notches):
+        """Ctrl and the wheel, over the first box of a title: up is nearer."""
+        box = self.find(".xs-node.holds").filter(has_text=title).first.bounding_box()
+        self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        self.wheel(*notches)
+
+    def wheel(self, *notches):
+        self.page.keyboard.down("Control")
+        for notch in notches:
+            self.page.mouse.wheel(0, notch)
+        self.page.keyboard.up("Control")
+
+    def boxes(self):
+        return self.find(".xs-nodes .xs-node[data-kind=equation]").count()
+
+
+@pytest.fixture
+def sight(chromium):
+    page = chromium.new_page()
+    sight = Sight(page)
+    yield sight
+    page.close()
+    assert sight.errors == []
+
+
+@pytest.mark.parametrize("width", [700, 1100, 1400, 1920])
+def test_the_whole_is_seen_and_can_be_read(sight, width):
+    for name in NAMES:
+        sight.see(name, width)
+        letters = sight.page.evaluate(LETTERS)
+        assert letters["count"] >= 12, name
+        assert letters["least"] >= 10.99, name
+        assert letters["out"] == [], name
+        assert letters["pairs"] == [], name
+        assert sight.find(".xs-minimap").is_hidden(), name
+        sight.screenshot(f"first_sight_{name}_{width}")
+
+
+def test_zooming_in_dissolves_and_zooming_out_gathers(sight):
+    sight.see("transformer", 1400)
+    first = sight.boxes()
+    sight.zoom("layer × 6", *[-100] * 6)
+    sight.find(".xs-node.holds").filter(has_text="layer 3").first.wait_for()
+    assert sight.find(".xs-minimap").is_visible()
+    crumbs = " ".join(sight.find(".xs-crumbs").inner_text().split())
+    assert re.search(r"update ▸ layer × 6", crumbs)
+    sight.screenshot("first_sight_near")
+    sight.wheel(*[100] * 14)
+    nodes = "document.querySelectorAll('.xs-nodes .xs-node[data-kind=equation]').length"
+    sight.page.wait_for_function(f"{nodes} <= {first}")
+    assert sight.find(".xs-minimap").is_hidden() and sight.find(".xs-crumbs").is_hidden()
+
+
+def test_crumbs_lead_back(sight):
+    sight.see("transformer", 1400)
+    sight.open("layer × 6")
+    sight.open("layer 2")
+    sight.press(sight.find(".xs-node.holds").filter(has_text="attention").first)
+    crumbs = sight.find(".xs-crumbs button")
+    assert [text.strip() for text in crumbs.all_text_contents()] == ["update", "layer × 6", "layer 2", "attention"]
+    crumbs.first.click()
+    screen, node = (sight.find(one).bounding_box() for one in (".xs-graph", ".xs-boxes .xs-node >> nth=0"))
+    assert node["x"] >= screen["x"] and node["y"] + node["height"] <= screen["y"] + screen["height"] + 1
+
+
+def test_the_map_moves_what_is_seen(sight):
+    sight.see("transformer", 1400)
+    sight.find("[data-command=expand]").click()
+    sight.find(".xs-minimap").wait_for()
+    where = "document.querySelector('.xs-minimap i').style.left"
+    box = sight.find(".xs-minimap").bounding_box()
+    sight.page.mouse.move(box["x"] + 5, box["y"] + 5)
+    sight.page.mouse.down()
+    left = sight.page.evaluate(where)
+    sight.page.mouse.move(box["x"] + box["width"] - 5, box["y"] + 5, steps=3)
+    sight.page.mouse.up()
+    assert float(sight.page.evaluate(where)[:-2]) > float(left[:-2])
