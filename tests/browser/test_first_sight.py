@@ -5,9 +5,9 @@ import json
 import re
 
 import pytest
-
 from tests.browser.test_explorer import PAGE, Explorer, state_of
 from tests.widgets import programs
+
 from xlascope_widgets import assets
 
 # Of everything written in the graph: how high its letters are on the screen, and what of it lies on other words.
@@ -16,9 +16,12 @@ LETTERS = """() => {
     const texts = [...document.querySelectorAll('.xs-graph-svg text')].filter(text => text.textContent.trim());
     const boxes = texts.map(text => ({box: text.getBoundingClientRect(), words: text.textContent,
         size: parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a}));
-    const apart = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 3 || b.bottom <= a.top + 3;
-    const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => !apart(a.box, b.box)).map(b => [a.words, b.words]));
-    const out = boxes.filter(({box}) => box.left < pane.left - 1 || box.right > pane.right + 1 || box.bottom > pane.bottom + 1);
+    const beside = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1;
+    const below = (a, b) => a.bottom <= b.top + 3 || b.bottom <= a.top + 3;
+    const meet = (a, b) => !beside(a.box, b.box) && !below(a.box, b.box);
+    const pairs = boxes.flatMap((a, i) => boxes.slice(i + 1).filter(b => meet(a, b)).map(b => [a.words, b.words]));
+    const within = ({box}) => box.left > pane.left - 1 && box.right < pane.right + 1 && box.bottom < pane.bottom + 1;
+    const out = boxes.filter(one => !within(one));
     return {least: Math.min(...boxes.map(one => one.size)), pairs, out: out.map(one => one.words), count: boxes.length};
 }"""
 

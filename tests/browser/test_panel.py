@@ -90,6 +90,7 @@ class Drawn:
     def show_equations(self):
         """Every equation of the outermost level, instead of what is seen first."""
         self.find(".xs-grouping").select_option("none")
+        self.find("[data-command=fit]").click()
 
     def equations(self):
         script = "nodes => nodes.map(node => node.dataset.path)"
@@ -225,12 +226,13 @@ def test_search(panel):
 
 def test_the_keyboard_walks_and_does_not_leak(panel):
     panel.find(".xs-graph-svg").focus()
-    keys = ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "b", "d", "d", "Enter"]
+    keys = ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "b", "d", "d"]
     focused = []
     for key in keys:
         panel.page.keyboard.press(key)
         focused.append(panel.page.evaluate("document.activeElement.dataset?.id"))
     assert len(set(focused[:4])) == 4
+    panel.find('.xs-node[data-path="3"]').press("Enter")
     assert panel.find(".xs-node.selected").count() == 1
     assert panel.page.evaluate("window.leaked") == []
     assert panel.find(".xs-root").get_attribute("data-lm-suppress-shortcuts") == "true"

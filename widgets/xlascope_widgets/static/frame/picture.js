@@ -149,10 +149,10 @@ function kernelTable(program, columns) {
     return { tree: unread, height: unread.length * NOTE_LINE };
   }
   const rows = kernels.slice(0, MOST_TABLE_ROWS).map((kernel, i) => {
-    const { name, facts, pass, time } = kernelWords(program, kernel);
+    const { title, facts, pass, time } = kernelWords(program, kernel);
     return shifted((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
       el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
-      el("text", { class: "xs-title", x: 12, y: 10 }, shorten(name, 30)),
+      el("text", { class: "xs-title", x: 12, y: 10 }, shorten(title, 30)),
       time != null && el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, seconds(time)),
       el("text", { class: "xs-sub", x: 12, y: 23 }, shorten(facts.join(" · "), 46)),
     ]);

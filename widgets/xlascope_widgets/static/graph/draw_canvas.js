@@ -3,7 +3,7 @@
 
 import { shorten } from "../program/format.js";
 import { append } from "./phases.js";
-import { cards, hullKernels, hullName, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_graph.js";
+import { cards, hullKernels, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_graph.js";
 import { enlarged, saidAt } from "./depth.js";
 import { heatOf } from "./heat.js";
 import { SUB_LETTER, outTypes } from "../program/words.js";
@@ -210,7 +210,7 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
         context.fill();
       }
     }
-    if (saidAt(enlarged(k)) === "all") nameHull(context, theme, name, members, enlarged(k));
+    if (saidAt(enlarged(k)) === "all") nameHull(context, theme, program.titleOfKernel(name), members, enlarged(k));
   }
 }
 
@@ -220,7 +220,7 @@ function nameHull(context, theme, name, members, up) {
   context.textAlign = "left";
   context.font = `${11 * up}px ${theme.mono}`;
   context.fillStyle = theme.ink2;
-  const words = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
+  const words = shorten(name, Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
   context.fillText(words, first.x - first.w / 2 - 4, first.y - first.h / 2 - 11);
 }
 

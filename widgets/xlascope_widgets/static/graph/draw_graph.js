@@ -128,7 +128,7 @@ function drawHulls(program, scene, nodes, { up = 1 }) {
       byKernel.get(kernel.name).push(node);
     }
   const joins = joinsByNode(scene);
-  return [...byKernel].filter(([name, members]) => saysSomething(program, name, members)).map(([name, members]) => drawHull(name, members, joins, up));
+  return [...byKernel].filter(([name, members]) => saysSomething(program, name, members)).map(([name, members]) => drawHull(program, name, members, joins, up));
 }
 
 /** Of a fusion of which one equation is seen and the others are in closed boxes there is nothing to see. @param {Program} program @param {string} name @param {GraphNode[]} members */
@@ -159,9 +159,9 @@ export function joinsByNode(scene) {
 }
 
 /** A hull is the union of its members, padded, and of the edges between them, made broad. Drawn twice, the second time
- * a line's width smaller, so that the union has one outline. @param {string} name @param {GraphNode[]} members @param {Map<string, SceneEdge[]>} joins
+ * a line's width smaller, so that the union has one outline. @param {Program} program @param {string} name @param {GraphNode[]} members @param {Map<string, SceneEdge[]>} joins
  * @param {number} up */
-function drawHull(name, members, joins, up) {
+function drawHull(program, name, members, joins, up) {
   const ids = new Set(members.map((node) => node.id));
   const edges = members.flatMap((node) => (joins.get(node.id) ?? []).filter((edge) => ids.has(edge.to)));
   const layer = (/** @type {string} */ kind, /** @type {number} */ pad) => [
@@ -169,17 +169,10 @@ function drawHull(name, members, joins, up) {
     members.map((node) => paddedRect(node, kind, 8 + pad)),
   ];
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
-  const label = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
+  const label = shorten(program.titleOfKernel(name), Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
   return el("g", { class: "xs-hull", "data-kernel": name },
-    layer("outline", 1), layer("inside", 0),
+    el("title", {}, `one kernel: ${shorten(name, 120)}`), layer("outline", 1), layer("inside", 0),
     saidAt(up) === "all" && el("text", { class: "xs-hull-name", x: r1(first.x - first.w / 2 - 4), y: r1(first.y - first.h / 2 - 11) }, label));
-}
-
-/** As much of a kernel's name as there is room for: its last words, which tell two kernels apart. @param {string} name @param {number} room */
-export function hullName(name, room) {
-  if (name.length <= room) return name;
-  const tail = name.slice(1 - room);
-  return `…${tail.slice(tail.indexOf("_") + 1)}`;
 }
 
 /** @param {GraphNode} node @param {string} kind @param {number} pad */
