@@ -31,13 +31,18 @@ NAMES = ["digits", "transformer", "lstm", "sampler", "unrolled"]
 class Sight(Explorer):
     """A panel of records, in a window of a size."""
 
-    def see(self, name, width, dark=False):
+    def see(self, name, width, file=None):
+        """As a page without an origin, or as a file, for which the browser keeps what was chosen."""
         self.page.set_viewport_size({"width": width, "height": 1400})
         state = state_of(getattr(programs, name)())
         data = base64.b64encode(json.dumps({"state": state, "code": assets.browser_module()}).encode()).decode()
         page = PAGE % (assets.style(), data)
         self.page.goto("about:blank")
-        self.page.set_content(page.replace('light="true"', 'light="false"') if dark else page)
+        if file is None:
+            self.page.set_content(page)
+        else:
+            file.write_text(page)
+            self.page.goto(file.as_uri())
         self.page.wait_for_function("window.ready === true")
 
     def zoom(self, title, *notches):
@@ -117,3 +122,60 @@ def test_the_map_moves_what_is_seen(sight):
     sight.page.mouse.move(box["x"] + box["width"] - 5, box["y"] + 5, steps=3)
     sight.page.mouse.up()
     assert float(sight.page.evaluate(where)[:-2]) > float(left[:-2])
+
+
+@pytest.mark.parametrize(("width", "splitter"), [(1400, "left"), (1920, "left"), (1920, "right")])
+def test_panes_are_as_wide_as_somebody_dragged_them(sight, tmp_path, width, splitter):
+    """And are so in the next panel; by keyboard, too."""
+    sight.see("digits", width, tmp_path / "panel.html")
+    pane = ".xs-source" if splitter == "left" else ".xs-kernels"
+    before = sight.find(pane).bounding_box()["width"]
+    box = sight.find(f".xs-split.{splitter}").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    sight.page.mouse.move(x, y)
+    sight.page.mouse.down()
+    sight.page.mouse.move(x + (80 if splitter == "left" else -80), y, steps=3)
+    sight.page.mouse.up()
+    wider = sight.find(pane).bounding_box()["width"]
+    assert 70 <= wider - before <= 90
+    sight.page.reload()
+    sight.page.wait_for_function("window.ready === true")
+    assert abs(sight.find(pane).bounding_box()["width"] - wider) < 3
+    sight.find(f".xs-split.{splitter}").focus()
+    sight.page.keyboard.press("ArrowRight" if splitter == "left" else "ArrowLeft")
+    assert sight.find(pane).bounding_box()["width"] > wider + 10
+
+
+def test_narrow_panes_stack_with_the_source_first(sight):
+    sight.see("digits", 850)
+    tops = [sight.find(pane).bounding_box()["y"] for pane in (".xs-source", ".xs-middle", ".xs-kernels")]
+    assert tops == sorted(tops) and len(set(tops)) == 3
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth).length"
+    assert sight.find(".xs-line.has .xs-text").evaluate_all(cut) == 0  # source wraps
+
+
+def test_all_of_the_screen_and_back(sight):
+    sight.see("transformer", 1400)
+    before = sight.find(".xs-graph").bounding_box()["height"]
+    full = "document.querySelector('.xs-root').matches(':fullscreen, .xs-full')"
+    sight.find("[data-command=full]").click()
+    sight.page.wait_for_function(full)
+    sight.page.wait_for_function(f"document.querySelector('.xs-graph').clientHeight > {before + 50}")
+    sight.find("[data-command=full]").click()
+    sight.page.wait_for_function(f"!{full}")
+
+
+def test_a_tab_of_its_own_follows(sight, tmp_path):
+    sight.see("digits", 1400, tmp_path / "panel.html")
+    with sight.page.expect_popup() as opened:
+        sight.find("[data-command=tab]").click()
+    tab = opened.value
+    node = tab.locator(".xs-nodes .xs-node[data-kind=equation]").first
+    node.wait_for()
+    path = node.get_attribute("data-path")
+    node.click()
+    # What is selected there is selected here.
+    sight.find(f'.xs-node.selected[data-path="{path}"]').wait_for()
+    tab.keyboard.press("Escape")
+    sight.page.wait_for_function("document.querySelectorAll('.xs-node.selected').length === 0")
+    tab.close()

@@ -47,7 +47,7 @@ const ORDERS = {
  * @param {Element} pane @param {Store} store */
 export function showKernels(pane, store) {
   const top = pane.scrollTop;
-  const active = pane.contains(document.activeElement) ? document.activeElement : null;
+  const active = pane.contains(pane.ownerDocument.activeElement) ? pane.ownerDocument.activeElement : null;
   const focus = active?.getAttribute("data-focus") ?? active?.getAttribute("data-kernel");
   const cursor = active instanceof HTMLInputElement ? active.selectionStart : null;
   refill(pane, drawKernels(store));

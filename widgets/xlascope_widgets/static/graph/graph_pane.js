@@ -42,8 +42,10 @@ export class GraphPane {
     this.pointing = new Pointing(this);
     this.whereabouts = new Whereabouts(this);
     this.anchor = "";
+    /** How each program was last seen, which the next view of the store begins with. */ this.zooms = store.zooms;
     /** The box that was last zoomed into. @type {GraphNode|null} */ this.looked = null;
     /** How each program uses the room. @type {Map<number, import("./level.js").Room>} */ this.rooms = new Map();
+    /** The height that a full screen gives; 0 without. */ this.mostHigh = 0;
     /** The height that the pane has taken by itself. */ this.ownHeight = "";
     const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([this.elements.host, this.pixels.host, this.outline.host]);
     for (const host of [elements, pixels]) this.pointing.listen(host);
@@ -59,14 +61,14 @@ export class GraphPane {
    * @param {{fit?: boolean, anchor?: string}} [how] */
   draw({ fit = false, anchor = "" } = {}) {
     const { program } = this.store;
-    this.store.screen = { width: this.size().width, height: this.chosenHeight || MOST_HIGH };
+    this.store.screen = { width: this.size().width, height: this.chosenHeight || this.mostHigh || MOST_HIGH };
     const visible = program?.heavy.jaxpr ? countVisible(program, program.heavy.jaxpr, this.store.open) : 0;
     if (!program || !visible || visible > MOST_LAID_OUT || this.store.asList) {
       this.drawList(visible);
       return;
     }
     const before = anchor && this.byId.get(anchor);
-    const known = this.store.zooms.get(program.number);
+    const known = this.zooms.get(program.number);
     const fresh = !known || fit;
     // How wide it may be is chosen once: opening a box moves nothing from one row to another.
     if (fresh || !this.rooms.has(program.number)) this.rooms.set(program.number, roomIn(program, this.store.open, this.size().width / READABLE));
@@ -139,21 +141,24 @@ export class GraphPane {
 
   /** Apply the zoom. */
   place() {
-    if (this.store.program) this.store.zooms.set(this.store.program.number, this.zoom);
+    if (this.store.program) this.zooms.set(this.store.program.number, this.zoom);
     this.shown.place();
     this.whereabouts.place();
   }
 
   /** The first sight of a program: a pane of the height that it needs, and all of it in it. */
   fitFirst() {
-    if (this.scene && !this.chosenHeight) this.pane.style.height = `${Math.round(Math.min(MOST_HIGH, Math.max(LEAST_HIGH, heightFor(this.scene, this.size().width))))}px`;
-    this.ownHeight = this.pane.style.height;
+    if (this.scene && !this.chosenHeight) {
+      const high = this.mostHigh || Math.min(MOST_HIGH, Math.max(LEAST_HIGH, heightFor(this.scene, this.size().width)));
+      this.pane.style.height = `${Math.round(high)}px`;
+      this.ownHeight = this.pane.style.height;
+    }
     this.fit(false);
   }
 
   /** The height that somebody dragged the pane to; 0 while nobody has. */
   get chosenHeight() {
-    return this.pane.style.height && this.pane.style.height !== this.ownHeight ? this.pane.getBoundingClientRect().height : 0;
+    return !this.mostHigh && this.pane.style.height && this.pane.style.height !== this.ownHeight ? this.pane.getBoundingClientRect().height : 0;
   }
 
   /** @param {boolean} everything */
@@ -306,6 +311,12 @@ export class GraphPane {
   focusOn(path) {
     if (this.scene) this.shown.focus(path);
     else this.outline.focus(path);
+  }
+
+  /** Has the graph the focus, drawn or as a list? */
+  get hasFocus() {
+    const { activeElement } = this.pane.ownerDocument;
+    return this.shown.host.contains(activeElement) || this.outline.host.contains(activeElement);
   }
 
   /** The node that keys act on: the focused one, or the selected one. */

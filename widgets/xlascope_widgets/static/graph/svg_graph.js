@@ -84,7 +84,7 @@ export class SvgGraph {
 
   /** The node that has the focus. */
   get focused() {
-    return document.activeElement?.closest?.(".xs-graph-svg .xs-node")?.getAttribute("data-id") ?? "";
+    return this.host.ownerDocument.activeElement?.closest?.(".xs-graph-svg .xs-node")?.getAttribute("data-id") ?? "";
   }
 
   /** @param {string} id */
