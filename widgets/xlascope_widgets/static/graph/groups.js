@@ -24,6 +24,8 @@ export const GROUPINGS = ["auto", "none", "scope", "function", "line"];
 /** Boxes of one level; more are gathered into stretches. */
 const MOST_BOXES = 400;
 const STRETCHES = 200;
+/** Equations of a group up to which it is looked whether it is nothing but repeats; it opens to them in any case. */
+const MOST_UNWRAPPED = 3000;
 /** Boxes of a level from which repeats are folded, by scope, function or line. */
 const LEAST_FOLDED = 24;
 const FEW_ENDS = 40;
@@ -107,6 +109,7 @@ function runsByKey(equations, kind, depth) {
 
 /** A group that holds nothing but repeats, as that. @param {Group} group @param {(items: Item[]) => Item[]} fold @returns {Group} */
 function unwrapped(group, fold) {
+  if (group.members.length > MOST_UNWRAPPED) return group;
   const items = fold(group.members);
   const [only] = items;
   if (items.length > 1 || !isGroup(only) || only.kind !== "repeat") return group;
