@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import json
 import random
+import re
 import time
 from pathlib import Path
 
@@ -329,6 +330,7 @@ def loops():
 
 def test_loops_say_how_often_and_recomputation_has_a_colour(explorer):
     explorer.show(loops())
+    explorer.group("none")
     titles = explorer.titles()
     assert "cell × 100 steps ⊞" in titles and "cell × ? steps ⊞" in titles
     explorer.find("[data-command=expand]").click()
@@ -361,6 +363,7 @@ def test_the_least_time_is_said_when_the_machines_ceilings_are_known(explorer):
 
 def test_opening_leaves_the_box_in_place_and_the_rest_in_order(explorer):
     explorer.show(loops())
+    explorer.group("none")
     before = explorer.node("1").bounding_box()
     explorer.node("1").locator(".xs-toggle.hit").click()
     after = explorer.node("1").locator("> .xs-body").bounding_box()
@@ -409,6 +412,7 @@ def test_keys_are_listed_and_reachable(explorer):
 
 def test_the_list_is_a_tree_that_the_keyboard_walks(explorer):
     explorer.show(loops())
+    explorer.group("none")
     explorer.find("[data-command=list]").click()
     rows = explorer.find(".xs-outline [role=treeitem]")
     assert rows.count() == 3
@@ -491,13 +495,13 @@ def test_a_hundred_thousand_equations_open_grouped_and_answer(explorer):
     explorer.page.evaluate("text => { window.send(text) }", text)
     explorer.find(".xs-node.group").first.wait_for()
     assert time.perf_counter() - began < 15  # an upper bound for busy machines; `make bench` measures it
-    assert 50 < explorer.find(".xs-node.group").count() < 500
+    assert 10 <= explorer.find(".xs-node.group").count() <= 30
     assert explorer.find(".xs-outline").is_hidden()
     explorer.find("[data-command=expand]").click()  # as far as it can be drawn
     assert explorer.find(".xs-outline").get_attribute("class").endswith("xs-unseen")
     explorer.find("[data-command=collapse]").click()
     box = explorer.find(".xs-node.group").first
-    assert "500 equations" in box.locator(".xs-sub").text_content()
+    assert re.search(r"\d,\d\d\d equations", box.locator(".xs-sub").text_content())
     box.locator(".xs-toggle.hit").click()
     # With its equations the graph may have more nodes than elements can bear, or not: either way it is drawn.
     assert explorer.find(".xs-node, .xs-outline-row").count() > 10
@@ -514,7 +518,7 @@ def test_too_many_to_draw_is_a_list_at_once(explorer):
     explorer.find('.xs-outline-row[data-path="3"]').click()
     assert "v3:" in explorer.detail()
     explorer.group("auto")
-    assert explorer.find(".xs-node.group").count() > 50
+    assert 10 <= explorer.find(".xs-node.group").count() <= 30
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -192,7 +192,9 @@ def blank(page):
 
 @pytest.fixture
 def panel(blank, found):
-    return blank.show(state_of(found))
+    shown = blank.show(state_of(found))
+    shown.find(".xs-grouping").select_option("none")
+    return shown
 
 
 def edge_between(panel, compiled):
@@ -609,8 +611,9 @@ def test_hostile_text_is_inert(blank, found, compiled):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [700, 1400])
 def test_screenshots(blank, found, compiled, theme, width):
-    blank.page.set_viewport_size({"width": width, "height": 900})
+    blank.page.set_viewport_size({"width": width, "height": 1200})
     blank.show(state_of([*found, decisions(compiled), elsewhere(compiled)]))
+    blank.find(".xs-grouping").select_option("none")
     if theme == "dark":
         blank.page.evaluate("document.body.dataset.jpThemeLight = 'false'; document.body.style.background = '#111'")
         blank.page.wait_for_selector(".xs-root.dark")

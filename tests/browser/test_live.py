@@ -5,6 +5,7 @@ import re
 import pytest
 
 SETUP = """%load_ext xlascope
+import pathlib
 import time
 import numpy as np
 import xlascope as xs
@@ -19,8 +20,9 @@ def update(w, x):
 
 w, x = np.ones((8, 4), np.float32), np.ones((16, 8), np.float32)
 """
-LOOP = """until = time.time() + 3
-while time.time() < until:
+# It runs until the test has seen enough of it.
+LOOP = """until = time.time() + 120
+while time.time() < until and not pathlib.Path("enough").exists():
     w = update(w, x)
     time.sleep(0.01)
 """
@@ -46,6 +48,8 @@ def select(output):
 
 
 def test_live_and_saved(front_end):
+    enough = front_end.server.root / "enough"
+    enough.unlink(missing_ok=True)
     notebook = front_end.new(SETUP, LOOP, "1 + 1", name="live.ipynb")
     notebook.run_cell(0)
     notebook.wait_idle()
@@ -59,6 +63,7 @@ def test_live_and_saved(front_end):
     search = output.locator(".xs-search")
     search.fill("tanh")
     assert notebook.is_running(1)
+    enough.touch()
     notebook.wait_idle()
     output.locator(".xs-strip:has-text('ran ')").wait_for()
     assert words(output) != first and panel.is_visible()

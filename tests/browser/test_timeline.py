@@ -82,7 +82,7 @@ class Panel:
         self.page = page
 
     def show(self, records, width=1280, dark=False, tab=""):
-        self.page.set_viewport_size({"width": width, "height": 1000})
+        self.page.set_viewport_size({"width": width, "height": 1500})
         state = json.dumps({"state": state_of(records, tab), "code": assets.browser_module()})
         page = PAGE % (assets.style(), base64.b64encode(state.encode()).decode())
         self.page.set_content(page.replace('light="true"', 'light="false"') if dark else page)

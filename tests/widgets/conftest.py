@@ -22,7 +22,10 @@ SAMPLES = Path(__file__).with_name("samples.py")
 SHOWN = (
     "program/program.js",
     "program/path.js",
+    "program/deeds.js",
     "program/format.js",
+    "program/opening.js",
+    "graph/depth.js",
     "graph/layout.js",
     "graph/between.js",
     "compiler/targets.js",
@@ -56,12 +59,16 @@ def script() -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def scene(script: Callable[..., Any]) -> Callable[..., Any]:
-    """`scene(records, open)`: the laid-out graph of the main program; `open=None` opens everything."""
+    """`scene(records, open)`: the main program's equations laid out; `open=None` opens everything."""
 
     def lay_out(records: list[Record], open: list[str] | None = None) -> Any:
         program = Ledger.of(records).main
         assert program is not None and program.traced is not None
         paths = [e.path for e in program.traced.jaxpr.walk() if e.bodies] if open is None else open
-        return script("layoutProgram(new Program(a), new Set(b))", wire.heavy(program), paths)
+        return script(
+            "(program => (program.groupBy('none'), layoutProgram(program, new Set(b))))(new Program(a))",
+            wire.heavy(program),
+            paths,
+        )
 
     return lay_out

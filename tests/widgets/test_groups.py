@@ -108,14 +108,21 @@ def test_a_layer_begins_where_the_source_begins_again(script):
         const [fold] = program.shown(program.heavy.jaxpr).equations;
         return [fold.name, fold.bodies[0].equations.map(e => [e.name, e.members[0].op])];
     })()"""
-    title, parts = script(words, sent(layers(50)))
-    assert title == "layer × 50"
-    assert parts == [[f"layer {i}", "dot_general"] for i in range(1, 51)]
+    title, parts = script(words, sent(layers(20)))
+    assert title == "layer × 20"
+    assert parts == [[f"layer {i}", "dot_general"] for i in range(1, 21)]
 
 
-def test_small_programs_are_not_grouped_unless_asked(script):
+def test_many_layers_open_to_stretches_of_them(script):
+    (top, within, *_) = script(LEVELS, sent(layers(50)), "auto")
+    assert len(top["items"]) == 1 and len(within["items"]) == 17
+    assert [len(item["members"]) for item in within["items"]] == [24] * 16 + [16]
+
+
+def test_only_the_smallest_programs_are_drawn_whole_unless_asked(script):
+    assert len(script(LEVELS, sent(layers(1)), "auto")[0]["items"]) == 8
     small = layers(10)
-    assert len(script(LEVELS, sent(small), "auto")[0]["items"]) == 80
+    assert len(script(LEVELS, sent(small), "auto")[0]["items"]) == 1
     assert len(script(LEVELS, sent(small), "function")[0]["items"]) == 1
     assert len(script(LEVELS, sent(small), "none")[0]["items"]) == 80
 
@@ -139,7 +146,7 @@ def test_the_way_to_an_equation_leads_through_its_groups(script):
         return {chain, holds: insides.map(inside => inside.includes(path)), sizes};
     })()"""
     found = script(chain, sent(layers(50)))
-    assert found["chain"][-1] == "77" and found["sizes"] == [400, 8, 1] and all(found["holds"])
+    assert found["chain"][-1] == "77" and found["sizes"] == [400, 24, 8, 1] and all(found["holds"])
 
 
 def test_paths_between_two(script):

@@ -3,7 +3,7 @@
  * from others. In the same place: what crosses memory, the decisions one by one, the passes. */
 
 import { el, toNode } from "../program/element.js";
-import { byteSize, count, percent, plural, seconds } from "../program/format.js";
+import { byteSize, count, percent, plural, seconds, shorten } from "../program/format.js";
 import { estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "../program/stage_words.js";
 import { drawUnreadKernels } from "../program/unread.js";
 import { scrollInside } from "../frame/source_pane.js";
@@ -47,7 +47,7 @@ const ORDERS = {
  * @param {Element} pane @param {Store} store */
 export function showKernels(pane, store) {
   const top = pane.scrollTop;
-  const active = pane.contains(document.activeElement) ? document.activeElement : null;
+  const active = pane.contains(pane.ownerDocument.activeElement) ? pane.ownerDocument.activeElement : null;
   const focus = active?.getAttribute("data-focus") ?? active?.getAttribute("data-kernel");
   const cursor = active instanceof HTMLInputElement ? active.selectionStart : null;
   refill(pane, drawKernels(store));
@@ -134,13 +134,14 @@ function sortedKernels(store) {
 
 /** @param {Store} store @param {Program} program @param {Kernel} kernel */
 function drawKernel(store, program, kernel) {
-  const { name, facts, pass, time } = kernelWords(program, kernel);
+  const { title, facts, pass, time } = kernelWords(program, kernel);
+  const { name } = kernel;
   const share = program.account?.kernels[name]?.[2] ?? 0;
   const single = new Set(kernel.eqns).size === 1;
   const [kind, ...rest] = facts;
   const open = store.selection.kernels.size === 1 && store.selection.kernels.has(name);
   return el("div", { class: `xs-kernel${store.selection.kernels.has(name) ? " selected" : ""}`, "data-kernel": name, role: open ? "group" : "button", "aria-label": open ? name : null, tabindex: -1, "aria-expanded": open ? null : "false" },
-    el("div", { class: "xs-kernel-head" }, el("i", { class: `xs-chip pass-${pass}` }), el("b", { class: "xs-mono" }, name), kernelTime(kernel, time)),
+    el("div", { class: "xs-kernel-head" }, el("i", { class: `xs-chip pass-${pass}` }), el("b", { class: "xs-mono", title: `XLA's name: ${shorten(name, 200)}` }, title), kernelTime(kernel, time)),
     time != null && el("div", { class: "xs-track", title: `${percent(share)} of the kernels' time (measured)` },
       el("i", { class: `xs-share pass-${pass}`, style: `width:${(share * 100).toFixed(1)}%` })),
     el("div", { class: "xs-muted" }, el("span", { class: "xs-kind", title: KINDS[kind] ?? "" }, kind), ["", ...rest].join(" · "),
@@ -162,6 +163,7 @@ function drawMore(store, program, kernel) {
   const written = all.filter((each) => each.from === kernel.name);
   const reads = all.filter((each) => each.to.includes(kernel.name));
   return el("div", { class: "xs-more xs-small" },
+    el("div", {}, el("span", { class: "xs-muted" }, "XLA's name "), el("code", { class: "xs-mono" }, shorten(kernel.name, 200))),
     el("div", { class: "xs-muted" }, KINDS[kernel.kind] ?? ""),
     el("div", { class: "xs-muted" }, [kernel.type, kernel.layout, kernel.launch, ...sizeFacts(kernel)].filter(Boolean).join(" · ")),
     reads.map((each) => neighbour("reads", each, each.from, kernel.name, each.from)),

@@ -9,14 +9,16 @@ import { HEATS } from "../graph/heat.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
-/** @param {Store} store */
-export function drawBar(store) {
+/** @param {Store} store @param {boolean} [isFull] whether the panel has all of the screen */
+export function drawBar(store, isFull = false) {
   return [programChoice(store), drawTargets(store), el("span", { class: "xs-muted" }, "colour:"),
     HEATS.map((heat) => el("button", { class: `xs-pill${store.heat === heat ? " on" : ""}`, type: "button", "data-command": heat,
       "aria-pressed": String(store.heat === heat) }, heat)),
     hasNestings(store.program) && ["expand", "collapse"].map((name) => el("button", { class: "xs-pill", type: "button", "data-command": name }, `${name} all`)),
-    el("button", { class: "xs-pill", type: "button", "data-command": "fit", title: "show the whole graph (0)" }, "fit"),
-    groupingChoice(store)];
+    el("button", { class: "xs-pill", type: "button", "data-command": "fit", title: "all of the graph (0)" }, "fit"),
+    groupingChoice(store),
+    el("button", { class: `xs-pill${isFull ? " on" : ""}`, type: "button", "data-command": "full", "aria-pressed": String(isFull), title: "all of the screen (f)" }, "full screen"),
+    el("button", { class: "xs-pill", type: "button", "data-command": "tab", title: "a second view in a tab of its own, which follows this one" }, "open in a tab")];
 }
 
 /** @param {Store} store */

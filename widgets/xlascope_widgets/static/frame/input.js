@@ -9,7 +9,9 @@ import { goTo, keyExplorer, toggleHelp } from "../graph/explorer.js";
 import { HEATS } from "../graph/heat.js";
 import { pressAsk } from "./asks.js";
 import { pressDoctor } from "./doctor.js";
+import { toggleFull } from "./room.js";
 import { scrollInside } from "./source_pane.js";
+import { openTab } from "./tab.js";
 /** @typedef {import("./view.js").View} View */
 
 /** @param {View} view */
@@ -69,7 +71,8 @@ function key(view, event) {
   const target = /** @type {Element} */ (event.target);
   const typing = target.matches("input, select");
   if (keyReplay(view.store, event, target) || keyWhy(view.store, event, target) || keyExplorer(view, event, target)) return;
-  if (event.key === "/" && !typing) {
+  if (event.key === "f" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) toggleFull(view);
+  else if (event.key === "/" && !typing) {
     event.preventDefault();
     view.part("xs-search").focus();
   } else if (event.key === "Escape") clear(view, target);
@@ -115,6 +118,8 @@ function command(view, target) {
   if (name === "fit") view.graph.paint();
   if (name === "expand" || name === "collapse") view.store.toggleAll(name === "expand");
   if (name.startsWith("target ")) view.store.aim(name.slice(7));
+  if (name === "full") toggleFull(view);
+  if (name === "tab") openTab(view, (host) => view.again(host));
   if (name === "list") view.store.toggleList();
   if (name === "help") toggleHelp(view);
   if (HEATS.includes(name)) view.store.paint(/** @type {"pass"} */ (name));

@@ -3,8 +3,10 @@
 
 import { SVG, el, toMarkup } from "../program/element.js";
 import { plural, seconds, shorten, wrapped } from "../program/format.js";
+import { openAtFirst } from "../program/opening.js";
 import { Program } from "../program/program.js";
 import { PAD, layoutProgram } from "../graph/layout.js";
+import { namesGroup } from "../graph/groups.js";
 import { drawScene, r1 } from "../graph/draw_graph.js";
 import { kernelWords, kernelsByTime, kernelsHeading, stageWords, stages, stripWords } from "../program/stage_words.js";
 import { drawTimeline, stepEnd, timelineWords } from "../time/draw_timeline.js";
@@ -16,8 +18,10 @@ import { drawTimeline, stepEnd, timelineWords } from "../time/draw_timeline.js";
 const MARGIN = 14;
 const TABLE_WIDTH = 300;
 const MOST_TABLE_ROWS = 24;
+/** Equations of which a picture shows each. */
+const DRAWN_WHOLE = 300;
 /** The width of a letter of a note, and the height of its line. */
-const [NOTE_LETTER, NOTE_LINE] = [5.8, 13];
+const [NOTE_LETTER, NOTE_LINE] = [6.7, 14];
 
 export const PALETTE = {
   bg: "#ffffff", bg2: "#f7f8fa", line: "#e3e6eb", line2: "#d3d8e0", ink: "#1d2330", ink2: "#5d6878",
@@ -27,7 +31,7 @@ export const PALETTE = {
 };
 
 /** `most` equations of one level are drawn; `lean` leaves out what an image in a page cannot show or say (tooltips, roles).
- * @typedef {{css: string, open: string[], most: number, lean: boolean, grouping?: string}} PictureOptions */
+ * @typedef {{css: string, open: string[], most: number, lean: boolean, grouping: string}} PictureOptions */
 
 /** @param {Heavy} heavy @param {Light} light @param {PictureOptions} options @returns {string} SVG */
 export function drawPicture(heavy, light, options) {
@@ -72,7 +76,7 @@ function leaner(tree) {
 /** @param {string} css */
 export function withoutVariables(css) {
   // Drawing programs other than browsers do not know CSS variables.
-  return css.replace(/\/\*[^]*?\*\//g, "").replace(/var\(--xs-(\w+)\)/g, (_, name) => PALETTE[/** @type {"bg"} */ (name)]).replace(/\s+/g, " ");
+  return css.replace(/\/\*[^]*?\*\//g, "").replace(/calc\((\d+px) \* var\(--xs-up, 1\)\)/g, "$1").replace(/var\(--xs-(\w+)\)/g, (_, name) => PALETTE[/** @type {"bg"} */ (name)]).replace(/\s+/g, " ");
 }
 
 /** @param {number} x @param {number} y @param {Child} tree */
@@ -89,13 +93,16 @@ function leanValue(name, value) {
 /** @param {Program} program @param {PictureOptions} options */
 function graphPart(program, options) {
   if (!program.heavy.jaxpr) return { width: 0, height: 0 };
-  if (options.grouping) program.groupBy(options.grouping);
+  // A picture cannot be opened: of a program that can be drawn whole, it has every equation.
+  const whole = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(namesGroup);
+  program.groupBy(options.grouping === "auto" && whole ? "none" : options.grouping);
   const drawn = program.shown(program.heavy.jaxpr).equations.length;
   if (drawn > options.most) {
     const words = `${plural(program.equations.size, "equation")}: too many for a picture; open the panel for the outline.`;
     return { width: 420, height: 30, tree: el("text", { class: "xs-title", y: 18 }, words) };
   }
-  const scene = layoutProgram(program, new Set(options.open));
+  const open = program.grouping === "auto" && !options.open.length ? openAtFirst(program) : new Set(options.open);
+  const scene = layoutProgram(program, open);
   const keys = shifted(PAD, scene.height + 8, legendLine(program));
   return { width: scene.width, height: scene.height + 18, tree: [drawScene(program, scene, { heat: "pass" }), keys] };
 }
@@ -109,7 +116,7 @@ function legendLine(program) {
   const parts = keys.filter(([pass]) => passes.has(pass)).map(([, words, colour]) => {
     const part = [el("rect", { x, y: -8, width: 14, height: 8, rx: 2, fill: PALETTE[/** @type {"fwd"} */ (colour)] }),
       el("text", { class: "xs-sub", x: x + 19, y: 0 }, words)];
-    x += 40 + words.length * 5.8;
+    x += 40 + words.length * 6.7;
     return part;
   });
   const hull = program.heavy.kernels && [el("rect", { x, y: -9, width: 16, height: 10, rx: 4, fill: PALETTE.hull, stroke: PALETTE.line2 }),
@@ -142,10 +149,10 @@ function kernelTable(program, columns) {
     return { tree: unread, height: unread.length * NOTE_LINE };
   }
   const rows = kernels.slice(0, MOST_TABLE_ROWS).map((kernel, i) => {
-    const { name, facts, pass, time } = kernelWords(program, kernel);
+    const { title, facts, pass, time } = kernelWords(program, kernel);
     return shifted((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
       el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
-      el("text", { class: "xs-title", x: 12, y: 10 }, shorten(name, 30)),
+      el("text", { class: "xs-title", x: 12, y: 10 }, shorten(title, 30)),
       time != null && el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, seconds(time)),
       el("text", { class: "xs-sub", x: 12, y: 23 }, shorten(facts.join(" · "), 46)),
     ]);

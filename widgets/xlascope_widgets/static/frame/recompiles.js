@@ -44,7 +44,7 @@ export function showRecompiles(part, store) {
   const state = JSON.stringify([functions, store.why]);
   if (part.dataset.state === state) return;
   part.dataset.state = state;
-  const focused = part.contains(document.activeElement);
+  const focused = part.contains(part.ownerDocument.activeElement);
   fill(part, functions.length ? whyCard(functions, store.why) : []);
   if (focused) part.querySelector("button")?.focus({ preventScroll: true });
 }

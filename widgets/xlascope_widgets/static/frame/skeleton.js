@@ -19,8 +19,15 @@ export function skeleton() {
       el("div", { class: "xs-panes" },
         el("div", { class: "xs-pane xs-source", tabindex: 0, "aria-label": "source" }),
         el("div", { class: "xs-pane xs-middle" }, el("div", { class: "xs-graph" }), el("div", { class: "xs-legend" })),
-        el("div", { class: "xs-pane xs-kernels", tabindex: 0, "aria-label": "kernels" })),
+        el("div", { class: "xs-pane xs-kernels", tabindex: 0, "aria-label": "kernels" }),
+        splitter("left", "width of the source"), splitter("right", "width of the kernels")),
       el("div", { class: "xs-detail", "aria-live": "polite" }),
       el("div", { class: "xs-help", role: "dialog", "aria-label": "keys", hidden: "" }),
       el("div", { class: "xs-pane xs-timeline" })));
+}
+
+/** What is dragged to make panes wider. @param {string} side @param {string} label */
+function splitter(side, label) {
+  return el("div", { class: `xs-split ${side}`, role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": label, "aria-valuemin": 10, "aria-valuemax": 75,
+    "aria-valuenow": 25, title: "drag, or arrow keys" });
 }

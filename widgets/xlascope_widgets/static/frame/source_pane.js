@@ -54,7 +54,7 @@ function sourceLine(program, key, line, text, times) {
   const tip = paths && plural(paths.length, "equation") + (time == null ? "" : ` · ${seconds(time)} a call: measured, each kernel's time split equally over its equations`);
   return el("div", { class: `xs-line${paths ? " has" : ""}`, "data-line": key, title: tip, role: paths ? "button" : null, tabindex: paths ? -1 : null },
     el("span", { class: "xs-n" }, line), el("span", { class: "xs-t" }, time == null ? "" : seconds(time)),
-    el("span", { class: "xs-t" }, paths?.length ?? ""), el("span", { class: "xs-text" }, text || " "));
+    el("span", { class: "xs-t" }, paths?.length ?? ""), el("span", { class: "xs-text", style: `--xs-in:${text.length - text.trimStart().length}` }, text || " "));
 }
 
 /** @param {Program} program @param {SourceText} source @param {number} length */

@@ -14,6 +14,7 @@ import { listen } from "./input.js";
 import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
 import { showRecompiles } from "./recompiles.js";
+import { chosenRoom, isFull, keepRoom, listenRoom, showFull } from "./room.js";
 import { skeleton } from "./skeleton.js";
 import { drawSource, markSource, refreshTimes, showFirstLine } from "./source_pane.js";
 import { announce, drawStrip, tickStrip } from "./strip.js";
@@ -24,10 +25,11 @@ import { watchTheme } from "./theme.js";
 
 /** A panel on a page. */
 export class View {
-  /** @param {Model} model @param {Store} store @param {HTMLElement} host */
-  constructor(model, store, host) {
+  /** @param {Model} model @param {Store} store @param {HTMLElement} host @param {boolean} [inTab] whether it has a page of its own, in which it is always open */
+  constructor(model, store, host, inTab = false) {
     this.model = model;
     this.store = store;
+    this.inTab = inTab;
     this.pressed = false;
     /** @type {Change|undefined} */ this.waiting = undefined;
     /** Where the last jump came from. */ this.cameFrom = "";
@@ -40,16 +42,22 @@ export class View {
     this.help = this.part("xs-help");
     this.panel = this.part("xs-panel");
     this.graph = new GraphPane(this.part("xs-graph"), store);
+    if (inTab) this.graph.zooms = new Map();
     this.time = new TimePane(this.part("xs-timeline"), store);
     this.diff = new ComparePane(this.part("xs-compare"), store, () => this.graph.showSelection());
     listen(this);
+    listenRoom(this);
+    const { graph: high } = chosenRoom();
+    if (high) this.graph.pane.style.height = `${high}px`;
+    this.onFull = () => isFull(this) || showFull(this);
+    this.root.ownerDocument.addEventListener("fullscreenchange", this.onFull);
     this.onChange = (/** @type {Change} */ change) => this.change(change);
     store.listeners.add(this.onChange);
     this.clock = setInterval(() => tickStrip(this.strip, store), 100);
     this.watchWidth();
     this.unwatchTheme = watchTheme(this.root);
     this.onRelease = () => this.release();
-    for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, this.onRelease, true);
+    for (const kind of ["pointerup", "pointercancel"]) this.window.addEventListener(kind, this.onRelease, true);
     this.change("data");
   }
 
@@ -58,16 +66,33 @@ export class View {
     return /** @type {HTMLElement} */ (this.root.querySelector(`.${name}`));
   }
 
+  /** The window that the panel is in, which a tab may be. */
+  get window() {
+    return this.root.ownerDocument.defaultView ?? window;
+  }
+
+  /** What has the focus there. */
+  get active() {
+    return this.root.ownerDocument.activeElement;
+  }
+
   get isOpen() {
-    return Boolean(this.model.get("opened"));
+    return this.inTab || Boolean(this.model.get("opened"));
   }
 
   /** The pointer is up, wherever that was: what has waited is drawn after the click. */
   release() {
     this.pressed = false;
+    // The corner of the graph was dragged.
+    if (this.graph.chosenHeight && this.graph.chosenHeight !== chosenRoom().graph) keepRoom({ graph: this.graph.chosenHeight });
     const { waiting } = this;
     this.waiting = undefined;
     if (waiting) setTimeout(() => this.change(waiting));
+  }
+
+  /** Another view of the same, in a page of its own. @param {HTMLElement} host */
+  again(host) {
+    return new View(this.model, this.store, host, true);
   }
 
   /** Open or close the recompile card. @param {boolean} open */
@@ -107,7 +132,7 @@ export class View {
   }
 
   drawStrip() {
-    const why = this.strip.contains(document.activeElement) && document.activeElement?.className;
+    const why = this.strip.contains(this.active) && this.active?.className;
     fill(this.strip, drawStrip(this.store, this.isOpen));
     if (why) /** @type {HTMLElement|null} */ (this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : ".xs-open"))?.focus({ preventScroll: true });
     announce(this.part("xs-said"), this.store);
@@ -178,8 +203,8 @@ export class View {
   }
 
   drawBar() {
-    const focused = document.activeElement?.closest?.("[data-command]")?.getAttribute("data-command");
-    fill(this.part("xs-tools"), drawBar(this.store));
+    const focused = this.active?.closest?.("[data-command]")?.getAttribute("data-command");
+    fill(this.part("xs-tools"), drawBar(this.store, isFull(this)));
     if (focused) /** @type {HTMLElement|null} */ (this.root.querySelector(`[data-command="${focused}"]`))?.focus({ preventScroll: true });
   }
 
@@ -217,7 +242,8 @@ export class View {
     clearInterval(this.clock);
     this.resize?.disconnect();
     this.unwatchTheme();
+    this.root.ownerDocument.removeEventListener("fullscreenchange", this.onFull);
     this.graph.remove();
-    for (const kind of ["pointerup", "pointercancel"]) window.removeEventListener(kind, this.onRelease, true);
+    for (const kind of ["pointerup", "pointercancel"]) this.window.removeEventListener(kind, this.onRelease, true);
   }
 }

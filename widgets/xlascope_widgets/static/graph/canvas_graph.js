@@ -41,7 +41,7 @@ export class CanvasGraph {
 
   /** Paint now. */
   paint() {
-    cancelAnimationFrame(this.waiting);
+    (this.host.ownerDocument.defaultView ?? window).cancelAnimationFrame(this.waiting);
     this.waiting = 0;
     const { scene, store, zoom } = this.pane;
     if (!scene || !store.program || this.host.hidden) return;
@@ -77,7 +77,8 @@ export class CanvasGraph {
   }
 
   paintSoon() {
-    this.waiting ||= requestAnimationFrame(() => this.paint());
+    // Of the window it is in: no frames are drawn for one that is hidden.
+    this.waiting ||= (this.host.ownerDocument.defaultView ?? window).requestAnimationFrame(() => this.paint());
   }
 
   /** Apply the zoom: move what is painted, and paint anew when that does not reach or is out of focus. */

@@ -3,9 +3,10 @@
 
 import { shorten } from "../program/format.js";
 import { append } from "./phases.js";
-import { cards, hullKernels, hullName, joinsByNode, subOf } from "./draw_graph.js";
+import { cards, hullKernels, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_graph.js";
+import { enlarged, saidAt } from "./depth.js";
 import { heatOf } from "./heat.js";
-import { outTypes } from "../program/words.js";
+import { SUB_LETTER, outTypes } from "../program/words.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
 /** @typedef {import("./marks.js").Mark} Mark */
@@ -15,8 +16,7 @@ import { PASS_COLOURS } from "./canvas_theme.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("./layout.js").Scene} Scene */
 
-/** Below these zooms words cannot be read, and corners not be seen. */
-const READABLE = 0.42;
+/** Below these zooms corners and outlines cannot be seen. */
 const ROUND = 0.3;
 const OUTLINED = 0.12;
 
@@ -122,7 +122,7 @@ function drawLeaf(context, picture, node, heat) {
   context.setLineDash([]);
   context.fillStyle = node.kind === "equation" ? colour : theme.ink2;
   context.fillRect(left, top, 4, node.h);
-  if (k > READABLE) drawWords(context, picture, node, equation, heat);
+  if (saidAt(enlarged(k)) !== "none") drawWords(context, picture, node, equation, heat);
   context.globalAlpha = 1;
 }
 
@@ -137,24 +137,27 @@ function drawCard(context, { theme, k }, node, shift, colour) {
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node @param {Equation|undefined} equation @param {number|null} heat */
-function drawWords(context, { program, theme, heat: kind }, node, equation, heat) {
+function drawWords(context, { program, theme, heat: kind, k }, node, equation, heat) {
+  const up = enlarged(k);
+  const isAll = saidAt(up) === "all";
   const onDark = heat != null && heat > 2;
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
   context.fillStyle = onDark ? theme.onheat : theme.ink;
-  context.font = `11px ${theme.mono}`;
-  context.fillText(equation?.bodies ? `${node.title} ⊞` : node.title, node.x, node.y - 2.5);
+  context.font = `${12 * up}px ${theme.mono}`;
+  const toggle = equation?.bodies ? " ⊞" : "";
+  context.fillText((up > 1 ? shorten(node.title, titleRoom(node, up) - toggle.length) : node.title) + toggle, node.x, isAll ? node.y - 2.5 : node.y + 4 * up);
+  if (!isAll) return;
   context.fillStyle = onDark ? theme.onheat : theme.ink2;
-  context.font = `9.5px ${theme.mono}`;
-  context.fillText(shorten(subOf(program, node, equation, kind), Math.floor((node.w - 14) / 5.7)), node.x, node.y + 10);
+  context.font = `${11 * up}px ${theme.mono}`;
+  context.fillText(shorten(subOf(program, node, equation, kind), roomFor(node, up)), node.x, node.y + 12);
   if (!node.type || !equation) return;
   context.textAlign = "left";
-  context.font = `9px ${theme.mono}`;
   context.strokeStyle = theme.bg;
   context.lineWidth = 2.5;
   context.fillStyle = theme.ink2;
   const y = node.type.up ? node.y - node.h / 2 - 7 : node.y + node.h / 2 + 12;
-  const words = outTypes(program, equation);
+  const words = outTypes(program, equation, node);
   context.strokeText(words, node.x + 6, y);
   context.fillText(words, node.x + 6, y);
 }
@@ -173,15 +176,17 @@ function drawOpenBox(context, picture, node) {
   context.lineWidth = (mark?.selected ? 2.6 : 1.3) * Math.max(1, 0.5 / k);
   context.stroke();
   context.globalAlpha = 1;
-  if (k <= READABLE) return;
+  const up = enlarged(k);
+  if (saidAt(up) === "none") return;
   context.textAlign = "left";
   context.fillStyle = theme.ink;
-  context.font = `11px ${theme.mono}`;
-  const title = `⊟ ${node.title}`;
-  context.fillText(title, left + 12, top + 16);
+  context.font = `${12 * up}px ${theme.mono}`;
+  const title = `⊟ ${up > 1 ? shorten(node.title, titleRoom(node, up) - 4) : node.title}`;
+  context.fillText(title, left + 12, top + 10 + 6 * up);
+  if (up > 1) return;
   const width = context.measureText(title).width;
   context.fillStyle = theme.ink2;
-  context.font = `9.5px ${theme.mono}`;
+  context.font = `11px ${theme.mono}`;
   context.fillText(node.sub, left + 20 + width, top + 16);
 }
 
@@ -192,6 +197,7 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
   for (const node of leaves) for (const kernel of node.path ? hullKernels(program, node) : []) append(byKernel, kernel.name, node);
   const joins = (scene.joins ??= joinsByNode(scene));
   for (const [name, members] of byKernel) {
+    if (!saysSomething(program, name, members)) continue;
     const ids = new Set(members.map((/** @type {GraphNode} */ node) => node.id));
     const edges = members.flatMap((/** @type {GraphNode} */ node) => (joins.get(node.id) ?? []).filter((/** @type {SceneEdge} */ edge) => ids.has(edge.to)));
     const on = kernels.has(name);
@@ -204,17 +210,17 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
         context.fill();
       }
     }
-    if (k > READABLE) nameHull(context, theme, name, members);
+    if (saidAt(enlarged(k)) === "all") nameHull(context, theme, program.titleOfKernel(name), members, enlarged(k));
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {string} name @param {GraphNode[]} members */
-function nameHull(context, theme, name, members) {
+/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {string} name @param {GraphNode[]} members @param {number} up */
+function nameHull(context, theme, name, members, up) {
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
   context.textAlign = "left";
-  context.font = `9px ${theme.mono}`;
+  context.font = `${11 * up}px ${theme.mono}`;
   context.fillStyle = theme.ink2;
-  const words = hullName(name, Math.max(8, Math.floor((first.w / 2 + 8) / 5.5)));
+  const words = shorten(name, Math.max(8, Math.floor((first.w / 2 + 8) / SUB_LETTER / up)));
   context.fillText(words, first.x - first.w / 2 - 4, first.y - first.h / 2 - 11);
 }
 

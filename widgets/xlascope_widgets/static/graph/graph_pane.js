@@ -1,12 +1,14 @@
 // @ts-check
 /** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
 
-import { layoutProgram } from "./layout.js";
+import { layoutProgram, roomIn } from "./layout.js";
+import { dissolves, gathers, zoomInto } from "./depth.js";
 import { equationSub } from "../program/words.js";
 import { marksOf } from "./marks.js";
 import { Pointing } from "./pointing.js";
-import { fitZoom, zoomAbout, zoomShowing } from "./viewport.js";
+import { READABLE, fitZoom, heightFor, zoomAbout, zoomShowing } from "./viewport.js";
 import { keyGraph } from "./walking.js";
+import { Whereabouts } from "./whereabouts.js";
 import { SvgGraph } from "./svg_graph.js";
 import { CanvasGraph } from "./canvas_graph.js";
 import { Outline, tooLarge } from "./outline.js";
@@ -19,6 +21,8 @@ import { Outline, tooLarge } from "./outline.js";
 
 /** Nodes above which elements are too slow and a canvas is used. */
 const MOST_ELEMENTS = 1000;
+/** The heights that the pane takes by itself, for what is first seen in it. */
+const LEAST_HIGH = 380, MOST_HIGH = 680;
 /** Equations above which a layout would take longer than a second. */
 const MOST_LAID_OUT = 30000;
 
@@ -36,7 +40,13 @@ export class GraphPane {
     /** @type {Scene|null} */ this.scene = null;
     /** @type {Map<string, GraphNode>} */ this.byId = new Map();
     this.pointing = new Pointing(this);
+    this.whereabouts = new Whereabouts(this);
     this.anchor = "";
+    /** How each program was last seen, which the next view of the store begins with. */ this.zooms = store.zooms;
+    /** The box that was last zoomed into. @type {GraphNode|null} */ this.looked = null;
+    /** How each program uses the room. @type {Map<number, import("./level.js").Room>} */ this.rooms = new Map();
+    /** The height that a full screen gives; 0 without. */ this.mostHigh = 0;
+    /** The height that the pane has taken by itself. */ this.ownHeight = "";
     const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([this.elements.host, this.pixels.host, this.outline.host]);
     for (const host of [elements, pixels]) this.pointing.listen(host);
     for (const host of [elements, pixels, outline]) host.addEventListener("keydown", (event) => keyGraph(this, event));
@@ -51,18 +61,22 @@ export class GraphPane {
    * @param {{fit?: boolean, anchor?: string}} [how] */
   draw({ fit = false, anchor = "" } = {}) {
     const { program } = this.store;
+    this.store.screen = { width: this.size().width, height: this.chosenHeight || this.mostHigh || MOST_HIGH };
     const visible = program?.heavy.jaxpr ? countVisible(program, program.heavy.jaxpr, this.store.open) : 0;
     if (!program || !visible || visible > MOST_LAID_OUT || this.store.asList) {
       this.drawList(visible);
       return;
     }
     const before = anchor && this.byId.get(anchor);
-    this.scene = layoutProgram(program, this.store.open);
+    const known = this.zooms.get(program.number);
+    const fresh = !known || fit;
+    // How wide it may be is chosen once: opening a box moves nothing from one row to another.
+    if (fresh || !this.rooms.has(program.number)) this.rooms.set(program.number, roomIn(program, this.store.open, this.size().width / READABLE));
+    this.scene = layoutProgram(program, this.store.open, this.rooms.get(program.number));
     this.byId = new Map(this.scene.nodes.map((/** @type {GraphNode} */ node) => [node.id, node]));
     this.use(this.scene.nodes.length > MOST_ELEMENTS);
-    const known = this.store.zooms.get(program.number);
-    if (known && !fit) this.zoom = known;
-    else this.fit(false);
+    if (!fresh) this.zoom = known;
+    else this.fitFirst();
     if (before) this.keepInPlace(before, this.byId.get(anchor));
     this.paint();
   }
@@ -127,13 +141,30 @@ export class GraphPane {
 
   /** Apply the zoom. */
   place() {
-    if (this.store.program) this.store.zooms.set(this.store.program.number, this.zoom);
+    if (this.store.program) this.zooms.set(this.store.program.number, this.zoom);
     this.shown.place();
+    this.whereabouts.place();
+  }
+
+  /** The first sight of a program: a pane of the height that it needs, and all of it in it. */
+  fitFirst() {
+    if (this.scene && !this.chosenHeight) {
+      const high = this.mostHigh || Math.min(MOST_HIGH, Math.max(LEAST_HIGH, heightFor(this.scene, this.size().width)));
+      this.pane.style.height = `${Math.round(high)}px`;
+      this.ownHeight = this.pane.style.height;
+    }
+    this.fit(false);
+  }
+
+  /** The height that somebody dragged the pane to; 0 while nobody has. */
+  get chosenHeight() {
+    return !this.mostHigh && this.pane.style.height && this.pane.style.height !== this.ownHeight ? this.pane.getBoundingClientRect().height : 0;
   }
 
   /** @param {boolean} everything */
   fit(everything) {
     if (!this.scene) return;
+    this.looked = null;
     this.zoom = fitZoom(this.scene, this.size(), everything);
     this.place();
   }
@@ -143,6 +174,7 @@ export class GraphPane {
     const marks = marksOf(this.store, this.scene ? this.scene.nodes : this.outline.how === "seen" ? this.outline.rows : []);
     if (this.scene) this.shown.mark(marks);
     else this.outline.mark(marks);
+    this.whereabouts.place();
   }
 
   /** @param {string} from @param {string} to */
@@ -177,6 +209,15 @@ export class GraphPane {
     const node = this.byId.get(id);
     if (!node) return this.outline.how === "seen" && this.outline.focus(id);
     this.zoom = zoomShowing(this.zoom, this.size(), node);
+    this.place();
+  }
+
+  /** Bring a box into sight, as large as it can be read. @param {string} path */
+  showBox(path) {
+    const node = this.byId.get(path);
+    if (!node) return;
+    const { width, height } = this.size();
+    this.zoom = zoomInto(node, { x: width / 2, y: height / 2 }, { width, height });
     this.place();
   }
 
@@ -221,16 +262,61 @@ export class GraphPane {
     this.focusOn(path);
   }
 
-  /** @param {number} px @param {number} py @param {number} factor */
+  /** Zoom about a point of the screen: in, until the box there dissolves into what it holds; out, until boxes gather.
+   * @param {number} px @param {number} py @param {number} factor */
   zoomAt(px, py, factor) {
-    this.zoom = zoomAbout(this.zoom, px, py, factor);
-    this.place();
+    const { scene, store } = this;
+    const wanted = zoomAbout(this.zoom, px, py, factor);
+    const point = { x: (px - wanted.x) / wanted.k, y: (py - wanted.y) / wanted.k };
+    const holds = (/** @type {GraphNode} */ node) => Boolean(store.program?.at(node.path)?.bodies);
+    const box = scene && factor > 1 && dissolves(scene, holds, wanted.k, point);
+    const closing = scene && factor < 1 ? gathers(scene, wanted.k) : [];
+    if (box) this.dissolve(box);
+    else if (closing.length) this.gather(closing, wanted);
+    else {
+      // Of an overview with nothing left to gather, all is seen.
+      const least = scene && store.grouping === "auto" ? Math.min(this.zoom.k, READABLE, fitZoom(scene, this.size(), true).k) : 0;
+      this.zoom = wanted.k < least ? fitZoom(/** @type {Scene} */ (scene), this.size(), true) : wanted;
+      this.place();
+    }
+  }
+
+  /** @param {GraphNode} box */
+  dissolve(box) {
+    const at = { x: box.x * this.zoom.k + this.zoom.x, y: box.y * this.zoom.k + this.zoom.y };
+    this.store.toggle(box.path);
+    const opened = this.byId.get(box.id);
+    if (opened) this.zoom = zoomInto(opened, at, this.size());
+    this.looked = opened ?? null;
+    this.paint();
+  }
+
+  /** @param {GraphNode[]} boxes @param {import("./viewport.js").Zoom} wanted */
+  gather(boxes, wanted) {
+    this.looked = null;
+    const { width, height } = this.size();
+    const middle = { x: (width / 2 - wanted.x) / wanted.k, y: (height / 2 - wanted.y) / wanted.k };
+    const away = (/** @type {GraphNode} */ node) => Math.hypot(node.x - middle.x, node.y - middle.y);
+    const nearest = boxes.reduce((a, b) => (away(b) < away(a) ? b : a));
+    this.store.closeAll(boxes.map((box) => box.path));
+    const closed = this.byId.get(nearest.id);
+    const k = Math.max(wanted.k, READABLE);
+    const all = this.scene && fitZoom(this.scene, this.size(), true);
+    if (all && all.k >= READABLE) this.zoom = all;
+    else if (closed) this.zoom = { k, x: nearest.x * wanted.k + wanted.x - closed.x * k, y: nearest.y * wanted.k + wanted.y - closed.y * k };
+    this.paint();
   }
 
   /** @param {string} path */
   focusOn(path) {
     if (this.scene) this.shown.focus(path);
     else this.outline.focus(path);
+  }
+
+  /** Has the graph the focus, drawn or as a list? */
+  get hasFocus() {
+    const { activeElement } = this.pane.ownerDocument;
+    return this.shown.host.contains(activeElement) || this.outline.host.contains(activeElement);
   }
 
   /** The node that keys act on: the focused one, or the selected one. */

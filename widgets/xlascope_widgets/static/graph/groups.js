@@ -5,7 +5,8 @@
  * Groups are made of equations that follow one another within one phase, so no group waits for another that waits for it. */
 
 import { append, phasesOf } from "./phases.js";
-import { findRepeats } from "./repeats.js";
+import { bundlesOf, functionName, gathered, overviewOf } from "./overview.js";
+import { findRepeats, isWorthFolding } from "./repeats.js";
 import { hashed } from "../program/unpack.js";
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
@@ -20,11 +21,13 @@ const GROUP_SIGN = "~";
 export const namesGroup = (id) => id.includes(GROUP_SIGN);
 
 export const GROUPINGS = ["auto", "none", "scope", "function", "line"];
-/** Equations of one level up to which nothing is grouped unless asked for. */
-const FEW = 300;
 /** Boxes of one level; more are gathered into stretches. */
 const MOST_BOXES = 400;
 const STRETCHES = 200;
+/** Equations of a group up to which it is looked whether it is nothing but repeats; it opens to them in any case. */
+const MOST_UNWRAPPED = 3000;
+/** Boxes of a level from which repeats are folded, by scope, function or line. */
+const LEAST_FOLDED = 24;
 const FEW_ENDS = 40;
 
 /** @param {Item} item @returns {item is Group} */
@@ -32,13 +35,6 @@ const isGroup = (item) => "inner" in item;
 
 /** @param {Item} item @returns {Equation[]} */
 const membersOf = (item) => (isGroup(item) ? item.members : [item]);
-
-/** How a level is grouped when nobody chose. @param {Equation[]} equations @returns {string} */
-function automatic(equations) {
-  if (equations.length <= FEW) return "none";
-  const scoped = equations.reduce((sum, equation) => sum + (equation.scope ? 1 : 0), 0);
-  return scoped > 0.3 * equations.length ? "scope" : "repeats";
-}
 
 /** The scopes around an equation, the outermost first. @param {Equation} equation @returns {string[]} */
 const scopesOf = (equation) => (equation.scope ? equation.scope.split("/") : []);
@@ -57,44 +53,67 @@ function groupTitle(kind, first, depth = 0) {
   return kind === "function" ? functionName(first) : `line ${first.src?.[1]}`;
 }
 
-/** "rnn.<locals>.cell" -> "cell". @param {Equation} equation */
-function functionName(equation) {
-  return (equation.src?.[3] ?? "").split(".").pop() ?? "";
-}
-
 /** The level with groups in the place of their equations. @param {Structure} program @param {Jaxpr} jaxpr @param {string} choice one of GROUPINGS
  * @returns {Jaxpr} */
 export function groupLevel(program, jaxpr, choice) {
-  const kind = choice === "auto" ? automatic(jaxpr.equations) : choice;
-  if (kind === "none") return jaxpr;
+  if (choice === "none") return jaxpr;
   const streams = new Map();
   const phases = program.phases.get(jaxpr) ?? phasesOf(jaxpr);
   jaxpr.equations.forEach((equation, i) => append(streams, phases[i], equation));
   const ordered = [...streams].sort(([a], [b]) => a - b).map(([, equations]) => equations);
-  const items = ordered.map((equations) => groupedItems(equations, kind, 0));
-  const all = stretches(items);
+  const all = choice === "auto" ? overviewOf(program, ordered, 0, overviewTools(program)).flat() : stretches(ordered.map((equations) => groupedItems(equations, choice, 0)));
   if (!all.some(isGroup)) return jaxpr;
-  return { ...jaxpr, equations: boxesOf(program, all, new Set(jaxpr.outputs)) };
+  const equations = boxesOf(program, all, new Set(jaxpr.outputs));
+  if (choice !== "auto") return { ...jaxpr, equations };
+  // What comes into a box, and leaves it, is said at its border.
+  return jaxpr === program.jaxpr ? { ...jaxpr, equations, overview: true, bundles: bundlesOf(program, jaxpr.inputs) } : { ...jaxpr, equations, overview: true, quiet: true };
+}
+
+/** What an overview is made with. @param {Structure} program @returns {import("./overview.js").Tools} */
+function overviewTools(program) {
+  /** @type {import("./overview.js").Tools} */
+  const tools = {
+    runs: (equations, key, make) => runsOf(equations, key, (members) => unwrapped(make(members), tools.fold)),
+    fold: (items) => foldItems(items, (own) => overviewOf(program, [own.flatMap(membersOf)], 0, tools)[0]),
+  };
+  return tools;
 }
 
 /** Equations of one phase by key, repeats folded. @param {Equation[]} equations @param {string} kind @param {number} depth @returns {Item[]} */
 function groupedItems(equations, kind, depth) {
-  const runs = kind === "repeats" ? equations : runsByKey(equations, kind, depth);
-  return foldItems(runs);
+  return foldItems(runsByKey(equations, kind, depth));
+}
+
+/** Equations that follow one another with equal keys, as what `make` makes of them. @param {Equation[]} equations @param {(equation: Equation, i: number) => string} keyOf
+ * @param {(members: Equation[]) => Group|null} make @returns {Item[]} */
+function runsOf(equations, keyOf, make) {
+  /** @type {Item[]} */ const items = [];
+  for (let start = 0, end = 0; start < equations.length; start = end) {
+    const key = keyOf(equations[start], start);
+    for (end = start + 1; end < equations.length && keyOf(equations[end], end) === key; end++);
+    const members = equations.slice(start, end);
+    const group = members.length > 1 && make(members);
+    if (group) items.push(group);
+    else items.push(...members);
+  }
+  return items;
 }
 
 /** @param {Equation[]} equations @param {string} kind @param {number} depth @returns {Item[]} */
 function runsByKey(equations, kind, depth) {
-  /** @type {Item[]} */ const items = [];
-  for (let start = 0, end = 0; start < equations.length; start = end) {
-    const key = groupKey(kind, depth, equations[start]);
-    for (end = start + 1; end < equations.length && groupKey(kind, depth, equations[end]) === key; end++);
-    const members = equations.slice(start, end);
+  return runsOf(equations, (equation) => groupKey(kind, depth, equation), (members) => {
     const named = kind === "scope" ? scopesOf(members[0]).length > depth : members[0].src;
-    if (!named || members.length < 2) items.push(...members);
-    else items.push(runOf(members, kind, depth));
-  }
-  return items;
+    return named ? runOf(members, kind, depth) : null;
+  });
+}
+
+/** A group that holds nothing but repeats, as that. @param {Group} group @param {(items: Item[]) => Item[]} fold @returns {Group} */
+function unwrapped(group, fold) {
+  if (group.members.length > MOST_UNWRAPPED) return group;
+  const items = fold(group.members);
+  const [only] = items;
+  if (items.length > 1 || !isGroup(only) || only.kind !== "repeat") return group;
+  return group.kind === "scope" || only.title.startsWith("layer") ? only : { ...only, title: `${group.title} × ${only.times}` };
 }
 
 /** A run of equations as a group; if it is one sequence repeated, as that: a box in a box would say nothing more.
@@ -116,31 +135,39 @@ function insideOf(members, kind, depth) {
   return only && isGroup(only) ? insideOf(members, kind, depth + 1) : foldItems(items);
 }
 
-/** Repeats of a sequence as one item each. @param {Item[]} items @returns {Item[]} */
-function foldItems(items) {
-  if (items.length < 24) return items;
-  const repeats = findRepeats(signaturesOf(items), () => crossingsOf(items));
+/** Repeats of a sequence as one item each. @param {Item[]} items @param {(items: Item[]) => Item[]} [view] what is shown of one of the repeats in an
+ * overview, in which boxes weigh as much as they hold @returns {Item[]} */
+function foldItems(items, view) {
+  if (items.length < (view ? 4 : LEAST_FOLDED)) return items;
+  const repeats = findRepeats(signaturesOf(items), () => crossingsOf(items), view && ((start, period, times) => isWorth(items, start, period, times)));
   if (!repeats.length) return items;
   /** @type {Item[]} */ const folded = [];
   let at = 0;
   for (const { start, period, times } of repeats) {
     folded.push(...items.slice(at, start));
     at = start + period * times;
-    folded.push(layersOf(items.slice(start, at), period, times));
+    folded.push(layersOf(items.slice(start, at), period, times, view));
   }
   return [...folded, ...items.slice(at)];
 }
 
-/** @param {Item[]} items @param {number} period @param {number} times @returns {Group} */
-function layersOf(items, period, times) {
+/** Is a repeated sequence of boxes worth one box? As one of equations is that is as long. @param {Item[]} items @param {number} start @param {number} period @param {number} times */
+function isWorth(items, start, period, times) {
+  const weight = (/** @type {number} */ length) => items.slice(start, start + length).reduce((sum, item) => sum + membersOf(item).length, 0);
+  return isWorthFolding(weight(period * times), weight(period), times);
+}
+
+/** @param {Item[]} items @param {number} period @param {number} times @param {(items: Item[]) => Item[]} [view] @returns {Group} */
+function layersOf(items, period, times, view) {
   const members = items.flatMap(membersOf);
   const name = commonName(items, period, members);
   const one = (/** @type {number} */ i) => {
     const own = items.slice(i * period, (i + 1) * period);
     if (period === 1) return own[0];
-    return { kind: "layer", title: `${name} ${i + 1}`, members: own.flatMap(membersOf), times: 1, inner: () => own };
+    return { kind: "layer", title: `${name} ${i + 1}`, members: own.flatMap(membersOf), times: 1, inner: () => (view ? view(own) : own) };
   };
-  return { kind: "repeat", title: `${name} × ${times}`, members, times, inner: () => Array.from({ length: times }, (_, i) => one(i)) };
+  const all = () => Array.from({ length: times }, (_, i) => one(i));
+  return { kind: "repeat", title: `${name} × ${times}`, members, times, inner: () => (view ? gathered(all()) : all()) };
 }
 
 /** What all of them are called: an item that is repeated alone, a function, a scope, or else a layer.
@@ -240,9 +267,9 @@ function boxOf(program, group, inputs, isWanted) {
   const outputs = members.flatMap((equation) => equation.out.filter(isWanted));
   /** @type {Equation[]|undefined} */ let inner;
   const body = {
-    name: title, constants: [], inputs, outputs, grouped: true,
+    name: title, constants: [], inputs, outputs, grouped: true, overview: program.grouping === "auto",
     // Dozens of values that come and go would bury what is in the box.
-    quiet: inputs.length + outputs.length > FEW_ENDS,
+    quiet: program.grouping === "auto" || inputs.length + outputs.length > FEW_ENDS,
     get equations() {
       return (inner ??= boxesOf(program, stretches([group.inner()]), new Set(outputs)));
     },

@@ -2,76 +2,95 @@
 /** From a program and the set of opened equations to a scene: every node with its place, every edge with its path.
  * The same code runs in the browser and, for pictures without one, in an embedded JavaScript engine. */
 
-import { groups, readLevel } from "./level.js";
+import { ROOMY, groups, readLevel } from "./level.js";
 import { placeColumn } from "./columns.js";
+import { NARROW_GAP, ROW_GAP, routeEdges } from "./edges.js";
 import { append } from "./phases.js";
-import { equationWords, variableWords } from "../program/words.js";
+import { shorten } from "../program/format.js";
+import { SUB_LETTER, TITLE_LETTER, equationWords, variableWords } from "../program/words.js";
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("./level.js").Edge} Edge */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 
-const ROW_GAP = 30;
-const BAND_GAP = 30;
-const COLUMN_GAP = 56;
+const BAND_GAP = 32;
+const COLUMN_GAP = 48;
 export const PAD = 16;
-const HEAD = 24;
-const LEAF = 32;
+const HEAD = 26;
+const LEAF = 36;
 const PITCH = LEAF + ROW_GAP;
+const WIDEST = 230, NARROWEST = 178;
+/** What is tried where there is little room, in this order; only for few nodes. @type {import("./level.js").Room[]} */
+const ROOMS = [ROOMY, { beside: 3, ends: true }, { beside: 14, ends: false }, { beside: 2, ends: false }, { beside: 1, ends: false }];
+const MOST_NARROWED = 80;
 
 /** An edge with its path: `near`, `far` or `across` to another phase. @typedef {{d: string, ends: number[], from: string, to: string, name: string, count: number,
  *   kind: "near"|"far"|"across", left: number, right: number, top: number, bottom: number, shape?: Path2D}} SceneEdge */
 /** @typedef {{nodes: GraphNode[], edges: SceneEdge[], width: number, height: number, joins?: Map<string, SceneEdge[]>}} Scene */
 /** A point that an edge is led through, and how high its row is. @typedef {{x: number, y: number, h: number}} Lead */
 /** A level with its places, before they are those of the whole scene.
- * @typedef {{nodes: GraphNode[], edges: Edge[], leads: Map<Edge, Lead[]>, width: number, height: number}} Level */
+ * @typedef {{nodes: GraphNode[], edges: Edge[], leads: Map<Edge, Lead[]>, width: number, height: number, narrow: boolean}} Level */
 
-/** @param {Program} program @param {Set<string>} open paths of the equations opened in place @returns {Scene} */
-export function layoutProgram(program, open) {
-  return flatten(layoutLevel(program, /** @type {Jaxpr} */ (program.heavy.jaxpr), "", 0, open));
+/** @param {Program} program @param {Set<string>} open paths of the equations opened in place @param {import("./level.js").Room} [room]
+ * @returns {Scene} */
+export function layoutProgram(program, open, room = ROOMY) {
+  return flatten(layoutLevel(program, /** @type {Jaxpr} */ (program.heavy.jaxpr), "", 0, open, room));
 }
 
-/** @param {Program} program @param {Jaxpr} jaxpr @param {string} prefix @param {number} body @param {Set<string>} open @returns {Level} */
-function layoutLevel(program, jaxpr, prefix, body, open) {
-  const { nodes, edges } = readLevel(program.shown(jaxpr), prefix, body);
-  for (const node of nodes) sizeNode(program, node, open);
+/** How few nodes fit into a width, or come close to that. @param {Program} program @param {Set<string>} open
+ * @param {number} width @returns {import("./level.js").Room} */
+export function roomIn(program, open, width) {
+  for (const room of ROOMS) {
+    const scene = layoutProgram(program, open, room);
+    if (scene.width <= width) return room;
+    if (scene.nodes.length > MOST_NARROWED) return ROOMY;
+  }
+  return ROOMS[ROOMS.length - 1];
+}
+
+/** @param {Program} program @param {Jaxpr} jaxpr @param {string} prefix @param {number} body @param {Set<string>} open @param {import("./level.js").Room} room @returns {Level} */
+function layoutLevel(program, jaxpr, prefix, body, open, room) {
+  const { nodes, edges, broken } = readLevel(program.shown(jaxpr), prefix, body, room);
+  for (const node of nodes) sizeNode(program, node, open, room);
   const last = Math.max(0, ...nodes.map((node) => node.phase));
   // What comes after the last backward pass has nothing beside it: it need not keep to the bands.
-  const isFree = (/** @type {GraphNode} */ node) => last >= 2 && last % 2 === 0 && node.phase === last;
+  const isFree = (/** @type {GraphNode} */ node) => !broken && last >= 2 && last % 2 === 0 && node.phase === last;
   const banded = nodes.filter((node) => !isFree(node));
   // Rows of what is free go by where the others stand when nothing is open, so that opening a box moves no chain past another.
   const stacked = [...groups(banded).values()];
   stackBands(stacked, () => LEAF);
   for (const node of banded) node.closedY = node.y;
   const height = stackBands(stacked, (node) => node.h);
-  const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, loweredBy(banded)));
-  const { columns, leads } = placePhases(nodes, edges);
+  const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, loweredBy(banded), room));
+  const { columns, leads } = room.beside > 1 ? placePhases(nodes, edges, COLUMN_GAP) : placePhases(nodes, [], NARROW_GAP);
   const width = columns.length ? columns[columns.length - 1].right : 0;
-  return { nodes, edges, leads, width, height: bands };
+  return { nodes, edges, leads, width, height: bands, narrow: room.beside === 1 };
 }
 
-/** @param {Program} program @param {GraphNode} node @param {Set<string>} open */
-function sizeNode(program, node, open) {
+/** @param {Program} program @param {GraphNode} node @param {Set<string>} open @param {import("./level.js").Room} room */
+function sizeNode(program, node, open, room) {
   const equation = program.at(node.path);
   if (equation?.bodies && open.has(node.path)) {
-    openNode(program, node, equation, open);
+    openNode(program, node, equation, open, room);
     return;
   }
   const words = equation ? equationWords(program, equation) : variableWords(program, node);
   Object.assign(node, words);
   // An equation keeps its width when a measured time arrives.
-  const least = node.kind === "equation" ? 116 : 72;
-  node.w = Math.min(210, Math.max(least, 22 + Math.max(words.title.length * 6.7, words.sub.length * 5.8)));
+  const least = node.kind === "equation" ? 124 : 76;
+  const title = (words.title.length + (equation?.bodies ? 2 : 0)) * TITLE_LETTER;
+  node.w = Math.min(room.beside > 1 ? WIDEST : NARROWEST, Math.max(least, 22 + Math.max(title, words.sub.length * SUB_LETTER)));
+  node.title = shorten(words.title, Math.floor((node.w - 14) / TITLE_LETTER) - (equation?.bodies ? 2 : 0));
   node.h = LEAF;
 }
 
-/** @param {Program} program @param {GraphNode} node @param {Equation} equation @param {Set<string>} open */
-function openNode(program, node, equation, open) {
-  node.inner = (equation.bodies ?? []).map((body, i) => layoutLevel(program, body, node.path, i, open));
+/** @param {Program} program @param {GraphNode} node @param {Equation} equation @param {Set<string>} open @param {import("./level.js").Room} room */
+function openNode(program, node, equation, open, room) {
+  node.inner = (equation.bodies ?? []).map((body, i) => layoutLevel(program, body, node.path, i, open, room));
   Object.assign(node, equationWords(program, equation));
   const inside = node.inner.reduce((sum, level) => sum + level.width + PAD, -PAD);
-  node.w = Math.max(inside, node.title.length * 6.7 + node.sub.length * 5.8 + 36) + 2 * PAD;
+  node.w = Math.max(inside, node.title.length * TITLE_LETTER + node.sub.length * SUB_LETTER + 36) + 2 * PAD;
   node.h = Math.max(...node.inner.map((level) => level.height)) + HEAD + PAD;
 }
 
@@ -118,10 +137,11 @@ function stackBands(stacked, heightOf) {
 }
 
 /** Rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Returns the height.
- * @param {GraphNode[]} nodes @param {Edge[]} edges @param {(y: number) => number} lowered */
-function stackFreely(nodes, edges, lowered) {
+ * @param {GraphNode[]} nodes @param {Edge[]} edges @param {(y: number) => number} lowered @param {import("./level.js").Room} room */
+function stackFreely(nodes, edges, lowered, room) {
   if (!nodes.length) return 0;
   assignFreeRows(nodes, edges);
+  narrowRows(nodes, room.beside);
   /** @type {Map<number, GraphNode[]>} */ const rows = new Map(nodes.map((node) => [node.row, []]));
   for (const node of nodes) rows.get(node.row)?.push(node);
   let bottom = -Infinity;
@@ -133,6 +153,18 @@ function stackFreely(nodes, edges, lowered) {
     bottom = y + height / 2;
   }
   return bottom;
+}
+
+/** Rows of more nodes than may stand side by side become several. @param {GraphNode[]} nodes @param {number} widest */
+function narrowRows(nodes, widest) {
+  /** @type {Map<number, GraphNode[]>} */ const rows = new Map();
+  for (const node of nodes) append(rows, node.row, node);
+  let next = 0;
+  for (const [row, members] of [...rows].sort(([a], [b]) => a - b)) {
+    next = Math.max(next, row);
+    members.forEach((node, i) => (node.row = next + Math.floor(i / widest)));
+    next += Math.ceil(members.length / widest);
+  }
 }
 
 /** @param {GraphNode[]} nodes @param {Edge[]} edges */
@@ -158,8 +190,8 @@ function assignFreeRows(nodes, edges) {
   }
 }
 
-/** One column per phase, from left to right. @param {GraphNode[]} nodes @param {Edge[]} edges */
-function placePhases(nodes, edges) {
+/** One column per phase, from left to right. @param {GraphNode[]} nodes @param {Edge[]} edges @param {number} gap */
+function placePhases(nodes, edges, gap) {
   const columns = [];
   const leads = new Map();
   let left = 0;
@@ -175,7 +207,7 @@ function placePhases(nodes, edges) {
     for (const [edge, slots] of column.leads)
       leads.set(edge, slots.map((slot) => ({ x: slot.x + left, y: levels[slot.row], h: heights[slot.row] })));
     columns.push({ phase, left, right: left + column.width });
-    left += column.width + COLUMN_GAP;
+    left += column.width + gap;
   }
   return { columns, leads };
 }
@@ -208,66 +240,4 @@ function flattenLevel(scene, level, left, top, depth) {
       point.y += top;
     }
   routeEdges(scene, level);
-}
-
-/** @param {Scene} scene @param {Level} level */
-function routeEdges(scene, level) {
-  const ports = targetPorts(level.edges);
-  for (const edge of level.edges) {
-    const { from, to } = edge;
-    const across = from.phase !== to.phase || from.y === to.y;
-    const d = across ? acrossPath(from, to) : alongPath(from, to, ports.get(edge) ?? 0, level.leads.get(edge) ?? []);
-    const lead = (level.leads.get(edge) ?? []).map((point) => point.x);
-    const sign = Math.sign(across ? to.x - from.x : to.y - from.y);
-    const ends = across ? [from.x + (sign * from.w) / 2, from.y, to.x - (sign * to.w) / 2, to.y] : [from.x, from.y + (sign * from.h) / 2, to.x, to.y - (sign * to.h) / 2];
-    const far = !across && !level.leads.has(edge) && Math.abs(from.y - to.y) > 400;
-    scene.edges.push({ d, ends, from: from.id, to: to.id, name: edge.name, count: edge.count, kind: across ? "across" : far ? "far" : "near",
-      left: Math.min(from.x - from.w / 2, to.x - to.w / 2, ...lead), right: Math.max(from.x + from.w / 2, to.x + to.w / 2, ...lead), top: Math.min(from.y, to.y), bottom: Math.max(from.y, to.y) });
-    if (!across && from.type == null) from.type = { up: to.y < from.y };
-  }
-}
-
-/** Where each edge enters its target: side by side, in the order of the sources. @param {Edge[]} edges */
-function targetPorts(edges) {
-  const entering = new Map();
-  for (const edge of edges) append(entering, edge.to, edge);
-  const ports = new Map();
-  for (const [to, list] of entering) {
-    list.sort((/** @type {Edge} */ a, /** @type {Edge} */ b) => a.from.x - b.from.x);
-    const step = Math.min(18, (to.w - 24) / list.length);
-    list.forEach((/** @type {SceneEdge} */ edge, /** @type {number} */ i) => ports.set(edge, (i - (list.length - 1) / 2) * step));
-  }
-  return ports;
-}
-
-/** Down (or up) from node to node, straight through the rows where a stand-in keeps a place free.
- * @param {GraphNode} from @param {GraphNode} to @param {number} port @param {{x: number, y: number, h: number}[]} lead */
-function alongPath(from, to, port, lead) {
-  const sign = to.y > from.y ? 1 : -1;
-  let [x, y] = [from.x, from.y + (sign * from.h) / 2];
-  let d = `M${round(x)},${round(y)}`;
-  const bend = (/** @type {number} */ x2, /** @type {number} */ y2) => {
-    const middle = round((y + y2) / 2);
-    d += x === x2 ? `V${round(y2)}` : `C${round(x)},${middle} ${round(x2)},${middle} ${round(x2)},${round(y2)}`;
-    [x, y] = [x2, y2];
-  };
-  for (const point of lead) {
-    bend(point.x, point.y - (sign * point.h) / 2);
-    bend(point.x, point.y + (sign * point.h) / 2);
-  }
-  bend(to.x + port, to.y - (sign * to.h) / 2);
-  return d;
-}
-
-/** From side to side: residuals, and what stands in one row. @param {GraphNode} from @param {GraphNode} to */
-function acrossPath(from, to) {
-  const sign = to.x > from.x ? 1 : -1;
-  const [x1, x2] = [from.x + (sign * from.w) / 2, to.x - (sign * to.w) / 2];
-  const bend = Math.min(60, Math.max(20, Math.abs(x2 - x1) / 2));
-  return `M${round(x1)},${round(from.y)}C${round(x1 + sign * bend)},${round(from.y)} ${round(x2 - sign * bend)},${round(to.y)} ${round(x2)},${round(to.y)}`;
-}
-
-/** @param {number} value */
-function round(value) {
-  return Math.round(value * 10) / 10;
 }

@@ -10,16 +10,23 @@ import { parentPath } from "../program/path.js";
 
 /** The last line is filled in by the layout. @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number, row: number,
  *   up: boolean, index?: number, bundle?: string[], w: number, h: number, x: number, y: number, order: number,
- *   title: string, sub: string, depth: number, closedY: number, type?: {up: boolean}, inner?: import("./layout.js").Level[]}} GraphNode */
+ *   title: string, sub: string, depth: number, closedY: number, type?: {up: boolean, name: string, count: number}, inner?: import("./layout.js").Level[]}} GraphNode */
 /** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
 
-const WIDEST_ROW = 14;
+/** How a graph uses its room: how many nodes of a pass may stand side by side, and whether an overview shows what comes in and goes out as nodes.
+ * @typedef {{beside: number, ends: boolean}} Room */
+
+/** Without a reason to be narrower. @type {Room} */
+export const ROOMY = { beside: 14, ends: true };
+/** Rows of an overview that stand below one another, and those within a box of it. */
+const MOST_ROWS = 8, MOST_ROWS_INSIDE = 6;
 /** Inputs or results of one equation up to which each has a node of its own. */
 const MOST_ENDS = 5;
 
 /** The nodes and edges of a level, bands assigned. @param {Jaxpr} jaxpr @param {string} prefix path of the equation that holds it
- * @param {number} body which of its bodies @returns {{nodes: GraphNode[], edges: Edge[]}} */
-export function readLevel(jaxpr, prefix, body) {
+ * @param {number} body which of its bodies @param {Room} [room]
+ * @returns {{nodes: GraphNode[], edges: Edge[], broken?: boolean}} */
+export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   if (!jaxpr.equations.length) return readEmpty(jaxpr, `${prefix}#${body}`);
   const phases = phasesOf(jaxpr);
   /** @type {GraphNode[]} */ const nodes = [];
@@ -32,12 +39,14 @@ export function readLevel(jaxpr, prefix, body) {
     return node;
   };
   const given = new Set([...jaxpr.inputs, ...jaxpr.constants]);
-  const bundles = bundleInputs(jaxpr, given);
+  const bundles = jaxpr.bundles ?? bundleInputs(jaxpr, given);
+  // In a narrow overview the types along the edges say what comes and goes.
+  const isQuiet = jaxpr.quiet || (jaxpr.overview && !room.ends);
   const connect = (/** @type {Iterable<string>} */ names, /** @type {GraphNode} */ to) => {
     /** Several values from one node to another are one edge. @type {Map<GraphNode, Edge>} */ const own = new Map();
     for (const name of names) {
       // An input gets its node where it is first used, so that it is drawn there.
-      if (given.has(name) && !jaxpr.quiet && !makers.has(name)) {
+      if (given.has(name) && !isQuiet && !makers.has(name)) {
         const bundle = bundles.get(name);
         const node = add({ id: `${place}:in:${name}`, kind: "input", name, phase: to.phase, up: to.up, bundle });
         for (const one of bundle ?? [name]) makers.set(one, node);
@@ -55,14 +64,14 @@ export function readLevel(jaxpr, prefix, body) {
     connect(new Set(equation.in), node);
     for (const name of equation.out) makers.set(name, node);
   });
-  for (const { names, first } of jaxpr.quiet ? [] : bundleOutputs(jaxpr, makers)) {
+  for (const { names, first } of isQuiet ? [] : bundleOutputs(jaxpr, makers, jaxpr.bundles ? 1 : MOST_ENDS)) {
     const maker = makers.get(names[0]);
     const bundle = names.length > 1 ? names : undefined;
     connect(names, add({ id: `${place}:out:${first}`, kind: "output", name: names[0], index: first, phase: maker?.phase ?? 0, up: maker?.up ?? false, bundle }));
   }
   assignBands(jaxpr, nodes, edges);
-  assignRows(nodes, edges);
-  return { nodes, edges };
+  assignRows(nodes, edges, room.beside);
+  return { nodes, edges, broken: jaxpr.overview && room.beside > 1 && breakColumn(nodes, jaxpr.quiet ? MOST_ROWS_INSIDE : MOST_ROWS) };
 }
 
 /** A node that has no place yet. @param {Partial<GraphNode>} given */
@@ -85,15 +94,16 @@ function bundleInputs(jaxpr, given) {
   return bundles;
 }
 
-/** Results by who makes them, when one makes many. @param {Jaxpr} jaxpr @param {Map<string, GraphNode>} makers @returns {{names: string[], first: number}[]} */
-function bundleOutputs(jaxpr, makers) {
+/** Results by who makes them, when one makes many. @param {Jaxpr} jaxpr @param {Map<string, GraphNode>} makers
+ * @param {number} most results of one maker that have nodes of their own @returns {{names: string[], first: number}[]} */
+function bundleOutputs(jaxpr, makers, most) {
   const byMaker = new Map();
   for (const name of jaxpr.outputs) append(byMaker, makers.get(name), name);
   /** @type {Set<GraphNode>} */ const done = new Set();
   return jaxpr.outputs.flatMap((name, first) => {
     const maker = makers.get(name);
     const names = byMaker.get(maker);
-    if (!maker || names.length <= MOST_ENDS) return [{ names: [name], first }];
+    if (!maker || names.length <= most) return [{ names: [name], first }];
     if (done.has(maker)) return [];
     done.add(maker);
     return [{ names, first }];
@@ -197,8 +207,8 @@ function placeInputs(nodes, after) {
   }
 }
 
-/** Rows inside a band: what depends on what, within one phase and band. @param {GraphNode[]} nodes @param {Edge[]} edges */
-function assignRows(nodes, edges) {
+/** Rows inside a band: what depends on what, within one phase and band. @param {GraphNode[]} nodes @param {Edge[]} edges @param {number} widest */
+function assignRows(nodes, edges, widest) {
   const before = neighbours(nodes, edges, "to");
   const after = neighbours(nodes, edges, "from");
   for (const node of nodes) {
@@ -208,8 +218,28 @@ function assignRows(nodes, edges) {
   for (const group of groups(nodes).values()) {
     turnUp(group);
     liftInputs(group, after);
-    wrapWideRows(group);
+    wrapWideRows(group, widest);
   }
+}
+
+/** An overview of one pass that is a long column goes on in columns beside it, as text does. @param {GraphNode[]} nodes @param {number} most rows
+ * @returns {boolean} whether it does */
+function breakColumn(nodes, most) {
+  const stacks = [...groups(nodes)].sort(([a], [b]) => a - b).map(([, group]) => group);
+  const rowsOf = (/** @type {GraphNode[]} */ group) => Math.max(...group.map((node) => node.row)) + 1;
+  const rows = stacks.reduce((sum, group) => sum + rowsOf(group), 0);
+  if (rows <= most || nodes.some((node) => node.phase !== nodes[0].phase)) return false;
+  const high = Math.ceil(rows / Math.ceil(rows / most));
+  let [column, top, at] = [0, 0, 0];
+  for (const group of stacks) {
+    if (at + rowsOf(group) > high && at) {
+      column += 2;
+      [top, at] = [group[0].band, 0];
+    }
+    at += rowsOf(group);
+    for (const node of group) [node.phase, node.band] = [column, node.band - top];
+  }
+  return column > 0;
 }
 
 /** The nodes by phase and band. @param {GraphNode[]} nodes @returns {Map<number, GraphNode[]>} */
@@ -239,15 +269,15 @@ function liftInputs(group, after) {
   for (const node of group) node.row -= first;
 }
 
-/** A row of fifty nodes is a wall: it becomes several rows. @param {GraphNode[]} group */
-function wrapWideRows(group) {
+/** A row of fifty nodes is a wall: it becomes several rows. @param {GraphNode[]} group @param {number} widest */
+function wrapWideRows(group, widest) {
   const rows = new Map();
   for (const node of group) append(rows, node.row, node);
-  if (![...rows.values()].some((row) => row.length > WIDEST_ROW)) return;
+  if (![...rows.values()].some((row) => row.length > widest)) return;
   let next = 0;
   for (const key of [...rows.keys()].sort((a, b) => a - b)) {
     const row = rows.get(key);
-    const parts = Math.ceil(row.length / WIDEST_ROW);
+    const parts = Math.ceil(row.length / widest);
     const each = Math.ceil(row.length / parts);
     row.forEach((/** @type {GraphNode} */ node, /** @type {number} */ i) => (node.row = next + Math.floor(i / each)));
     next += parts;

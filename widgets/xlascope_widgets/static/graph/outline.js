@@ -74,7 +74,7 @@ export class Outline {
   }
 
   get focused() {
-    return document.activeElement?.closest?.(".xs-outline-row")?.getAttribute("data-path") ?? "";
+    return this.host.ownerDocument.activeElement?.closest?.(".xs-outline-row")?.getAttribute("data-path") ?? "";
   }
 
   /** @param {string} path @returns {HTMLElement|null} */

@@ -54,6 +54,7 @@ export class Pointing {
     if (!this.drag.moved && Math.hypot(dx, dy) < 4) return;
     if (!this.drag.moved) this.pane.shown.host.setPointerCapture(event.pointerId);
     this.drag.moved = true;
+    this.pane.looked = null;
     this.pane.zoom = { ...this.drag.zoom, x: this.drag.zoom.x + dx, y: this.drag.zoom.y + dy };
     this.pane.place();
   }
@@ -89,7 +90,7 @@ export class Pointing {
       event.preventDefault();
       const box = host.getBoundingClientRect();
       this.pane.zoomAt(event.clientX - box.left, event.clientY - box.top, 1.0015 ** -event.deltaY);
-    } else if (this.pane.scene && (host.contains(document.activeElement) || this.pane.outline.host.contains(document.activeElement))) {
+    } else if (this.pane.scene && this.pane.hasFocus) {
       const { height } = this.pane.size();
       const low = Math.min(0, height - this.pane.scene.height * this.pane.zoom.k);
       const y = Math.min(0, Math.max(low, this.pane.zoom.y - event.deltaY));

@@ -7,9 +7,13 @@ const ROUNDS = 3;
 
 /** @typedef {{start: number, period: number, times: number}} Repeat */
 
+/** Is a run of repeats long enough to be worth a box? @param {number} length @param {number} period @param {number} times */
+export const isWorthFolding = (length, period, times) => times >= 2 && length >= 12 && (period > 2 || times > 5);
+
 /** What to fold in a sequence: repeats that do not overlap, in order. @param {number[]} signs equal numbers for equal items
- * @param {() => number[]} countCrossing how many values are alive just before each item: a layer begins where they are fewest @returns {Repeat[]} */
-export function findRepeats(signs, countCrossing) {
+ * @param {() => number[]} countCrossing how many values are alive just before each item: a layer begins where they are fewest
+ * @param {(start: number, period: number, times: number) => boolean} [isWorth] which of them to fold @returns {Repeat[]} */
+export function findRepeats(signs, countCrossing, isWorth = (_, period, times) => isWorthFolding(period * times, period, times)) {
   /** @type {number[]|undefined} */ let known;
   const crossing = () => (known ??= countCrossing());
   /** @type {Repeat[]} */ let found = [];
@@ -17,7 +21,7 @@ export function findRepeats(signs, countCrossing) {
   for (let round = 0; round < ROUNDS; round++) {
     const next = [];
     for (const [from, to] of parts) {
-      const repeats = repeatsBetween(signs, crossing, from, to);
+      const repeats = repeatsBetween(signs, crossing, from, to, isWorth);
       found = found.concat(repeats);
       let at = from;
       for (const { start, period, times } of repeats) {
@@ -32,10 +36,10 @@ export function findRepeats(signs, countCrossing) {
 }
 
 /** The repeats of the period that covers most; of nearly equal ones the shortest. @param {number[]} signs @param {() => number[]} crossing
- * @param {number} from @param {number} to @returns {Repeat[]} */
-function repeatsBetween(signs, crossing, from, to) {
+ * @param {number} from @param {number} to @param {(start: number, period: number, times: number) => boolean} isWorth @returns {Repeat[]} */
+function repeatsBetween(signs, crossing, from, to, isWorth) {
   const choices = likelyPeriods(signs, from, to).map((period) => {
-    const runs = runsOf(signs, period, from, to);
+    const runs = runsOf(signs, period, from, to, isWorth);
     return { period, runs, covered: runs.reduce((sum, [a, b]) => sum + b - a, 0) };
   });
   const most = Math.max(0, ...choices.map((choice) => choice.covered));
@@ -62,15 +66,16 @@ function likelyPeriods(signs, from, to) {
   return [...votes].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, CANDIDATES).map(([period]) => period);
 }
 
-/** Where items equal those one period on, long enough to be worth a box. @param {number[]} signs @param {number} period @param {number} from @param {number} to */
-function runsOf(signs, period, from, to) {
+/** Where items equal those one period on, long enough to be worth a box. @param {number[]} signs @param {number} period @param {number} from @param {number} to
+ * @param {(start: number, period: number, times: number) => boolean} isWorth */
+function runsOf(signs, period, from, to, isWorth) {
   /** @type {[number, number][]} */ const runs = [];
   let start = from;
   for (let i = from; i <= to - period; i++) {
     if (i < to - period && signs[i] === signs[i + period]) continue;
     const length = i - start + period;
     const times = Math.floor(length / period);
-    if (times >= 2 && length >= 12 && (period > 2 || times > 5)) runs.push([start, start + length]);
+    if (times >= 2 && isWorth(start, period, times)) runs.push([start, start + length]);
     start = i + 1;
   }
   // Two runs of one period overlap when one item differs between them: the second begins where the first ends.

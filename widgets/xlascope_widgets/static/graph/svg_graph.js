@@ -4,7 +4,8 @@
 
 import { SVG, el, fill, toNode } from "../program/element.js";
 import { shorten } from "../program/format.js";
-import { drawScene, subOf } from "./draw_graph.js";
+import { enlarged } from "./depth.js";
+import { drawScene, roomFor, subOf } from "./draw_graph.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("./level.js").GraphNode} GraphNode */
@@ -23,22 +24,25 @@ export class SvgGraph {
     this.view = /** @type {SVGGElement} */ (toNode(el("g", { class: "xs-view" }), SVG));
     this.host.append(this.view);
     /** @type {Part|null} */ this.painted = null;
+    /** How much larger than usual letters were painted. */ this.up = 1;
   }
 
   paint() {
     const { store, scene } = this.pane;
     if (!scene || !store.program) return;
+    this.up = enlarged(this.pane.zoom.k);
+    this.view.style.setProperty("--xs-up", String(this.up));
     const seen = scene.nodes.length > ALL_AT_ONCE ? this.pane.window(MARGIN_SHARE) : null;
     this.painted = seen;
     const visible = seen && ((/** @type {Part} */ e) => e.bottom > seen.top && e.top < seen.bottom && e.right > seen.left && e.left < seen.right);
-    fill(this.view, ...drawScene(store.program, scene, { heat: store.heat }, visible ?? undefined));
+    fill(this.view, ...drawScene(store.program, scene, { heat: store.heat, up: this.up }, visible ?? undefined));
   }
 
   /** Apply the zoom; repaint when the screen has left what was painted. */
   place() {
     const { x, y, k } = this.pane.zoom;
     this.view.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)}) scale(${k.toFixed(4)})`);
-    if (this.painted && !this.pane.covers(this.painted)) this.pane.paint();
+    if (this.up !== enlarged(k) || (this.painted && !this.pane.covers(this.painted))) this.pane.paint();
   }
 
   /** @param {Map<string, Mark>} marks */
@@ -60,7 +64,7 @@ export class SvgGraph {
 
   /** New words on a node without drawing it anew. @param {GraphNode} node @param {Equation} equation */
   refresh(node, equation) {
-    const words = shorten(subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat), Math.floor((node.w - 14) / 5.7));
+    const words = shorten(subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat), roomFor(node, this.up));
     const text = this.element(node.id)?.querySelector(".xs-sub");
     if (text && text.textContent !== words) text.textContent = words;
   }
@@ -80,7 +84,7 @@ export class SvgGraph {
 
   /** The node that has the focus. */
   get focused() {
-    return document.activeElement?.closest?.(".xs-graph-svg .xs-node")?.getAttribute("data-id") ?? "";
+    return this.host.ownerDocument.activeElement?.closest?.(".xs-graph-svg .xs-node")?.getAttribute("data-id") ?? "";
   }
 
   /** @param {string} id */

@@ -8,16 +8,25 @@
 
 const SMALLEST = 0.02, LARGEST = 3;
 
-/** The whole width, as long as it can be read; or, on request, everything. @param {{width: number, height: number, nodes: GraphNode[]}} scene
- * @param {{width: number, height: number}} screen @param {boolean} everything @returns {Zoom} */
+/** The zoom below which words would be smaller than they should be, and the one above which nothing is made by itself. */
+export const READABLE = 1;
+const COMFORTABLE = 1.25;
+
+/** Everything, as large as it fits; what would be too small to be read that way begins at its beginning, unless everything is asked for.
+ * @param {{width: number, height: number, nodes: GraphNode[]}} scene @param {{width: number, height: number}} screen @param {boolean} everything @returns {Zoom} */
 export function fitZoom(scene, screen, everything) {
-  const across = screen.width / scene.width;
-  const k = everything ? Math.max(SMALLEST, Math.min(1.2, across, screen.height / scene.height)) : Math.min(1, Math.max(0.8, across));
+  const whole = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
+  const k = everything ? Math.max(SMALLEST, whole) : Math.max(READABLE, whole);
   const spare = screen.width - scene.width * k;
   // Of what is wider than the screen, the beginning is shown.
   const first = spare < 0 && scene.nodes.find((node) => node.path);
   const x = first ? Math.min(0, Math.max(spare, screen.width / 2 - first.x * k)) : spare / 2;
-  return { x, y: everything ? Math.max(0, (screen.height - scene.height * k) / 2) : 0, k };
+  return { x, y: Math.max(0, (screen.height - scene.height * k) / 2), k };
+}
+
+/** How high a pane has to be for the whole of a scene. @param {{width: number, height: number}} scene @param {number} width of the pane */
+export function heightFor(scene, width) {
+  return scene.height * Math.min(1, Math.max(READABLE, width / scene.width));
 }
 
 /** The zoom that keeps a point of the screen in place. @param {Zoom} zoom @param {number} px @param {number} py @param {number} factor @returns {Zoom} */

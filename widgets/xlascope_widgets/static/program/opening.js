@@ -1,10 +1,23 @@
 // @ts-check
-/** Which boxes of a program are open: at first, and when everything is to be opened. */
+/** Which boxes of a program are open: at first, so that one sight shows as much as can be read, and when everything is to be opened. */
 
+import { layoutProgram, roomIn } from "../graph/layout.js";
+import { READABLE } from "../graph/viewport.js";
 /** @typedef {import("./program.js").Program} Program */
+/** @typedef {import("./unpack.js").Equation} Equation */
+/** @typedef {{width: number, height: number}} Screen */
 
-const LARGE = 60;
 const MOST_OPENED = 3000;
+
+/** Boxes that one sight should have, and those that it may have. */
+const WANTED = 14, MOST = 30;
+/** Below so many boxes layers that are all alike are opened, too. */
+const FEW = 6;
+/** A part of all time below which opening a box tells nothing. */
+const LITTLE = 0.1;
+
+/** What a picture, or a panel that nobody has measured yet, has room for. @type {Screen} */
+export const USUAL_SCREEN = { width: 760, height: 560 };
 
 /** Open boxes, outer ones first, until there is as much to draw as can be drawn. @param {Program} program @param {Set<string>} open */
 export function openAll(program, open) {
@@ -13,7 +26,7 @@ export function openAll(program, open) {
   let drawn = boxes.length;
   // The list grows while it is read: what a box holds is looked at after everything outside of it.
   for (const box of boxes) {
-    const inner = (box.bodies ?? []).flatMap((body) => program.shown(body).equations);
+    const inner = inside(program, box);
     if (!box.bodies || drawn + inner.length > MOST_OPENED) continue;
     open.add(box.path);
     drawn += inner.length;
@@ -21,13 +34,49 @@ export function openAll(program, open) {
   }
 }
 
-/** A program that is one call, opens it; nothing else is open at first. @param {Program} program */
-export function openAtFirst(program) {
-  const open = new Set();
-  let equations = program.heavy.jaxpr?.equations ?? [];
-  while (equations.length === 1 && equations[0].bodies?.length === 1 && equations[0].bodies[0].equations.length < LARGE * 10) {
-    open.add(equations[0].path);
-    equations = equations[0].bodies[0].equations;
+/** Open the boxes that matter most, as long as everything can be seen at once. @param {Program} program @param {Screen} [screen] @returns {Set<string>} */
+export function openAtFirst(program, screen = USUAL_SCREEN) {
+  /** @type {Set<string>} */ const open = new Set();
+  if (!program.heavy.jaxpr) return open;
+  const boxes = [...program.shown(program.heavy.jaxpr).equations];
+  // Who chose a grouping chose what to see.
+  const chosen = program.grouping !== "auto";
+  /** Looked at and left closed. @type {Set<Equation>} */ const closed = new Set();
+  for (let drawn = boxes.length; chosen ? drawn === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : drawn < WANTED; ) {
+    const next = heaviest(program, boxes.filter((box) => box.bodies && !closed.has(box) && !open.has(box.path)), drawn < FEW);
+    if (!next) break;
+    const inner = inside(program, next);
+    open.add(next.path);
+    // A program that is one call is what is in that call.
+    const only = boxes.length === 1;
+    if ((drawn + inner.length > MOST && !only) || !inner.length || !(only || fits(program, open, screen))) {
+      open.delete(next.path);
+      closed.add(next);
+      continue;
+    }
+    drawn += inner.length - 1;
+    boxes.splice(boxes.indexOf(next), 1, ...inner);
   }
   return open;
+}
+
+/** What a box shows when it is open. @param {Program} program @param {Equation} box @returns {Equation[]} */
+function inside(program, box) {
+  return (box.bodies ?? []).flatMap((body) => program.shown(body).equations);
+}
+
+/** The box with most time, or most equations; those that are layers all alike only if asked for. @param {Program} program @param {Equation[]} boxes
+ * @param {boolean} alike @returns {Equation|undefined} */
+function heaviest(program, boxes, alike) {
+  const weight = (/** @type {Equation} */ box) => program.part(box.path) ?? program.inside(box.path).length / program.equations.size;
+  const weights = new Map(boxes.filter((box) => alike || (box.group?.times ?? 1) === 1).map((box) => [box, weight(box)]));
+  let best;
+  for (const [box, own] of weights) if (own > (best ? (weights.get(best) ?? 0) : alike ? 0 : LITTLE)) best = box;
+  return best;
+}
+
+/** Can everything be seen at once? @param {Program} program @param {Set<string>} open @param {Screen} screen */
+function fits(program, open, screen) {
+  const { width, height } = layoutProgram(program, open, roomIn(program, open, screen.width / READABLE));
+  return width * READABLE <= screen.width && height * READABLE <= screen.height;
 }

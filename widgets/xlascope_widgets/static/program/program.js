@@ -2,6 +2,7 @@
 /** One program and what became of it: in which kernels its equations are, how long they took, which lines they are from. */
 
 import { append } from "../graph/phases.js";
+import { deedsOf } from "./deeds.js";
 import { isWithin } from "./path.js";
 import { Structure } from "./structure.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
@@ -29,6 +30,7 @@ export class Program extends Structure {
     /** @type {Map<string, Kernel[]>} */ this.kernelsOf = new Map();
     /** The kernels of what holds others, as far as asked. @type {Map<string, Kernel[]>} */ this.kernelsIn = new Map();
     /** @type {Map<string, Kernel>} */ this.kernels = new Map();
+    /** What kernels do, as far as asked. @type {Map<string, string>} */ this.titles = new Map();
     /** The lines of each source file. @type {Map<number, string[]>} */ this.texts = new Map();
     /** What a search looks at. @type {Map<Equation, string>} */ this.searched = new Map();
     /** Where the time of a call went, once that is known. @type {import("./wire.js").Account|undefined} */ this.account = undefined;
@@ -80,6 +82,14 @@ export class Program extends Structure {
     return total;
   }
 
+  /** The part of all kernels' time that an equation and what is inside of it have; null where no whole call was measured. @param {string} path @returns {number|null} */
+  part(path) {
+    if (!this.times.size) return null;
+    let all = 0;
+    for (const time of this.times.values()) all += time;
+    return all > 0 ? (this.share(path) ?? 0) / all : null;
+  }
+
   /** Seconds of an equation that is a whole kernel by itself: the only time that was measured for it alone. @param {string} path */
   ownTime(path) {
     // Asked of every node at every news: nothing is looked up before there are times.
@@ -110,6 +120,16 @@ export class Program extends Structure {
       counts.set(pass, (counts.get(pass) ?? 0) + 1);
     }
     return [...counts.entries()].sort((a, b) => b[1] - a[1])[0]?.[0] ?? "unknown";
+  }
+
+  /** A kernel by what it does, "tanh + add"; by XLA's name where no equation is known. @param {string} name */
+  titleOfKernel(name) {
+    let title = this.titles.get(name);
+    if (title != null) return title;
+    const paths = [...new Set(this.kernels.get(name)?.eqns ?? [])];
+    title = deedsOf(paths.map((path) => this.equations.get(path)).flatMap((equation) => (equation ? [equation.bodies ? (equation.name ?? equation.op) : equation.op] : []))) || name;
+    this.titles.set(name, title);
+    return title;
   }
 
   /** Share of each pass in a device's measured time. @param {Device} device */

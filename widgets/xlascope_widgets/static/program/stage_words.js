@@ -99,7 +99,7 @@ export function kernelWords(program, kernel) {
   const equations = new Set(kernel.eqns).size;
   const facts = [kernel.kind, equations ? plural(equations, "equation") : sourceless(program, kernel)];
   if (kernel.saved) facts.push(`saved ${byteSize(kernel.saved)}`);
-  return { name: kernel.name, facts, pass: program.passOfKernel(kernel.name), time };
+  return { title: program.titleOfKernel(kernel.name), facts, pass: program.passOfKernel(kernel.name), time };
 }
 
 /** What is known of a kernel without equations: whose results it copies, or nothing. @param {Program} program @param {Kernel} [kernel] */

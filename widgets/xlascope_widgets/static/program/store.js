@@ -3,7 +3,7 @@
  * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
 
 import { Program } from "./program.js";
-import { openAll, openAtFirst } from "./opening.js";
+import { USUAL_SCREEN, openAll, openAtFirst } from "./opening.js";
 import { nothingSelected, selected } from "./selection.js";
 import { Asks } from "../frame/asks.js";
 import { kernelsOfEdge } from "../compiler/crossings.js";
@@ -27,6 +27,7 @@ export class Store {
     /** @type {number|null} */ this.picked = null;
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
     /** @type {Map<number, {x: number, y: number, k: number}>} */ this.zooms = new Map();
+    /** The room that the graph has. @type {import("./opening.js").Screen} */ this.screen = USUAL_SCREEN;
     this.selection = nothingSelected();
     /** @type {"pass"|"time"|"flops"|"bytes"} */ this.heat = "pass";
     /** How levels are grouped, and whether the graph is shown as a list. */
@@ -116,7 +117,7 @@ export class Store {
     if (!program) return new Set();
     const known = this.opened.get(program.number);
     if (known) return known;
-    const open = openAtFirst(program);
+    const open = openAtFirst(program, this.screen);
     // Only a program that has been traced has something to remember.
     if (program.heavy.jaxpr) this.opened.set(program.number, open);
     return open;
@@ -126,6 +127,12 @@ export class Store {
   toggle(path) {
     const open = this.open;
     if (!open.delete(path)) open.add(path);
+    this.tell("graph");
+  }
+
+  /** @param {string[]} paths boxes that are open */
+  closeAll(paths) {
+    for (const path of paths) this.open.delete(path);
     this.tell("graph");
   }
 
@@ -150,6 +157,7 @@ export class Store {
     this.grouping = grouping;
     for (const program of this.programs.values()) program.groupBy(grouping);
     this.zooms.clear();
+    this.opened.clear();
     // A group of before is no more.
     if (namesGroup(this.selection.id)) this.selection = nothingSelected();
     this.start = "";

@@ -4,8 +4,10 @@
 import { WHOLE_PROGRAM, innerPath } from "./path.js";
 /** @typedef {import("./path.js").Path} Path */
 
-/** A level of a program; with groups in the place of equations where it is `grouped`, and `quiet` where its inputs and results are not drawn.
- * @typedef {{name: string, constants: string[], inputs: string[], outputs: string[], equations: Equation[], grouped?: boolean, quiet?: boolean}} Jaxpr */
+/** A level of a program; with groups in the place of equations where it is `grouped`, and `quiet` where its inputs and results are not drawn;
+ * an `overview` where nobody chose how it is grouped; with `bundles`, those inputs that are drawn together.
+ * @typedef {{name: string, constants: string[], inputs: string[], outputs: string[], equations: Equation[], grouped?: boolean, quiet?: boolean, overview?: boolean,
+ *   bundles?: Map<string, string[]>}} Jaxpr */
 /** An equation, or a group of them: `members`.
  * @typedef {{path: Path, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?: import("./wire.js").Line,
  *   sign: number, of?: string, flops?: number, scope?: string, bodies?: Jaxpr[], members?: Equation[], group?: {kind: string, times: number}}} Equation */

@@ -1,7 +1,8 @@
 // @ts-check
 /** The words on a node, in a tooltip, and in the line that describes a selection. */
 
-import { byteSize, count, flopCount, plural, seconds, shorten } from "./format.js";
+import { byteSize, count, flopCount, percent, plural, seconds, shorten } from "./format.js";
+import { functionName } from "../graph/overview.js";
 import { heatText, rooflineOf, tripsOf } from "../graph/heat.js";
 /** @typedef {import("../graph/level.js").GraphNode} GraphNode */
 /** @typedef {import("./program.js").Program} Program */
@@ -9,6 +10,9 @@ import { heatText, rooflineOf, tripsOf } from "../graph/heat.js";
 /** @typedef {import("./wire.js").Kernel} Kernel */
 
 const INLINE = 14;
+/** How wide a letter is of the first line of a node, and of everything else; in a usual monospaced face. */
+export const TITLE_LETTER = 7.25;
+export const SUB_LETTER = 6.65;
 
 /** @param {Program} program @param {Equation} equation @returns {{title: string, sub: string}} */
 export function equationWords(program, equation) {
@@ -20,13 +24,23 @@ export function equationWords(program, equation) {
 
 /** The operation with its literal operands: "mul 0.1"; of a loop, how often: "cell × 100 steps". @param {Program} program @param {Equation} equation */
 function equationTitle(program, equation) {
-  const name = equation.name ?? equation.op;
+  const name = nameOf(equation);
   const trips = tripsOf(equation);
   if (trips !== 1) return `${shorten(name, 14)} × ${trips == null ? "? steps" : plural(trips, "step")}`;
   if (equation.bodies) return shorten(name, 25);
   const literals = equation.in.filter((name) => !program.variables.has(name)).map(literalText);
-  const text = [equation.name ?? equation.op, ...literals.map((t) => shorten(t, INLINE))].join(" ");
+  const text = [name, ...literals.map((t) => shorten(t, INLINE))].join(" ");
   return shorten(text, 25);
+}
+
+/** What a box is called; a lambda, by the function that most of it is in. @param {Equation} equation */
+function nameOf(equation) {
+  const name = equation.name ?? equation.op;
+  if (!name.startsWith("<")) return name;
+  const counts = new Map();
+  for (const each of (equation.bodies ?? []).flatMap((body) => body.equations)) counts.set(functionName(each), (counts.get(functionName(each)) ?? 0) + 1);
+  const [most = ""] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
+  return most && !most.startsWith("<") ? most : name;
 }
 
 /** "1.0:f32[]" -> "1.0". @param {string} text */
@@ -38,32 +52,50 @@ export function literalText(text) {
 export function equationSub(program, equation, heat = "pass") {
   if (heat !== "pass") return heatText(program, equation, heat);
   if (equation.members) return groupSub(program, equation);
-  const time = program.ownTime(equation.path);
   const of = program.origins.get(equation.path);
+  if (equation.bodies) return boxSub(program, equation, of ? transposedWords(program, of) : plural(program.inside(equation.path).length - 1, "equation"));
+  const time = program.ownTime(equation.path);
   const parts = [];
   if (of && time != null) return `${seconds(time)} · of ${program.lineOf(of) ?? "an unknown line"}`;
   if (of) parts.push(transposedWords(program, of));
-  else if (equation.bodies) parts.push(plural(program.inside(equation.path).length - 1, "equation"));
   else if (time == null) parts.push(program.lineOf(equation.path) ?? "no source known");
   if (time != null) parts.push(seconds(time));
-  if ((time != null || (equation.bodies && !of)) && equation.flops) parts.push(flopCount(equation.flops));
+  if (time != null && equation.flops) parts.push(flopCount(equation.flops));
   return parts.join(" · ");
 }
 
-/** "124 equations · 1.2 MFLOP". @param {Program} program @param {Equation} group */
+/** "41 % · 124 equations", or of one line "≈ 12 % · line 9". @param {Program} program @param {Equation} group */
 function groupSub(program, group) {
-  const time = program.ownTime(group.path);
-  const parts = [plural(program.inside(group.path).length, "equation")];
-  if (time != null) parts.push(seconds(time));
-  if (group.flops) parts.push(flopCount(group.flops));
-  return parts.join(" · ");
+  const inside = plural(program.inside(group.path).length, "equation");
+  return boxSub(program, group, group.group?.kind === "line" ? (lineOfGroup(program, group) ?? inside) : inside);
+}
+
+/** What a box has of the time, and what it is; where nothing is measured, its work. @param {Program} program @param {Equation} box @param {string} what */
+function boxSub(program, box, what) {
+  const part = partWords(program, box.path);
+  if (part) return `${part} · ${what}`;
+  return box.flops ? `${what} · ${flopCount(box.flops)}` : what;
+}
+
+/** "41 %" of all kernels' time; "≈ 12 %" where kernels are shared with what is outside, and their time is split over their equations.
+ * @param {Program} program @param {string} path */
+export function partWords(program, path) {
+  const part = program.part(path);
+  if (part == null) return "";
+  const words = percent(part);
+  return part < 0.01 || program.areAlone(path, program.kernelsWith(path)) ? words : `≈ ${words}`;
+}
+
+/** @param {Program} program @param {Equation} group */
+function lineOfGroup(program, group) {
+  return program.lineOf(group.members?.[0].path ?? "");
 }
 
 /** "of tanh, line 9". @param {Program} program @param {string} path */
 function transposedWords(program, path) {
   const forward = program.equations.get(path);
   const line = program.lineOf(path);
-  return [`of ${shorten(forward?.name ?? forward?.op ?? path, 16)}`, line].filter(Boolean).join(", ");
+  return [`of ${shorten(forward ? nameOf(forward) : path, 16)}`, line].filter(Boolean).join(", ");
 }
 
 /** @param {Program} program @param {GraphNode} node */
@@ -74,19 +106,32 @@ export function variableWords(program, node) {
   return { title: shorten(title, 26), sub: type };
 }
 
-/** "params … · 66 inputs". @param {Program} program @param {GraphNode} node */
+/** "params · 66"; the types, where there is room for them. @param {Program} program @param {GraphNode} node */
 function bundleWords(program, { bundle = [], kind }) {
   const labels = bundle.map((name) => program.variables.get(name)?.[2] || name);
   let common = labels[0];
   for (const label of labels) while (!label.startsWith(common)) common = common.slice(0, -1);
+  const name = common.replace(/[[.]['"]?$/, "");
   const words = plural(bundle.length, kind === "input" ? "input" : "result");
-  const types = [...new Set(bundle.map((name) => program.typeOf(name)))].join(" ");
-  return { title: common.length > 1 ? shorten(`${common.replace(/[[.]$/, "")} · ${words}`, 28) : words, sub: shorten(types, 30) };
+  const types = [...new Set(bundle.map((each) => program.typeOf(each)))];
+  if (name.length < 2 || kind !== "input") return { title: words, sub: typesWords(types) };
+  return { title: `${shorten(name, 18)} · ${count(bundle.length)}`, sub: typesWords(types) };
 }
 
-/** The types an equation makes, for the edge that leaves it. @param {Program} program @param {Equation} equation */
-export function outTypes(program, equation) {
-  return shorten(equation.out.map((name) => program.typeOf(name)).filter(Boolean).join(" "), 22);
+/** "f32[64,512] +2". @param {string[]} types */
+function typesWords(types) {
+  return types.length > 1 ? `${shorten(types[0], 16)} +${count(types.length - 1)}` : shorten(types[0] ?? "", 20);
+}
+
+/** The types that a node gives, for the edge that leaves it, as far as there is room; of a box, of what goes along that edge. @param {Program} program
+ * @param {Equation} equation @param {GraphNode} node */
+export function outTypes(program, equation, node) {
+  const types = equation.out.map((name) => program.typeOf(name)).filter(Boolean);
+  const [first = ""] = equation.bodies && node.type ? [program.typeOf(node.type.name)] : types;
+  const room = Math.max(9, Math.floor((node.w / 2 + 12) / SUB_LETTER));
+  const more = (equation.bodies ? (node.type?.count ?? 1) : types.length) - 1;
+  const all = more > 0 ? `${first} +${more}` : first;
+  return all.length <= room ? all : first.length <= room ? first : shorten(first, room);
 }
 
 /** One line that says everything known of an equation, each number with its source. @param {Program} program @param {string} path @returns {string[]} */
@@ -125,6 +170,8 @@ function groupFacts(program, group) {
 function timeWords(program, path, kernels) {
   const own = program.ownTime(path);
   if (own != null) return [`${seconds(own)} a call (measured)`];
+  const part = program.at(path)?.bodies && program.part(path);
+  if (part) return [`${seconds(program.share(path) ?? 0)} a call, ${percent(part)} of the kernels' time (measured${program.areAlone(path, kernels) ? "" : "; of kernels that it shares with others, a part by their equations"})`];
   if (kernels.length !== 1) return [];
   const time = program.times.get(kernels[0].name);
   return time == null ? [] : [`${seconds(time)} a call for the whole kernel (measured)`];

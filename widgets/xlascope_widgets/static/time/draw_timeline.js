@@ -139,6 +139,12 @@ function copyName(name) {
   return from ? `copy ${place[from]} → ${place[to]}` : name;
 }
 
+/** What a kernel does, and XLA's name for it. @param {Program} program @param {string} name */
+function titleAndName(program, name) {
+  const title = program.titleOfKernel(name);
+  return title === name ? shorten(name, 80) : `${title} (${shorten(name, 80)})`;
+}
+
 /** @param {Program} program @param {Device} device @param {Bar} bar @param {number} x @param {number} y @param {number} w @param {string} colour @param {number} lane */
 function deviceBar(program, device, bar, x, y, w, colour, lane) {
   const { name, duration, count } = bar;
@@ -147,8 +153,8 @@ function deviceBar(program, device, bar, x, y, w, colour, lane) {
   const time = `${seconds(duration)} (measured)`;
   const several = count > 1;
   const words = several ? `${plural(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}` :
-    [`${shorten(name, 80)} on ${device.name}: ${time}`, ...(kernel?.eqns.length ? [] : [sourceless(program, kernel)])].join(" · ");
-  const label = several && w > 34 ? `× ${count}` : several ? "" : name;
+    [`${titleAndName(program, name)} on ${device.name}: ${time}`, ...(kernel?.eqns.length ? [] : [sourceless(program, kernel)])].join(" · ");
+  const label = several && w > 34 ? `× ${count}` : several ? "" : program.titleOfKernel(name);
   return drawBar(x, y, w, label, { class: `xs-bar ${kind}${several ? " several" : ""}`, role: "button", "aria-label": words, tabindex: -1,
     "data-kernel": bar.joined ? null : name, "data-bar": `${lane}:${bar.first}`, "data-zoom": bar.joined ? `${bar.start} ${bar.start + duration}` : null },
   words, kind.endsWith("unknown") ? "dark" : "");
@@ -211,7 +217,7 @@ function hostAxis(bars, width) {
 
 /** @param {number} x @param {number} y @param {number} w @param {string} name @param {Record<string, Value>} attributes @param {string} tip @param {string} tone */
 function drawBar(x, y, w, name, attributes, tip, tone) {
-  const letters = Math.floor((w - 8) / 6.1);
+  const letters = Math.floor((w - 8) / 6.7);
   return [
     el("rect", { ...attributes, x: r1(x), y, width: r1(w), height: BAR, rx: w > 6 ? 3 : 0 }, el("title", {}, tip)),
     name && letters >= Math.min(4, name.length) && el("text", { class: `xs-bar-name ${tone}`, x: r1(x + 5), y: y + 13 }, shorten(name, letters)),

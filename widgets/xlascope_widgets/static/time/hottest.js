@@ -58,7 +58,7 @@ function kernelRows(program, order) {
     const kernel = program.kernels.get(name);
     const operations = [...new Set((kernel?.eqns ?? []).map((path) => program.equations.get(path)?.name ?? program.equations.get(path)?.op ?? "?"))];
     return el("tr", { "data-kernel": name, tabindex: -1 },
-      el("td", { class: "xs-mono", title: shorten(name, 200) }, el("i", { class: `xs-chip pass-${program.passOfKernel(name)}` }), shorten(name, 34)),
+      el("td", { class: "xs-mono", title: shorten(name, 200) }, el("i", { class: `xs-chip pass-${program.passOfKernel(name)}` }), shorten(program.titleOfKernel(name), 34)),
       el("td", { class: "xs-right", title: runs > 1.5 ? `${plural(runs, "run")} a call` : null }, seconds(time)), shareCell(share),
       el("td", { class: "xs-right" }, flops ? `${flopCount(flops)}/s` : ""), el("td", { class: "xs-right" }, bytes ? `${byteSize(bytes)}/s` : ""),
       el("td", {}, bound ?? ""), el("td", { class: "xs-mono xs-small xs-hot-ops" }, operations.length ? shorten(operations.slice(0, 6).join(" ▸ "), 60) : sourceless(program, kernel)));

@@ -60,7 +60,7 @@ export class TimePane {
     const { program } = store;
     this.width = Math.max(320, pane.clientWidth - 24);
     if (pane.clientWidth <= 24) return;
-    const focus = pane.contains(document.activeElement) ? document.activeElement : null;
+    const focus = pane.contains(pane.ownerDocument.activeElement) ? pane.ownerDocument.activeElement : null;
     const key = ["data-bar", "data-time", "data-kernel", "data-row"].map((name) => [name, focus?.getAttribute(name)]).find(([, value]) => value);
     const list = pane.querySelector(".xs-time-list");
     const top = list?.scrollTop ?? 0;
@@ -249,7 +249,8 @@ export class TimePane {
   /** @param {number} factor @param {number} [about] the moment that stays in its place; the focused bar or the middle */
   zoom(factor, about) {
     const [from, to] = this.view ?? [0, stepEnd(/** @type {Program} */ (this.store.program))];
-    const bar = document.activeElement?.matches("rect[data-bar]") && this.pane.contains(document.activeElement) ? document.activeElement.getBoundingClientRect() : null;
+    const { activeElement } = this.pane.ownerDocument;
+    const bar = activeElement?.matches("rect[data-bar]") && this.pane.contains(activeElement) ? activeElement.getBoundingClientRect() : null;
     const centre = about ?? (bar ? this.timeAt(bar.left + bar.width / 2) : (from + to) / 2);
     this.zoomTo(centre - (centre - from) * factor, centre + (to - centre) * factor);
   }
@@ -270,6 +271,7 @@ export class TimePane {
     const { view } = this;
     this.dragged = false;
     if (!view || event.button !== 0 || !(/** @type {Element} */ (event.target).closest(".xs-timeline-svg"))) return;
+    const page = this.pane.ownerDocument.defaultView ?? window;
     const perPixel = (view[1] - view[0]) / (this.width - TIME_LEFT - TIME_RIGHT);
     const move = (/** @type {PointerEvent} */ now) => {
       const by = event.clientX - now.clientX;
@@ -278,14 +280,14 @@ export class TimePane {
       this.zoomTo(view[0] + by * perPixel, view[1] + by * perPixel);
     };
     const stop = () => {
-      window.removeEventListener("pointermove", move);
-      window.removeEventListener("pointerup", stop);
-      window.removeEventListener("pointercancel", stop);
+      page.removeEventListener("pointermove", move);
+      page.removeEventListener("pointerup", stop);
+      page.removeEventListener("pointercancel", stop);
       // The click that follows a drag selects nothing; none follows where the bar was drawn anew.
       setTimeout(() => (this.dragged = false));
     };
-    window.addEventListener("pointermove", move);
-    window.addEventListener("pointerup", stop);
-    window.addEventListener("pointercancel", stop);
+    page.addEventListener("pointermove", move);
+    page.addEventListener("pointerup", stop);
+    page.addEventListener("pointercancel", stop);
   }
 }

@@ -1,0 +1,100 @@
+// @ts-check
+/** The room that panes have: dragged, remembered by the browser, or all of the screen. */
+
+/** @typedef {import("./view.js").View} View */
+
+/** Where the browser keeps what somebody chose: shares of the width in percent, and the graph's height in pixels. */
+const KEY = "xlascope.room";
+const LEAST = 10, MOST = 75, STEP = 2;
+/** The width from which on three panes stand side by side, as in the style sheet. */
+const THREE = 1560;
+
+/** @typedef {{left?: number, right?: number, half?: number, graph?: number}} Chosen */
+
+/** @returns {Chosen} */
+export function chosenRoom() {
+  // A page of a file, or in a sandbox, has nothing to keep it in.
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}
+
+/** @param {Chosen} change */
+export function keepRoom(change) {
+  try {
+    localStorage.setItem(KEY, JSON.stringify({ ...chosenRoom(), ...change }));
+  } catch {
+    // It holds as long as the page.
+  }
+}
+
+/** Give panes the room that was chosen, and let it be chosen. @param {View} view */
+export function listenRoom(view) {
+  const panes = view.part("xs-panes");
+  const chosen = chosenRoom();
+  for (const side of /** @type {const} */ (["left", "right", "half"])) if (chosen[side]) panes.style.setProperty(`--xs-${side}`, `${chosen[side]}%`);
+  for (const splitter of /** @type {HTMLElement[]} */ ([...panes.querySelectorAll(".xs-split")])) listenSplitter(view, panes, splitter);
+}
+
+/** @param {View} view @param {HTMLElement} panes @param {HTMLElement} splitter */
+function listenSplitter(view, panes, splitter) {
+  const isRight = splitter.classList.contains("right");
+  /** @returns {"left"|"right"|"half"} */
+  const side = () => (isRight ? "right" : panes.clientWidth >= THREE ? "left" : "half");
+  const set = (/** @type {number} */ share) => {
+    const value = Math.round(Math.min(MOST, Math.max(LEAST, share)) * 10) / 10;
+    panes.style.setProperty(`--xs-${side()}`, `${value}%`);
+    splitter.setAttribute("aria-valuenow", String(value));
+    return value;
+  };
+  const shareAt = (/** @type {number} */ x) => {
+    const box = panes.getBoundingClientRect();
+    const share = ((x - box.left) / box.width) * 100;
+    return isRight ? 100 - share : share;
+  };
+  const done = (/** @type {number} */ share) => {
+    keepRoom({ [side()]: set(share) });
+    view.graph.place();
+    view.graph.paint();
+  };
+  splitter.addEventListener("pointerdown", (event) => {
+    splitter.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  splitter.addEventListener("pointermove", (event) => {
+    if (splitter.hasPointerCapture(event.pointerId)) set(shareAt(event.clientX));
+  });
+  splitter.addEventListener("pointerup", (event) => done(shareAt(event.clientX)));
+  splitter.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -STEP, ArrowRight: STEP }[/** @type {"ArrowLeft"} */ (event.key)];
+    if (!step) return;
+    event.preventDefault();
+    const box = splitter.getBoundingClientRect();
+    done(shareAt(box.left + box.width / 2) + (isRight ? -step : step));
+  });
+}
+
+/** All of the screen for a panel, or back again; where a page may not ask for that, all of the page. @param {View} view */
+export async function toggleFull(view) {
+  const { root } = view;
+  const page = root.ownerDocument;
+  if (page.fullscreenElement === root) await page.exitFullscreen();
+  else if (root.classList.contains("xs-full")) root.classList.remove("xs-full");
+  else await Promise.resolve().then(() => root.requestFullscreen()).catch(() => root.classList.add("xs-full"));
+  showFull(view);
+}
+
+/** @param {View} view */
+export function isFull({ root }) {
+  return root.ownerDocument.fullscreenElement === root || root.classList.contains("xs-full");
+}
+
+/** The graph takes what the screen has. @param {View} view */
+export function showFull(view) {
+  const full = isFull(view);
+  view.graph.mostHigh = full ? Math.max(400, view.root.clientHeight - 330) : 0;
+  view.graph.draw({ fit: true });
+  view.drawBar();
+}

@@ -1,0 +1,178 @@
+// @ts-check
+/** How a level is gathered when nobody chose: into a few boxes that can be read at one sight, each a thing that the user wrote.
+ *
+ * A box is a line, a function, a named scope, or layers that repeat; of these the finest that gives few enough boxes. Loops and
+ * large calls stand by themselves. What has no such structure, or too much of it, is cut into stretches, and these again. */
+
+import { deedsOf } from "../program/deeds.js";
+/** @typedef {import("../program/unpack.js").Equation} Equation */
+/** @typedef {import("../program/structure.js").Structure} Structure */
+/** @typedef {import("./groups.js").Group} Group */
+/** @typedef {import("./groups.js").Item} Item */
+
+/** Equations of one level up to which nothing is gathered. */
+const FEW = 14;
+/** Boxes of one level, all its passes together. */
+export const MOST_AT_SIGHT = 24;
+/** Boxes of one pass beside others. */
+const MOST_ROWS = 8;
+/** Boxes below which a level says too little, if there is more to tell. */
+const TOO_FEW = 5;
+/** Equations of a call that make it a box of its own among the equations of a line. */
+const LARGE_CALL = 24;
+
+/** @param {Item} item @returns {item is Group} */
+const isGroup = (item) => "inner" in item;
+
+/** @param {Item} item @param {string} kind */
+const isGroupOf = (item, kind) => isGroup(item) && item.kind === kind;
+
+/** @param {Item} item @returns {Equation[]} */
+const membersOf = (item) => (isGroup(item) ? item.members : [item]);
+
+/** What the groups of a level are made with: runs of equal keys, repeats folded.
+ * @typedef {{runs: (equations: Equation[], key: (equation: Equation, i: number) => string, make: (members: Equation[]) => Group) => Item[], fold: (items: Item[]) => Item[]}} Tools */
+
+/** The boxes of each pass of a level. @param {Structure} program @param {Equation[][]} streams the equations of each pass, in order
+ * @param {number} depth how many scopes around them are said already @param {Tools} tools @returns {Item[][]} */
+export function overviewOf(program, streams, depth, tools) {
+  if (count(streams) <= FEW) return streams;
+  const isScoped = areNamed(streams, depth);
+  const lines = isScoped ? [] : streams.map((equations) => tools.fold(lineRuns(program, equations, tools)));
+  // One line is no overview of itself: its equations are.
+  if (!isScoped && count(lines) === 1 && !isGroupOf(lines.flat()[0], "repeat")) return streams.map((equations) => inLine(equations, tools));
+  if (!isScoped && count(lines) <= MOST_AT_SIGHT && (streams.length < 2 || lines.every((items) => items.length <= MOST_ROWS + 2))) return lines;
+  const places = streams.map((equations) => tools.fold(placeRuns(program, equations, depth, tools)));
+  // One function is no overview of itself: its lines are.
+  return gatherStreams(isScoped || count(places) >= TOO_FEW ? places : lines, MOST_AT_SIGHT);
+}
+
+/** Did the user name parts of a level? One scope around all of it names no parts. @param {Equation[][]} streams @param {number} depth */
+function areNamed(streams, depth) {
+  let named = 0;
+  const names = new Set();
+  for (const equation of streams.flat()) {
+    const scope = equation.scope?.split("/")[depth];
+    names.add(scope);
+    if (scope) named++;
+  }
+  return named > 0.3 * count(streams) && names.size > 1;
+}
+
+/** @param {Item[][]} streams */
+function count(streams) {
+  return streams.reduce((sum, items) => sum + items.length, 0);
+}
+
+/** @param {Structure} program @param {Equation[]} equations @param {Tools} tools */
+function lineRuns(program, equations, tools) {
+  const key = (/** @type {Equation} */ equation, /** @type {number} */ i) =>
+    standsAlone(program, equation) || !equation.src ? `alone ${i}` : `${equation.scope ?? ""} ${equation.src[0]}:${equation.src[1]}`;
+  return tools.runs(equations, key, (members) => groupOf("line", deeds(members), members, () => inLine(members, tools)));
+}
+
+/** What a line opens to. @param {Equation[]} members @param {Tools} tools */
+function inLine(members, tools) {
+  return members.length <= MOST_AT_SIGHT ? members : gathered(tools.fold(members));
+}
+
+/** By the scope that they are in, or else by their function; what has no name of its own, by its line. @param {Structure} program @param {Equation[]} equations
+ * @param {number} depth @param {Tools} tools */
+function placeRuns(program, equations, depth, tools) {
+  const scope = (/** @type {Equation} */ equation) => equation.scope?.split("/")[depth] ?? "";
+  const key = (/** @type {Equation} */ equation, /** @type {number} */ i) => {
+    if (scope(equation)) return `scope ${equation.scope?.split("/").slice(0, depth + 1).join("/")}`;
+    if (standsAlone(program, equation) || !equation.src) return `alone ${i}`;
+    const name = functionName(equation);
+    return `${equation.src[0]} ${equation.src[3]}${name.startsWith("<") ? equation.src[1] : ""}`;
+  };
+  return tools.runs(equations, key, (members) => {
+    const named = scope(members[0]);
+    const inner = () => overviewOf(program, [members], named ? depth + 1 : depth, tools)[0];
+    if (named) return groupOf("scope", named, members, inner);
+    const name = functionName(members[0]);
+    return groupOf(name && !name.startsWith("<") ? "function" : "line", name && !name.startsWith("<") ? name : deeds(members), members, inner);
+  });
+}
+
+/** A loop, or a call of much, is a box by itself. @param {Structure} program @param {Equation} equation */
+function standsAlone(program, equation) {
+  if (!equation.bodies) return false;
+  return equation.op === "scan" || equation.op === "while" || program.inside(equation.path).length > LARGE_CALL;
+}
+
+/** "rnn.<locals>.cell" -> "cell". @param {Equation} equation */
+export function functionName(equation) {
+  return (equation.src?.[3] ?? "").split(".").pop() ?? "";
+}
+
+/** @param {Equation[]} members */
+const deeds = (members) => deedsOf(members.map((equation) => equation.name ?? equation.op));
+
+/** @param {string} kind @param {string} title @param {Equation[]} members @param {() => Item[]} inner @returns {Group} */
+function groupOf(kind, title, members, inner) {
+  return { kind, title, members, times: 1, inner };
+}
+
+/** Passes cut into stretches, each pass by its part of all boxes. @param {Item[][]} streams @param {number} most */
+function gatherStreams(streams, most) {
+  const all = count(streams);
+  if (all <= most && (streams.length < 2 || streams.every((items) => items.length <= MOST_ROWS + 2))) return streams;
+  // Every pass has at least one, and what rounding adds is taken off before. Passes stand beside each other, one alone in columns.
+  const free = most - streams.length;
+  const high = streams.length > 1 ? MOST_ROWS : most;
+  return streams.map((items) => gathered(items, Math.min(high, 1 + Math.floor((free * items.length) / all))));
+}
+
+/** Items as at most so many, in order; what is much by itself stays by itself. @param {Item[]} items @param {number} most @returns {Item[]} */
+export function gathered(items, most = MOST_AT_SIGHT) {
+  if (items.length <= most) return items;
+  const size = Math.ceil(items.length / most);
+  /** @type {Item[]} */ const found = [];
+  for (let start = 0; start < items.length; start += size) {
+    const own = items.slice(start, start + size);
+    found.push(own.length === 1 ? own[0] : stretchOf(own));
+  }
+  return found;
+}
+
+/** @param {Item[]} items @returns {Group} */
+function stretchOf(items) {
+  const members = items.flatMap(membersOf);
+  return groupOf("stretch", stretchTitle(items, members), members, () => gathered(items));
+}
+
+/** "layer 1–100", "lines 10–18", or what is done. @param {Item[]} items @param {Equation[]} members */
+function stretchTitle(items, members) {
+  const [first, last] = [items[0], items[items.length - 1]];
+  if (isGroup(first) && isGroup(last) && isGroupOf(first, "layer") && isGroupOf(last, "layer")) return `${first.title}–${/\d+$/.exec(last.title)?.[0] ?? ""}`;
+  return deeds(members);
+}
+
+/** Arguments from which on those of one name are one node. */
+const MANY_INPUTS = 5;
+/** Nodes that stand for arguments. */
+const MOST_NAMES = 8;
+
+/** The arguments of a level by their names: `params[0][1]` and its like are "params", or "params[0]" where "params" is nearly all.
+ * @param {Structure} program @param {string[]} names @returns {Map<string, string[]>|undefined} what stands together with each; nothing where they are few */
+export function bundlesOf(program, names) {
+  if (names.length < MANY_INPUTS) return undefined;
+  /** @type {Map<string, string[]>} */ let bundles = new Map();
+  for (let depth = 1; depth <= 3; depth++) {
+    /** @type {Map<string, string[]>} */ const finer = new Map();
+    for (const name of names) {
+      const root = rootOf(program.variables.get(name)?.[2] ?? name, depth);
+      finer.set(root, [...(finer.get(root) ?? []), name]);
+    }
+    if (depth > 1 && finer.size > MOST_NAMES) break;
+    bundles = finer;
+    if (finer.size > 2) break;
+  }
+  return new Map([...bundles.values()].flatMap((own) => (own.length > 1 ? own.map((name) => [name, own]) : [])));
+}
+
+/** The first names of "state[0]['blocks'][3].bias": of depth 2, "state[0]". @param {string} label @param {number} depth */
+function rootOf(label, depth) {
+  return (label.match(/^[^[.]+|\[[^\]]*\]|\.[^[.]+/g) ?? []).slice(0, depth).join("");
+}

@@ -1,0 +1,123 @@
+// @ts-check
+/** Where in the graph one is: the boxes around what is seen or selected, one in the other, and a small map when not all is seen. */
+
+import { el, fill, toNode } from "../program/element.js";
+import { shorten } from "../program/format.js";
+import { equationWords } from "../program/words.js";
+import { PASS_COLOURS, readTheme } from "./canvas_theme.js";
+/** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
+/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("./layout.js").Scene} Scene */
+
+const WIDTH = 168, HEIGHT = 108;
+/** Nodes from which on a map is drawn of the boxes alone. */
+const MOST_MAPPED = 4000;
+
+export class Whereabouts {
+  /** @param {GraphPane} pane */
+  constructor(pane) {
+    this.pane = pane;
+    this.crumbs = /** @type {HTMLElement} */ (toNode(el("nav", { class: "xs-crumbs", "aria-label": "where in the program", hidden: "" })));
+    this.map = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-minimap", "aria-hidden": "true", hidden: "", title: "the whole graph; drag to move" },
+      el("canvas", { width: WIDTH * 2, height: HEIGHT * 2 }), el("i", {}))));
+    /** What the crumbs were drawn for, and the map. */ this.said = "";
+    /** @type {Scene|null} */ this.mapped = null;
+    pane.pane.append(this.crumbs, this.map);
+    this.crumbs.addEventListener("click", (event) => this.press(/** @type {Element} */ (event.target)));
+    for (const kind of /** @type {const} */ (["pointerdown", "pointermove"])) this.map.addEventListener(kind, (event) => this.drag(event));
+  }
+
+  /** After the zoom, the scene or the selection have changed. */
+  place() {
+    this.drawCrumbs();
+    const { scene } = this.pane;
+    const seen = this.pane.window(0);
+    const isAll = !scene || (seen.left <= 8 && seen.top <= 8 && seen.right >= scene.width - 8 && seen.bottom >= scene.height - 8);
+    this.map.hidden = isAll;
+    if (!scene || isAll) return;
+    if (this.mapped !== scene) this.drawMap(scene);
+    const scale = scaleOf(scene);
+    const frame = /** @type {HTMLElement} */ (this.map.lastElementChild);
+    const [left, top] = [Math.max(0, seen.left * scale), Math.max(0, seen.top * scale)];
+    Object.assign(frame.style, { left: `${left}px`, top: `${top}px`, width: `${Math.max(4, Math.min(scene.width, seen.right) * scale - left)}px`,
+      height: `${Math.max(4, Math.min(scene.height, seen.bottom) * scale - top)}px` });
+  }
+
+  /** Every node as a spot of its colour. @param {Scene} scene */
+  drawMap(scene) {
+    const { program } = this.pane.store;
+    this.mapped = scene;
+    if (!program) return;
+    const theme = readTheme(this.map);
+    const scale = scaleOf(scene);
+    const canvas = /** @type {HTMLCanvasElement} */ (this.map.firstElementChild);
+    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    [this.map.style.width, this.map.style.height] = [`${scene.width * scale}px`, `${scene.height * scale}px`];
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.setTransform(2 * scale, 0, 0, 2 * scale, 0, 0);
+    const isMany = scene.nodes.length > MOST_MAPPED;
+    for (const node of scene.nodes) {
+      if (isMany && !node.inner) continue;
+      context.globalAlpha = node.inner ? 0.2 : node.path ? 1 : 0.5;
+      context.fillStyle = theme[node.path ? PASS_COLOURS[/** @type {"forward"} */ (program.passOf(node.path))] : "line2"] ?? theme.line2;
+      context.fillRect(node.x - node.w / 2, node.y - node.h / 2, node.w, node.h);
+    }
+  }
+
+  /** The boxes around what is selected, or around what was zoomed to, or the middle of what is seen. */
+  around() {
+    const { scene, store, byId } = this.pane;
+    const { selection, program } = store;
+    if (!scene || !program) return [];
+    const chain = selection.kind === "equation" ? program.chainTo(selection.id).map((path) => byId.get(path)) : null;
+    if (chain?.length) return chain.filter((node) => node != null);
+    const { left, right, top, bottom } = this.pane.window(0);
+    const { x, y } = this.pane.looked ?? { x: (left + right) / 2, y: (top + bottom) / 2 };
+    // Of a box that is seen as a whole nobody has to say that one is in it.
+    return scene.nodes.filter((node) => node.inner && Math.abs(node.x - x) < node.w / 2 && Math.abs(node.y - y) < node.h / 2 &&
+      (node.w > right - left || node.h > bottom - top));
+  }
+
+  drawCrumbs() {
+    const { program } = this.pane.store;
+    const around = this.around();
+    const said = JSON.stringify([program?.function, around.map((node) => node.id)]);
+    if (said === this.said) return;
+    this.said = said;
+    this.crumbs.hidden = !around.length;
+    if (!program || !around.length) return;
+    const crumb = (/** @type {string} */ path, /** @type {string} */ words, /** @type {string} */ tip) =>
+      el("button", { class: "xs-crumb-link", type: "button", "data-crumb": path, title: tip }, shorten(words, 28));
+    fill(this.crumbs, crumb("", program.function, "all of it (0)"), around.map((node) => {
+      const equation = program.at(node.path);
+      return [el("span", { "aria-hidden": "true" }, " ▸ "), crumb(node.path, equation ? equationWords(program, equation).title : node.title, "show it")];
+    }));
+  }
+
+  /** @param {Element} target */
+  press(target) {
+    const path = target.closest("[data-crumb]")?.getAttribute("data-crumb");
+    if (path == null) return;
+    if (path) this.pane.showBox(path);
+    else this.pane.fit(true);
+    this.pane.paint();
+    this.pane.focusOn(path);
+  }
+
+  /** The middle of what is seen follows the pointer. @param {PointerEvent} event */
+  drag(event) {
+    const { scene, zoom } = this.pane;
+    if (!scene || !(event.buttons & 1)) return;
+    if (event.type === "pointerdown") this.map.setPointerCapture(event.pointerId);
+    event.preventDefault();
+    const box = this.map.getBoundingClientRect();
+    const scale = scaleOf(scene);
+    const { width, height } = this.pane.size();
+    this.pane.zoom = { k: zoom.k, x: width / 2 - ((event.clientX - box.left) / scale) * zoom.k, y: height / 2 - ((event.clientY - box.top) / scale) * zoom.k };
+    this.pane.place();
+  }
+}
+
+/** @param {Scene} scene */
+const scaleOf = (scene) => Math.min(WIDTH / scene.width, HEIGHT / scene.height);
