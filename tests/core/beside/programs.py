@@ -119,7 +119,7 @@ EACH_ALONE = {
     "bfloat16": lambda: [np.asarray(f.ones(2, "bfloat16")).astype("float32") for f in (xnp, jnp)],
     "float8": lambda: np.asarray(xnp.asarray(np.ones(2, ml_dtypes.float8_e5m2))).astype("float32"),
     "instances": lambda: [isinstance(ours, xs.Array), isinstance(theirs, xs.Array), isinstance(theirs, jax.Array)],
-    "only jax's": lambda: [hasattr(ours, "addressable_shards"), hasattr(theirs, "addressable_shards")],
+    "only jax's": lambda: [hasattr(ours, "format"), hasattr(theirs, "format")],
 }
 
 JAX_TO_OURS = {
@@ -163,7 +163,6 @@ OURS_TO_JAX = {
     "scan": lambda: jax.lax.scan(lambda c, x: (c + x, c), 0.0, ours),
     "sin": lambda: jnp.sin(ours),
     "array": lambda: jnp.array(ours),
-    "device_put": lambda: jax.device_put(ours),
     "operator": lambda: theirs + ours,
     "stack": lambda: jnp.stack([ours, theirs]),
     "index": lambda: theirs[xnp.array(1)],

@@ -65,12 +65,14 @@ OF_FUNCTIONS = {
     "pure_callback",
     "remat2",
 }
+#: Operations on several devices: tests/core/parallel has programs of each of them.
+ON_DEVICES = {"shard_map", "sharding_constraint"}
 #: Operations on keys, which no oracle holds: tests/core/random/test_typed_keys.py and test_key_reuse.py have programs.
 OF_KEYS = {"consume_key", "random_unwrap", "random_wrap"}
 
 
 def test_every_operation_has_a_row(table):
-    named = {row.name for row in table.ROWS} | collectives() | OF_FUNCTIONS | OF_KEYS
+    named = {row.name for row in table.ROWS} | collectives() | OF_FUNCTIONS | OF_KEYS | ON_DEVICES
     missing = [
         op.name
         for op in operations_by_name().values()
@@ -86,7 +88,8 @@ def test_every_transpose_rule_has_a_row(table):
         if op.__module__.startswith("xlascope.") and op.transpose_rule is not Operation.transpose_rule
     }
     refusing = {"while"}  # its rule says why it cannot
-    missing = with_rule - {row.name for row in table.ROWS if row.linear} - collectives() - refusing - OF_FUNCTIONS
+    missing = with_rule - {row.name for row in table.ROWS if row.linear} - collectives() - refusing
+    missing -= OF_FUNCTIONS | ON_DEVICES
     assert not missing, f"say in tests/core/operations/table.py in which operands these are linear: {missing}"
 
 

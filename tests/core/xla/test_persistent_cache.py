@@ -299,7 +299,7 @@ def test_a_call_of_a_library_is_found_again(folder: Path) -> None:
     ]
     for number, outcome in ((1, "miss"), (2, "hit")):
         source = Source(lambda: bytecode(module), f"jit_f.{number}", lambda: None, number, "f")
-        made = persistent_cache.load_or_compile(source, module, device, compile_options(device))
+        made = persistent_cache.load_or_compile(source, module, (device,), compile_options(device))
         assert made.cache == outcome
         factor, info = made.executable.execute_sharded([matrix]).consume_with_handlers(handlers)
         np.testing.assert_array_equal(np.tril(factor), [[2, 0], [1, 3]])
