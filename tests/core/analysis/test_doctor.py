@@ -53,7 +53,9 @@ def test_the_page_has_the_table(root: Path) -> None:
         assert re.search(rf"^\| {re.escape(rule.name)} \| .+ \| {re.escape(rule.threshold)} \|$", page, re.M), rule.name
 
 
-@pytest.mark.parametrize("pair", [each for each in PAIRS if each.sick.seconds and each.rule != "waits"], ids=str)
+@pytest.mark.parametrize(
+    "pair", [each for each in PAIRS if each.sick.seconds and each.rule != "waits"], ids=lambda pair: pair.rule
+)
 def test_what_takes_no_time_is_no_finding(pair: Pair) -> None:
     short = dict.fromkeys(pair.sick.seconds, WORTH_SECONDS / 8)
     evidence = evidence_of(pair.sick._replace(seconds=short))
