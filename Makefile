@@ -47,12 +47,13 @@ front-types:
 # Python may keep what it compiles, wherever it is told not to: each process reads hundreds of files.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
-# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these.
-# PYTEST_ARGS names tests to run instead.
+# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these: two share
+# the machine, and what failed beside another is asked again alone. PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test
 ifeq ($(PYTEST_ARGS),)
 	$(PYTEST) $(PARALLEL) -m "not slow and not live"
-	$(PYTEST) $(PARALLEL) -m "not slow and live"
+	$(PYTEST) $(PARALLEL) -m "not slow and live" || { test $$? -eq 1 && \
+	$(PYTEST) -m "not slow and live" --last-failed --last-failed-no-failures=none; }
 else
 	$(PYTEST) $(PYTEST_ARGS)
 endif
