@@ -9,6 +9,7 @@ import subprocess
 import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sybil import Sybil
@@ -22,7 +23,16 @@ DEVICES = re.compile(r"<!-- on (\d+) devices -->")
 SYBIL = Sybil([PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)], path=str(ROOT))
 
 
-every_page = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+#: Pages that show what was measured: whole calls have to be seen, which another process may prevent.
+MEASURED = {"doctor.md"}
+
+
+def _row(page: Path) -> Any:
+    marks = [pytest.mark.live] if page.name in MEASURED else []
+    return pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
+
+
+every_page = pytest.mark.parametrize("page", map(_row, PAGES))
 
 
 @every_page
