@@ -32,7 +32,7 @@ def _row(page: Path) -> Any:
     return pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks)
 
 
-every_page = pytest.mark.parametrize("page", map(_row, PAGES))
+every_page = pytest.mark.parametrize("page", [_row(page) for page in PAGES])
 
 
 @every_page
