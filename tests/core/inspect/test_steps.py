@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.measured import begins_again
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -58,6 +59,7 @@ def watch(run: Callable[[], Any], until: Callable[[Any], bool], most: float = 30
     return iter([each for each in seen if isinstance(each, records.Executed)])
 
 
+@begins_again
 def test_a_part_of_a_step_has_no_shares_and_windows_grow_until_one_is_whole(
     long: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +96,7 @@ def beginning(run: Callable[[], Any], most: int = 20) -> tuple[bytes, set[str]]:
     pytest.fail(f"no loop ran in {most} windows")
 
 
+@begins_again
 def test_a_call_whose_loop_goes_on_is_not_whole(long: Any) -> None:
     data, seen = beginning(lambda: long(X))
     (part,) = read_profile(data)
@@ -106,6 +109,7 @@ def test_a_call_whose_loop_goes_on_is_not_whole(long: Any) -> None:
     assert all_of_it.observed_calls == 1
 
 
+@begins_again
 def test_the_time_of_a_call_is_there_when_one_is_done_by_the_host(long: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live.Sampler, "_look", lambda self: False)
     seen: list[Any] = []
@@ -121,6 +125,7 @@ def test_the_time_of_a_call_is_there_when_one_is_done_by_the_host(long: Any, mon
     assert 0.5 * once < first.step < 1.5 * once
 
 
+@begins_again
 def test_calls_that_were_made_and_are_not_done_have_no_time(long: Any) -> None:
     seen: list[Any] = []
     with Sampler(emit=seen.append, windows=False):
@@ -130,6 +135,7 @@ def test_calls_that_were_made_and_are_not_done_have_no_time(long: Any) -> None:
     assert last.calls == 3 and (last.step, last.clock) == (0.0, "")
 
 
+@begins_again
 def test_calls_made_at_once_have_the_time_they_run_and_not_that_in_which_they_are_made(long: Any) -> None:
     seen: list[Any] = []
     with Sampler(emit=seen.append, windows=False):
@@ -143,6 +149,7 @@ def test_calls_made_at_once_have_the_time_they_run_and_not_that_in_which_they_ar
     assert last.clock == "host" and 0.6 * each_took < last.step < 1.5 * each_took
 
 
+@begins_again
 def test_time_between_calls_is_no_time_of_a_call() -> None:
     short = as_long_as(0.02)
 
@@ -155,6 +162,7 @@ def test_time_between_calls_is_no_time_of_a_call() -> None:
     assert last.window > last.devices[0].busy * 1.2, "idle time counts in the window"
 
 
+@begins_again
 def test_two_programs_by_turns_are_both_seen_whole() -> None:
     one, other = as_long_as(0.05), as_long_as(0.01)
     seen: dict[int, records.Executed] = {}
@@ -172,6 +180,7 @@ def test_two_programs_by_turns_are_both_seen_whole() -> None:
     assert first.observed_calls and second.observed_calls and first.step > 1.5 * second.step
 
 
+@begins_again
 def test_the_time_of_a_measured_call_is_that_of_runs_without_the_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
     small = xs.jit(lambda x: jnp.sum(jnp.sin(x) * 2.0))
     x = jnp.arange(100.0)
@@ -199,6 +208,7 @@ def test_the_time_of_a_measured_call_is_that_of_runs_without_the_profiler(monkey
     assert run.observed_calls == calls.count(True), "every call in the windows is whole"
 
 
+@begins_again
 def test_timings_of_a_donating_function_are_measured_on_copies(donating: Any) -> None:
     (run,) = (
         each

@@ -121,7 +121,7 @@ def test_arrays_go_to_devices() -> None:
     assert xs.jit(lambda y: y.to_device(device) + 1)(x).shape == (2,)
     for wrong in ("cpu", 3, [device]):
         for call in (x.to_device, lambda d: jnp.asarray(1.0, device=d), lambda d: xs.device_put(1.0, d)):
-            with pytest.raises(ValueError, match="device is a device|has to be a prefix"):
+            with pytest.raises(ValueError, match=r"device is a device|has to be a prefix"):
                 call(wrong)
     with pytest.raises(NotImplementedError, match="stream"):
         x.to_device(device, stream=1)
