@@ -61,7 +61,8 @@ from .api.distribution import make_array_from_callback as make_array_from_callba
 from .api.distribution import make_array_from_process_local_data as make_array_from_process_local_data
 from .api.distribution import make_array_from_single_device_arrays as make_array_from_single_device_arrays
 from .api.distribution import make_mesh as make_mesh
-from .api.distribution import reshard as reshard
+from .api.explicit_sharding import reshard as reshard
+from .api.explicit_sharding import typeof as typeof
 from .api.parallel_mapping import pmap as pmap
 from .api.shard_mapping import shard_map as shard_map
 from .control.checkpoint.policies import checkpoint_policies as checkpoint_policies

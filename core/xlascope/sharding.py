@@ -2,7 +2,7 @@
 
 from abc import ABC
 
-from .api.distribution import reshard
+from .api.explicit_sharding import auto_axes, explicit_axes, reshard
 from .names import explain_missing as _explain_missing
 from .xla.meshes import (
     AbstractMesh,
@@ -25,6 +25,8 @@ __all__ = [
     "PartitionSpec",
     "Sharding",
     "SingleDeviceSharding",
+    "auto_axes",
+    "explicit_axes",
     "get_abstract_mesh",
     "get_mesh",
     "reshard",

@@ -29,6 +29,7 @@ PROMISES = {
     "CompilationError": ["direction of u8[2]", "cpu", "(in <module>)", "astype", "compiler_text"],
     "OutOfMemoryError": ["(in <module>)", "1 PiB", "cpu:0", "donate_argnums", "checkpoint"],
     "DeletedArrayError": ["f32[1000]", "(in <module>)", "donated to step (its argument weights)", "x = f(x)"],
+    "ShardingTypeError": ["dot_general", "f32[8@x,4]", "axes 1 and 0", "(in <module>)", "out_sharding="],
     "static-arguments": ["[1, 2]", "hash"],
     "not-an-array": ["argument kind of activate", "str", "'tanh'", "(in <module>)", "static_argnums"],
     "vmap-axes": ["params['bias']", "axis 0", "()", "(in <module>)", "in_axes=None"],

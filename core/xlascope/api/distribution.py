@@ -10,7 +10,6 @@ import numpy as np
 
 from .. import tree
 from ..control.jit.placing import meant
-from ..control.parallel.constraints import with_sharding_constraint
 from ..dtypes import canonical
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
@@ -31,7 +30,8 @@ def make_mesh(
 ) -> Mesh:
     """A mesh of those sizes and names, of the first devices (or of ``devices``).
 
-    Its axes are of the kind ``Auto`` unless ``axis_types`` says otherwise: XLA finds how arrays lie. Raises ValueError
+    Its axes are of the kind ``Explicit`` unless ``axis_types`` says otherwise: the types of values say how they lie.
+    Raises ValueError
     when there are not enough devices.
 
     >>> import xlascope as xs
@@ -47,12 +47,9 @@ def make_mesh(
             f"devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={count} (or XLA_FLAGS="
             f"--xla_force_host_platform_device_count={count}) before the first array is made{see('shardings')}"
         )
+    if axis_types is None:
+        axis_types = (AxisType.Explicit,) * len(sizes)
     return Mesh(np.array(there[:count], dtype=object).reshape(sizes), axis_names, axis_types)
-
-
-def reshard(xs: Any, out_shardings: Any) -> Any:
-    """A tree of arrays that lie as ``out_shardings`` say: the same as ``lax.with_sharding_constraint``."""
-    return with_sharding_constraint(xs, out_shardings)
 
 
 def make_array_from_callback(

@@ -9,6 +9,7 @@
     │   │   └── TracerArrayConversionError: as a NumPy array
     │   └── UnexpectedTracerError: a tracer was used after its trace had ended
     ├── KeyReuseError (JAXTypeError): a key was used a second time, with ``debug_key_reuse``
+    ├── ShardingTypeError (JAXTypeError): types do not say how the result of an operation lies over devices
     ├── JAXIndexError (IndexError)
     │   └── NonConcreteBooleanIndexError: a traced mask as an index
     ├── JaxprTypeError (TypeError): a program is not well-formed
@@ -39,6 +40,7 @@ __all__ = [
     "KeyReuseError",
     "NonConcreteBooleanIndexError",
     "OutOfMemoryError",
+    "ShardingTypeError",
     "TracerArrayConversionError",
     "TracerBoolConversionError",
     "TracerError",
@@ -99,6 +101,10 @@ class UnexpectedTracerError(JAXTypeError):
 
 class KeyReuseError(JAXTypeError):
     """A typed key was split or drawn from a second time, and ``debug_key_reuse`` is set."""
+
+
+class ShardingTypeError(JAXTypeError):
+    """Values lie along explicit axes of a mesh such that nobody can say how the result of an operation lies."""
 
 
 class JaxprTypeError(XlascopeError, TypeError):

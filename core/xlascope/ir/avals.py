@@ -20,11 +20,11 @@ WAY_TO_JAX = "give jax its values, jax.numpy.asarray(numpy.asarray(x))"
 
 #: What jax asks of an array's type, whatever it does with the array.
 _ASKED_BY_JAX = (
-    *("has_qdd", "is_high", "lo_ty", "mat", "memory_space", "sharding", "strip_weak_type", "to_cotangent_aval"),
+    *("has_qdd", "is_high", "lo_ty", "mat", "memory_space", "strip_weak_type", "to_cotangent_aval"),
     *("to_tangent_aval", "update", "vma", "_add", "_getitem", "_mul", "_rmul", "_sub"),
 )
 
-_Key = tuple[tuple[int, ...], np.dtype[Any], bool]
+_Key = tuple[tuple[int, ...], np.dtype[Any], bool] | tuple[tuple[int, ...], np.dtype[Any], bool, Any]
 #: Those that somebody holds: as long as there is one, it is the only one.
 _living: WeakValueDictionary[_Key, ShapedArray] = WeakValueDictionary()
 #: Those used last, found by one look and held until others are used.
@@ -35,15 +35,19 @@ _interning = threading.RLock()
 class ShapedArray:
     """Shape, dtype, and whether the dtype is weak (came from a Python scalar, and gives way to others).
 
-    There is one object for each of these combinations, so abstract values are compared by identity.
+    Where axes of a mesh are of the kind ``Explicit``, the type also says along which of them values are cut. There is
+    one object for each of these combinations, so abstract values are compared by identity.
     jaxlib's C++ reads the attributes ``shape``, ``dtype`` and ``weak_type``.
     """
 
-    __slots__ = ("__weakref__", "dtype", "shape", "weak_type")
+    __slots__ = ("__weakref__", "dtype", "explicit", "shape", "weak_type")
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     weak_type: bool
+    #: How values lie along explicit axes of a mesh, a NamedSharding with an entry for each axis; None where they are
+    #: whole along all of these.
+    explicit: Any
 
     def __new__(cls, shape: tuple[int, ...], dtype: Any, weak_type: bool = False) -> ShapedArray:
         return shaped(tuple(shape), _as_dtype(dtype), weak_type)
@@ -64,22 +68,45 @@ class ShapedArray:
         >>> shaped((2, 3), np.dtype("float32")).str_short()
         'f32[2,3]'
         """
-        return f"{short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+        return f"{short_name(self.dtype)}[{self._sizes_text()}]"
+
+    @property
+    def sharding(self) -> Any:
+        """How values of the type lie along explicit axes of a mesh, as a NamedSharding; None where nothing is said."""
+        if self.explicit is None:
+            _refuse_jax(self)
+        return self.explicit
+
+    def _sizes_text(self) -> str:
+        if self.explicit is None:
+            return ",".join(map(str, self.shape))
+        return ",".join(f"{size}{_cut_text(part)}" for size, part in zip(self.shape, self.explicit.spec, strict=True))
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapedArray({self.dtype.name}[{','.join(map(str, self.shape))}]{weak})"
+        return f"ShapedArray({self.dtype.name}[{self._sizes_text()}]{weak})"
+
+
+def _cut_text(part: Any) -> str:
+    """Along which axes of a mesh an axis is cut, as types show it."""
+    if part is None:
+        return ""
+    return f"@({','.join(map(str, part))})" if isinstance(part, tuple) else f"@{part}"
+
+
+def _refuse_jax(aval: ShapedArray) -> None:
+    if beside.here():
+        raise TypeError(
+            f"jax was given an array of xlascope, {aval.str_short()}. It computes with its own arrays and tracers "
+            f"only: {WAY_TO_JAX}"
+        )
 
 
 def _refuse(name: str) -> property:
     """Nothing of ours; for jax an answer that it does not take for "no"."""
 
     def refuse(self: ShapedArray) -> None:
-        if beside.here():
-            raise TypeError(
-                f"jax was given an array of xlascope, {self.str_short()}. It computes with its own arrays and tracers "
-                f"only: {WAY_TO_JAX}"
-            )
+        _refuse_jax(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     return property(refuse)
@@ -110,7 +137,8 @@ def _interned(key: _Key) -> ShapedArray:
         aval = _living.get(key)
         if aval is None:
             aval = object.__new__(ShapedArray)
-            aval.shape, dtype, aval.weak_type = key
+            aval.shape, dtype, aval.weak_type, *explicit = key
+            aval.explicit = explicit[0] if explicit else None
             aval.dtype = _SINGLE.get(dtype, dtype)
             aval = _living.setdefault(key, aval)
         return _recent.keep(key, aval)
@@ -118,6 +146,16 @@ def _interned(key: _Key) -> ShapedArray:
 
 def _as_dtype(given: Any) -> Any:
     return given if is_key(given) else np.dtype(given)
+
+
+def laid(aval: ShapedArray, explicit: Any) -> ShapedArray:
+    """The type of values that lie so along explicit axes of a mesh: a NamedSharding with an entry for each axis, or
+    None.
+    """
+    if explicit is None:
+        return shaped(aval.shape, aval.dtype, aval.weak_type) if aval.explicit is not None else aval
+    key = (aval.shape, aval.dtype, aval.weak_type, explicit)
+    return _recent.get(key) or _interned(key)
 
 
 def in_words(aval: ShapedArray) -> ShapedArray:
@@ -136,7 +174,7 @@ _WORD = np.dtype(np.uint32)
 
 def strengthened(aval: ShapedArray) -> ShapedArray:
     """The same abstract value with a dtype that does not give way."""
-    return shaped(aval.shape, aval.dtype) if aval.weak_type else aval
+    return laid(shaped(aval.shape, aval.dtype), aval.explicit) if aval.weak_type else aval
 
 
 class ShapeDtypeStruct:

@@ -72,7 +72,7 @@ def _check_literal(x: Any, place: str) -> None:
 def _check_types(operation: Any, inputs: Sequence[Atom], outputs: Sequence[Var], place: str) -> None:
     operands = [x.aval for x in inputs]
     try:
-        expected = operation.abstract_eval(operands)
+        expected = operation.result_types(tuple(operands))
     except (TypeError, ValueError) as error:
         _fail(place, f"the operands {_listed(operands)} do not fit: {error}")
     found = [v.aval for v in outputs]

@@ -20,6 +20,7 @@ from ..keys import key_of
 from ..recent import Recent, RecentlyUsed
 from .avals import ShapedArray
 from .effects import NO_EFFECTS, Effects
+from .explicit import Parts, is_explicit, lying_results, unclear
 from .sources import user_line, where_text
 
 RULES = ("abstract_eval", "to_stablehlo", "jvp", "transpose_rule", "batch_rule")
@@ -326,7 +327,7 @@ class Operation(metaclass=OperationType):
         """What :meth:`abstract_eval` says, remembered for operations without parameters."""
         memo = self.memo
         if memo is None:
-            return self.abstract_eval(types) if self.composite else self._checked(types)
+            return self._composed(types) if self.composite else self._checked(types)
         found = memo.get(types) or memo.again(types)
         return memo.keep(types, self._checked(types)) if found is None else found
 
@@ -338,7 +339,21 @@ class Operation(metaclass=OperationType):
                 f"{self.name} does not take keys, got {given}{where_text(user_line())}: keys are moved about, split, "
                 "folded in and given to samplers. random.key_data(keys) has their words as numbers."
             )
-        return self.abstract_eval(types)
+        found = self.abstract_eval(types)
+        return lying_results(self, types, found) if is_explicit(types) else found
+
+    def _composed(self, types: tuple[ShapedArray, ...]) -> list[ShapedArray]:
+        """What :meth:`abstract_eval` says of an operation that holds programs: these know how their results lie."""
+        found = self.abstract_eval(types)
+        if self.__class__.sharding_rule is not Operation.sharding_rule and is_explicit(types):
+            return lying_results(self, types, found)
+        return found
+
+    def sharding_rule(
+        self, parts: Sequence[Parts], operands: Sequence[ShapedArray], results: Sequence[ShapedArray]
+    ) -> Sequence[Parts]:
+        """How results lie along explicit axes of a mesh, for operands that lie so; raises ShardingTypeError."""
+        raise unclear(self, operands, "it has no rule for how its results lie along explicit axes of a mesh")
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         """Our count of floating-point operations for operands and results of those types."""

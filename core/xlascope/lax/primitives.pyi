@@ -179,6 +179,7 @@ log1p_p: Primitive
 logistic_p: Primitive
 lt_p: Primitive
 max_p: Primitive
+mesh_cast_p: Primitive
 min_p: Primitive
 mul_p: Primitive
 mulhi_p: Primitive

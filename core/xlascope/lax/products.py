@@ -12,10 +12,11 @@ from ..errors import see
 from ..ir.sources import user_line, where_text
 from ..operations import linear_algebra
 from ..operations.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
+from ..operations.out_shardings import out_sharded
 from ..operations.precision import Precision
 from ..trace.values import aval_of
 
-dot_general = linear_algebra.dot_general
+dot_general = out_sharded(linear_algebra.dot_general)
 _Axes = tuple[Sequence[int], Sequence[int]]
 #: ((contracted axes of both), (batch axes of both)), for annotations.
 DotDimensionNumbers = tuple[_Axes, _Axes]
@@ -25,6 +26,7 @@ PrecisionLike = (
 )
 
 
+@out_sharded
 def dot(
     lhs: Any, rhs: Any, *, dimension_numbers: Any = None, precision: Any = None, preferred_element_type: Any = None
 ) -> Any:

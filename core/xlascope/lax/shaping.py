@@ -11,6 +11,7 @@ import numpy as np
 from ..dtypes import canonical
 from ..operations import shapes, slicing
 from ..operations.conversion import convert_element_type
+from ..operations.out_shardings import out_sharded
 from ..operations.shapes import broadcast_in_dim, expand_dims, transpose
 from ..operations.values import match
 from ..operations.whole_numbers import axis_of, is_several, whole_number, whole_numbers
@@ -38,6 +39,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return np.broadcast_shapes(*(whole_numbers(shape, "shapes given to broadcast_shapes") for shape in shapes))
 
 
+@out_sharded
 def reshape(operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None) -> Any:
     """The same elements in another shape, read in the order of ``dimensions``."""
     if dimensions is not None:
@@ -161,10 +163,9 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] |
     return full(sizes, convert_element_type(full((), fill_value, like.dtype), like.dtype, like.weak_type))
 
 
-def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
+@out_sharded
+def empty(shape: Sequence[int], dtype: Any) -> Any:
     """An array whose elements are unspecified: zeros."""
-    if out_sharding is not None:
-        raise NotImplementedError(f"empty has no out_sharding: types have no shardings here, got {out_sharding!r}")
     return full(shape, 0, dtype)
 
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..dtypes import canonical
 from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
+from ..operations.out_shardings import out_sharded
 from ..operations.shapes import expand_dims, squeeze, transpose
 from . import contraction_paths, ufuncs
 from .axes import no_out
@@ -28,6 +29,7 @@ class Factor(NamedTuple):
     letters: str
 
 
+@out_sharded
 def einsum(
     subscripts: Any, /, *operands: Any, out: None = None, optimize: Any = "auto", precision: Any = None,
     preferred_element_type: Any = None,

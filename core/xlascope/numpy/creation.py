@@ -10,9 +10,10 @@ import ml_dtypes
 import numpy as np
 
 from ..dtypes import canonical, float0, kind_of
-from ..ir.avals import shaped
+from ..ir.avals import laid, shaped
 from ..key_types import is_key
 from ..operations.conversion import convert_element_type
+from ..operations.out_shardings import lying_so, out_sharded
 from ..operations.random_keys import random_wrap
 from ..operations.shapes import broadcast_in_dim, expand_dims
 from ..operations.values import typed_scalar
@@ -29,6 +30,7 @@ from .axes import whole_number
 from .promotion import as_dtype, common_dtype, too_wide
 
 
+@out_sharded
 def array(
     object: Any,
     dtype: Any = None,
@@ -56,6 +58,7 @@ def array(
     return expand_dims(made, tuple(range(missing))) if missing > 0 else made
 
 
+@out_sharded
 def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
 ) -> Any:
@@ -228,6 +231,7 @@ def _filled(shape: Any, value: float, dtype: Any) -> Any:
     return broadcast_in_dim(typed_scalar(value, kind), as_shape(shape), ())
 
 
+@out_sharded
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """An array of zeros.
 
@@ -239,6 +243,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     return _filled(shape, 0, dtype)
 
 
+@out_sharded
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """An array of ones."""
     return _filled(shape, 1, dtype)
@@ -247,6 +252,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
 empty = zeros
 
 
+@out_sharded
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """An array with one value everywhere, or with ``fill_value`` broadcast to ``shape``."""
     sizes = as_shape(shape)
@@ -256,11 +262,13 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     return shaping.broadcast_to(value, sizes) if aval_of(value).shape else broadcast_in_dim(value, sizes, ())
 
 
+@out_sharded
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros with the shape and dtype of ``a``."""
     return full_like(a, 0, dtype, shape)
 
 
+@out_sharded
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Ones with the shape and dtype of ``a``."""
     return full_like(a, 1, dtype, shape)
@@ -271,6 +279,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     return zeros_like(prototype, dtype, shape, device=device)
 
 
+@out_sharded
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """One value everywhere, with the shape and dtype of ``a``, which may also be a description of an array.
 
@@ -280,6 +289,9 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, 
     """
     aval = described(a) or aval_of(a)
     sizes = aval.shape if shape is None else shape
+    explicit = getattr(getattr(a, "aval", None), "explicit", None)
+    if explicit is not None and sizes == aval.shape:
+        return lying_so("full_like", explicit, full_like, (laid(aval, None), fill_value, dtype))
     if dtype is not None:
         return full(sizes, fill_value, dtype)
     if is_key(aval.dtype) and fill_value.__class__ is int:

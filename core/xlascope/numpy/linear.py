@@ -12,6 +12,7 @@ from ..errors import see
 from ..operations import shapes
 from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
+from ..operations.out_shardings import out_sharded
 from ..operations.shapes import reshape
 from ..trace.planned import planned
 from ..trace.source import user_line, where_text
@@ -73,6 +74,7 @@ def _result_dtype(own: np.dtype[Any], preferred: Any) -> np.dtype[Any]:
     return wanted
 
 
+@out_sharded
 @together("precision", "preferred_element_type")
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product over the last axis of ``a`` and the last but one of ``b`` (its only one, for a vector).
@@ -95,6 +97,7 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     return _product(x, y, contract, ((), ()), precision, preferred_element_type)
 
 
+@out_sharded
 @together("precision", "preferred_element_type")
 def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The matrix product; leading axes are broadcast, a vector counts as a row on the left and a column on the right.
@@ -172,6 +175,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     return shapes.expand_dims(ravel(x), (1,)) * shapes.expand_dims(ravel(y), (0,))
 
 
+@out_sharded
 @planned
 def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product over pairs of axes: the last and first so many, or those named by two lists."""

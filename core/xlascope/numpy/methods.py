@@ -117,8 +117,8 @@ def _round(self: Any, decimals: int | None = None) -> Any:
     return ufuncs.round(self).astype(int) if decimals is None else ufuncs.round(self, decimals)
 
 
-def _reshape(self: Any, *shape: Any, order: str = "C") -> Any:
-    return shaping.reshape(self, shape[0] if len(shape) == 1 else shape, order)
+def _reshape(self: Any, *shape: Any, order: str = "C", out_sharding: Any = None) -> Any:
+    return shaping.reshape(self, shape[0] if len(shape) == 1 else shape, order, out_sharding=out_sharding)
 
 
 def _transpose(self: Any, *axes: Any) -> Any:

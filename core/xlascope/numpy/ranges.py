@@ -14,6 +14,7 @@ from ..operations.arithmetic import add, div, mul, sub
 from ..operations.complex_numbers import real
 from ..operations.conversion import convert_element_type
 from ..operations.exponentials import log
+from ..operations.out_shardings import out_sharded
 from ..operations.rounding import floor, sign
 from ..operations.shapes import broadcasted_iota, expand_dims, reshape
 from ..operations.slicing import concatenate, slice_in_dim
@@ -27,6 +28,7 @@ from .promotion import as_dtype, broadcast_shape, common_dtype, inexact, to_comm
 from .together import together
 
 
+@out_sharded
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
     """start, start + step, … below stop; with one argument, 0, 1, … below it.
 

@@ -12,6 +12,7 @@ from ..dtypes import canonical
 from ..operations.arithmetic import add, rem
 from ..operations.conversion import convert_element_type
 from ..operations.dynamic_slicing import dynamic_slice
+from ..operations.out_shardings import out_sharded
 from ..operations.shapes import broadcast_in_dim, reshape, zeros_of
 from ..operations.slicing import concatenate, rev, slice_in_dim
 from ..operations.sums import neg
@@ -42,6 +43,7 @@ def _tile(A: Any, times: tuple[int, ...]) -> Any:
     return reshape(spread, [n * size for n, size in zip(times, sizes, strict=True)])
 
 
+@out_sharded
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
     """Each element repeated, along an axis (None: of the flattened array).
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..operations import shapes
+from ..operations.out_shardings import out_sharded
 from ..operations.shapes import broadcast_in_dim
 from ..operations.slicing import slice_in_dim
 from ..trace.gate import unchanged
@@ -43,6 +44,7 @@ def index_row(x: Any, i: int) -> Any:
     return shapes.squeeze(slice_in_dim(x, i, i + 1, 0), (0,))
 
 
+@out_sharded
 @planned
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """The same elements in another shape; one size may be -1, and follows from the others.
@@ -80,6 +82,7 @@ def resolved(a: Any, shape: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+@out_sharded
 @planned
 def ravel(a: Any, order: str = "C") -> Any:
     """All elements along one axis."""
@@ -194,6 +197,7 @@ def atleast_3d(*arys: Any) -> Any:
     return made[0] if len(made) == 1 else made
 
 
+@out_sharded
 @planned
 def broadcast_to(array: Any, shape: Any) -> Any:
     """Spread over a shape whose last axes fit.

@@ -13,6 +13,7 @@ from ..ir.avals import shaped
 from ..operations import indexing, scattering
 from ..operations.conversion import convert_element_type
 from ..operations.dynamic_slicing import dynamic_update_slice
+from ..operations.out_shardings import lying_so
 from ..operations.random_keys import fill_of
 from ..operations.shapes import expand_dims, reshape, squeeze, transpose
 from ..operations.slicing import rev
@@ -68,6 +69,11 @@ class IndexUpdateAt:
 
     def get(self, *, mode: Any = None, fill_value: Any = None, **hints: Any) -> Any:
         """The elements; beyond the end, with ``mode="fill"``, ``fill_value`` (NaN), else the last one."""
+        if hints.get("out_sharding") is not None:
+            rest = {**hints, "mode": mode, "fill_value": fill_value, "out_sharding": None}
+            return lying_so(
+                "get", hints["out_sharding"], lambda x: IndexUpdateAt(x, self._index).get(**rest), [self._array]
+            )
         read = _mode_of({**hints, "mode": mode})
         filled = _name_of(mode) in ("fill", "drop")
         index = self._index if read.wrap else _from_front(self._index, _NOWHERE if filled else 0)
@@ -159,6 +165,14 @@ class IndexUpdateAt:
     def _changed(self, how: str, values: Any, hints: dict[str, Any]) -> Any:
         x = self._array
         mode = _mode_of(hints)
+        if hints.get("out_sharding") is not None:
+            rest = {**hints, "out_sharding": None}
+            return lying_so(
+                how,
+                hints["out_sharding"],
+                lambda x, y: IndexUpdateAt(x, self._index)._changed(how, y, rest),
+                [x, values],
+            )
         index = self._index if mode.wrap else _from_front(self._index, 0 if mode.clip else _NOWHERE)
         form, operands = parse(x.shape, index, eager=False)
         if STATE.trace is not None:

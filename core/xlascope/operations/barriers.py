@@ -11,6 +11,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind, bind1
 from ..xla.builder import attribute
+from . import sharding_rules
 from .families import Flat, Unary
 from .linear import Linear
 from .requirements import is_linear
@@ -21,6 +22,8 @@ class OptimizationBarrier(Operation, name="optimization_barrier"):
 
     takes_keys = True
     lowered_alike = True
+
+    sharding_rule = sharding_rules.each_alike
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(operands)
@@ -103,6 +106,8 @@ class DceSink(Operation, name="dce_sink"):
     lowered_alike = True
 
     prevent_mlir_dce: bool
+
+    sharding_rule = sharding_rules.whole
 
     @property
     def effects(self) -> Effects:

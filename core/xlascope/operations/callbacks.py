@@ -26,6 +26,7 @@ from ..trace.source import where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
 from ..xla.dispatch import place_of, put
+from . import sharding_rules
 from .shapes import expand_dims, mapped_in_front, moveaxis
 
 VMAP_METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
@@ -154,6 +155,8 @@ class Callback(Operation):
 
     pure: ClassVar[bool] = False
     multiple_results: ClassVar[bool] = True
+
+    sharding_rule = sharding_rules.whole
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return list(self.callback.avals)

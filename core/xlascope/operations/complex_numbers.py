@@ -18,6 +18,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute
+from . import sharding_rules
 from .families import align, stretch_values
 from .linear import Linear
 from .requirements import is_linear, require_kind, stretched
@@ -84,6 +85,8 @@ def imag(x: Any) -> Any:
 
 class Complex(Operation, name="complex"):
     """The complex value x + iy."""
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, y = operands

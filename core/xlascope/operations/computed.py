@@ -15,6 +15,7 @@ from ..runtime.boot import enable_x64
 from ..trace.bind import bind
 from ..trace.jaxpr_trace import stage
 from ..trace.source import here
+from . import sharding_rules
 from .conversion import convert_element_type
 from .families import align, stretch_values
 from .requirements import stretched
@@ -60,6 +61,8 @@ class InDouble(Operation, name="in_double"):
 
     formula: Formula
     results: int = 1
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         shape = operands[0].shape

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtypes import bits_of, canonical, iinfo, kind_of
 from ..ir.avals import ShapedArray, shaped
+from ..ir.explicit import unclear
 from ..ir.markers import ZERO
 from ..ir.sources import user_line, where_text
 from ..key_types import is_key
@@ -90,6 +91,12 @@ class BitcastConvertType(Flat, name="bitcast_convert_type"):
 
     hlo = "stablehlo.bitcast_convert"
     cost = 0
+
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        (given,), rank = parts, results[0].ndim
+        if rank < len(given) and given[-1]:
+            raise unclear(self, operands, "its last axis holds the parts of numbers, and is cut")
+        return [(*given, ())[:rank]]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands

@@ -16,6 +16,7 @@ from ..ir.operation import Operation
 from ..ir.sources import user_line, where_text
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
+from . import sharding_rules
 from .complex_numbers import real_dtype
 from .conversion import convert_element_type
 from .convolution_checks import check_groups, check_sum_type
@@ -50,6 +51,8 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
     preferred_element_type: np.dtype[Any] | None
 
     taylor_rule = convolved
+
+    sharding_rule = sharding_rules.convolved
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, w = operands

@@ -13,7 +13,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
-from . import extremes
+from . import extremes, sharding_rules
 from .arithmetic import add, mul, sub
 from .comparisons import eq, ne
 from .complex_numbers import extreme, real_dtype
@@ -36,6 +36,9 @@ class Cumulative(Operation):
 
     combine: ClassVar[str]
     kinds: ClassVar[str] = "ifc"
+
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        return sharding_rules.along(self, parts, operands, results, (self.axis,))
 
     def start(self, dtype: np.dtype[Any]) -> Any:
         """The value that changes nothing."""

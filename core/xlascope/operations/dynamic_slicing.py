@@ -13,7 +13,7 @@ from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import integers
 from ..xla.dispatch import integer_array
-from . import indexing
+from . import indexing, sharding_rules
 from .extremes import clamp
 from .indexing import batched_gather, mapped_size, stacked_indices
 from .linear import pushed
@@ -31,6 +31,8 @@ class DynamicSlice(Operation, name="dynamic_slice"):
     slice_sizes: tuple[int, ...]
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.resized
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, *starts = operands
@@ -86,6 +88,8 @@ class DynamicUpdateSlice(Operation, name="dynamic_update_slice"):
     takes_keys = True
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.updated
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, update, *starts = operands

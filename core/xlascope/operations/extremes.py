@@ -9,7 +9,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
-from . import bits
+from . import bits, sharding_rules
 from .arithmetic import mul
 from .comparisons import eq, gt, lt
 from .complex_numbers import extreme
@@ -74,6 +74,8 @@ class Clamp(Operation, name="clamp"):
     """x limited to the range from low to high."""
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         low, x, high = operands

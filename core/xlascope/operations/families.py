@@ -10,6 +10,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind, bind1
 from ..trace.values import aval_of
+from . import sharding_rules
 from .requirements import require_kind, require_one_dtype, stretched
 from .shapes import expand_dims, moveaxis
 from .sums import sum_tangents
@@ -21,6 +22,8 @@ class Unary(Operation):
     hlo: ClassVar[str]
     kinds: ClassVar[str] = "fc"
     cost: ClassVar[int] = 1
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -89,6 +92,8 @@ class Binary(Operation):
 
     hlo: ClassVar[str]
     kinds: ClassVar[str] = "ifc"
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, y = operands

@@ -15,7 +15,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
-from . import arithmetic
+from . import arithmetic, sharding_rules
 from .comparisons import eq
 from .dimension_numbers import GatherDimensionNumbers as GatherDimensionNumbers
 from .dimension_numbers import ScatterDimensionNumbers as ScatterDimensionNumbers
@@ -47,6 +47,8 @@ class Gather(Operation, name="gather"):
     unique_indices: bool = False
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.gathered
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, indices = operands
@@ -203,6 +205,8 @@ class ScatterFamily(Operation):
 
     #: The kinds of dtypes that can be merged.
     kinds: ClassVar[str] = ""
+
+    sharding_rule = sharding_rules.scattered
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, indices, updates = operands

@@ -8,6 +8,7 @@ from typing import Any
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
+from . import sharding_rules
 
 
 def pushed(operation: Operation, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
@@ -22,6 +23,8 @@ class Linear(Operation):
     """Linear in its only operand: the tangent of the result is the operation applied to the tangent."""
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.same
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (t,) = primals, tangents

@@ -16,6 +16,7 @@ from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..trace.source import here
 from ..xla.builder import attribute
+from . import sharding_rules
 from .conversion import convert_element_type
 from .dot_algorithms import DotAlgorithmPreset, check_algorithm, emit_product
 from .precision import Precisions, precision_config, precision_of
@@ -38,6 +39,8 @@ class DotGeneral(Operation, name="dot_general"):
     preferred_element_type: np.dtype[Any] | None
 
     taylor_rule = convolved
+
+    sharding_rule = sharding_rules.product
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, y = operands

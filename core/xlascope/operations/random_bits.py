@@ -14,6 +14,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind
+from . import sharding_rules
 from .families import align, stretch_values
 from .requirements import stretched
 
@@ -25,6 +26,8 @@ class Threefry2x32(Operation, name="threefry2x32"):
     """Two words of random bits for each pair of counters, under a key of two words."""
 
     multiple_results = True
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         shape: tuple[int, ...] = ()

@@ -17,6 +17,7 @@ from ..trace.bind import bind, bind1
 from ..trace.source import here
 from ..trace.values import aval_of
 from ..xla.builder import attribute
+from . import sharding_rules
 from .dynamic_slicing import dynamic_update_slice
 from .random_keys import random_unwrap, random_wrap
 from .requirements import require_one_dtype, require_shape
@@ -52,6 +53,8 @@ class RngBitGenerator(Operation, name="rng_bit_generator"):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     algorithm: RandomAlgorithm
+
+    sharding_rule = sharding_rules.whole
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (key,) = operands
@@ -130,6 +133,8 @@ class RngUniform(Operation, name="rng_uniform"):
     """Even numbers between two limits, others each time that the program runs."""
 
     shape: tuple[int, ...]
+
+    sharding_rule = sharding_rules.whole
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         a, b = operands

@@ -26,6 +26,9 @@ class _BetweenWords(Operation):
     takes_keys = True
     lowered_alike = True
 
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        return [(*parts[0], ())[: results[0].ndim]]
+
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         return list(operands)
 

@@ -13,7 +13,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
-from . import cumulative
+from . import cumulative, sharding_rules
 from .arithmetic import div, mul
 from .comparisons import eq
 from .complex_numbers import extreme
@@ -33,6 +33,8 @@ class _Reduction(Operation):
 
     combine: ClassVar[str]
     kinds: ClassVar[str]
+
+    sharding_rule = sharding_rules.reduced
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -218,6 +220,8 @@ class _ArgExtreme(Operation):
     index_dtype: np.dtype[Any]
 
     direction: ClassVar[str]
+
+    sharding_rule = sharding_rules.reduced
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands

@@ -21,6 +21,7 @@ from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..trace.jaxpr_trace import stage
 from ..trace.source import here
+from . import sharding_rules
 from .arithmetic import mul
 from .complex_numbers import real_dtype
 from .conversion import convert_element_type
@@ -39,6 +40,8 @@ class ScaledDot(Operation, name="scaled_dot"):
 
     dimension_numbers: DimensionNumbers
     preferred_element_type: np.dtype[Any]
+
+    sharding_rule = sharding_rules.product
 
     @property
     def wide(self) -> np.dtype[Any]:

@@ -13,6 +13,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute
+from . import sharding_rules
 from .families import align, stretch_values
 from .linear import pushed
 from .requirements import is_linear, stretched
@@ -29,6 +30,8 @@ class SelectN(Operation, name="select_n"):
     takes_keys = True
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         which, *cases = operands

@@ -15,6 +15,7 @@ from ..ir.operation import Operation
 from ..trace.bind import bind, bind1
 from ..trace.gate import unchanged
 from ..xla.builder import attribute, integers
+from . import sharding_rules
 from .linear import Linear
 from .requirements import require_axes, require_kind, require_shape
 from .values import aval
@@ -28,6 +29,8 @@ class BroadcastInDim(Linear, name="broadcast_in_dim"):
 
     shape: tuple[int, ...]
     broadcast_dimensions: tuple[int, ...]
+
+    sharding_rule = sharding_rules.broadcast
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -99,6 +102,8 @@ class Reshape(Linear, name="reshape"):
 
     new_sizes: tuple[int, ...]
 
+    sharding_rule = sharding_rules.reshaped
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_shape(self.name, self.new_sizes)
@@ -137,6 +142,9 @@ class Squeeze(Linear, name="squeeze"):
 
     dimensions: tuple[int, ...]
 
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        return [sharding_rules.without_axes(parts[0], self.dimensions)]
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         require_axes(self.name, self.dimensions, x.shape)
@@ -170,6 +178,9 @@ class Transpose(Linear, name="transpose"):
     takes_keys = True
 
     permutation: tuple[int, ...]
+
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        return [tuple(parts[0][axis] for axis in self.permutation)]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -224,6 +235,8 @@ class ReduceSum(Linear, name="reduce_sum"):
     """Sum over axes."""
 
     axes: tuple[int, ...]
+
+    sharding_rule = sharding_rules.reduced
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands

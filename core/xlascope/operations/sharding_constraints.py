@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.avals import ShapedArray
+from ..ir.avals import ShapedArray, laid
+from ..ir.explicit import parts_of
 from ..ir.markers import NOT_MAPPED
 from ..trace.bind import bind1
+from ..trace.values import aval_of
 from ..xla.meshes import PartitionSpec
-from ..xla.named_shardings import NamedSharding
+from ..xla.named_shardings import NamedSharding, typed
+from . import sharding_rules
 from .linear import Linear
 
 
@@ -28,20 +31,63 @@ class ShardingConstraint(Linear, name="sharding_constraint"):
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         self.sharding.check_shape("with_sharding_constraint", x.shape)
-        return [x]
+        return [typed(x, self.sharding)]
+
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        return [parts_of(aval) for aval in results]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (x,) = operands
         return [builder.constrained(x, self.sharding)]
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-        return [bind1(self, *cotangents)]
+        (ct,) = cotangents
+        # Along explicit axes the cotangent comes to lie as the operand does.
+        return [ct if self.sharding.mesh.all_explicit else bind1(self, ct)]
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         (x,), (axis,) = operands, axes
         # Nobody said how the examples lie.
-        spec = with_part(self.sharding.spec, axis, PartitionSpec.UNCONSTRAINED)
+        spec = with_part(self.sharding.spec, axis, parts_of(aval_of(x))[axis] or PartitionSpec.UNCONSTRAINED)
         return [bind1(ShardingConstraint(self.sharding.with_spec(spec)), x)], [axis]
+
+
+class MeshCast(Linear, name="mesh_cast"):
+    """The operand; how it lies along explicit axes is left to XLA from here on."""
+
+    takes_keys = True
+    sharding_rule = sharding_rules.whole
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return [laid(x, None) for x in operands]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return list(operands)
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        return list(cotangents)
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *operands)], list(axes)
+
+
+def left_to_xla(x: Any) -> Any:
+    """A value of which the type says nothing of how it lies."""
+    return x if aval_of(x).explicit is None else bind1(MeshCast.instance, x)
+
+
+def lying_as(aval: ShapedArray, x: Any) -> Any:
+    """A value that lies along explicit axes as the type says."""
+    own = aval_of(x).explicit
+    if own == aval.explicit:
+        return x
+    wanted = aval.explicit or own.with_spec(())
+    return resharded(x, wanted)
+
+
+def resharded(x: Any, sharding: NamedSharding) -> Any:
+    """A value that lies so."""
+    return bind1(ShardingConstraint(sharding), x)
 
 
 def with_part(spec: PartitionSpec, axis: Any, part: Any) -> PartitionSpec:

@@ -16,6 +16,7 @@ from ..trace.bind import bind1
 from ..trace.gate import unchanged
 from ..trace.source import here
 from ..xla.builder import attribute, integers
+from . import sharding_rules
 from .linear import Linear, pushed
 from .requirements import is_linear, require_axes, type_of
 from .selection import select
@@ -33,6 +34,8 @@ class Concatenate(Operation, name="concatenate"):
     dimension: int
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.concatenated
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         first = operands[0]
@@ -86,6 +89,8 @@ class Slice(Linear, name="slice"):
     start_indices: tuple[int, ...]
     limit_indices: tuple[int, ...]
     strides: tuple[int, ...] | None
+
+    sharding_rule = sharding_rules.resized
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -154,6 +159,8 @@ class Pad(Operation, name="pad"):
     padding_config: tuple[tuple[int, int, int], ...]
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.resized
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, value = operands
@@ -240,6 +247,8 @@ class Rev(Linear, name="rev"):
     takes_keys = True
 
     dimensions: tuple[int, ...]
+
+    sharding_rule = sharding_rules.same
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         require_axes(self.name, self.dimensions, operands[0].shape)

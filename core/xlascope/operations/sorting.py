@@ -13,7 +13,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind
 from ..xla.builder import attribute, integers
-from . import indexing
+from . import indexing, sharding_rules
 from .complex_numbers import real_dtype
 from .indexing import gather
 from .linear import pushed
@@ -35,6 +35,9 @@ class Sort(Operation, name="sort"):
 
     multiple_results = True
     taylor_rule = pushed
+
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        return sharding_rules.along(self, parts, operands, results, (self.dimension,))
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         if len({x.shape for x in operands}) != 1:
@@ -140,6 +143,9 @@ class TopK(Operation, name="top_k"):
 
     multiple_results = True
     taylor_rule = pushed
+
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        return sharding_rules.along(self, parts, operands, results, (self.axis,))
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands

@@ -11,6 +11,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind
 from ..xla.builder import integers
+from . import sharding_rules
 from .linear import pushed
 from .requirements import require_axes
 from .shapes import zeros_of
@@ -28,6 +29,8 @@ class Split(Operation, name="split"):
 
     sizes: tuple[int, ...]
     axis: int
+
+    sharding_rule = sharding_rules.resized
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands

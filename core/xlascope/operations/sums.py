@@ -10,6 +10,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..trace.values import aval_of
+from . import sharding_rules
 from .linear import Linear, pushed
 from .requirements import is_linear, require_kind
 from .shapes import broadcast_in_dim, expand_dims, mapped_in_front, reduce_sum
@@ -20,6 +21,8 @@ class AddAny(Operation, name="add_any"):
     """The sum of two tangents or cotangents."""
 
     taylor_rule = pushed
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         x, y = operands

@@ -13,6 +13,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
+from . import sharding_rules
 from .complex_numbers import extreme
 from .linear import Linear, pushed
 from .requirements import is_linear, require_kind, type_of
@@ -36,6 +37,8 @@ class Windows(Operation):
     padding: Pairs
     base_dilation: tuple[int, ...]
     window_dilation: tuple[int, ...]
+
+    sharding_rule = sharding_rules.windowed
 
     def windows(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """How many windows there are in an operand of that shape; raises ValueError where padding crops too much."""
@@ -246,6 +249,8 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
     window_strides: tuple[int, ...]
     padding: Pairs
     select_prim: str
+
+    sharding_rule = sharding_rules.second
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         source, x = operands

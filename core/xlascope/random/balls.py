@@ -9,6 +9,7 @@ import numpy as np
 from ..api import jit
 from ..numpy.axes import whole_number
 from ..operations.arithmetic import abs
+from ..operations.out_shardings import out_sharded
 from ..operations.shapes import expand_dims, reduce_sum
 from .continuous import Shape, real_of
 from .continuous import exponential as _exponential
@@ -18,6 +19,7 @@ from .keys import checked, shape_of
 from .parts import parts
 
 
+@out_sharded
 def generalized_normal(key: Any, p: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the generalized normal distribution, with a density proportional to exp(-|x|^p).
 
@@ -28,6 +30,7 @@ def generalized_normal(key: Any, p: Any, shape: Shape = (), dtype: Any = float) 
     return _generalized_normal(checked(key, "generalized_normal"), p, sizes, real)
 
 
+@out_sharded
 def ball(key: Any, d: int, p: Any = 2, shape: Shape = (), dtype: Any = float) -> Any:
     """Points spread evenly over the ball of ``d`` dimensions whose points have a ``p``-norm of at most 1.
 

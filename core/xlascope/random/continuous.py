@@ -19,6 +19,7 @@ from ..operations.comparisons import eq, ge, gt, lt
 from ..operations.complex_numbers import real_dtype
 from ..operations.conversion import bitcast_convert_type, convert_element_type
 from ..operations.exponentials import log, log1p
+from ..operations.out_shardings import out_sharded
 from ..operations.rounding import sign
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, squeeze
@@ -34,6 +35,7 @@ Shape = Sequence[int]
 _finfo: Callable[[Any], Any] = finfo
 
 
+@out_sharded
 def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
     """Numbers spread evenly over [minval, maxval), which broadcast to ``shape``.
 
@@ -45,6 +47,7 @@ def uniform(key: Any, shape: Shape = (), dtype: Any = float, minval: Any = 0.0, 
     return _uniform(checked(key, "uniform"), sizes, real, minval, maxval)
 
 
+@out_sharded
 def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the normal distribution with mean 0 and standard deviation 1.
 
@@ -60,6 +63,7 @@ def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     return _normal(checked(key, "normal"), sizes, found)
 
 
+@out_sharded
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers from the normal distribution that fall between ``lower`` and ``upper``, which broadcast to ``shape``.
 
@@ -71,12 +75,14 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Shape | None = Non
     return _truncated_normal(checked(key, "truncated_normal"), lower, upper, sizes, real)
 
 
+@out_sharded
 def exponential(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the exponential distribution with mean 1."""
     sizes, real = shape_of(shape, "exponential"), real_of(dtype, "exponential")
     return _exponential(checked(key, "exponential"), sizes, real)
 
 
+@out_sharded
 def gumbel(key: Any, shape: Shape = (), dtype: Any = float, mode: str | None = None) -> Any:
     """Numbers from the Gumbel distribution, -log(-log(u)) for an even u.
 
@@ -94,6 +100,7 @@ def is_high(mode: Any, user: str) -> bool:
     return bool(mode == "high")
 
 
+@out_sharded
 def laplace(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the Laplace distribution with mean 0 and scale 1."""
     sizes, real = shape_of(shape, "laplace"), real_of(dtype, "laplace")

@@ -15,6 +15,7 @@ from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
 from ..operations.exponentials import log, log1p
 from ..operations.extremes import clamp
+from ..operations.out_shardings import out_sharded
 from ..operations.rounding import floor
 from ..operations.selection import select
 from ..operations.shapes import moveaxis
@@ -27,6 +28,7 @@ from .parts import filled, spread
 from .rejection import poisson_values
 
 
+@out_sharded
 def rademacher(key: Any, shape: Shape = (), dtype: Any = int) -> Any:
     """Signs: 1 and -1, each with probability 1/2, as numbers of ``dtype``.
 
@@ -36,6 +38,7 @@ def rademacher(key: Any, shape: Shape = (), dtype: Any = int) -> Any:
     return _rademacher(checked(key, "rademacher"), shape_of(shape, "rademacher"), canonical(dtype))
 
 
+@out_sharded
 def geometric(key: Any, p: Any, shape: Shape | None = None, dtype: Any = int) -> Any:
     """How many trials it takes to the first success, each having the probability ``p``, which broadcasts to ``shape``.
 
@@ -46,6 +49,7 @@ def geometric(key: Any, p: Any, shape: Shape | None = None, dtype: Any = int) ->
     return _geometric(checked(key, "geometric"), p, sizes, whole)
 
 
+@out_sharded
 def poisson(key: Any, lam: Any, shape: Shape | None = None, dtype: Any = int) -> Any:
     """How many events there are when ``lam`` are expected; ``lam`` broadcasts to ``shape``. -1 for a negative ``lam``.
 

@@ -14,6 +14,7 @@ from ..operations.bits import bitwise_and, bitwise_not
 from ..operations.comparisons import gt, le, lt
 from ..operations.conversion import convert_element_type
 from ..operations.extremes import clamp
+from ..operations.out_shardings import out_sharded
 from ..operations.reductions import argmax
 from ..operations.selection import select
 from ..operations.shapes import expand_dims, moveaxis, reshape, squeeze
@@ -26,6 +27,7 @@ from .generator import UNSIGNED
 from .keys import checked, shape_of
 
 
+@out_sharded
 def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     """Random bits as unsigned integers: uint8, uint16, uint32 (the default), or with ``enable_x64`` uint64.
 
@@ -39,6 +41,7 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     return _bits(checked(key, "bits"), shape_of(shape, "bits"), found)
 
 
+@out_sharded
 def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) -> Any:
     """Integers spread evenly over minval, …, maxval - 1; minval where maxval is not above it.
 
@@ -55,6 +58,7 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) 
     return _randint(checked(key, "randint"), shape_of(shape, "randint"), low, high, found)
 
 
+@out_sharded
 def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: str = "low") -> Any:
     """Truth values that are true with probability ``p``, which broadcasts to ``shape``.
 
@@ -70,6 +74,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Shape | None = None, mode: str = "l
     return _bernoulli(checked(key, "bernoulli"), p, sizes, is_high(mode, "bernoulli"))
 
 
+@out_sharded
 def categorical(
     key: Any,
     logits: Any,

@@ -23,6 +23,7 @@ from ..operations.barriers import stop_gradient
 from ..operations.comparisons import eq, ge, le
 from ..operations.exponentials import exp, log, pow, sqrt
 from ..operations.extremes import max
+from ..operations.out_shardings import out_sharded
 from ..operations.reductions import reduce_max
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, expand_dims, reduce_sum, reshape
@@ -35,6 +36,7 @@ from .keys import checked, shape_of
 from .parts import parts
 
 
+@out_sharded
 def gamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers from the gamma distribution with shape parameter ``a`` and scale 1; ``a`` broadcasts to ``shape``.
 
@@ -48,6 +50,7 @@ def gamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -> A
     return _gamma(checked(key, "gamma"), a, sizes, real, False)
 
 
+@out_sharded
 def loggamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """The logarithms of numbers from the gamma distribution, exact where these are too small for the dtype.
 
@@ -58,6 +61,7 @@ def loggamma(key: Any, a: Any, shape: Shape | None = None, dtype: Any = float) -
     return _gamma(checked(key, "loggamma"), a, sizes, real, True)
 
 
+@out_sharded
 def chisquare(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers from the chi-square distribution with ``df`` degrees of freedom, which broadcast to ``shape``.
 
@@ -68,6 +72,7 @@ def chisquare(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float)
     return _chisquare(checked(key, "chisquare"), df, sizes, real)
 
 
+@out_sharded
 def f(key: Any, dfnum: Any, dfden: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers from the F distribution: quotients of chi-square numbers, each over its degrees of freedom.
 
@@ -80,6 +85,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Shape | None = None, dtype: Any =
     return _f(checked(key, "f"), dfnum, dfden, sizes, real)
 
 
+@out_sharded
 def t(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers from Student's t distribution with ``df`` degrees of freedom, which broadcast to ``shape``.
 
@@ -90,6 +96,7 @@ def t(key: Any, df: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     return _t(checked(key, "t"), df, sizes, real)
 
 
+@out_sharded
 def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers in (0, 1) from the beta distribution, x^(a - 1) (1 - x)^(b - 1) / B(a, b).
 
@@ -102,6 +109,7 @@ def beta(key: Any, a: Any, b: Any, shape: Shape | None = None, dtype: Any = floa
     return _beta(checked(key, "beta"), a, b, sizes, real)
 
 
+@out_sharded
 def dirichlet(key: Any, alpha: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Vectors of positive numbers with the sum 1, from Dirichlet's distribution.
 

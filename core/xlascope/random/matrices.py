@@ -14,6 +14,7 @@ from ..numpy.linalg.decompositions import cholesky, eigh, qr, svd
 from ..numpy.promotion import common_dtype, to_inexact
 from ..numpy.repeating import diagonal
 from ..operations.exponentials import sqrt
+from ..operations.out_shardings import out_sharded
 from ..operations.rounding import sign
 from ..operations.shapes import expand_dims, moveaxis
 from ..trace.values import aval_of
@@ -24,6 +25,7 @@ from .keys import checked, shape_of
 _METHODS = ("cholesky", "eigh", "svd")
 
 
+@out_sharded
 def multivariate_normal(
     key: Any, mean: Any, cov: Any, shape: Shape | None = None, dtype: Any = None, method: str = "cholesky"
 ) -> Any:
@@ -56,6 +58,7 @@ def multivariate_normal(
     return _multivariate_normal(checked(key, "multivariate_normal"), mean, cov, (*sizes, count), real, method)
 
 
+@out_sharded
 def orthogonal(key: Any, n: int, shape: Shape = (), dtype: Any = float, m: int | None = None) -> Any:
     """Orthogonal matrices, every one as likely as every other; for a complex ``dtype`` unitary ones.
 

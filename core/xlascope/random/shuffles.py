@@ -16,6 +16,7 @@ from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
 from ..operations.exponentials import log
 from ..operations.indexing import GatherDimensionNumbers, gather
+from ..operations.out_shardings import out_sharded
 from ..operations.shapes import broadcasted_iota, expand_dims, reduce_sum, reshape, squeeze
 from ..operations.slicing import slice_in_dim
 from ..operations.sorting import sort
@@ -27,6 +28,7 @@ from .drawing import new_keys, random_bits
 from .keys import checked, shape_of
 
 
+@out_sharded
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
     """``x`` in random order along ``axis``, or for an integer the numbers below it.
 

@@ -12,6 +12,7 @@ from ..dtypes import canonical, finfo, kind_of
 from ..operations.arithmetic import square
 from ..operations.comparisons import le, lt
 from ..operations.exponentials import exp, log, log1p, sqrt
+from ..operations.out_shardings import out_sharded
 from ..operations.selection import select
 from ..operations.shapes import reduce_sum
 from ..operations.trigonometry import tan
@@ -23,6 +24,7 @@ from .keys import checked, shape_of
 from .parts import parts
 
 
+@out_sharded
 def cauchy(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the Cauchy distribution with median 0 and scale 1, tan(π (u - 1/2)) for an even u.
 
@@ -33,6 +35,7 @@ def cauchy(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     return _cauchy(checked(key, "cauchy"), sizes, real)
 
 
+@out_sharded
 def logistic(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the logistic distribution with mean 0 and scale 1, log(u / (1 - u)) for an even u.
 
@@ -43,6 +46,7 @@ def logistic(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     return _logistic(checked(key, "logistic"), sizes, real)
 
 
+@out_sharded
 def maxwell(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     """Numbers from the Maxwell distribution with scale 1: lengths of vectors of three normal numbers.
 
@@ -68,6 +72,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape = (), dtyp
     return _double_sided_maxwell(checked(key, name), loc, scale, sizes, real_of(dtype, name))
 
 
+@out_sharded
 def pareto(key: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers from the Pareto distribution on [1, ∞) with density b x^(-b - 1); ``b`` broadcasts to ``shape``.
 
@@ -78,6 +83,7 @@ def pareto(key: Any, b: Any, shape: Shape | None = None, dtype: Any = float) -> 
     return _pareto(checked(key, "pareto"), b, sizes, real)
 
 
+@out_sharded
 def rayleigh(key: Any, scale: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers from the Rayleigh distribution with that ``scale``, which broadcasts to ``shape``.
 
@@ -103,6 +109,7 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape = (), dty
     return _weibull_min(checked(key, "weibull_min"), scale, concentration, sizes, real)
 
 
+@out_sharded
 def lognormal(key: Any, sigma: Any = 1.0, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers whose logarithm is normal with mean 0 and standard deviation ``sigma``, which broadcasts to ``shape``.
 
@@ -117,6 +124,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Shape | None = None, dtype: Any
     return _lognormal(checked(key, "lognormal"), sigma, sizes, found)
 
 
+@out_sharded
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers between ``left`` and ``right`` whose density is a triangle with its top at ``mode``.
 
@@ -129,6 +137,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape | None =
     return _triangular(checked(key, "triangular"), left, mode, right, sizes, real)
 
 
+@out_sharded
 def wald(key: Any, mean: Any, shape: Shape | None = None, dtype: Any = float) -> Any:
     """Numbers from Wald's distribution (the inverse Gaussian one) with that ``mean`` and concentration 1.
 

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from ..ir.atoms import NO_LINE
 from ..ir.avals import ShapedArray, shaped
+from ..ir.explicit import with_explicit_axis, without_explicit_axis
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
 from ..operations.collectives import Collective, axis_names_of
@@ -293,9 +294,11 @@ def batch_size(operands: Sequence[Any], axes: Sequence[Any]) -> int:
 
 def without_axis(aval: ShapedArray, axis: int) -> ShapedArray:
     """The type of one example of a batch."""
-    return shaped(aval.shape[:axis] + aval.shape[axis + 1 :], aval.dtype, aval.weak_type)
+    found = shaped(aval.shape[:axis] + aval.shape[axis + 1 :], aval.dtype, aval.weak_type)
+    return found if aval.explicit is None else without_explicit_axis(aval, axis, found)
 
 
 def with_axis(aval: ShapedArray, axis: int, size: int) -> ShapedArray:
     """The type of a batch of ``size`` examples."""
-    return shaped((*aval.shape[:axis], size, *aval.shape[axis:]), aval.dtype, aval.weak_type)
+    found = shaped((*aval.shape[:axis], size, *aval.shape[axis:]), aval.dtype, aval.weak_type)
+    return found if aval.explicit is None else with_explicit_axis(aval, axis, found)

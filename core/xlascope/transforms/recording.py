@@ -151,7 +151,7 @@ class LinearTrace:
             finally:
                 STATE.trace = previous
         marks = [x.__class__ is LinearTracer and x._trace is self for x in operands]
-        avals = operation.abstract_eval([aval_of(x) for x in operands])
+        avals = operation.result_types(tuple([aval_of(x) for x in operands]))
         reached = results_depending(operation, marks, len(avals))
         recorded = self.record(operation, operands, avals)
         if all(reached):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..errors import ShardingTypeError
 from ..ir.atoms import origin_of
 from ..ir.jaxpr import ClosedJaxpr, Origin
 from ..ir.markers import ZERO, LinearInput, linear_input
 from ..ir.operation import Operation
+from ..operations.sharding_constraints import left_to_xla, lying_as
 from ..operations.sums import ADD_ANY
 from ..recent import Recent
 from ..runtime.boot import enable_x64, settings_of_traces, trace_settings
@@ -33,6 +35,8 @@ def backward(
     arrived: dict[int, Any] = {}
 
     def arrive(x: Any, cotangent: Any) -> None:
+        if x.aval.explicit is not getattr(cotangent, "aval", x.aval).explicit:
+            cotangent = lying_as(x.aval, cotangent)
         old = arrived.get(id(x))
         arrived[id(x)] = cotangent if old is None else bind1(ADD_ANY, old, cotangent)
 
@@ -73,10 +77,15 @@ def _through_equation(
     if origin is not None and origin.forward is not None:
         forward = origin.forward
     STATE.origin = origin_of("backward", forward, code, lasti, "" if origin is None else origin.scope)
-    if operation.planned:
-        moving, found = _planned(recorder, operation, operands, received)
-    else:
-        moving, found = operands, operation.transpose_rule(received, _marked(recorder, operands))
+    try:
+        if operation.planned:
+            moving, found = _planned(recorder, operation, operands, received)
+        else:
+            moving, found = operands, operation.transpose_rule(received, _marked(recorder, operands))
+    except ShardingTypeError:  # how a cotangent lies is known from its operand, and says the rest
+        marked = [x if x.__class__ is LinearInput else left_to_xla(x) for x in _marked(recorder, operands)]
+        given = [ct if ct is ZERO else left_to_xla(ct) for ct in received]
+        moving, found = operands, operation.transpose_rule(given, marked)
     for x, ct in zip(moving, found, strict=True):
         if ct is not None and ct is not ZERO:
             arrive(x, ct)
@@ -103,7 +112,12 @@ def _through_pushforward(
     origin = origin_of("backward", forward, made.code, made.lasti, made.scope)
     key = (enable_x64.value, trace_settings.value and settings_of_traces(), *kinds)
     plans = pushforward.plan.pullbacks
-    pullback = plans.get(key) or plans.again(key) or plans.keep(key, _pullback(pushforward, received))
+    pullback = plans.get(key) or plans.again(key)
+    if pullback is None:
+        try:
+            pullback = plans.keep(key, _pullback(pushforward, received))
+        except ShardingTypeError:
+            pullback = plans.keep(key, _Pullback(NO_PLAN, ()))
     if pullback.plan is NO_PLAN:
         arrived.update((id(x), ct) for x, ct in zip(results, received, strict=True) if ct is not ZERO)
         equations = pushforward.equations()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxlib import _jax, xla_client
 
-from ..ir.avals import ShapedArray, in_words, shaped
+from ..ir.avals import ShapedArray, in_words, laid, shaped
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.operation import Operation
 from ..ir.sources import user_line, where_text
@@ -39,7 +39,7 @@ from .faces import is_foreign, is_ours
 from .failures import is_out_of_memory, memory_error, note_donations, require_live
 from .key_array import KeyArray, call_structure, held, results_of
 from .meshes import Mesh, PartitionSpec
-from .named_shardings import NamedSharding, OnSeveral, Tiles, held_sharding
+from .named_shardings import NamedSharding, OnSeveral, Tiles, held_sharding, typed
 from .partitions import Partition
 from .shardings import device_meant, sharding_of
 from .spread import is_spread, lies, spread
@@ -71,6 +71,7 @@ def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
         return x.with_words(put(x.words, in_words(aval), device))
     if isinstance(device, OnSeveral):
         return _put_on_several(x, aval, device)
+    aval = laid(aval, None)
     target = default_device() if device is None else device_meant(device)
     if is_ours(x):
         if x._sharding == sharding_of(target):
@@ -98,7 +99,7 @@ def _put_on_several(x: Any, aval: ShapedArray, sharding: OnSeveral) -> Any:
         if x._sharding is held_sharding(sharding, rank):
             return x
         if lies(x).is_equivalent_to(sharding, rank):
-            return x._rewrap_with_aval_and_sharding(aval, held_sharding(sharding, rank))
+            return x._rewrap_with_aval_and_sharding(typed(aval, sharding), held_sharding(sharding, rank))
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
     return spread(value.astype(aval.dtype, copy=False), aval, sharding)
 
@@ -178,14 +179,14 @@ class Executable:
         self.consts = [held(c) for c in self.seen]
         self.donated = donated
         self.jaxpr = program.jaxpr  # for errors; the program itself holds us
-        self.out_avals = list(out_avals)
         partition = compilation.partition
         where = [compilation.device] * len(out_avals) if partition is None else partition.results
+        self.out_avals = list(map(typed, out_avals, where))
         self.in_shardings = list(map(_held_where, self.places, in_avals))
         self.out_shardings = list(map(_held_where, where, out_avals))
         self.handlers = [
             result_handler(in_words(aval), sharding, committed=committed)
-            for aval, sharding in zip(out_avals, self.out_shardings, strict=True)
+            for aval, sharding in zip(self.out_avals, self.out_shardings, strict=True)
         ]
         self.gives_keys = any(is_key(aval.dtype) for aval in out_avals)
 
@@ -394,27 +395,37 @@ def with_meshes(program: ClosedJaxpr, place: Place) -> Place:
     """Where a program runs of which equations name a mesh: on its devices, whatever the operands say."""
     mesh = mesh_of(program)
     if mesh is None:
-        return place
+        return _with_types(program, place)
     if place.partition is None:
         if place.committed and place.device not in mesh.flat:
             raise ValueError(
                 f"{program.name} runs on {_devices_text(mesh.flat)}, and its operands are committed to "
                 f"{_devices_text([place.device])}{where_text(user_line())}; move them with device_put"
             )
-        return Place(mesh.flat[0], True, partition_over(mesh, wishes_of(program)))
+        return _with_types(program, Place(mesh.flat[0], True, partition_over(mesh, wishes_of(program))))
     if set(place.partition.devices) != set(mesh.flat):
         raise ValueError(
             f"{program.name} runs on {_devices_text(mesh.flat)}, and its operands are on "
             f"{_devices_text(place.partition.devices)}{where_text(user_line())}; move them with device_put"
         )
-    return place
+    return _with_types(program, place)
+
+
+def _with_types(program: ClosedJaxpr, place: Place) -> Place:
+    """The place with results that lie as their types say; a type that says nothing of explicit axes says "whole"."""
+    partition = place.partition
+    if partition is None or partition.results or not partition.mesh.has_explicit:
+        return place
+    other = partition.whole if partition.mesh.all_explicit else None
+    results = tuple(aval.explicit or other for aval in program.out_avals)
+    return place._replace(partition=partition._replace(results=results)) if any(results) else place
 
 
 def wishes_of(program: ClosedJaxpr) -> list[NamedSharding | None]:
     """For each operand how the first equation that says so wants it to lie, also in calls; None where none does."""
     found = program.derived.get("wishes")
     if found is None:
-        known: dict[int, NamedSharding] = {}
+        known = {id(v): v.aval.explicit for v in program.jaxpr.invars if v.aval.explicit is not None}
         for operation, inputs, *_ in program.jaxpr.raw:
             whole = operation.whole()
             told = operation.wishes() if whole is None else wishes_of(whole)
@@ -429,8 +440,8 @@ def mesh_of(program: ClosedJaxpr) -> Mesh | None:
     """The mesh that equations of a program name, those of the programs that it holds as well; None for no mesh."""
     found = program.derived.get("mesh", False)
     if found is False:
-        found = None
-        for raw in program.jaxpr.raw:
+        found = next((aval.explicit.mesh for aval in program.in_avals if aval.explicit is not None), None)
+        for raw in program.jaxpr.raw if found is None else ():
             operation = raw[0]
             found = operation.mesh or next(filter(None, map(mesh_of, operation.bodies())), None)
             if found is not None:

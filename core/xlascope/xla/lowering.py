@@ -21,6 +21,7 @@ from ..records.op_names import body_prefix, scoped
 from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
 from .collectives import Manual
+from .meshes import PartitionSpec
 from .named_shardings import NamedSharding
 from .narrow_types import CARRIERS, brought_back
 from .partitions import Partition, axis_text, mesh_text, sharding_text
@@ -180,10 +181,15 @@ class _ModuleLowering:
             builder.outputs = outputs
             operands = [literal(x) if x.__class__ is Literal else environment[x] for x in inputs]
             if len(outputs) == 1 and outputs[0].aval.dtype not in _UNLIKE:
-                environment[outputs[0]] = operation.to_stablehlo(builder, operands)[0]
+                (v,) = outputs
+                value = operation.to_stablehlo(builder, operands)[0]
+                environment[v] = value if v.aval.explicit is None else builder.lying(value, v.aval)
             else:
                 values = builder.equation_on_words(operands) or operation.to_stablehlo(builder, operands)
-                environment.update(zip(outputs, map(builder.in_type, values, outputs), strict=True))
+                environment.update(
+                    (v, value if v.aval.explicit is None else builder.lying(value, v.aval))
+                    for v, value in zip(outputs, map(builder.in_type, values, outputs), strict=True)
+                )
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
@@ -191,9 +197,10 @@ class _ModuleLowering:
     def mesh_symbol(self, mesh: Any) -> str:
         """The symbol of a mesh in the module."""
         assert self.partition is not None
-        found = self.meshes.get(mesh)
+        key = (mesh.flat, mesh.shape_tuple)  # the kinds of its axes do not matter here
+        found = self.meshes.get(key)
         if found is None:
-            found = self.meshes[mesh] = self.fresh("mesh")
+            found = self.meshes[key] = self.fresh("mesh")
             ir.Operation.create(
                 "sdy.mesh",
                 attributes={
@@ -325,9 +332,19 @@ class _FunctionBuilder(Builder):
         return self.lowering.equations(inner, body.jaxpr, environment)
 
     def constrained(self, value: Any, sharding: Any) -> Any:
-        if self.lowering.partition is None or self.manual is not None:
+        return self._constrained(value, self.out_avals[0], sharding)
+
+    def lying(self, value: Any, aval: ShapedArray) -> Any:
+        """The value of a result, which lies as its type says; axes that are not explicit are left to XLA."""
+        mesh = aval.explicit.mesh
+        if mesh.all_explicit:
+            return self._constrained(value, aval, aval.explicit)
+        spec = [PartitionSpec.UNCONSTRAINED if part is None else part for part in aval.explicit.spec]
+        return self._constrained(value, aval, aval.explicit.with_spec(spec))
+
+    def _constrained(self, value: Any, aval: ShapedArray, sharding: Any) -> Any:
+        if self.lowering.partition is None or self.manual is not None or is_key(aval.dtype):
             return value
-        (aval,) = self.out_avals
         text = sharding_text(sharding, len(aval.shape), self.lowering.mesh_symbol(sharding.mesh))
         return self.emit1("sdy.sharding_constraint", [value], aval, {"sharding": attribute(f"#sdy.sharding{text}")})
 

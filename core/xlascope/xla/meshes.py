@@ -60,6 +60,16 @@ class _Axes:
         """Whether there is no axis."""
         return not self.axis_names
 
+    @property
+    def has_explicit(self) -> bool:
+        """Whether the types of values say how these lie along one of the axes."""
+        return AxisType.Explicit in self.axis_types
+
+    @property
+    def all_explicit(self) -> bool:
+        """Whether they say it along each of the axes."""
+        return bool(self.axis_types) and set(self.axis_types) == {AxisType.Explicit}
+
     def _checked_types(self, what: str, axis_types: Any) -> tuple[AxisType, ...]:
         if axis_types is None:
             return (AxisType.Auto,) * len(self.axis_names)

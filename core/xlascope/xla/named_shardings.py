@@ -1,26 +1,28 @@
 """How an array lies over the devices of a mesh: for users by the names of axes, for XLA and jaxlib as tiles.
 
-A :class:`NamedSharding` knows no rank, tiles do. So what an array holds is jaxlib's own ``GSPMDSharding`` for its rank,
-one object for equal ones (jaxlib compares them when it looks for a call), with the users' sharding as an attribute.
+A :class:`NamedSharding` knows no rank, tiles do. So what an array holds is :class:`Tiles`, XLA's sharding for its rank
+with the users' sharding as an attribute: one object for equal ones, which jaxlib compares when it looks for a call.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from jaxlib import _jax, xla_client
 
 from ..errors import see
+from ..ir.avals import ShapedArray, laid
 from ..ir.sources import user_line, where_text
 from ..recent import Recent
 from .backend import devices_list
-from .meshes import Mesh, PartitionSpec, check_spec, names_of
+from .meshes import AxisType, Mesh, PartitionSpec, check_spec, names_of
 
-Tiles = _jax.GSPMDSharding
 _REPLICATED = xla_client.OpSharding.Type.REPLICATED
 Index = tuple[slice, ...]
 
@@ -254,7 +256,36 @@ def tiles_of(sharding: NamedSharding, rank: int) -> Any:
     return xla_client.HloSharding.iota_tile((*cuts, copies), mesh.axis_sizes, order, (_REPLICATED,))
 
 
+class Tiles(_jax.GSPMDSharding):
+    """What an array holds that lies on several devices. jaxlib takes two with equal tiles for the same; meshes whose
+    axes have other names or kinds make other types, so these are compared by identity.
+    """
+
+    __slots__ = ("__weakref__", "named")
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    named: OnSeveral
+
+    # What jaxlib asks of a sharding that is not of its own classes.
+
+    @property
+    def memory_kind(self) -> str:
+        """Where on a device the array is."""
+        return self.named.memory_kind
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of each device's part of an array."""
+        return self.named.shard_shape(global_shape)
+
+    def _to_xla_hlo_sharding(self, num_dimensions: int) -> Any:
+        return self._hlo_sharding
+
+
+#: Those that somebody holds, and those used last.
+_living: WeakValueDictionary[tuple[OnSeveral, int], Tiles] = WeakValueDictionary()
 _held: Recent[tuple[OnSeveral, int], Any] = Recent(512)
+_making = threading.RLock()
 
 
 def held_sharding(sharding: OnSeveral, rank: int) -> Any:
@@ -262,10 +293,31 @@ def held_sharding(sharding: OnSeveral, rank: int) -> Any:
     key = (sharding, rank)
     found = _held.get(key) or _held.again(key)
     if found is None:
-        found = Tiles(devices_list(sharding.devices), sharding.tiles(rank))
-        found.named = sharding
-        found = _held.keep(key, found)
+        with _making:
+            found = _living.get(key)
+            if found is None:
+                found = Tiles(devices_list(sharding.devices), sharding.tiles(rank))
+                found.named = sharding
+                _living[key] = found
+            found = _held.keep(key, found)
     return found
+
+
+def typed(aval: ShapedArray, sharding: Any) -> ShapedArray:
+    """The type of an array of that type that lies so: it says which explicit axes cut it, and nothing of others."""
+    return laid(aval, explicit_of(sharding, len(aval.shape)))
+
+
+def explicit_of(sharding: Any, rank: int) -> NamedSharding | None:
+    """What the types of arrays of that rank say of how they lie; None where no explicit axis cuts them."""
+    if not isinstance(sharding, NamedSharding) or not sharding.mesh.has_explicit:
+        return None
+    kinds = dict(zip(sharding.mesh.axis_names, sharding.mesh.axis_types, strict=True))
+    parts = [
+        tuple(name for name in names_of(part) if kinds[name] is AxisType.Explicit)
+        for part in (*sharding.spec, *[None] * (rank - len(sharding.spec)))
+    ]
+    return sharding.with_spec(parts) if any(parts) else None
 
 
 def of_users(held: Any) -> Any:

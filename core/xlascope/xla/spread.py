@@ -10,7 +10,7 @@ import numpy as np
 from jaxlib import _jax
 
 from ..ir.avals import ShapedArray, shaped
-from .named_shardings import Index, OnSeveral, Tiles, held_sharding
+from .named_shardings import Index, OnSeveral, Tiles, held_sharding, typed
 
 
 def is_spread(x: Any) -> bool:
@@ -36,7 +36,7 @@ def spread(value: np.ndarray[Any, Any], aval: ShapedArray, sharding: OnSeveral) 
         if device in own
     ]
     shards, devices = [part for part, _ in parts], [device for _, device in parts]
-    return _jax.batched_device_put(aval, held, shards, devices, committed=True, enable_x64=True)
+    return _jax.batched_device_put(typed(aval, sharding), held, shards, devices, committed=True, enable_x64=True)
 
 
 def gathered(x: Any, on_host: Callable[[Any], np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
@@ -68,7 +68,7 @@ def parts_of(x: Any) -> list[Any]:
 def joined(aval: ShapedArray, sharding: OnSeveral, parts: Sequence[Any], devices: Sequence[Any]) -> Any:
     """The array whose parts are those arrays, each on its device; shares their memory."""
     held = held_sharding(sharding, len(aval.shape))
-    return _jax.batched_device_put(aval, held, list(parts), list(devices), committed=True)
+    return _jax.batched_device_put(typed(aval, sharding), held, list(parts), list(devices), committed=True)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from ..programs.values import check_results, flatten_results
 from .apart import KeptApart
 from .arguments import Arguments, Options, avals_of, donated, join, split
 from .misses import kinds_of, miss_reason
-from .placing import constrained_operands, constrained_results, place_told
+from .placing import constrained_operands, constrained_results, place_told, types_told
 from .retrace import note_function, reason_of
 from .signatures import Signature
 from .stages import Traced
@@ -121,7 +121,9 @@ class Jitted:
 
     def avals(self, arguments: Arguments) -> tuple[ShapedArray, ...]:
         """The types of the operands; raises TypeError naming the argument that is none."""
-        return avals_of(self.function, arguments)
+        found = avals_of(self.function, arguments)
+        given = self.options.in_shardings
+        return found if given is None else types_told(self.function, arguments, found, given)
 
     def trace(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> TracedCall:
         """The trace for a call's signature: a kept one, or a new one."""

@@ -15,7 +15,7 @@ from ...xla.dispatch import Place, partition_over
 from ...xla.faces import is_ours
 from ...xla.key_array import held
 from ...xla.meshes import PartitionSpec, required_mesh
-from ...xla.named_shardings import NamedSharding, OnSeveral
+from ...xla.named_shardings import NamedSharding, OnSeveral, typed
 from ...xla.shardings import device_meant, sharding_of
 from ..programs.names import name_of, operand_names
 from ..programs.prefixes import leaves_of_prefix
@@ -57,6 +57,14 @@ def meant(what: str, given: Any) -> Any:
             f"{what} holds NamedShardings, PartitionSpecs (with a current mesh), devices or None, got {given!r} of "
             f"type {type(given).__name__}{here()}"
         ) from None
+
+
+def types_told(
+    function: Any, arguments: Arguments, avals: Sequence[ShapedArray], given: Told
+) -> tuple[ShapedArray, ...]:
+    """The operands' types, with what ``in_shardings`` say of how they lie along explicit axes."""
+    wanted = _told_of(function, arguments, given)
+    return tuple(aval if told is None else typed(aval, told) for aval, told in zip(avals, wanted, strict=True))
 
 
 def place_told(

@@ -29,7 +29,7 @@ from ...transforms.evaluate import evaluate
 from ...transforms.staging import stage_held
 from ...transforms.transpose import transpose_program
 from ...xla.meshes import Mesh, PartitionSpec, names_of
-from ...xla.named_shardings import NamedSharding
+from ...xla.named_shardings import NamedSharding, typed
 from ..programs.marks import chosen, in_places, moving, present, split_tangents
 from ..programs.rearranged import without_constants
 
@@ -85,7 +85,9 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return [
-            shaped(whole_shape(self.on, spec, aval.shape), aval.dtype, aval.weak_type)
+            typed(
+                shaped(whole_shape(self.on, spec, aval.shape), aval.dtype, aval.weak_type), NamedSharding(self.on, spec)
+            )
             for spec, aval in zip(self.out_specs, self.jaxpr.out_avals, strict=True)
         ]
 

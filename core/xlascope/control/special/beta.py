@@ -15,6 +15,7 @@ import numpy as np
 from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...ir.operation import Operation
+from ...operations import sharding_rules
 from ...operations.arithmetic import abs, add, mul, sub
 from ...operations.computed import emit_formula
 from ...operations.exponentials import exp, log, log1p
@@ -69,6 +70,8 @@ def _fraction(a: Any, b: Any, x: Any, going: Any) -> Any:
 
 class RegularizedIncompleteBeta(Operation, name="regularized_incomplete_beta"):
     """I_x(a, b); its derivative in x is x^(a - 1) (1 - x)^(b - 1) / B(a, b)."""
+
+    sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         a, b, x = operands

@@ -16,6 +16,7 @@ from ...trace.source import here
 from ...xla import lapack
 from ...xla.builder import attribute, integers
 from ...xla.solver_calls import GPUS, by_columns, of_xla
+from .. import sharding_rules
 from ..comparisons import eq
 from ..conversion import convert_element_type
 from ..shapes import broadcasted_iota, moveaxis
@@ -147,6 +148,9 @@ class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
     """The permutation that row exchanges come to, one after the other."""
 
     permutation_size: int
+
+    def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:
+        return sharding_rules.stacks_of_rank(self, parts, operands, results, operands[0].ndim - 1)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (pivots,) = operands

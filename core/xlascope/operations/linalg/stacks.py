@@ -19,6 +19,7 @@ from ...trace.source import here
 from ...xla import lapack
 from ...xla.builder import attribute, integers
 from ...xla.solver_calls import GPUS
+from .. import sharding_rules
 from ..indexing import mapped_size
 from ..shapes import mapped_in_front
 from ..whole_numbers import whole_number
@@ -34,6 +35,8 @@ INT32, BOOL = np.dtype("int32"), np.dtype("bool")
 
 class OfStacks(Operation):
     """An operation on stacks of matrices: a mapped axis is one more axis of the stack."""
+
+    sharding_rule = sharding_rules.of_stacks
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = mapped_size(operands, axes)

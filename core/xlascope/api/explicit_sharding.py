@@ -1,0 +1,156 @@
+"""Explicit sharding: types that say how values lie, and parts of programs in which XLA or types decide it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .. import tree
+from ..control.parallel.constraints import with_sharding_constraint
+from ..ir.avals import ShapedArray
+from ..ir.sources import user_line, where_text
+from ..operations.sharding_constraints import left_to_xla
+from ..trace.traceback_filtering import api_boundary
+from ..trace.values import aval_of
+from ..xla.meshes import AxisType, Mesh, PartitionSpec, required_mesh, set_mesh
+from ..xla.named_shardings import OnSeveral
+from .compilation import jit
+from .flat import taken
+from .naming import named_after
+
+
+def typeof(x: Any) -> ShapedArray:
+    """The type of an array or a tracer: shape, dtype, and how it lies along explicit axes of a mesh.
+
+    Raises TypeError for what is no array.
+
+    >>> import xlascope as xs
+    >>> xs.typeof(xs.numpy.ones((2, 3)))
+    ShapedArray(float32[2,3])
+    """
+    return aval_of(taken(x))
+
+
+def reshard(xs: Any, out_shardings: Any) -> Any:
+    """A tree of arrays that lie as ``out_shardings`` say, a prefix of the tree: NamedShardings, or PartitionSpecs over
+    the current mesh.
+
+    Along explicit axes the types of the results say so. Raises ValueError for a shape that cannot be cut so.
+
+    >>> import xlascope as xs
+    >>> mesh = xs.make_mesh((1,), ("i",))
+    >>> xs.typeof(xs.sharding.reshard(xs.numpy.ones((2, 3)), xs.NamedSharding(mesh, xs.P("i"))))
+    ShapedArray(float32[2@i,3])
+    """
+    return with_sharding_constraint(xs, out_shardings)
+
+
+@api_boundary
+def auto_axes(
+    f: Callable[..., Any] | None = None, /, *, axes: Any = None, out_sharding: Any = None
+) -> Callable[..., Any]:
+    """``f`` as a part of the program in which XLA decides how values lie, whatever the types of the arguments say.
+
+    ``out_sharding`` says how its results lie: a PartitionSpec or a NamedSharding, or a tree of them that is a prefix of
+    the result; it may also be given to each call. ``axes`` are all axes of the current mesh.
+
+    Raises TypeError when it is given nowhere, NotImplementedError for ``axes`` that are some of them.
+
+    >>> import xlascope as xs
+    >>> mesh = xs.make_mesh((1,), ("i",))
+    >>> x = xs.device_put(xs.numpy.ones((2, 3)), xs.NamedSharding(mesh, xs.P("i")))
+    >>> gram = xs.sharding.auto_axes(lambda x: x.T @ x, out_sharding=xs.NamedSharding(mesh, xs.P()))
+    >>> xs.typeof(gram(x))
+    ShapedArray(float32[3,3])
+    """
+    if f is None:
+        return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
+
+    compiled = jit(functools.partial(_left_to_xla, f))
+
+    @named_after(f, "auto_axes")
+    @api_boundary
+    def mapped(*args: Any, out_sharding: Any = out_sharding) -> Any:
+        if out_sharding is None:
+            raise TypeError(f"auto_axes needs out_sharding, here or at the call: how its results lie{_here()}")
+        given = tree.map(taken, args)
+        mesh = _mesh_of(given, out_sharding)
+        _check_axes("auto_axes", mesh, axes)
+        with set_mesh(_of_kind(mesh, AxisType.Auto)):
+            found = compiled(*given)
+        with set_mesh(mesh):
+            return reshard(found, out_sharding)
+
+    return mapped
+
+
+@api_boundary
+def explicit_axes(
+    f: Callable[..., Any] | None = None, /, *, axes: Any = None, in_sharding: Any = None
+) -> Callable[..., Any]:
+    """``f`` as a part of the program in which types say how values lie along the axes of the current mesh.
+
+    ``in_sharding`` says how its arguments lie: PartitionSpecs, a tuple of trees that are prefixes of the arguments; it
+    may also be given to each call. ``axes`` are all axes of the current mesh.
+
+    Raises TypeError when it is given nowhere, RuntimeError without a current mesh, NotImplementedError for ``axes``
+    that are some of them.
+
+    >>> import xlascope as xs
+    >>> with xs.set_mesh(xs.make_mesh((1,), ("i",), (xs.sharding.AxisType.Auto,))):
+    ...     show = xs.sharding.explicit_axes(lambda x: print(xs.typeof(x)), in_sharding=xs.P("i"))
+    ...     show(xs.numpy.ones(4))
+    ShapedArray(float32[4@i])
+    """
+    if f is None:
+        return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
+
+    @named_after(f, "explicit_axes")
+    @api_boundary
+    def mapped(*args: Any, in_sharding: Any = in_sharding) -> Any:
+        if in_sharding is None:
+            raise TypeError(f"explicit_axes needs in_sharding, here or at the call: how its arguments lie{_here()}")
+        mesh = required_mesh("explicit_axes")
+        _check_axes("explicit_axes", mesh, axes)
+        with set_mesh(_of_kind(mesh, AxisType.Explicit)):
+            found = f(*reshard(args, in_sharding))
+        return tree.map(lambda x: left_to_xla(taken(x)), found)
+
+    return mapped
+
+
+def _left_to_xla(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*tree.map(left_to_xla, args))
+
+
+def _mesh_of(args: Any, out_sharding: Any) -> Mesh:
+    """The mesh that a sharding names, or an argument's type, or the current one."""
+    for leaf in tree.leaves(out_sharding, is_leaf=lambda x: isinstance(x, OnSeveral | PartitionSpec)):
+        if hasattr(leaf, "mesh"):
+            return leaf.mesh  # type: ignore[no-any-return]
+    for leaf in tree.leaves(args):
+        explicit = aval_of(leaf).explicit
+        if explicit is not None:
+            return explicit.mesh  # type: ignore[no-any-return]
+    return required_mesh("auto_axes")
+
+
+def _of_kind(mesh: Mesh, kind: AxisType) -> Mesh:
+    return mesh.update(axis_types=(kind,) * len(mesh.axis_names))
+
+
+def _check_axes(what: str, mesh: Mesh, axes: Any) -> None:
+    names = {axes} if isinstance(axes, str) else set(axes or ())
+    if names and names != set(mesh.axis_names):
+        raise NotImplementedError(
+            f"{what}: axes are some of those of {mesh}{_here()}; leave them out, and all are meant. Another mesh, with "
+            "AxisType.Auto where types are to say nothing, has axes of both kinds"
+        )
+
+
+def _here() -> str:
+    return where_text(user_line())
+
+
+__all__ = ["auto_axes", "explicit_axes", "reshard", "typeof"]
