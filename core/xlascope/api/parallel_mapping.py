@@ -121,12 +121,12 @@ class _Mapping:
             kept[:] = [out, *self._wanted(out, check_results(name_of(self.fun), results, out))]
             return [x if axis is None else _with_axis(x, axis) for x, axis in zip(results, kept[1:], strict=True)]
 
-        program = stage_on_each(flat, parts, mesh, name_of(self.fun))
+        program = stage_on_each(flat, parts, mesh, name_of(self.fun), mesh.axis_names)
         outs = [self._spec(axis) for axis in kept[1:]]
         whole = kept[0].unflatten(range(len(outs)))
         paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(whole)]
-        check_equal(self.whom, program, mesh, ins, outs, paths)
-        return kept[0].unflatten(run_on_each(program, mesh, operands, ins, outs))
+        check_equal(self.whom, program, mesh.axis_names, ins, outs, paths)
+        return kept[0].unflatten(run_on_each(program, mesh, operands, ins, outs, mesh.axis_names))
 
     def _axes_of(self, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         per_argument = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree
@@ -13,7 +13,7 @@ from ..control.programs.prefixes import leaves_of_prefix
 from ..control.programs.values import check_results, operand_aval
 from ..ir.sources import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
-from ..xla.meshes import Mesh, PartitionSpec, check_spec, required_mesh
+from ..xla.meshes import Mesh, PartitionSpec, check_spec, names_of, required_mesh
 from .flat import given, taken
 from .naming import name_of, named_after
 
@@ -34,11 +34,11 @@ def shard_map(
     ``in_specs`` says how each argument is cut (a PartitionSpec, or a tree of them that is a prefix of the argument; a
     tuple with an entry for each argument), ``out_specs`` how the results are put together. Inside, the collectives of
     ``lax`` cross the axes of the mesh by their names. ``mesh`` is the current one when it is not given. With
-    ``check_vma`` a result whose spec leaves out an axis has to be equal along it. ``axis_names`` are all axes of the
-    mesh, or empty.
+    ``check_vma`` a result whose spec leaves out an axis has to be equal along it. ``axis_names`` are the axes along
+    which it is so, all of the mesh when they are empty; along the others XLA cuts the parts as it likes.
 
-    Raises ValueError for shapes that cannot be cut so, and for a result that differs where its spec says that it does
-    not; NotImplementedError for ``axis_names`` that are some of the axes.
+    Raises ValueError for shapes that cannot be cut so, for a result that differs where its spec says that it does not,
+    and for a spec with an axis that is not among ``axis_names``.
 
     >>> import numpy as np, xlascope as xs
     >>> from xlascope.sharding import Mesh, PartitionSpec as P
@@ -69,7 +69,7 @@ def shard_map(
     @api_boundary
     def mapped(*args: Any) -> Any:
         on = required_mesh("shard_map") if mesh is None else mesh
-        _check_names(f, on, axis_names)
+        axes = _axes_of(f, on, axis_names)
         operands, structure = tree.flatten((args, {}))
         operands = list(map(taken, operands))
         if isinstance(in_specs, tuple) and len(in_specs) != len(args):
@@ -90,9 +90,11 @@ def shard_map(
             kept.append(out)
             return check_results(name_of(f), results, out)
 
-        program = stage_on_each(flat, avals, on, name_of(f))
+        _check_cut_along(f, axes, (*ins,))
+        program = stage_on_each(flat, avals, on, name_of(f), axes)
         whole = kept[0].unflatten(range(len(program.out_avals)))
         outs = _specs(f, on, "out_specs", out_specs, whole)
+        _check_cut_along(f, axes, outs)
         paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(whole)]
         for path, spec, aval in zip(paths, outs, program.out_avals, strict=True):
             if len(spec) > len(aval.shape):
@@ -101,8 +103,8 @@ def shard_map(
                     f"cuts {len(spec)}{_here()}: give it an axis (x[None]), or combine it and use PartitionSpec()"
                 )
         if check_vma:
-            check_equal(f"shard_map of {name_of(f)}", program, on, ins, outs, paths)
-        return kept[0].unflatten(map(given, run_on_each(program, on, operands, ins, outs)))
+            check_equal(f"shard_map of {name_of(f)}", program, axes, ins, outs, paths)
+        return kept[0].unflatten(map(given, run_on_each(program, on, operands, ins, outs, axes)))
 
     return mapped
 
@@ -127,15 +129,23 @@ def _is_spec(x: Any) -> bool:
     return x is None or isinstance(x, PartitionSpec)
 
 
-def _check_names(f: Any, mesh: Mesh, axis_names: Any) -> None:
+def _axes_of(f: Any, mesh: Mesh, axis_names: Any) -> tuple[Any, ...]:
+    """The axes along which each device has its own values, in the mesh's order."""
     names = set(axis_names) if isinstance(axis_names, set | frozenset | tuple | list) else {axis_names}
     unknown = [name for name in names if name not in mesh.axis_names]
     if unknown:
         raise ValueError(
             f"shard_map of {name_of(f)}: axis_names has {unknown[0]!r}, which is no axis of {mesh}{_here()}"
         )
-    if names and names != set(mesh.axis_names):
-        raise NotImplementedError(
-            f"shard_map of {name_of(f)}: axis_names are some of the axes of {mesh}{_here()}; a part of a program in "
-            "which some axes are left to XLA is not supported. Name all axes, and cut along those that matter."
-        )
+    return tuple(name for name in mesh.axis_names if name in names or not names)
+
+
+def _check_cut_along(f: Any, axes: tuple[Any, ...], specs: Sequence[PartitionSpec]) -> None:
+    for spec in specs:
+        for part in spec:
+            for name in names_of(part):
+                if name not in axes:
+                    raise ValueError(
+                        f"shard_map of {name_of(f)}: {spec} cuts along {name!r}, which is not among axis_names, "
+                        f"{', '.join(map(repr, axes))}{_here()}: along that axis XLA cuts the parts as it likes"
+                    )

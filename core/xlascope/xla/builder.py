@@ -228,9 +228,11 @@ class Builder:
         """The value of the current equation's operand, which is to lie as the sharding says."""
         raise NotImplementedError
 
-    def on_each_device(self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any) -> list[Any]:
+    def on_each_device(
+        self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any, axes: Sequence[Any]
+    ) -> list[Any]:
         """Call a program that the current equation holds on each device of a mesh, with its parts of the operands:
-        ``ins`` and ``outs`` are the specs by which operands and results are cut.
+        ``ins`` and ``outs`` are the specs by which operands and results are cut along ``axes`` of the mesh.
         """
         raise NotImplementedError
 

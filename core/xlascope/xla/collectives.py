@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 
 from ..ir.avals import ShapedArray, shaped
 from .builder import attribute, integers
-from .partitions import Partition
+from .partitions import Partition, axis_text
 
 _I32 = shaped((), np.dtype(np.int32))
 _channels = itertools.count(1)
@@ -23,6 +23,16 @@ class Manual(NamedTuple):
     mesh: Any
     names: tuple[Hashable, ...]
     partition: Partition
+
+    @property
+    def partial(self) -> bool:
+        """Whether there are axes of the mesh along which XLA may cut values."""
+        return set(self.names) != set(self.mesh.axis_names)
+
+    @property
+    def others(self) -> tuple[Hashable, ...]:
+        """Those axes."""
+        return tuple(name for name in self.mesh.axis_names if name not in self.names)
 
     def numbers(self) -> np.ndarray[Any, Any]:
         """XLA's number of each device, in the mesh's shape."""
@@ -111,6 +121,21 @@ def permuted(
 
 def own_place(builder: Any, axes: Sequence[Hashable]) -> Any:
     """The place of the device that runs the program among those across the axes, in row-major order: an int32."""
+    if builder.manual.partial:  # a device's number is known where all axes are manual
+        mesh = builder.manual.mesh
+        names = ", ".join(axis_text(mesh, name) for name in builder.manual.others)
+        attributes = {
+            "in_shardings": attribute("#sdy.sharding_per_value<[]>"),
+            "out_shardings": attribute(f"#sdy.sharding_per_value<[<@{builder.lowering.mesh_symbol(mesh)}, []>]>"),
+            "manual_axes": attribute(f"#sdy<manual_axes{{{names}}}>"),
+        }
+        made = builder.operation("sdy.manual_computation", [], attributes, [_I32], regions=1)
+        builder.fill_region(made, [], lambda: [_place_among(builder, axes)], end="sdy.return")
+        return made.results[0]
+    return _place_among(builder, axes)
+
+
+def _place_among(builder: Any, axes: Sequence[Hashable]) -> Any:
     number = builder.emit1("stablehlo.partition_id", [], shaped((), np.dtype(np.uint32)))
     number = builder.emit1("stablehlo.convert", [number], _I32)
     places = builder.manual.own(axes)

@@ -21,7 +21,7 @@ from ..records.op_names import body_prefix, scoped
 from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
 from .collectives import Manual
-from .meshes import PartitionSpec
+from .meshes import PartitionSpec, names_of
 from .named_shardings import NamedSharding
 from .narrow_types import CARRIERS, brought_back
 from .partitions import Partition, axis_text, mesh_text, sharding_text
@@ -343,34 +343,46 @@ class _FunctionBuilder(Builder):
         return self._constrained(value, aval, aval.explicit.with_spec(spec))
 
     def _constrained(self, value: Any, aval: ShapedArray, sharding: Any) -> Any:
-        if self.lowering.partition is None or self.manual is not None or is_key(aval.dtype):
+        if self.lowering.partition is None or is_key(aval.dtype):
+            return value
+        if self.manual is not None and not self._may_be_cut(sharding):
             return value
         text = sharding_text(sharding, len(aval.shape), self.lowering.mesh_symbol(sharding.mesh))
         return self.emit1("sdy.sharding_constraint", [value], aval, {"sharding": attribute(f"#sdy.sharding{text}")})
 
-    def on_each_device(self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any) -> list[Any]:
+    def _may_be_cut(self, sharding: Any) -> bool:
+        """Whether a sharding names but axes that are left to XLA where each device has its own values."""
+        return self.manual.partial and all(
+            name in self.manual.others for part in sharding.spec for name in names_of(part)
+        )
+
+    def on_each_device(
+        self, body: Any, operands: Sequence[Any], mesh: Any, ins: Sequence[Any], outs: Any, axes: Sequence[Any]
+    ) -> list[Any]:
         partition, outside = self.lowering.partition, self.manual
-        if partition is None or outside is not None:
+        before = () if outside is None else outside.names
+        if partition is None or (outside is not None and (outside.mesh != mesh or set(before) & set(axes))):
             raise NotImplementedError(
                 "a program that runs on each device of a mesh can neither be compiled for another target nor hold "
                 "another such program"
             )
         symbol = self.lowering.mesh_symbol(mesh)
+        manual = Manual(mesh, (*before, *axes), partition)
         listed = [
             ", ".join(
-                sharding_text(NamedSharding(mesh, spec), len(aval.shape), symbol)
+                sharding_text(NamedSharding(mesh, spec), len(aval.shape), symbol, cut_on=manual.partial)
                 for spec, aval in zip(specs, avals, strict=True)
             )
             for specs, avals in ((ins, self.in_avals), (outs, self.out_avals))
         ]
-        names = ", ".join(axis_text(mesh, name) for name in mesh.axis_names)
+        names = ", ".join(axis_text(mesh, name) for name in axes)
         attributes = {
             "in_shardings": attribute(f"#sdy.sharding_per_value<[{listed[0]}]>"),
             "out_shardings": attribute(f"#sdy.sharding_per_value<[{listed[1]}]>"),
             "manual_axes": attribute(f"#sdy<manual_axes{{{names}}}>"),
         }
         made = self.operation("sdy.manual_computation", operands, attributes, regions=1)
-        self.manual = Manual(mesh, mesh.axis_names, partition)
+        self.manual = manual
         try:
             self.fill_region(made, body.in_avals, lambda *x: self.call_body(body, x), end="sdy.return")
         finally:

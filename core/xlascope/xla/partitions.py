@@ -87,8 +87,10 @@ def axis_text(mesh: Any, name: Any) -> str:
     return f'"axis.{mesh.axis_names.index(name)}"'
 
 
-def sharding_text(sharding: NamedSharding, rank: int, symbol: str) -> str:
-    """How a value of that rank lies on the mesh that has this symbol, in Shardy's dialect."""
+def sharding_text(sharding: NamedSharding, rank: int, symbol: str, *, cut_on: bool = False) -> str:
+    """How a value of that rank lies on the mesh that has this symbol, in Shardy's dialect; with ``cut_on`` XLA may cut
+    parts further.
+    """
     mesh, spec = sharding.mesh, tuple(sharding.spec)
     axes = []
     for axis in range(rank):
@@ -96,5 +98,6 @@ def sharding_text(sharding: NamedSharding, rank: int, symbol: str) -> str:
         if part is PartitionSpec.UNCONSTRAINED:
             axes.append("{?}")
         else:
-            axes.append("{" + ", ".join(axis_text(mesh, name) for name in names_of(part)) + "}")
+            more = ["?"] if cut_on else []
+            axes.append("{" + ", ".join([*(axis_text(mesh, name) for name in names_of(part)), *more]) + "}")
     return f"<@{symbol}, [{', '.join(axes)}]>"

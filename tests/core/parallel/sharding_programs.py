@@ -51,6 +51,22 @@ def shard_mapped(lib, f, ins, outs, **options):
     return lib.shard_map(f, mesh=mesh(lib), in_specs=P(*ins), out_specs=P(*outs), **options)
 
 
+def partly(lib, f, ins, outs, a=A, **options):
+    """Only x is crossed by name, y is left to XLA."""
+    P = lib.sharding.PartitionSpec
+    mapped = lib.shard_map(f, mesh=mesh(lib), in_specs=P(*ins), out_specs=P(*outs), axis_names={"x"}, **options)
+    return [lib.jit(mapped)(cut(lib, a, "x", "y") if a is A else a)]
+
+
+def within(lib, a):
+    """A part of a program across y, within one across x."""
+    P = lib.sharding.PartitionSpec
+    places = lambda: 100 * lib.lax.axis_index("x") + 1000 * lib.lax.axis_index("y")  # noqa: E731
+    inner = lambda a: a + lib.lax.psum(a.sum(), "y") + places()  # noqa: E731
+    spec = P(None, "y")
+    return lib.shard_map(inner, in_specs=spec, out_specs=spec, axis_names={"y"})(a)
+
+
 def summed(lib, a):
     """A loop that crosses an axis in each step."""
     return lib.lax.scan(lambda c, r: (c + lib.lax.psum(r, "x"), c), 0.0 * a[0], a)[1]
@@ -152,6 +168,28 @@ VALUES = {
     )(A),
     "shard_map under vmap": lambda lib: lib.vmap(shard_mapped(lib, lambda a: lib.lax.psum(a, "x"), ("x",), ()))(A.T),
     "of a closed value": lambda lib: shard_mapped(lib, lambda a: a + B[0, :4], ("x",), ("x",))(A),
+    "some axes, psum": lambda lib: partly(lib, lambda a: lib.lax.psum(a.sum(), "x"), ("x",), ()),
+    "some axes, all_gather": lambda lib: partly(
+        lib, lambda a: lib.lax.all_gather(a, "x", tiled=True), ("x",), (), check_vma=False
+    ),
+    "some axes, axis_index": lambda lib: partly(lib, lambda a: a + lib.lax.axis_index("x"), ("x",), ("x",)),
+    "some axes, ppermute": lambda lib: partly(
+        lib, lambda a: lib.lax.ppermute(a, "x", [(i, (i + 1) % 4) for i in range(4)]), ("x",), ("x",)
+    ),
+    "some axes, all_to_all": lambda lib: partly(
+        lib, lambda a: lib.lax.all_to_all(a, "x", 1, 0, tiled=True), ("x",), ("x",)
+    ),
+    "some axes, psum_scatter": lambda lib: partly(
+        lib, lambda a: lib.lax.psum_scatter(a, "x", scatter_dimension=1, tiled=True), ("x",), ("x",)
+    ),
+    "some axes, product": lambda lib: partly(lib, lambda a: lib.lax.psum(a.T @ a, "x"), ("x",), ()),
+    "some axes, constrained": lambda lib: partly(
+        lib, lambda a: lib.lax.with_sharding_constraint(a * 2, lib.sharding.PartitionSpec(None, "y")), ("x",), ("x",)
+    ),
+    "some axes within others": lambda lib: partly(lib, lambda a: within(lib, a), ("x",), ("x",)),
+    "some axes, derivative": lambda lib: [
+        lib.grad(lambda a: (partly(lib, lambda a: within(lib, a), ("x",), ("x",), a)[0] ** 2).sum())(cut(lib, A, "x"))
+    ],
     "training, data": lambda lib: trained(lib, [(), ()], ("x",)),
     "training, tensors": lambda lib: trained(lib, [(None, "y"), ("y",)], ()),
     "training, both": lambda lib: trained(lib, [(None, "y"), ("y",)], ("x",)),
@@ -195,6 +233,7 @@ REFUSED = {
     "committed elsewhere": lambda lib: cut(lib, A, "x") + lib.device_put(A, lib.devices()[1]),
     "in_shardings that do not fit": lambda lib: lib.jit(lambda a: a, in_shardings=named(lib, "y"))(cut(lib, A, "x")),
     "a result that varies": lambda lib: shard_mapped(lib, lambda a: a, ("x",), ())(A),
+    "an axis that is left to XLA": lambda lib: partly(lib, lambda a: a, ("x", "y"), ("x",)),
     "sizes that differ": lambda lib: lib.pmap(lambda x, y: x)(A, A[:4]),
     "too many examples": lambda lib: lib.pmap(lambda x: x)(np.zeros((9, 2))),
     "nothing mapped": lambda lib: lib.pmap(lambda x: x, in_axes=None)(A),

@@ -13,10 +13,10 @@ from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
 from ...trace.state import STATE
-from ...xla.meshes import Mesh, PartitionSpec, names_of
+from ...xla.meshes import Mesh, PartitionSpec, names_of, use_mesh
 from ...xla.named_shardings import NamedSharding
 from ..programs.rearranged import without_constants
-from .shard_map_call import shard_map_of
+from .shard_map_call import Names, shard_map_of
 from .varying import varying_axes
 
 
@@ -41,14 +41,16 @@ def part_of(what: str, mesh: Mesh, spec: PartitionSpec, aval: ShapedArray) -> Sh
 
 
 def stage_on_each(
-    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], mesh: Mesh, name: str
+    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], mesh: Mesh, name: str, axes: Names
 ) -> ClosedJaxpr:
-    """The program of a flat function of parts, which may cross the mesh's axes by their names."""
+    """The program of a flat function of parts, which may cross those axes of the mesh by their names."""
     bound, inside = STATE.axes, _INSIDE.mapped
     try:
         _INSIDE.mapped = True
-        STATE.axes = (*(outer for outer in bound if outer[0] not in mesh.axis_names), *mesh.shape_tuple)
-        return stage(function, avals, name)
+        own = [(name, size) for name, size in mesh.shape_tuple if name in axes]
+        STATE.axes = (*(outer for outer in bound if outer[0] not in axes), *own)
+        with use_mesh(mesh):
+            return stage(function, avals, name)
     finally:
         STATE.axes, _INSIDE.mapped = bound, inside
 
@@ -59,26 +61,27 @@ def run_on_each(
     operands: Sequence[Any],
     ins: Sequence[PartitionSpec],
     outs: Sequence[PartitionSpec],
+    axes: Names,
 ) -> list[Any]:
     """Run a program on each device of a mesh. Its constants are whole on each of them."""
     specs = (*[PartitionSpec()] * len(program.consts), *ins)
     if program.consts:
         program, operands = without_constants(program), [*program.consts, *operands]
-    return bind(shard_map_of(program, mesh, specs, tuple(outs)), *operands)
+    return bind(shard_map_of(program, mesh, specs, tuple(outs), axes), *operands)
 
 
 def check_equal(
     whom: str,
     program: ClosedJaxpr,
-    mesh: Mesh,
+    axes: Names,
     ins: Sequence[PartitionSpec],
     outs: Sequence[PartitionSpec],
     names: Sequence[str],
 ) -> None:
-    """Raise ValueError for a result that may differ along an axis of the mesh that its spec does not name."""
+    """Raise ValueError for a result that may differ along one of the axes that its spec does not name."""
     given = [_cut_along(spec) for spec in ins]
     for found, spec, name in zip(varying_axes(program, given), outs, names, strict=True):
-        differing = [] if found is None else [each for each in mesh.axis_names if each in found - _cut_along(spec)]
+        differing = [] if found is None else [each for each in axes if each in found - _cut_along(spec)]
         if differing:
             listed = " and ".join(map(repr, differing))
             raise ValueError(

@@ -34,12 +34,13 @@ from ..programs.marks import chosen, in_places, moving, present, split_tangents
 from ..programs.rearranged import without_constants
 
 Specs = tuple[PartitionSpec, ...]
+Names = tuple[Hashable, ...]
 _WHOLE = PartitionSpec()
 
 
 class ShardMap(Operation, name="shard_map", by_identity=True):
     """The results of a program that each device of a mesh runs. ``in_specs`` and ``out_specs`` say how operands and
-    results are cut along the axes of the mesh, which the program may cross by their names.
+    results are cut along ``axes`` of the mesh, which the program may cross by their names; the others are left to XLA.
     """
 
     composite = True
@@ -49,10 +50,12 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
     on: Mesh
     in_specs: Specs
     out_specs: Specs
+    axes: Names
 
     @property
     def params(self) -> dict[str, Any]:
-        return {"in_specs": self.in_specs, "jaxpr": self.jaxpr, "mesh": self.on, "out_specs": self.out_specs}
+        known = {"in_specs": self.in_specs, "jaxpr": self.jaxpr, "mesh": self.on, "out_specs": self.out_specs}
+        return known if self.axes == self.on.axis_names else known | {"manual_axes": self.axes}
 
     @property
     def mesh(self) -> Mesh:
@@ -63,7 +66,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
     @property
     def binds_axes(self) -> frozenset[Hashable]:  # type: ignore[override]
-        return frozenset(self.on.axis_names)
+        return frozenset(self.axes)
 
     @property
     def holder(self) -> ClosedJaxpr:
@@ -78,10 +81,10 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         if program.consts:
             operands, ins = [*program.consts, *operands], (*[_WHOLE] * len(program.consts), *ins)
             program = without_constants(program)
-        return bind(shard_map_of(program, self.on, ins, tuple(outs)), *operands)
+        return bind(shard_map_of(program, self.on, ins, tuple(outs), self.axes), *operands)
 
     def flops_of_bodies(self, flops: Sequence[int]) -> int:
-        return sum(flops) * self.on.size
+        return sum(flops) * math.prod(self.on.shape[name] for name in self.axes)
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         return [
@@ -92,7 +95,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         ]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.on_each_device(self.jaxpr, operands, self.on, self.in_specs, self.out_specs)  # type: ignore[no-any-return]
+        return builder.on_each_device(self.jaxpr, operands, self.on, self.in_specs, self.out_specs, self.axes)  # type: ignore[no-any-return]
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
         return list(dependence(self.jaxpr, operands))
@@ -101,7 +104,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         """The part of the program that the used results need."""
         program, kept = dce_program(self.jaxpr, used)
         ins, outs = chosen(self.in_specs, kept), chosen(self.out_specs, used)
-        return shard_map_of(program, self.on, tuple(ins), tuple(outs)), kept, used
+        return shard_map_of(program, self.on, tuple(ins), tuple(outs), self.axes), kept, used
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         marks = moving(tangents)
@@ -116,7 +119,7 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         marks = moving(tangents)
         split = linearize_program(self.jaxpr, marks)
         count = len(split.out_moving)
-        each = PartitionSpec(tuple(self.on.axis_names))
+        each = PartitionSpec(self.axes)
         forward = _derived(split.forward, ("apart", count), lambda: _handing_out(split.forward, count))
         extra_specs = [each] * (len(forward.out_avals) - count)
         results = self.call(forward, primals, self.in_specs, [*self.out_specs, *extra_specs])
@@ -154,9 +157,9 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         return self.call(program, operands, ins, outs), list(out_axes)
 
     def _whole_along(self, spec: PartitionSpec) -> tuple[Hashable, ...]:
-        """The axes of the mesh that do not cut a value."""
+        """The axes of the operation that do not cut a value."""
         used = {name for part in spec for name in names_of(part)}
-        return tuple(name for name in self.on.axis_names if name not in used)
+        return tuple(name for name in self.axes if name not in used)
 
 
 def whole_shape(mesh: Mesh, spec: PartitionSpec, part: Sequence[int]) -> tuple[int, ...]:
@@ -165,9 +168,9 @@ def whole_shape(mesh: Mesh, spec: PartitionSpec, part: Sequence[int]) -> tuple[i
     return tuple(size * count for size, count in zip(part, cuts, strict=True))
 
 
-def shard_map_of(program: ClosedJaxpr, mesh: Mesh, ins: Specs, outs: Specs) -> ShardMap:
+def shard_map_of(program: ClosedJaxpr, mesh: Mesh, ins: Specs, outs: Specs, axes: Names) -> ShardMap:
     """The one operation of a program without constants on a mesh."""
-    return _derived(program, ("shard_map", mesh, ins, outs), lambda: ShardMap(program, mesh, ins, outs))  # type: ignore[no-any-return]
+    return _derived(program, ("shard_map", mesh, ins, outs, axes), lambda: ShardMap(program, mesh, ins, outs, axes))  # type: ignore[no-any-return]
 
 
 def _derived(program: ClosedJaxpr, key: Any, make: Any) -> Any:
@@ -213,4 +216,4 @@ def _pulled(program: ClosedJaxpr, shares: Sequence[int], sums: Sequence[tuple[Ha
     return stage_held(function, program.in_avals, program.name)
 
 
-__all__ = ["ShardMap", "Specs", "shard_map_of", "whole_shape"]
+__all__ = ["Names", "ShardMap", "Specs", "shard_map_of", "whole_shape"]
