@@ -13,6 +13,7 @@ from .compiled import Kernel, MemoryUse
 from .decisions import Explained, Passes
 from .findings import Diagnosis
 from .programs import Jaxpr, SourceRange, SourceText
+from .scaled import Scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,4 +220,5 @@ Record = (
     | Explained
     | Passes
     | Diagnosis
+    | Scaled
 )
