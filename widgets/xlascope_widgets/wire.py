@@ -60,7 +60,7 @@ def _measured_once(program: Program, ceilings: Ceilings | None) -> JSON:
     assert run is not None and account is not None
     made_of = (run, program.compiled, program.traced, ceilings)
     if program.measured is None or not same(program.measured[0], made_of):
-        measured = executed(run, account, program.hottest(ceilings))
+        measured = executed(run, account, program.hottest(ceilings), program.compiled)
         # This is large: a look at the names and the notes is enough.
         names = (name for device in run.devices for name in (device.device, *(each.kernel for each in device.kernels)))
         program.measured = made_of, measured if sound(names) and sound(run.notes) else bounded(measured)

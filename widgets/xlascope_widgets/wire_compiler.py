@@ -60,6 +60,9 @@ def kernel(record: Kernel) -> JSON:
     optional["cycles"] = record.estimated_cycles
     optional["moves"] = list(record.moves)
     optional["reads"] = [[each.kernel, each.result, each.type_text, each.bytes] for each in record.reads]
+    if record.collective is not None:
+        told = record.collective
+        optional["across"] = [told.kind, told.devices, told.operand_bytes, told.result_bytes]
     return wire | {name: value for name, value in optional.items() if value}
 
 

@@ -27,13 +27,15 @@ class Collective:
     """What a kernel does across devices: XLA's ``kind`` (``all-reduce``), between how many ``devices`` at a time.
 
     ``operand_bytes`` is what each device puts in, ``result_bytes`` what each of them gets, whole shapes without layout,
-    in one run. ``devices`` is 0 where that could not be read.
+    in one run. ``devices`` is 0 where that could not be read. ``groups`` are the devices that talk to each other, by
+    XLA's numbers: their places in ``Compiled.devices``; they are left out where the program is for more than 64.
     """
 
     kind: str
     devices: int
     operand_bytes: int
     result_bytes: int
+    groups: tuple[tuple[int, ...], ...] = ()
 
     @property
     def bytes(self) -> int:

@@ -83,14 +83,16 @@ def test_targets_are_counted() -> None:
             find_target(wrong)
 
 
-_GROUPS = {
-    "replica_groups={{0,2},{1,3}}": 2,
-    "replica_groups=[2,4]<=[8]": 4,
-    "replica_groups=[4,2]<=[2,4]T(1,0)": 2,
-    "replica_groups=mesh['axis_0'=2,'axis_1'=4] {'axis_1'}": 4,
-    "replica_groups=mesh['a'=2,'b'=8], device_ids=([16]) {'a','b':(2)4}": 8,
-    "source_target_pairs={{0,1},{1,0}}": 2,
-    "replica_groups={}": 0,
+_GROUPS: dict[str, tuple[int, Any]] = {
+    "replica_groups={{0,2},{1,3}}": (2, ((0, 2), (1, 3))),
+    "replica_groups=[2,4]<=[8]": (4, ((0, 1, 2, 3), (4, 5, 6, 7))),
+    "replica_groups=[4,2]<=[2,4]T(1,0)": (2, ((0, 4), (1, 5), (2, 6), (3, 7))),
+    "replica_groups=mesh['axis_0'=2,'axis_1'=4] {'axis_1'}": (4, ((0, 1, 2, 3), (4, 5, 6, 7))),
+    "replica_groups=mesh['axis_0'=2,'axis_1'=2] {'axis_0'}": (2, ((0, 2), (1, 3))),
+    "replica_groups=mesh['a'=2,'b'=8], device_ids=([16]) {'a','b':(2)4}": (8, ()),
+    "replica_groups=[2,128]<=[256]": (128, ()),
+    "source_target_pairs={{0,1},{1,0}}": (2, ((0, 1),)),
+    "replica_groups={}": (0, ()),
 }
 
 
@@ -101,7 +103,7 @@ def test_how_xla_writes_groups(groups: str) -> None:
         f"  ROOT %y = f32[8]{{0}} all-reduce(%x), channel_id=1, {groups}, to_apply=%add\n}}"
     ).entry
     found = collective_in((entry, each) for each in entry.instructions.values())
-    assert found is not None and (found.kind, found.devices, found.bytes) == ("all-reduce", _GROUPS[groups], 32)
+    assert found == Collective("all-reduce", _GROUPS[groups][0], 32, 32, _GROUPS[groups][1])
 
 
 def test_the_least_that_is_sent() -> None:
