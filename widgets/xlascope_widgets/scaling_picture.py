@@ -16,7 +16,11 @@ from xlascope.records.plain import plain
 
 _COLOURS = ("#2f6fde", "#c4561c", "#7a5bd1", "#2e8b57", "#b8860b")
 _LINES = (("step", ""), ("computing", "5 3"), ("communicating", "1.5 3"))
-_WIDTH, _HEIGHT, _LEFT, _TOP, _FOOT, _GAP = 430, 250, 62, 56, 92, 26
+_WHOSE = (
+    "estimates; computing: the compiler's, for GPUs our count of bytes and operations",
+    "communicating: our count of bytes, over the links at their peak",
+)
+_WIDTH, _HEIGHT, _LEFT, _TOP, _FOOT, _GAP = 430, 250, 62, 56, 104, 26
 _STYLE = (
     "text{font:11px system-ui,sans-serif;fill:#3b4554}.t{font-weight:600;font-size:13px}.s{fill:#5d6878;font-size:10px}"
     ".g{stroke:#e3e6eb}rect{fill:#fff}"
@@ -122,5 +126,5 @@ def _foot(names: Sequence[str]) -> Iterable[str]:
         dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
         yield f'<path d="M{x} {y + 16}h24" stroke="#3b4554" stroke-width="1.6"{dashed}/>'
         yield f'<text x="{x + 30}" y="{y + 20}">{"both together" if what == "step" else what}</text>'
-    told = "estimates. computing: the compiler's, for GPUs our count; communicating: our count, at the links' peak"
-    yield f'<text class="s" x="{_LEFT}" y="{y + 40}">{told}</text>'
+    for line, told in enumerate(_WHOSE):
+        yield f'<text class="s" x="{_LEFT}" y="{y + 38 + 14 * line}">{told}</text>'

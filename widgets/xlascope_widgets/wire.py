@@ -17,7 +17,7 @@ from xlascope.records import (
 from .bounded import bounded, checked, sound
 from .ledger import Program, same
 from .packed import JSON, Packer
-from .wire_compiler import compiled, findings
+from .wire_compiler import compiled, findings, lies
 from .wire_measured import executed, memory, stages
 
 
@@ -40,7 +40,7 @@ def _traced_once(program: Program) -> JSON:
 def _made(program: Program) -> JSON:
     wire: JSON = {"number": program.number, "function": program.function}
     if program.compiled is not None:
-        wire |= compiled(program.compiled) | memory(program.compiled)
+        wire |= compiled(program.compiled) | memory(program.compiled) | lies(program.traced, program.compiled)
     if program.found:
         wire |= findings(program.found.values()) | {"found": len(program.found)}
     return wire

@@ -11,7 +11,7 @@ from typing import Any
 from xlascope.readers import FormatError
 from xlascope.readers.hlo.equations import paths_in
 from xlascope.readers.hlo.text import read_module
-from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record
+from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record, Traced
 
 from .wire_measured import memory
 
@@ -49,6 +49,19 @@ def compiled(record: Compiled) -> JSON:
         wire |= {"target": record.target, "seconds": record.seconds}
         wire |= {"estimate": record.estimated_seconds, "by": record.estimated_by}
     return wire
+
+
+def lies(traced: Traced | None, record: Compiled) -> JSON:
+    """How arguments and results lie over the devices that share a program, by their names in the jaxpr; those of which
+    the program itself says it are left out.
+    """
+    if traced is None or not record.mesh:
+        return {}
+    jaxpr = traced.jaxpr
+    pairs = (*zip((*jaxpr.constants, *jaxpr.inputs), record.inputs_lie, strict=False),)
+    every = (*pairs, *zip(jaxpr.outputs, record.outputs_lie, strict=False))
+    known = jaxpr.variables
+    return {"lies": {name: spec for name, spec in every if spec and name in known and not known[name].lies}}
 
 
 def kernel(record: Kernel) -> JSON:

@@ -53,9 +53,7 @@ def _ceilings(record: Ceilings) -> JSON:
     return {"flops_per_s": record.flops, "bytes_per_s": record.bytes_per_second, "source": words}
 
 
-def executed(
-    record: Executed, account: CallTimes, hot: Sequence[HotKernel], compiled: Compiled | None = None
-) -> JSON:
+def executed(record: Executed, account: CallTimes, hot: Sequence[HotKernel], compiled: Compiled | None = None) -> JSON:
     """Calls, the step shown, the account of a call, and every device."""
     waits = waiting_spans(compiled, record) if compiled is not None else {}
     seen = {each.device: each for each in account.devices}

@@ -39,14 +39,23 @@ class _Part(NamedTuple):
 
 
 @overload
-def scaling(fun: Subject, /, *args: Any, background: Literal[True], **options: Any) -> Job[Inspection]: ...
+def scaling(
+    fun: Subject,
+    /,
+    *args: Any,
+    targets: Sequence[str] = ...,
+    mesh: Mapping[str, int | None] | None = ...,
+    specs: Any = ...,
+    growing: Sequence[str] = ...,
+    background: Literal[True],
+) -> Job[Inspection]: ...
 @overload
 def scaling(
     fun: Subject,
     /,
     *args: Any,
     targets: Sequence[str] = ...,
-    mesh: Mapping[str, int | None] = ...,
+    mesh: Mapping[str, int | None] | None = ...,
     specs: Any = ...,
     growing: Sequence[str] = ...,
     background: Literal[False] = False,

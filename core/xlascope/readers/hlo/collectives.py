@@ -87,7 +87,7 @@ def _between(attributes: str) -> tuple[int, Groups]:
 
 def _along(mesh: dict[str, str], numbers: str, crossed: list[tuple[str, str]]) -> tuple[int, Groups]:
     """Groups along axes of a mesh; which devices is not said here where axes are split, or numbered otherwise."""
-    size = math.prod(int(part or mesh.get(name, 0)) for name, part in crossed)
+    size = math.prod(int(part or mesh.get(name, "0")) for name, part in crossed)
     if numbers or any(part for _, part in crossed) or not size:
         return size, ()
     names, sizes = list(mesh), tuple(map(int, mesh.values()))

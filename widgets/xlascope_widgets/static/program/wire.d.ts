@@ -80,6 +80,8 @@ interface Compiled {
   accessed: number;
   peak?: number;
   memory?: MemoryPlan;
+  /** How arguments and results lie over several devices, by name. */
+  lies?: Record<string, string>;
   /** What of XLA's words could not be read, and is missing here. */
   notes?: string[];
 }

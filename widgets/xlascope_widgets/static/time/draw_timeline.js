@@ -63,9 +63,9 @@ export function timelineWords(program) {
   const step = run.step ? `${seconds(run.step)} a call (${clockWords(run)})` : `ran ${plural(run.calls, "time")}`;
   if (!run.observed) return `${isPart(program) ? "part of a step · " : ""}${step}; ${run.notes ? UNREAD_PROFILE : "the profiler has seen no whole call yet"}`;
   const parts = [`one step · ${step}`, `profiler saw ${plural(run.observed, "whole call")}`];
+  if (run.devices.some((device) => device.waits)) parts.push("pale: waiting for other devices (derived)");
   const { account } = program;
   if (account) parts.push(`${percent(account.attributed)} of the kernels' time has an equation`, account.copied ? `${percent(account.copied)} copies what equations made` : "");
-  if (run.devices.some((device) => device.waits)) parts.push("pale: waiting for other devices (derived)");
   return parts.filter(Boolean).join(" · ");
 }
 
