@@ -23,6 +23,7 @@ from xlascope.records import (
     Lowered,
     Passes,
     Record,
+    Scaled,
     Started,
     Traced,
 )
@@ -162,6 +163,8 @@ class Ledger:
     forgotten: set[int] = field(default_factory=set)
     _traces: Counter[str] = field(default_factory=Counter)
     diff: Diff | None = None
+    #: How programs scale, if somebody asked.
+    scaled: list[Scaled] = field(default_factory=list)
 
     @classmethod
     def of(cls, shown: Iterable[Record] | Diff) -> Ledger:
@@ -176,6 +179,9 @@ class Ledger:
         if record.program is None:
             self.failures.append(record)
             return False
+        if isinstance(record, Scaled):
+            self.scaled.append(record)
+            return True
         if record.program in self.forgotten:
             return False
         self.retraces.receive(record)

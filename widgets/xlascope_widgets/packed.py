@@ -66,8 +66,9 @@ class Packer:
     def _type(self, variable: Variable | None) -> int:
         if variable is None:
             return 0
-        key = (variable.shape, variable.dtype)
-        return self._types.number(key, lambda: [variable.type_text, variable.bytes])
+        key = (variable.shape, variable.dtype, variable.lies)
+        text = f"{variable.type_text} {variable.lies}".rstrip()
+        return self._types.number(key, lambda: [text, variable.bytes])
 
     def _equation(self, equation: Equation, variables: dict[str, Variable]) -> list[Any]:
         packed = [

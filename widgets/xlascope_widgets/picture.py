@@ -13,6 +13,7 @@ from xlascope.records import Record
 
 from . import assets, wire
 from .ledger import Ledger, Program
+from .scaling_picture import draw_scaled
 from .wire_diff import diff_wire
 
 #: Boxes of one level above which a picture says so instead of drawing them: nobody reads more, and a notebook
@@ -37,7 +38,9 @@ def picture(shown: Iterable[Record] | Diff, *, program: int | None = None, open:
 
 
 def standing_picture(ledger: Ledger, open: Collection[str] = ()) -> str:
-    """The SVG of a ledger's main program, or of its comparison."""
+    """The SVG of a ledger's main program, or of its comparison, or of how a program scales."""
+    if ledger.scaled:
+        return draw_scaled(ledger.scaled)
     if ledger.diff is not None:
         return draw_diff(ledger)
     return _EMPTY if ledger.main is None else draw(ledger.main, open)

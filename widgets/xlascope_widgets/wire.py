@@ -17,7 +17,7 @@ from xlascope.records import (
 from .bounded import bounded, checked, sound
 from .ledger import Program, same
 from .packed import JSON, Packer
-from .wire_compiler import compiled, findings
+from .wire_compiler import compiled, findings, lies
 from .wire_measured import executed, memory, stages
 
 
@@ -40,7 +40,7 @@ def _traced_once(program: Program) -> JSON:
 def _made(program: Program) -> JSON:
     wire: JSON = {"number": program.number, "function": program.function}
     if program.compiled is not None:
-        wire |= compiled(program.compiled) | memory(program.compiled)
+        wire |= compiled(program.compiled) | memory(program.compiled) | lies(program.traced, program.compiled)
     if program.found:
         wire |= findings(program.found.values()) | {"found": len(program.found)}
     return wire
@@ -60,7 +60,7 @@ def _measured_once(program: Program, ceilings: Ceilings | None) -> JSON:
     assert run is not None and account is not None
     made_of = (run, program.compiled, program.traced, ceilings)
     if program.measured is None or not same(program.measured[0], made_of):
-        measured = executed(run, account, program.hottest(ceilings))
+        measured = executed(run, account, program.hottest(ceilings), program.compiled)
         # This is large: a look at the names and the notes is enough.
         names = (name for device in run.devices for name in (device.device, *(each.kernel for each in device.kernels)))
         program.measured = made_of, measured if sound(names) and sound(run.notes) else bounded(measured)

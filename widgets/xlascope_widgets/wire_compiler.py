@@ -11,7 +11,7 @@ from typing import Any
 from xlascope.readers import FormatError
 from xlascope.readers.hlo.equations import paths_in
 from xlascope.readers.hlo.text import read_module
-from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record
+from xlascope.records import Compiled, Explained, FusionDecision, Kernel, Pass, Passes, Record, Traced
 
 from .wire_measured import memory
 
@@ -51,6 +51,19 @@ def compiled(record: Compiled) -> JSON:
     return wire
 
 
+def lies(traced: Traced | None, record: Compiled) -> JSON:
+    """How arguments and results lie over the devices that share a program, by their names in the jaxpr; those of which
+    the program itself says it are left out.
+    """
+    if traced is None or not record.mesh:
+        return {}
+    jaxpr = traced.jaxpr
+    pairs = (*zip((*jaxpr.constants, *jaxpr.inputs), record.inputs_lie, strict=False),)
+    every = (*pairs, *zip(jaxpr.outputs, record.outputs_lie, strict=False))
+    known = jaxpr.variables
+    return {"lies": {name: spec for name, spec in every if spec and name in known and not known[name].lies}}
+
+
 def kernel(record: Kernel) -> JSON:
     """A kernel; ``reads`` are lists of the writing kernel, its result's number, the array's type and bytes."""
     wire: JSON = {"name": record.name, "kind": record.kind, "type": record.type_text, "eqns": list(record.equations)}
@@ -60,6 +73,9 @@ def kernel(record: Kernel) -> JSON:
     optional["cycles"] = record.estimated_cycles
     optional["moves"] = list(record.moves)
     optional["reads"] = [[each.kernel, each.result, each.type_text, each.bytes] for each in record.reads]
+    if record.collective is not None:
+        told = record.collective
+        optional["across"] = [told.kind, told.devices, told.operand_bytes, told.result_bytes]
     return wire | {name: value for name, value in optional.items() if value}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from xlascope.analysis.costs.call_times import CallTimes, DeviceCall
 from xlascope.analysis.costs.roofline import HotKernel
+from xlascope.analysis.costs.waiting import waiting_spans
 from xlascope.analysis.memory import held_at, live_bytes, peak_of
 from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, Span
 
@@ -15,6 +16,8 @@ from .packed import JSON
 
 #: Bars sent per device; of a step of more runs, neighbours that are too short to be seen are sent as one, with a count.
 MOST_SPANS = 2000
+#: Stretches of waiting sent per device.
+MOST_WAITS = 500
 #: Arrays sent, those needed at the peak first, and points of the curve of memory.
 MOST_BUFFERS, MOST_POINTS = 800, 1000
 
@@ -50,15 +53,18 @@ def _ceilings(record: Ceilings) -> JSON:
     return {"flops_per_s": record.flops, "bytes_per_s": record.bytes_per_second, "source": words}
 
 
-def executed(record: Executed, account: CallTimes, hot: Sequence[HotKernel]) -> JSON:
+def executed(record: Executed, account: CallTimes, hot: Sequence[HotKernel], compiled: Compiled | None = None) -> JSON:
     """Calls, the step shown, the account of a call, and every device."""
+    waits = waiting_spans(compiled, record) if compiled is not None else {}
     seen = {each.device: each for each in account.devices}
     wire: JSON = {
         "calls": record.calls,
         "seconds": record.seconds,
         "observed": account.calls,
         "step": record.step,
-        "devices": [_device(device, seen.get(device.device)) for device in record.devices],
+        "devices": [
+            _device(device, seen.get(device.device)) | _waiting(waits.get(device.device)) for device in record.devices
+        ],
     }
     wire |= {"clock": record.clock} if record.clock in ("host", "profile") else {}
     wire |= {"account": _account(account, hot)} if account.whole is not None else {}
@@ -103,6 +109,14 @@ def _device(device: DeviceTime, seen: DeviceCall | None) -> JSON:
             "kernels": {each.kernel: [each.runs, round(each.seconds, 10)] for each in seen.kernels},
         }
     return wire | ({"transfers": _rounded(device.transfers)} if device.transfers else {})
+
+
+def _waiting(spans: Sequence[Span] | None) -> JSON:
+    """Where a device waits for others in a collective; of very many the longest."""
+    if not spans:
+        return {}
+    longest = sorted(spans, key=lambda each: -each.duration)[:MOST_WAITS]
+    return {"waits": [[each.kernel, round(each.start, 9), round(each.duration, 9)] for each in longest]}
 
 
 def _rounded(spans: Sequence[Span]) -> list[list[Any]]:

@@ -31,7 +31,7 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> No
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
-    """Print which devices have which part of an array of at most two axes; see :func:`visualize_sharding`.
+    """Print which devices have which part of an array; see :func:`visualize_sharding`.
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> xs.debug.visualize_array_sharding(jnp.ones(4))
@@ -79,7 +79,7 @@ def picture(shape: tuple[int, ...], sharding: Any, least: int = _LEAST) -> str:
             f"{part * (size // count)}:{(part + 1) * (size // count)}" if count > 1 else ":"
             for part, size, count in zip(outer, shape, cuts, strict=False)
         )
-        tables.append(f"[{named}, …]\n{table}" if outer else table)
+        tables.append(f"[{named}, ↓, →]\n{table}" if outer else table)
     return "\n".join(tables)
 
 

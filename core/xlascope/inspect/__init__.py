@@ -1,9 +1,9 @@
 """From a call to what became of it: the same questions in a script as in a notebook.
 
 ``explore`` and ``jaxpr`` trace, ``fusions`` and ``memory`` compile too, ``timings`` also runs and measures, and
-``doctor`` says what is wrong then. ``target`` and ``targets`` compile for hardware that is not here, ``what_if``
-changes one thing and compares. Each returns an :class:`Inspection`, which holds records, prints as text, and turns into
-JSON.
+``doctor`` says what is wrong then. ``target`` and ``targets`` compile for hardware that is not here, ``scaling`` for
+more and more of it, ``what_if`` changes one thing and compares. Each returns an :class:`Inspection`, which holds
+records, prints as text, and turns into JSON.
 
 A question is asked of a call (``f, *args``), which our engine traces and which starts it, or of a :class:`Program`:
 StableHLO of anybody's, which needs no engine.
@@ -12,6 +12,7 @@ StableHLO of anybody's, which needs no engine.
 from .comparing.diff import Comparison, Diff, compare, diff
 from .comparing.what_if import ChangeError, WhatIf, what_if
 from .compiler.passes import PassByPass, passes
+from .compiler.scaling import scaling
 from .compiler.stages import STAGES, hlo
 from .compiler.targets import known_targets, target, targets
 from .compiler.why import why
@@ -56,6 +57,7 @@ __all__ = [
     "register_drawing",
     "register_producer",
     "register_renderer",
+    "scaling",
     "target",
     "targets",
     "timings",

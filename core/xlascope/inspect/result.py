@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from .. import records
 from ..analysis.costs.call_times import account_json, call_times, places_of
+from ..analysis.costs.waiting import waits_json
 from ..records.plain import plain_lines
 from ..records.store import VERSION
 from .writing import chart, write
@@ -38,7 +39,8 @@ class Inspection:
     def to_json(self) -> dict[str, Any]:
         """The records as a dict that JSON can hold, with their version; what :meth:`save` writes.
 
-        Of a program that was measured ``account`` says where the time of a call went, as the text does.
+        Of a program that was measured ``account`` says where the time of a call went, as the text does, and its
+        ``waits`` how much of the collectives was waiting for other devices.
         """
         found: dict[str, Any] = {"xlascope_records": VERSION}
         found["records"] = [records.to_json(each) for each in self.records]
@@ -46,7 +48,10 @@ class Inspection:
         if run is not None:
             traced = self._first(records.Traced)
             places = places_of(traced) if traced is not None else None
-            found["account"] = account_json(call_times(run, self._first(records.Compiled), places))
+            compiled = self._first(records.Compiled)
+            found["account"] = account_json(call_times(run, compiled, places))
+            if compiled is not None and (waits := waits_json(compiled, run)):
+                found["account"]["waits"] = waits
         return found
 
     def _first(self, kind: type[R]) -> R | None:

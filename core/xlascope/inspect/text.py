@@ -8,8 +8,9 @@ from typing import TypeVar
 
 from ..analysis.costs.call_times import CallTimes, DeviceCall, call_times, places_of
 from ..analysis.costs.roofline import BOUND, HotKernel, hottest, kernel_flops
+from ..analysis.costs.waiting import waits_of
 from ..analysis.figures import percent, plural, rate, seconds, size
-from ..records import Ceilings, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
+from ..records import Ceilings, Collective, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
@@ -31,7 +32,8 @@ def fusions(found: Sequence[Record]) -> str:
         told = operations(known) if known else source_words(kernel, equations)
         rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), told))
     first = _compiled_line(compiled, one(Traced, found))
-    return "\n".join([first, *table(rows, right=(2,)), *_notes(compiled, equations), *unread(compiled)])
+    across = collectives(compiled, equations, {each.file: each.title for each in one(Traced, found).sources})
+    return "\n".join([first, *table(rows, right=(2,)), *across, *_notes(compiled, equations), *unread(compiled)])
 
 
 def timings(found: Sequence[Record]) -> str:
@@ -51,6 +53,7 @@ def timings(found: Sequence[Record]) -> str:
     for device in account.devices:
         hot = hottest(device, compiled, flops, ceilings)
         parts += ["", *_device_table(device, hot, compiled, equations, titles), *_overlap(device)]
+    parts += across_devices(compiled, run, account, equations, titles)
     if account.whole is not None:
         parts += [_attributed(account), *_by_line(account, titles)]
     parts += unread(compiled, run)
@@ -131,6 +134,52 @@ def _device_table(
         figures = seconds(each.call.seconds), percent(each.call.share), flops, moved, each.reached.words
         rows.append((each.call.kernel, *figures, told_as, _lines(told, titles)))
     return table(rows, right=(1, 2, 3, 4))
+
+
+def collectives(compiled: Compiled, equations: dict[EquationPath, Equation], titles: dict[str, str]) -> list[str]:
+    """The kernels that cross devices, with the equations that made them necessary; no line where there are none."""
+    rows = [("collective", *_KIND_AND_BYTES, "operations", "lines")]
+    for kernel in compiled.kernels:
+        if kernel.collective is not None:
+            told = _told(kernel.equations, equations)
+            rows.append((kernel.name, *_kind_and_bytes(kernel.collective), operations(told), _lines(told, titles)))
+    return ["", *table(rows, right=(2, 3, 4)), _IN_AND_OUT] if len(rows) > 1 else []
+
+
+def across_devices(
+    compiled: Compiled,
+    run: Executed,
+    account: CallTimes,
+    equations: dict[EquationPath, Equation],
+    titles: dict[str, str],
+) -> list[str]:
+    """The same with what each took of a call, and how much of that is waiting for others."""
+    if account.whole is None:
+        return collectives(compiled, equations, titles)
+    taken = {each.kernel: each for each in account.whole.kernels}
+    waits = {each.kernel: each for each in waits_of(compiled, run)}
+    rows = [("collective", *_KIND_AND_BYTES, "per call", "share", "waits", "operations", "lines")]
+    for kernel in compiled.kernels:
+        if kernel.collective is None:
+            continue
+        call, wait, told = taken.get(kernel.name), waits.get(kernel.name), _told(kernel.equations, equations)
+        time = (seconds(call.seconds), percent(call.share)) if call is not None else ("", "")
+        words = f"{seconds(wait.waiting)} of {seconds(wait.seconds)}, last {wait.last}" if wait is not None else ""
+        what = (*_kind_and_bytes(kernel.collective), *time, words)
+        rows.append((kernel.name, *what, operations(told), _lines(told, titles)))
+    if len(rows) == 1:
+        return []
+    return ["", *table(rows, right=(2, 3, 4, 5, 6)), _IN_AND_OUT, *([_WAITS] if waits else [])]
+
+
+_KIND_AND_BYTES = ("kind", "between", "in", "out")
+_IN_AND_OUT = "(in and out: bytes of operands and results on one device, in one run)"
+_WAITS = "(waits: until the last device has come; derived from when each began in the step shown; mean of the devices)"
+
+
+def _kind_and_bytes(collective: Collective) -> tuple[str, str, str, str]:
+    between = f"{collective.devices:,}" if collective.devices else "unknown"
+    return collective.kind, between, size(collective.operand_bytes), size(collective.result_bytes)
 
 
 def _overlap(device: DeviceCall) -> list[str]:

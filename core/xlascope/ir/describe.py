@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .. import records
@@ -43,12 +44,24 @@ def describe(program: ClosedJaxpr) -> records.Jaxpr:
     jaxpr = program.jaxpr
     names = Names()
     jaxpr_names(jaxpr, names)
-    return _Describer(names).jaxpr(jaxpr, PROGRAM)
+    describer = _Describer(names)
+    describer.arguments = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
+    return describer.jaxpr(jaxpr, PROGRAM)
 
 
 def jaxpr_names(jaxpr: Jaxpr, names: Names) -> None:
     """Name all variables of a program in the order in which its text shows them."""
     jaxpr_text(jaxpr, names)
+
+
+def spec_text(spec: object) -> str:
+    """A PartitionSpec as it is shown where room is short: names without quotes.
+
+    >>> from xlascope.sharding import PartitionSpec as P
+    >>> spec_text(P("x", None, ("y", "z"))), spec_text(P("x"))
+    ('P(x, None, (y, z))', 'P(x)')
+    """
+    return repr(spec).replace("'", "").replace(",)", ")")
 
 
 class _Describer:
@@ -58,6 +71,8 @@ class _Describer:
         self.names = names
         #: The paths at which each value is made: several for one in a body that is called several times.
         self.made_at: dict[int, list[EquationPath]] = {}
+        #: The program's own arguments: how they lie is known when it is compiled.
+        self.arguments: frozenset[int] = frozenset()
 
     def jaxpr(
         self, jaxpr: Jaxpr, outer: EquationPath, body: int = 0, forward_call: EquationPath | None = None
@@ -83,6 +98,13 @@ class _Describer:
         aval = v.aval
         variables[name] = records.Variable(name, aval.shape, aval.dtype.name, aval.weak_type, label)
 
+    def _lying(self, variables: dict[str, records.Variable], values: Sequence[Any], told: Sequence[Any]) -> None:
+        """Remember how an equation has values lie over devices; of several the first says it."""
+        for value, sharding in zip(values, told, strict=False):
+            known = variables.get(self.names.of(value)) if isinstance(value, Var) else None
+            if known is not None and not known.lies and sharding is not None and id(value) not in self.arguments:
+                variables[known.name] = replace(known, lies=spec_text(sharding.spec))
+
     def _made(self, value: Any, forward_call: EquationPath | None) -> EquationPath | None:
         """Where a forward value is made: within the forward call that the enclosing call transposes, if there."""
         paths = self.made_at.get(id(value), ())
@@ -99,9 +121,12 @@ class _Describer:
         operation, inputs, outputs, code, lasti, origin = raw
         forward = None if origin is None else self._made(origin.forward, forward_call)
         bodies = tuple(self.jaxpr(body.jaxpr, path, number, forward) for number, body in enumerate(operation.bodies()))
+        if bodies:  # what goes into it lies so
+            self._lying(variables, inputs, operation.wishes())
         for v in outputs:
             self._variable(variables, v)
             self.made_at.setdefault(id(v), []).append(path)
+        self._lying(variables, outputs, operation.gives())
         parameters = {k: v for k, v in shown_parameters(operation).items() if not isinstance(v, (ClosedJaxpr, Jaxpr))}
         return records.Equation(
             path=path,

@@ -299,6 +299,10 @@ class Operation(metaclass=OperationType):
         """How the operation wants its operands to lie over devices; () where it does not care."""
         return ()
 
+    def gives(self) -> Sequence[Any]:
+        """How the operation has its results lie over devices; () where it does not say."""
+        return ()
+
     @property
     def holder(self) -> Any:
         """The program whose lifetime the operation shares, for one that holds a program; else None."""

@@ -28,6 +28,9 @@ class ShardingConstraint(Linear, name="sharding_constraint"):
     def wishes(self) -> Sequence[Any]:
         return [self.sharding]
 
+    def gives(self) -> Sequence[Any]:
+        return [self.sharding]
+
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
         self.sharding.check_shape("with_sharding_constraint", x.shape)

@@ -1,4 +1,5 @@
 from .compiled import Buffer as Buffer
+from .compiled import Collective as Collective
 from .compiled import Kernel as Kernel
 from .compiled import MemoryUse as MemoryUse
 from .compiled import Read as Read
@@ -28,6 +29,9 @@ from .programs import Jaxpr as Jaxpr
 from .programs import SourceRange as SourceRange
 from .programs import SourceText as SourceText
 from .programs import Variable as Variable
+from .scaled import Exchanged as Exchanged
+from .scaled import Scaled as Scaled
+from .scaled import ScaledTo as ScaledTo
 from .store import from_json as from_json
 from .store import load as load
 from .store import save as save

@@ -23,6 +23,27 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class Collective:
+    """What a kernel does across devices: XLA's ``kind`` (``all-reduce``), between how many ``devices`` at a time.
+
+    ``operand_bytes`` is what each device puts in, ``result_bytes`` what each of them gets, whole shapes without layout,
+    in one run. ``devices`` is 0 where that could not be read. ``groups`` are the devices that talk to each other, by
+    XLA's numbers: their places in ``Compiled.devices``; they are left out where the program is for more than 64.
+    """
+
+    kind: str
+    devices: int
+    operand_bytes: int
+    result_bytes: int
+    groups: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """The larger of the two: how much data it is about on each device."""
+        return max(self.operand_bytes, self.result_bytes)
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """One top-level instruction of the optimized HLO: what runs as a unit.
 
@@ -35,7 +56,7 @@ class Kernel:
     results of other kernels that it reads. ``layout`` is the result's type with XLA's layout where that is not plain
     row-major, ``launch`` how a GPU starts the kernel (grid, block, shared memory), and ``estimated_seconds`` how long a
     run of it is estimated to take, by whom ``Compiled.estimated_by`` says; ``estimated_cycles`` are the TPU compiler's
-    own estimate.
+    own estimate. ``collective`` says what it does across devices, None for one that works on its own.
     """
 
     name: str
@@ -54,6 +75,7 @@ class Kernel:
     estimated_seconds: float | None = None
     estimated_cycles: int | None = None
     moves: tuple[EquationPath, ...] = ()
+    collective: Collective | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from .compiled import Kernel, MemoryUse
 from .decisions import Explained, Passes
 from .findings import Diagnosis
 from .programs import Jaxpr, SourceRange, SourceText
+from .scaled import Scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,9 @@ class Compiled:
     ``target`` names what it was compiled for ahead of time (``gpu:h100``), ``""`` for a device that is here. Nothing
     of such a program is measured: ``estimated_seconds`` is the estimate of one run, by whom ``estimated_by`` says.
     ``notes`` say what of XLA's words could not be read, and is missing here.
+
+    Of a program that several devices share ``mesh`` says how they stand (``x=4, y=2``); ``inputs_lie`` and
+    ``outputs_lie`` are PartitionSpecs of the jaxpr's constants and inputs, and of its outputs, as XLA has them.
     """
 
     program: int
@@ -90,6 +94,9 @@ class Compiled:
     estimated_seconds: float | None = None
     estimated_by: str = ""
     notes: tuple[str, ...] = ()
+    mesh: str = ""
+    inputs_lie: tuple[str, ...] = ()
+    outputs_lie: tuple[str, ...] = ()
 
     @property
     def unread(self) -> bool:
@@ -219,4 +226,5 @@ Record = (
     | Explained
     | Passes
     | Diagnosis
+    | Scaled
 )

@@ -48,7 +48,8 @@ class SourceText:
 class Variable:
     """A variable of a jaxpr: its name, its type, and for arguments and results what the user calls it.
 
-    ``label`` is such as ``params[0][1]`` for an argument, ``""`` where nothing is known.
+    ``label`` is such as ``params[0][1]`` for an argument, ``""`` where nothing is known. ``lies`` is how the program
+    itself wants it to lie over devices, as a PartitionSpec (``P(x, None)``), ``""`` where it does not say.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Variable:
     dtype: str
     weak_type: bool
     label: str = ""
+    lies: str = ""
 
     @property
     def bytes(self) -> int:

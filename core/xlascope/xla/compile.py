@@ -27,7 +27,7 @@ from .logs import log_compilation
 from .lowering import Lowered, lower
 from .memory_use import memory_use
 from .named_shardings import OnSeveral
-from .partitions import Partition, is_even, results_of_partition, set_partition
+from .partitions import Partition, is_even, lying_texts, results_of_partition, set_partition
 from .persistent_cache import Loaded, load_or_compile
 
 _modules = itertools.count(1)
@@ -227,7 +227,9 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     log_compilation("Finished XLA compilation of jit(%s) in %.9f sec", name, seconds)
     if watchers:
         records.publish(
-            describe_executable(executable, program.devices(device), number, name, began, seconds, cache, kept)
+            describe_executable(
+                executable, program.devices(device), number, name, began, seconds, cache, kept, partition
+            )
         )
     calls_python = bool(program.lowered.callbacks)
     return Compilation(executable, kept, device, module, number, began, seconds, cache, calls_python, partition)
@@ -300,8 +302,11 @@ def describe_executable(
     seconds: float,
     cache: Literal["hit", "miss"] = "miss",
     kept: Sequence[bool] = (),
+    partition: Partition | None = None,
 ) -> records.Compiled:
-    """What the compiler made, as a record: optimized HLO, kernels, cost, memory. ``kept`` are the operands it takes."""
+    """What the compiler made, as a record: optimized HLO, kernels, cost, memory. ``kept`` are the operands it takes,
+    ``partition`` says how several devices share it.
+    """
     module = executable.hlo_modules()[0]
     text = module.to_string()
     cost = _cost(executable)
@@ -323,6 +328,7 @@ def describe_executable(
         bytes_accessed=cost.get("bytes accessed"),
         memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept),
         notes=read.notes,
+        **({} if partition is None else lying_texts(partition, len(kept))),
     )
 
 

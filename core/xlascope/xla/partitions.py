@@ -9,6 +9,7 @@ import numpy as np
 from jaxlib import xla_client
 
 from ..ir.avals import ShapedArray, in_words
+from ..ir.describe import spec_text
 from .meshes import PartitionSpec, names_of
 from .named_shardings import NamedSharding, OnSeveral, TiledSharding, spec_of_tiles
 
@@ -66,6 +67,20 @@ def is_even(sharding: OnSeveral, aval: ShapedArray) -> bool:
     """Whether each device gets an equal part."""
     shape = in_words(aval).shape
     return all(size % parts == 0 for size, parts in zip(shape, sharding.cuts(len(shape)), strict=True))
+
+
+def lying_texts(partition: Partition, operands: int) -> dict[str, Any]:
+    """How a program's devices stand, and how its operands (the constants first) and results lie there, as text."""
+    constants = [partition.whole] * (operands - len(partition.operands))
+    return {
+        "mesh": ", ".join(f"{name}={size}" for name, size in partition.mesh.shape_tuple),
+        "inputs_lie": tuple(map(_lying_text, (*constants, *partition.operands))),
+        "outputs_lie": tuple(map(_lying_text, partition.results)),
+    }
+
+
+def _lying_text(sharding: OnSeveral | None) -> str:
+    return spec_text(sharding.spec) if isinstance(sharding, NamedSharding) else "" if sharding is None else "in tiles"
 
 
 # What stands in the module ------------------------------------------------------------------------------------------

@@ -1,8 +1,13 @@
 """What is said of programs that several devices share; run in a process with eight of them."""
 
+import dataclasses
+
 import numpy as np
 
 from xlascope.analysis.costs.roofline import kernel_flops
+from xlascope.inspect.text import timings
+from xlascope_widgets import wire
+from xlascope_widgets.ledger import Ledger
 
 W = np.random.default_rng(0).normal(size=(256, 64)).astype("float32")
 X = np.random.default_rng(1).normal(size=(512, 256)).astype("float32")
@@ -51,3 +56,53 @@ def elsewhere(lib):
     except Exception as error:
         found["tpu:v5e:1x1"] = str(error)
     return found
+
+
+def laid_out(lib):
+    """What records say of how values lie, and of the collectives between; and what a panel is told."""
+
+    P = lib.P
+    mesh = lib.make_mesh((4, 2), ("x", "y"))
+    a = lib.device_put(X, lib.NamedSharding(mesh, P("x", "y")))
+    w = lib.device_put(W, lib.NamedSharding(mesh, P("y")))
+
+    def program(a, w):
+        inner = lib.lax.with_sharding_constraint(lib.numpy.tanh(a @ w), lib.NamedSharding(mesh, P("x")))
+        rows = lib.shard_map(lambda p: lib.lax.psum(p, "x"), mesh=mesh, in_specs=P("x"), out_specs=P())(inner * 2.0)
+        return rows, inner
+
+    found = lib.inspect.fusions(program, a, w)
+    traced = next(each for each in found.records if isinstance(each, lib.records.Traced))
+    compiled = next(each for each in found.records if isinstance(each, lib.records.Compiled))
+    lies = {each.operation: traced.jaxpr.variables[each.outputs[0]].lies for each in traced.jaxpr.equations}
+    exchanged = {(k.collective.kind, k.collective.devices) for k in compiled.kernels if k.collective is not None}
+    sent = wire.heavy(Ledger.of(found.records).main)
+    across = [each["across"][:2] for each in sent["kernels"] if "across" in each]
+    shown = {label: sent["lies"][name] for name, label in sent["jaxpr"]["labels"].items() if name in sent["lies"]}
+    types = [text for text, _ in sent["jaxpr"]["types"] if "P(" in text]
+    return (compiled.mesh, compiled.inputs_lie, compiled.outputs_lie), lies, exchanged, across, shown, types, found.text
+
+
+def waits(lib):
+    """A profile of a collective, as if device 3 came last: what text and panel say of it."""
+
+    step, placed = _step(lib, 4)
+    found = lib.inspect.fusions(step, *placed)
+    traced, compiled = (
+        next(each for each in found.records if isinstance(each, kind))
+        for kind in (lib.records.Traced, lib.records.Compiled)
+    )
+    (kernel,) = (each.name for each in compiled.kernels if each.collective is not None)
+    seen = []
+    for i, device in enumerate(compiled.devices):
+        span = lib.records.Span(kernel, 1e-3 * i, 4e-3 - 1e-3 * i)
+        seen.append(lib.records.DeviceTime(device, span.duration, (lib.records.KernelTime(kernel, 1, 1e-3),), (span,)))
+    run = lib.records.Executed(compiled.program, "step", 0.0, 9, 1.0, 1.0, 1, 5e-3, tuple(seen), "host")
+
+    answer = lib.inspect.Inspection("timings", [traced, compiled, run], timings([traced, compiled, run]))
+    ledger = Ledger.of(answer.records)
+    light = wire.light(ledger.main)
+    drawn = [device.get("waits", []) for device in light["executed"]["devices"]]
+    elsewhere = dataclasses.replace(compiled, platform="gpu")
+    none = lib.inspect.Inspection("timings", [traced, elsewhere, run], "").to_json()["account"].get("waits")
+    return answer.text, answer.to_json()["account"]["waits"], drawn, none

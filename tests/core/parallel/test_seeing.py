@@ -26,3 +26,24 @@ def test_a_shared_program_is_compiled_for_as_many_chips(on_eight) -> None:
         (equations,) = (count for name, count in found[target] if name.startswith("all-reduce"))
         assert equations == 1
     assert "4 devices share the program, and the target has 1" in found["tpu:v5e:1x1"]
+
+
+def test_how_values_lie_and_what_is_exchanged(on_eight) -> None:
+    told, lies, exchanged, across, shown, types, text = on_eight(PROGRAMS, "laid_out")
+    assert told == ("x=4, y=2", ("P(x, y)", "P(y)"), ("P()", "P(x)"))
+    assert (lies["sharding_constraint"], lies["shard_map"], lies["tanh"]) == ("P(x)", "P()", "")
+    assert {("all-reduce", 2), ("all-reduce", 4)} <= exchanged
+    assert sorted(set(map(tuple, across))) == sorted(exchanged)
+    assert shown == {"a": "P(x, y)", "w": "P(y)"}
+    assert "f32[512,64] P(x)" in types and "f32[128,64] P()" in types
+    assert "collective" in text and "seen_programs.py:" in text
+
+
+def test_waiting_is_told_from_working(on_eight) -> None:
+    text, (account,), drawn, none = on_eight(PROGRAMS, "waits")
+    assert "1.5 ms of 2.5 ms, last cpu:3" in text
+    assert "derived from when each began" in text
+    assert (account["last"], round(account["waiting"], 6), round(account["seconds"], 6)) == ("cpu:3", 1.5e-3, 2.5e-3)
+    starts = [[(start, duration) for _, start, duration in device] for device in drawn]
+    assert starts == [[(0.0, 3e-3)], [(1e-3, 2e-3)], [(2e-3, 1e-3)], []]
+    assert none is None, "nothing is derived of devices that do not meet as XLA's CPU devices do"

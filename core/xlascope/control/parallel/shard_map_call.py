@@ -7,8 +7,9 @@ cotangent of an operand that is whole on several devices is the sum of theirs.
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from ...ir.avals import ShapedArray, shaped
@@ -21,6 +22,7 @@ from ...operations.shapes import reshape
 from ...operations.sharding_constraints import with_part
 from ...operations.values import shape_of
 from ...trace.bind import bind, bind1
+from ...trace.state import STATE
 from ...transforms.batch import batch_program
 from ...transforms.batch_trace import batch_size
 from ...transforms.dce import dce_program, dependence
@@ -63,6 +65,9 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
     def wishes(self) -> Sequence[Any]:
         return [NamedSharding(self.on, spec) for spec in self.in_specs]
+
+    def gives(self) -> Sequence[Any]:
+        return [NamedSharding(self.on, spec) for spec in self.out_specs]
 
     @property
     def binds_axes(self) -> frozenset[Hashable]:  # type: ignore[override]
@@ -108,7 +113,8 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         marks = moving(tangents)
-        program, out_moving = jvp_program(self.jaxpr, marks)
+        with self._inside():
+            program, out_moving = jvp_program(self.jaxpr, marks)
         ins = [*self.in_specs, *chosen(self.in_specs, marks)]
         outs = [*self.out_specs, *chosen(self.out_specs, out_moving)]
         results = self.call(program, [*primals, *present(tangents)], ins, outs)
@@ -117,7 +123,8 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Run the forward half now, and record the linear half. What the one hands the other stays on its device."""
         marks = moving(tangents)
-        split = linearize_program(self.jaxpr, marks)
+        with self._inside():
+            split = linearize_program(self.jaxpr, marks)
         count = len(split.out_moving)
         each = PartitionSpec(self.axes)
         forward = _derived(split.forward, ("apart", count), lambda: _handing_out(split.forward, count))
@@ -137,7 +144,8 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         linear, given = tuple(is_linear(x) for x in operands), moving(cotangents)
-        program, moved = transpose_program(self.jaxpr, linear, given)
+        with self._inside():
+            program, moved = transpose_program(self.jaxpr, linear, given)
         known = [not each for each in linear]
         ins = chosen(self.out_specs, given)
         outs = chosen(chosen(self.in_specs, linear), moved)
@@ -151,10 +159,21 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         return in_places(in_places(results, moved), linear, None)
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        program, out_axes = batch_program(self.jaxpr, tuple(axes), batch_size(operands, axes))
+        with self._inside():
+            program, out_axes = batch_program(self.jaxpr, tuple(axes), batch_size(operands, axes))
         ins = [with_part(spec, axis, None) for spec, axis in zip(self.in_specs, axes, strict=True)]
         outs = [with_part(spec, axis, None) for spec, axis in zip(self.out_specs, out_axes, strict=True)]
         return self.call(program, operands, ins, outs), list(out_axes)
+
+    @contextlib.contextmanager
+    def _inside(self) -> Iterator[None]:
+        """Rules of users' own (``custom_vjp``) run while a program is derived, and cross the mesh's axes by name."""
+        bound = STATE.axes
+        STATE.axes = (*(outer for outer in bound if outer[0] not in self.on.axis_names), *self.on.shape_tuple)
+        try:
+            yield
+        finally:
+            STATE.axes = bound
 
     def _whole_along(self, spec: PartitionSpec) -> tuple[Hashable, ...]:
         """The axes of the operation that do not cut a value."""

@@ -123,6 +123,7 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
             made.seconds,
             made.cache,
             made.kept,
+            made.partition,
         )
     return kept[key]  # type: ignore[no-any-return]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,16 +11,14 @@ from ...analysis.doctor import Copied
 from ...control.jit.known_calls import known_call
 from ...ir.avals import ShapeDtypeStruct
 from ...runtime.errors import JaxRuntimeError
-from ...xla.builder import bytecode
-from ...xla.compile import module_name
-from ...xla.lowering import lower
-from ...xla.stablehlo import StableHLO
 from ..producers import Asked
 from ..program import ChangeError, Host, Program, Source, Variant
 from ..quiet import inspection
 from ..running.measure import ceilings, copied, measure, runner
 from .calls import Call, compiled_records, executables_of, traced_call, traces_of
 from .changes import changed
+from .lowered import lowered_for
+from .planned import Plan
 
 
 class Engine:
@@ -35,6 +33,10 @@ class Engine:
         known = known_call(number)
         return None if known is None else self.program(Asked(*known.remade()))
 
+    def plan(self, asked: Asked, mesh: Mapping[str, int | None], specs: Any, growing: Sequence[str]) -> Plan:
+        """How a call is to lie on devices that are not here."""
+        return Plan(asked, mesh, specs, growing)
+
 
 def as_program(call: Call, traced: records.Traced, asked: Asked) -> Program:
     """A traced call as a program: lowered when somebody asks, with each platform's rules."""
@@ -43,21 +45,6 @@ def as_program(call: Call, traced: records.Traced, asked: Asked) -> Program:
         return lowered_for(call, platform)
 
     return Program(lowered, traced, options=call.jitted.options.compiler_options, host=CallHost(call, traced, asked))
-
-
-def lowered_for(call: Call, platform: str) -> Source:
-    """The StableHLO of a call for a platform; raises NotImplementedError, naming what the platform does not have."""
-    module = module_name(call.traced.program.name or "main")
-    keep_unused = call.jitted.options.keep_unused
-    made = lower(
-        call.traced.program,
-        module,
-        donated=call.donated,
-        keep_unused=keep_unused,
-        platform=platform,
-        partition=call.place.partition,
-    )
-    return Source(StableHLO(bytecode(made.module), module, (), len(made.callbacks)), kept=made.kept)
 
 
 class CallHost(Host):

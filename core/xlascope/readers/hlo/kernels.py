@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ...records.compiled import Kernel
 from ...records.paths import EquationPath
+from .collectives import collective_in
 from .layouts import is_wait, memory_bytes, result_type, special_layout
 from .provenance import Known, Paths, data_of, provenance_of
 from .reads import Reads
@@ -128,6 +129,7 @@ def _kernel(
         reads=() if instruction.opcode == "call" else reads.of(computation, instruction),
         layout=special_layout(instruction.type_text),
         moves=() if equations else _moved(data, own, work),
+        collective=None if holds else collective_in([own, *work]),
     )
 
 

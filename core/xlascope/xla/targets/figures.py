@@ -19,7 +19,9 @@ class Chip:
 
     ``bandwidth`` is that of its main memory in bytes per second, ``memory`` its size in bytes; ``peaks`` are dense
     floating-point operations per second by the type of the factors of a matrix product (``float32`` is what XLA does
-    with such factors unless asked for more precision), and ``vector`` those outside of matrix products.
+    with such factors unless asked for more precision), and ``vector`` those outside of matrix products. ``links`` are
+    the bytes per second that it can send to other chips over all its links at once, to at most ``linked`` chips (None:
+    to as many as there are).
     """
 
     name: str
@@ -27,3 +29,5 @@ class Chip:
     memory: Figure
     peaks: dict[str, Figure]
     vector: Figure | None = None
+    links: Figure | None = None
+    linked: int | None = None

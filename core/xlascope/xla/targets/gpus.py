@@ -113,6 +113,11 @@ def _peaks(source: str, *, tf32: float, bf16: float, **others: Figure | float) -
     return {name: each if isinstance(each, Figure) else Figure(each * _TERA, source) for name, each in table.items()}
 
 
+def _nvlink(gigabytes: float, source: str) -> Figure:
+    """What a GPU sends over NVLink: half of what the data sheet has, which counts both directions."""
+    return Figure(gigabytes * _GB, f"{source}: half of NVLink's bandwidth, which counts both directions")
+
+
 GPUS = {
     "h100": _gpu(
         Chip(
@@ -121,6 +126,8 @@ GPUS = {
             memory=Figure(80 * _GB, _H100),
             peaks=_peaks(_H100, tf32=494.7, bf16=989.4, float64=67, float8=1978.9),
             vector=Figure(66.9 * _TERA, _H100),
+            links=_nvlink(450, _H100),
+            linked=8,
         ),
         (9, 0),
         multiprocessors=Figure(132, _H100),
@@ -136,6 +143,8 @@ GPUS = {
             memory=Figure(80 * _GB, _A100),
             peaks=_peaks(_A100, tf32=156, bf16=312, float64=19.5, float8=Figure(312 * _TERA, _AS_BF16)),
             vector=Figure(19.5 * _TERA, _A100),
+            links=_nvlink(300, _A100),
+            linked=8,
         ),
         (8, 0),
         multiprocessors=Figure(108, _A100),
@@ -166,6 +175,8 @@ GPUS = {
             memory=Figure(180 * _GB, _B200),
             peaks=_peaks(_B200, tf32=1125, bf16=2250, float64=37, float8=4500),
             vector=Figure(75 * _TERA, _B200),
+            links=_nvlink(900, _B200),
+            linked=8,
         ),
         (10, 0),
         multiprocessors=Figure(148, _SMS_OF_B200),

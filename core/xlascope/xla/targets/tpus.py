@@ -17,19 +17,23 @@ SHAPES = {
     "v6e": ("2x2", "1x1"),
 }
 
+#: Devices of a chip, where they are several: its compiler has a v4's two cores apart, unless they are asked to be one.
+CORES = {"v4": 2}
 
-def _tpu(generation: str, *, bf16: float, bandwidth: float, memory: int) -> Chip:
-    """A chip of one generation: peak in TFLOPS, bandwidth in GB/s, memory in GB."""
+
+def _tpu(generation: str, *, bf16: float, bandwidth: float, memory: int, links: float) -> Chip:
+    """A chip of one generation: peak in TFLOPS, bandwidth in GB/s, memory in GB, links to others in Gbit/s."""
     source = f"Google, Cloud TPU documentation, TPU {generation}"
     peak = Figure(bf16 * _TERA, source)
     # A TPU multiplies in bfloat16: float32 factors are rounded unless more precision is asked for.
     peaks = {"bfloat16": peak, "float32": peak}
-    return Chip(f"TPU {generation}", Figure(bandwidth * _GB, source), Figure(memory * _GB, source), peaks)
+    name, sent = f"TPU {generation}", Figure(links * _GB / 8, f"{source} (interchip interconnect per chip)")
+    return Chip(name, Figure(bandwidth * _GB, source), Figure(memory * _GB, source), peaks, links=sent)
 
 
 TPUS = {
-    "v5e": _tpu("v5e", bf16=197, bandwidth=819, memory=16),
-    "v4": _tpu("v4", bf16=275, bandwidth=1228, memory=32),
-    "v5p": _tpu("v5p", bf16=459, bandwidth=2765, memory=95),
-    "v6e": _tpu("v6e", bf16=918, bandwidth=1640, memory=32),
+    "v5e": _tpu("v5e", bf16=197, bandwidth=819, memory=16, links=1600),
+    "v4": _tpu("v4", bf16=275, bandwidth=1228, memory=32, links=2400),
+    "v5p": _tpu("v5p", bf16=459, bandwidth=2765, memory=95, links=4800),
+    "v6e": _tpu("v6e", bf16=918, bandwidth=1640, memory=32, links=3584),
 }

@@ -15,6 +15,7 @@ import { MOST_LISTED, crossingSize, drawCrossings } from "./crossing_pane.js";
 import { drawWhy, whyNotButton } from "./why_pane.js";
 import { drawReplay, keepReplayInSight } from "./replay_pane.js";
 import { drawPasses } from "./passes_pane.js";
+import { acrossFacts } from "../time/waits.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/wire.js").Kernel} Kernel */
@@ -189,7 +190,8 @@ function neighbour(verb, each, from, to, shown) {
 function sizeFacts(kernel) {
   const saved = kernel.saved ? `, saved ${byteSize(kernel.saved)} of intermediate results, neither written nor read back` : "";
   const sizes = `reads ${byteSize(kernel.read)}, writes ${byteSize(kernel.written)}${saved} (our count)`;
-  return kernel.unknown ? [sizes, `${kernel.unknown} of ${plural(kernel.instructions, "instruction")} with no source known`] : [sizes];
+  const facts = [...acrossFacts(kernel), sizes];
+  return kernel.unknown ? [...facts, `${kernel.unknown} of ${plural(kernel.instructions, "instruction")} with no source known`] : facts;
 }
 
 /** What the line about a selected kernel says. @param {Program} program @param {Kernel} kernel @returns {string[]} */

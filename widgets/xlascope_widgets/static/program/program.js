@@ -43,6 +43,10 @@ export class Program extends Structure {
     this.byNames = this.equations.size > 0 && [...this.equations.values()].every((equation) => !equation.in.length && !equation.out.length);
     /** @type {Known} */ this.heavy = { ...heavy, jaxpr: this.jaxpr };
     for (const kernel of heavy.kernels ?? []) this.indexKernel(kernel);
+    for (const [name, spec] of Object.entries(heavy.lies ?? {})) {
+      const [type, bytes, label] = this.variables.get(name) ?? ["", 0];
+      this.variables.set(name, [`${type} ${spec}`, bytes, label]);
+    }
     this.light = light;
     this.update(light);
   }

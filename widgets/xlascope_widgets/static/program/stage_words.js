@@ -98,6 +98,7 @@ export function kernelWords(program, kernel) {
   const time = program.times.get(kernel.name);
   const equations = new Set(kernel.eqns).size;
   const facts = [kernel.kind, equations ? plural(equations, "equation") : sourceless(program, kernel)];
+  if (kernel.across) facts.push(`${kernel.across[0]} between ${kernel.across[1]}`);
   if (kernel.saved) facts.push(`saved ${byteSize(kernel.saved)}`);
   return { title: program.titleOfKernel(kernel.name), facts, pass: program.passOfKernel(kernel.name), time };
 }

@@ -51,6 +51,8 @@ export interface Kernel {
   /** Paths of the equations whose results it copies, of one that only copies. */
   moves?: string[];
   reads?: Read[];
+  /** What it does across devices: XLA's kind, between how many, bytes of operands and of results on one device. */
+  across?: [kind: string, devices: number, given: number, got: number];
 }
 
 /** An array of the compiler's plan: maker (a kernel's number, or a name), kind, bytes, first and last kernel, argument or -1, allocation,
@@ -78,6 +80,8 @@ interface Compiled {
   accessed: number;
   peak?: number;
   memory?: MemoryPlan;
+  /** How arguments and results lie over several devices, by name. */
+  lies?: Record<string, string>;
   /** What of XLA's words could not be read, and is missing here. */
   notes?: string[];
 }
@@ -160,6 +164,8 @@ export interface Device {
   kernels: Record<string, [runs: number, seconds: number]>;
   spans: Span[];
   transfers?: Span[];
+  /** Where it waits for other devices in a collective: derived from when each of them began. */
+  waits?: Span[];
   /** False where only a part of a step was seen. */
   whole?: boolean;
 }

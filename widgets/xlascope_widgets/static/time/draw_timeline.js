@@ -7,6 +7,7 @@ import { axisTime, percent, plural, seconds, shorten, ticks } from "../program/f
 import { UNREAD_PROFILE } from "../program/unread.js";
 import { clockWords, sourceless } from "../program/stage_words.js";
 import { r1 } from "../graph/draw_graph.js";
+import { drawWaits } from "./waits.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/wire.js").Device} Device */
 /** @typedef {import("../program/wire.js").Light} Light */
@@ -62,6 +63,7 @@ export function timelineWords(program) {
   const step = run.step ? `${seconds(run.step)} a call (${clockWords(run)})` : `ran ${plural(run.calls, "time")}`;
   if (!run.observed) return `${isPart(program) ? "part of a step · " : ""}${step}; ${run.notes ? UNREAD_PROFILE : "the profiler has seen no whole call yet"}`;
   const parts = [`one step · ${step}`, `profiler saw ${plural(run.observed, "whole call")}`];
+  if (run.devices.some((device) => device.waits)) parts.push("pale: waiting for other devices (derived)");
   const { account } = program;
   if (account) parts.push(`${percent(account.attributed)} of the kernels' time has an equation`, account.copied ? `${percent(account.copied)} copies what equations made` : "");
   return parts.filter(Boolean).join(" · ");
@@ -128,7 +130,7 @@ function deviceLane(program, device, index, y, { from, to, scale, width, colour 
     .map(([name, start, duration]) => drawBar(TIME_LEFT + (Math.max(start, from) - from) * scale, y + rows * ROW,
       Math.max(1, (Math.min(start + duration, to) - Math.max(start, from)) * scale), copyName(name), { class: "xs-bar transfer", role: "img" }, `${copyName(name)}: ${seconds(duration)} (measured)`, "dark"));
   const height = (rows + (device.transfers ? 1 : 0)) * ROW + 10;
-  const tree = el("g", { class: "xs-lane", "data-device": device.name }, laneName(device.name, y), rule(y + height - 6, width), drawn, copies);
+  const tree = el("g", { class: "xs-lane", "data-device": device.name }, laneName(device.name, y), rule(y + height - 6, width), drawn, drawWaits(device, TIME_LEFT, y, BAR, { from, to, scale }), copies);
   return { tree, height };
 }
 

@@ -1,0 +1,130 @@
+"""A program on more and more devices, as a picture: the time of a step by the number of devices, for each generation.
+
+Both axes are logarithmic. Computing is dashed, communicating dotted, both together drawn through; of what nobody
+estimates nothing is drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from xlascope.analysis.figures import seconds, size
+from xlascope.records import Scaled, ScaledTo
+from xlascope.records.plain import plain
+
+_COLOURS = ("#2f6fde", "#c4561c", "#7a5bd1", "#2e8b57", "#b8860b")
+_LINES = (("step", ""), ("computing", "5 3"), ("communicating", "1.5 3"))
+_WHOSE = (
+    "estimates; computing: the compiler's, for GPUs our count of bytes and operations",
+    "communicating: our count of bytes, over the links at their peak",
+)
+_WIDTH, _HEIGHT, _LEFT, _TOP, _FOOT, _GAP = 430, 250, 62, 56, 104, 26
+_STYLE = (
+    "text{font:11px system-ui,sans-serif;fill:#3b4554}.t{font-weight:600;font-size:13px}.s{fill:#5d6878;font-size:10px}"
+    ".g{stroke:#e3e6eb}rect{fill:#fff}"
+)
+
+
+def draw_scaled(found: Sequence[Scaled]) -> str:
+    """An SVG with a plot for each, side by side, on the same axes. It refers to nothing outside itself."""
+    points = [point for each in found for point in each.points if not point.error]
+    times = [t for point in points for name, _ in _LINES if (t := getattr(point, name))]
+    axes = _Axes([point.devices for point in points], times)
+    width, height = len(found) * (_LEFT + _WIDTH + _GAP), _TOP + _HEIGHT + _FOOT
+    body = "".join(_plot(each, axes, i * (_LEFT + _WIDTH + _GAP)) for i, each in enumerate(found))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="{escape(_title(found[0]))}"><style>{_STYLE}</style>'
+        f'<rect width="{width}" height="{height}"/>{body}</svg>'
+    )
+
+
+class _Axes:
+    """Where devices and seconds stand; powers of two across, of ten upward."""
+
+    def __init__(self, devices: Sequence[int], times: Sequence[float]) -> None:
+        self.across = math.log2(min(devices, default=1)), math.log2(max(devices, default=2))
+        low, high = min(times, default=1e-3), max(times, default=1e-2)
+        self.up = math.floor(math.log10(low)), math.ceil(math.log10(high) + 1e-9)
+        self.ticks = sorted(set(devices))
+
+    def x(self, devices: int) -> float:
+        """From a number of devices to pixels."""
+        low, high = self.across
+        return _LEFT + 14 + (_WIDTH - 28) * ((math.log2(devices) - low) / (high - low) if high > low else 0.5)
+
+    def y(self, time: float) -> float:
+        """From seconds to pixels."""
+        low, high = self.up
+        return _TOP + _HEIGHT * (high - math.log10(time)) / (high - low)
+
+
+def _plot(scaled: Scaled, axes: _Axes, left: int) -> str:
+    series: dict[str, list[ScaledTo]] = {}
+    for point in scaled.points:
+        if point.computing is not None or point.communicating is not None:
+            series.setdefault(":".join(point.target.split(":")[:2]), []).append(point)
+    parts = [f'<g transform="translate({left} 0)"><text class="t" x="{_LEFT}" y="20">{escape(_title(scaled))}</text>']
+    parts += [f'<text class="s" x="{_LEFT}" y="36">{escape(_meshes(scaled))}</text>', *_grid(axes)]
+    for colour, (name, points) in zip(_repeated(len(series)), series.items(), strict=True):
+        parts += _series(name, sorted(points, key=lambda each: each.devices), colour, axes)
+    return "".join([*parts, *_foot(list(series)), "</g>"])
+
+
+def _title(scaled: Scaled) -> str:
+    return f"{plain(scaled.function, 44)}: a step, at the least"
+
+
+def _meshes(scaled: Scaled) -> str:
+    grows = f", arguments grow along {', '.join(scaled.growing)}" if scaled.growing else ", the same arguments"
+    return f"time by number of devices{grows}; nothing was run"
+
+
+def _repeated(count: int) -> list[str]:
+    return [_COLOURS[i % len(_COLOURS)] for i in range(count)]
+
+
+def _grid(axes: _Axes) -> Iterable[str]:
+    right, bottom = _LEFT + _WIDTH, _TOP + _HEIGHT
+    for power in range(axes.up[0], axes.up[1] + 1):
+        y = axes.y(10.0**power)
+        yield f'<path class="g" d="M{_LEFT} {y:.1f}H{right}"/>'
+        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{seconds(10.0**power)}</text>'
+    for devices in axes.ticks:
+        x = axes.x(devices)
+        yield f'<path class="g" d="M{x:.1f} {_TOP}V{bottom}"/>'
+        yield f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{devices}</text>'
+
+
+def _series(name: str, points: Sequence[ScaledTo], colour: str, axes: _Axes) -> Iterable[str]:
+    for what, dashes in _LINES:
+        known = [(point, time) for point in points if (time := getattr(point, what))]
+        if not known:
+            continue
+        path = "L".join(f"{axes.x(point.devices):.1f} {axes.y(time):.1f}" for point, time in known)
+        dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+        thick = 1.4 if dashes else 2
+        yield f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="{thick}"{dashed}/>'
+        for point, time in known:
+            sent = size(sum(each.sent_bytes for each in point.exchanged))
+            told = f"{point.target} ({point.mesh}): {what} {seconds(time)}; {sent} sent by each device"
+            yield (
+                f'<circle cx="{axes.x(point.devices):.1f}" cy="{axes.y(time):.1f}" r="{2 if dashes else 3}" '
+                f'fill="{colour}"><title>{escape(told)}</title></circle>'
+            )
+
+
+def _foot(names: Sequence[str]) -> Iterable[str]:
+    y, x = _TOP + _HEIGHT + 38, _LEFT
+    for colour, name in zip(_repeated(len(names)), names, strict=True):
+        yield f'<circle cx="{x + 4}" cy="{y - 4}" r="4" fill="{colour}"/>'
+        yield f'<text x="{x + 13}" y="{y}">{escape(plain(name, 24))}</text>'
+        x += 100
+    for (what, dashes), x in zip(_LINES, (_LEFT, _LEFT + 130, _LEFT + 240), strict=True):
+        dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
+        yield f'<path d="M{x} {y + 16}h24" stroke="#3b4554" stroke-width="1.6"{dashed}/>'
+        yield f'<text x="{x + 30}" y="{y + 20}">{"both together" if what == "step" else what}</text>'
+    for line, told in enumerate(_WHOSE):
+        yield f'<text class="s" x="{_LEFT}" y="{y + 38 + 14 * line}">{told}</text>'

@@ -1,0 +1,23 @@
+// @ts-check
+/** Collectives: what a kernel exchanges with other devices, and where a device waits for them. */
+
+import { el } from "../program/element.js";
+import { byteSize, plural, seconds } from "../program/format.js";
+import { r1 } from "../graph/draw_graph.js";
+/** @typedef {import("../program/wire.js").Device} Device */
+
+/** @param {import("../program/wire.js").Kernel} kernel @returns {string[]} */
+export function acrossFacts({ across }) {
+  if (!across) return [];
+  const [kind, devices, given, got] = across;
+  return [`${kind} between ${plural(devices, "device")}: ${byteSize(given)} in, ${byteSize(got)} out on each`];
+}
+
+/** Pale stretches over the bars of a lane. @param {Device} device @param {number} left @param {number} y @param {number} h @param {{from: number, to: number, scale: number}} axis */
+export function drawWaits(device, left, y, h, { from, to, scale }) {
+  return (device.waits ?? []).filter(([, start, duration]) => start < to && start + duration > from).map(([name, start, duration]) => {
+    const [begin, end] = [Math.max(start, from), Math.min(start + duration, to)];
+    return el("rect", { class: "xs-wait", x: r1(left + (begin - from) * scale), y, width: r1(Math.max(0.5, (end - begin) * scale)), height: h, "data-kernel": name },
+      el("title", {}, `${device.name} waits ${seconds(duration)} in ${name} until the last device has come (derived from when each began)`));
+  });
+}
