@@ -24,9 +24,9 @@ const DRAWN_WHOLE = 300;
 const [NOTE_LETTER, NOTE_LINE] = [6.7, 14];
 
 export const PALETTE = {
-  bg: "#ffffff", bg2: "#f7f8fa", line: "#e3e6eb", line2: "#d3d8e0", ink: "#1d2330", ink2: "#5d6878",
-  fwd: "#2f6fde", bwd: "#c4561c", upd: "#7a5bd1", again: "#0f7b83", ok: "#1a7f4b", bad: "#b3261e", hull: "#eef1f6", onbar: "#ffffff", onheat: "#ffffff",
-  heat0: "#fdf1f3", heat1: "#f8ccd5", heat2: "#ee94a7", heat3: "#cf4a6b", heat4: "#8e1f49",
+  bg: "#ffffff", bg2: "#f7f8fa", line: "#e3e6eb", line2: "#d3d8e0", ink: "#1d2330", ink2: "#5a6575",
+  fwd: "#2f6fde", bwd: "#c0541b", upd: "#7a5bd1", again: "#0f7b83", ok: "#1a7f4b", bad: "#b3261e", hull: "#eef1f6", onbar: "#ffffff", onheat: "#ffffff",
+  heat0: "#fdf1f3", heat1: "#f8ccd5", heat2: "#ee94a7", heat3: "#cb4567", heat4: "#8e1f49",
   mono: "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace", ui: "system-ui, -apple-system, 'Segoe UI', sans-serif",
 };
 
