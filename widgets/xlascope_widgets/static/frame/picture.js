@@ -18,8 +18,8 @@ import { drawTimeline, stepEnd, timelineWords } from "../time/draw_timeline.js";
 const MARGIN = 14;
 const TABLE_WIDTH = 300;
 const MOST_TABLE_ROWS = 24;
-/** Equations of which a picture shows each. */
-const DRAWN_WHOLE = 300;
+/** Equations of which a picture shows each, if it is no larger than can be read on a page then. */
+const DRAWN_WHOLE = 300, MOST_WIDE = 1500, MOST_HIGH = 2400;
 /** The width of a letter of a note, and the height of its line. */
 const [NOTE_LETTER, NOTE_LINE] = [6.7, 14];
 
@@ -96,6 +96,7 @@ function graphPart(program, options) {
   // A picture cannot be opened: of a program that can be drawn whole, it has every equation.
   const whole = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(namesGroup);
   program.groupBy(options.grouping === "auto" && whole ? "none" : options.grouping);
+  if (options.grouping === "auto" && whole && !options.open.length && !fitsPage(program)) program.groupBy("auto");
   const drawn = program.shown(program.heavy.jaxpr).equations.length;
   if (drawn > options.most) {
     const words = `${plural(program.equations.size, "equation")}: too many for a picture; open the panel for the outline.`;
@@ -105,6 +106,12 @@ function graphPart(program, options) {
   const scene = layoutProgram(program, open);
   const keys = shifted(PAD, scene.height + 8, legendLine(program));
   return { width: scene.width, height: scene.height + 18, tree: [drawScene(program, scene, { heat: "pass" }), keys] };
+}
+
+/** @param {Program} program */
+function fitsPage(program) {
+  const { width, height } = layoutProgram(program, new Set());
+  return width <= MOST_WIDE && height <= MOST_HIGH;
 }
 
 /** What the colours mean. @param {Program} program */
