@@ -1,4 +1,4 @@
-"""Answers to what a click in a panel asks: why two equations were not fused, the passes, another target, a split.
+"""Answers to what a click in a panel asks: why two equations were not fused, the passes, another target, a change.
 
 A program is found again by its number, by whoever made it; nothing here keeps a function or an array alive. So a
 question about a program whose function is gone is answered by saying so.
@@ -79,6 +79,19 @@ def _split(program: Program, question: Question) -> Job[inspect.Inspection]:
     return inspect.what_if(program, change=change, timings=False, target=target, background=True)
 
 
+def _whatif(program: Program, question: Question) -> Job[inspect.Inspection]:
+    match question.get("change"):
+        case ["dtype" | "precision" as kind, str(value)]:
+            change: dict[str, Any] = {kind: value}
+        case ["donate", *names] if names and all(isinstance(each, str) for each in names):
+            change = {"donate": tuple(names)}
+        case unknown:
+            raise ValueError(
+                f"what if takes a change, as in ['dtype', 'bfloat16'] or ['donate', 'params']; got {unknown!r}"
+            )
+    return inspect.what_if(program, change=change, background=True)
+
+
 def _code(program: Program, question: Question) -> Job[inspect.Inspection]:
     kernel, stage = str(question.get("from")), str(question.get("to"))
     return Job(lambda job: inspect.hlo(program, stage=stage, kernel=kernel, target=_place(question)))
@@ -102,10 +115,11 @@ _QUESTIONS: dict[str, Callable[[Program, Question], Job[inspect.Inspection]]] = 
     "target": _target,
     "split": _split,
     "code": _code,
+    "whatif": _whatif,
 }
 
 #: Questions whose answer is read as text, and how many characters of it are sent.
-_TEXTS = ("split", "code")
+_TEXTS = ("split", "code", "whatif")
 _MOST_TEXT = 100_000
 
 #: Those of this kernel.

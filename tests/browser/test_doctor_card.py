@@ -22,7 +22,13 @@ HOSTILE = "</script><img src=x onerror='window.hacked=1'><b>bold"
 PAGE = """<!doctype html><meta charset="utf-8"><style>%s</style>
 <body style="margin:8px" data-jp-theme-light="%s"><div id="host"></div><script type="module">
 const {state, code} = JSON.parse(atob("%s"));
-const model = { get: key => state[key], save_changes() {}, off() {}, on() {}, set() {} };
+const handlers = {};
+window.sent = [];
+window.model = {
+  get: key => state[key], save_changes() {}, off() {}, send(message) { window.sent.push(message); },
+  set(key, value) { state[key] = value; (handlers["change:" + key] ?? []).forEach(handler => handler()); },
+  on(event, handler) { (handlers[event] ??= []).push(handler); },
+};
 const address = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
 const widget = (await import(address)).default;
 widget.initialize({model});
@@ -78,9 +84,9 @@ def blank(chromium):
     assert errors == []
 
 
-def show(page, found, light=True, finished=True):
+def show(page, found, light=True, finished=True, **more):
     """The panel of some records on a page."""
-    state = {"uid": "test", "opened": True, "programs": {}, "live": {}}
+    state = {"uid": "test", "opened": True, "programs": {}, "live": {}, **more}
 
     def send(programs, live):
         state.update({"live": live} if programs is None else {"live": live, "programs": programs})
@@ -148,3 +154,29 @@ def test_what_is_hostile_is_text(blank, records):
     card = show(blank, [*records, dataclasses.replace(diagnosis, findings=(bad,), notes=(HOSTILE,))])
     assert card.inner_text().count("onerror='window.hacked=1'") == 4
     assert card.locator("img, b:text('bold')").count() == 0 and blank.evaluate("window.hacked") is None
+
+
+def test_a_change_is_tried_by_a_button(blank, records):
+    """It asks the kernel, says how far that is, and shows both; without a kernel it says what it needs."""
+    (diagnosis,) = (each for each in records if isinstance(each, Diagnosis))
+    finding = dataclasses.replace(diagnosis.findings[0], what_if=("donate", "params", "x"))
+    changed = [*records, dataclasses.replace(diagnosis, findings=(finding, *diagnosis.findings[1:]))]
+    assert "needs the kernel" in show(blank, changed).inner_text()
+    card = show(blank, changed, questions=["whatif"])
+    assert card.locator("[data-ask]").count() == 1
+    card.locator("[data-ask]").focus()
+    blank.keyboard.press("Enter")
+    (message,) = blank.evaluate("window.sent")
+    asked = message["ask"]
+    assert (asked["question"], asked["change"]) == ("whatif", ["donate", "params", "x"])
+    assert "asked" in card.inner_text()
+    assert blank.evaluate("document.activeElement.matches('.xs-doctor [data-cancel]')")
+    number = asked.pop("id")
+    blank.evaluate(
+        "([number, asked, text]) => { model.set('answers', {[number]: {question: asked, state: 'done'}});"
+        " model.set('findings', {[number]: {program: asked.program, text}}); }",
+        [number, asked, f"as it is  →  donated {HOSTILE}"],
+    )
+    card.locator(".xs-answer").wait_for()
+    assert "as it is  →  donated </script>" in card.locator(".xs-answer").inner_text()
+    assert blank.evaluate("window.hacked") is None

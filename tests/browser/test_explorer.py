@@ -534,3 +534,37 @@ def test_screenshots(explorer, theme, width):
     explorer.screenshot(f"explorer_{width}_{theme}")
     overflow = explorer.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert overflow <= 0
+
+
+def test_who_zooms_sees_what_is_painted_until_he_rests(explorer):
+    """Thousands of nodes are painted anew now and then, not with every notch of the wheel."""
+    explorer.show(mixed(1200))
+    explorer.group("none")
+    explorer.find(".xs-canvas-host").wait_for()
+    explorer.find("[data-command=fit]").click()
+    explorer.page.wait_for_timeout(300)
+    explorer.page.evaluate("""() => {
+        window.paints = 0;
+        const {clearRect} = CanvasRenderingContext2D.prototype;
+        CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+            window.paints += this.canvas.matches('.xs-canvas');
+            clearRect.apply(this, box);
+        };
+    }""")
+    # However slow the frames are, nobody rests before the last notch.
+    notches = """async () => {
+        const {setTimeout} = window;
+        window.setTimeout = () => 0;
+        const host = document.querySelector('.xs-canvas-host'), {left, top} = host.getBoundingClientRect();
+        for (let i = 0; i < 40; i++) {
+            if (i === 39) window.setTimeout = setTimeout;
+            const at = {clientX: left + 200, clientY: top + 100, ctrlKey: true, deltaY: -40};
+            host.dispatchEvent(new WheelEvent('wheel', {bubbles: true, cancelable: true, ...at}));
+            await new Promise(done => requestAnimationFrame(done));
+        }
+        return window.paints;
+    }"""
+    painted = explorer.page.evaluate(notches)  # eleven times as near, and every 1.4 times it is painted
+    assert painted <= 20
+    sharp = "!/scale\\((?!1\\))/.test(document.querySelector('.xs-canvas').style.transform)"
+    explorer.page.wait_for_function(sharp)

@@ -113,7 +113,7 @@ def test_an_array_is_not_kept():
 
 
 def test_an_unknown_question():
-    with pytest.raises(ValueError, match="no question 'what'; there are why, passes, target, split, code"):
+    with pytest.raises(ValueError, match="no question 'what'; there are why, passes, target, split, code, whatif"):
         Answers()({"question": "what", "program": 1}, Reply())
 
 
@@ -217,3 +217,24 @@ def test_nobody_is_asked_about_the_programs_of_a_file():
     assert "why" in ours.questions and theirs.questions == []
     ours.close()
     theirs.close()
+
+
+def updated(params, x):
+    return params - 0.1 * x
+
+
+def test_what_if_arguments_were_donated_or_narrower():
+    number = program(updated, X, X)
+    _, text = Answers()({"question": "whatif", "program": number, "change": ["donate", "params"]}, Reply())
+    assert "argument 0 donated" in text and "not measured" in text
+    _, text = Answers()({"question": "whatif", "program": number, "change": ["dtype", "bfloat16"]}, Reply())
+    assert "bf16" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"), [(["donate", "y"], "no argument 'y'"), (["options", "xla_a=1"], "takes a change")]
+)
+def test_a_change_that_is_none_says_what_it_takes(change, words):
+    number = program(updated, X, X)
+    with pytest.raises(ValueError, match=words):
+        Answers()({"question": "whatif", "program": number, "change": change}, Reply())

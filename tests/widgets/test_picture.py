@@ -4,6 +4,7 @@ import dataclasses
 from xml.etree import ElementTree
 
 import pytest
+from tests.widgets import programs
 
 from xlascope_widgets import picture, text
 from xlascope_widgets.ledger import Ledger
@@ -83,3 +84,10 @@ def test_text_tells_stages_jaxpr_and_kernels(samples):
 def test_a_duration_has_its_unit(script):
     told = script("a.map(seconds)", [0, 3e-9, 1.23456e-6, 1.82e-3, 0.31, 1.2, 125.3])
     assert told == ["0 s", "3.00 ns", "1.23 µs", "1.82 ms", "310 ms", "1.20 s", "125 s"]
+
+
+def test_a_picture_is_no_larger_than_can_be_read_on_a_page():
+    """Of 161 equations, which would be 2,600 units wide one by one, it shows the overview."""
+    svg = ElementTree.fromstring(picture(programs.digits()))
+    assert float(svg.attrib["width"]) <= 1500 and float(svg.attrib["height"]) <= 1500
+    assert "logsumexp" in "".join(svg.itertext())

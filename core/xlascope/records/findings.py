@@ -28,7 +28,8 @@ class Finding:
     thing to do. ``source`` is the user's line (None where it is not known), ``kernel`` the kernel and ``equation`` the
     equation where it shows. ``share`` is the part of what is spent that is at stake, from 0 to 1, by which findings are
     in order; ``seconds`` is the time at stake (0.0 where it is memory that is): of a call, or in all if it is the time
-    of tracing and compiling.
+    of tracing and compiling. ``what_if`` is the change by which it can be tried, a kind of
+    :func:`xlascope.inspect.what_if` and its values (``("dtype", "bfloat16")``); empty where there is none.
     """
 
     rule: str
@@ -40,6 +41,7 @@ class Finding:
     kernel: str = ""
     equation: EquationPath | None = None
     evidence: tuple[Measure, ...] = ()
+    what_if: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

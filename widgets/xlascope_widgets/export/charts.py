@@ -19,7 +19,7 @@ from xlascope.records.plain import plain
 from ..ledger import Ledger, Program
 from ..text import CLOCKS, UNKNOWN_CLOCK
 
-COLOURS = {"forward": "#2f6fde", "tangent": "#7a5bd1", "backward": "#c4561c", "": "#9aa5b5"}
+COLOURS = {"forward": "#2f6fde", "tangent": "#7a5bd1", "backward": "#c0541b", "": "#9aa5b5"}
 INK, RULE = "#5d6878", "#e3e6eb"
 #: Bars of a chart, the largest first; the rest is summed up in one.
 MOST_BARS = 24
@@ -140,7 +140,7 @@ def memory(program: Program) -> Figure:
         raise ValueError("no memory over time: these records hold no plan of memory (ask inspect.fusions)")
     count = len(compiled.kernels)
     figure, axes = _figure(3.4, f"Memory that {_said(program.function)} needs while each kernel runs")
-    kinds = {"argument": "#9aa5b5", "constant": "#c9d0da", "result": "#2f6fde", "temporary": "#c4561c"}
+    kinds = {"argument": "#9aa5b5", "constant": "#c9d0da", "result": "#2f6fde", "temporary": "#c0541b"}
     # Arrays may share a place: each kind is what is needed with it, less what is needed without it.
     below, kept = [0] * count, list[Any]()
     for kind, colour in kinds.items():

@@ -248,6 +248,7 @@ def float32_products(evidence: Evidence) -> Iterator[Finding]:
         'measure it: inspect.what_if(f, ..., change={"dtype": "bfloat16"}), and compare the results',
         Measure("bytes of operands and results", moved, "B", COUNT),
         Measure("time of all kernels", evidence.kernel_seconds, "s", PROFILER),
+        what_if=("dtype", "bfloat16"),
     )
 
 

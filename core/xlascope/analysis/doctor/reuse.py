@@ -45,6 +45,7 @@ def not_donated(evidence: Evidence) -> Iterator[Finding]:
         "",
         None,
         (Measure("bytes replaced", saved, "B", COUNT), Measure("bytes needed at most", needed, "B", _PLAN)),
+        ("donate", *names),
     )
 
 

@@ -77,6 +77,7 @@ class Stake:
         sentence: str,
         action: str,
         *more: Measure,
+        what_if: tuple[str, ...] = (),
     ) -> Finding:
         """A finding about these equations, of which ``equation`` stands for the rest."""
         return Finding(
@@ -89,4 +90,5 @@ class Stake:
             self.kernel,
             equation.path,
             (*self.measures, *more),
+            what_if,
         )

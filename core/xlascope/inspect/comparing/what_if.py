@@ -62,8 +62,9 @@ def what_if(
     """What ``fun(*args, **kwargs)`` would be with one thing changed, the ``change``.
 
     ``{"options": {"xla_…": value}}`` XLA's flags; ``{"split": ("3", "5")}`` a barrier between two equations;
-    ``{"donate": 0}`` the memory of arguments given away; ``{"precision": "highest"}`` that of matrix products;
-    ``{"dtype": "bfloat16"}`` all floating-point arguments in it; ``{"batch": {"x": 64}}`` leading axes of that size.
+    ``{"donate": 0}`` the memory of arguments given away, by place or name;
+    ``{"precision": "highest"}`` that of matrix products; ``{"dtype": "bfloat16"}`` all floating-point arguments in it;
+    ``{"batch": {"x": 64}}`` leading axes of that size.
 
     Both are compiled and, unless ``timings=False``, run by turns for about half a second. With a ``target``
     (``gpu:h100``) both are compiled for that, and not run. With ``background=True`` the answer is a

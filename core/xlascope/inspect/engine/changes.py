@@ -74,11 +74,21 @@ def _options(asked: Asked, value: Any) -> Changed:
 
 
 def _donate(asked: Asked, value: Any) -> Changed:
-    numbers = (value,) if isinstance(value, int) else tuple(value)
+    named = _parameters(asked.function)
+    numbers = [_number(each, named) for each in ((value,) if isinstance(value, int | str) else value)]
     made = _jitted(asked, lambda options: {"donate_argnums": tuple(sorted({*options.donate_argnums, *numbers}))})
     words = f"argument{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} donated"
     why = "a donated argument is gone after a call, and would have to be copied for the next one"
     return Changed(made, words, nullcontext(), unmeasured=why)
+
+
+def _number(argument: int | str, names: list[str]) -> int:
+    """The place of an argument that is given by its place or its name."""
+    if isinstance(argument, int):
+        return argument
+    if argument not in names:
+        raise ChangeError(f"the function has no argument {argument!r}; it has {', '.join(names)}")
+    return names.index(argument)
 
 
 def _precision(asked: Asked, value: Any) -> Changed:

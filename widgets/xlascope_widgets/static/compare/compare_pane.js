@@ -130,7 +130,7 @@ export class ComparePane {
 /** @param {DiffRow|DiffFold} row */
 function drawDiffRow(row) {
   if ("fold" in row)
-    return el("div", { class: "xs-compare-fold xs-muted", role: "button", tabindex: 0, "data-fold": row.fold }, `⋯ ${row.count} alike`);
+    return el("div", { role: "row" }, el("div", { role: "cell" }, el("div", { class: "xs-compare-fold xs-muted", role: "button", tabindex: 0, "data-fold": row.fold }, `⋯ ${row.count} alike`)));
   const source = (row.after ?? row.before)?.source;
   const said = [row.before?.title, row.after?.title].filter(Boolean).join(" → ");
   return el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`, role: "row", tabindex: 0, "data-row": "", "aria-label": `${DIFF_WORDS[row.sign]}: ${said}, ${row.words} ${row.detail}`,

@@ -77,7 +77,10 @@ function key(view, event) {
     view.part("xs-search").focus();
   } else if (event.key === "Escape") clear(view, target);
   else if (event.key === "Enter" && target.matches(".xs-search")) nextFound(view, event.shiftKey ? -1 : 1);
-  else if (event.key === "Enter" && target.matches(".xs-kernel, .xs-line")) pickFrom(view, target, event.shiftKey);
+  else if ((event.key === "Enter" || event.key === " ") && target.matches(".xs-kernel, .xs-line")) {
+    event.preventDefault();
+    pickFrom(view, target, event.shiftKey);
+  }
   else if (event.key === "ArrowDown" || event.key === "ArrowUp") step(event, target);
 }
 

@@ -18,15 +18,15 @@ import { drawTimeline, stepEnd, timelineWords } from "../time/draw_timeline.js";
 const MARGIN = 14;
 const TABLE_WIDTH = 300;
 const MOST_TABLE_ROWS = 24;
-/** Equations of which a picture shows each. */
-const DRAWN_WHOLE = 300;
+/** Equations of which a picture shows each, if it is no larger than can be read on a page then. */
+const DRAWN_WHOLE = 300, MOST_WIDE = 1500, MOST_HIGH = 2400;
 /** The width of a letter of a note, and the height of its line. */
 const [NOTE_LETTER, NOTE_LINE] = [6.7, 14];
 
 export const PALETTE = {
-  bg: "#ffffff", bg2: "#f7f8fa", line: "#e3e6eb", line2: "#d3d8e0", ink: "#1d2330", ink2: "#5d6878",
-  fwd: "#2f6fde", bwd: "#c4561c", upd: "#7a5bd1", again: "#0f7b83", ok: "#1a7f4b", bad: "#b3261e", hull: "#eef1f6", onbar: "#ffffff", onheat: "#ffffff",
-  heat0: "#fdf1f3", heat1: "#f8ccd5", heat2: "#ee94a7", heat3: "#cf4a6b", heat4: "#8e1f49",
+  bg: "#ffffff", bg2: "#f7f8fa", line: "#e3e6eb", line2: "#d3d8e0", ink: "#1d2330", ink2: "#5a6575",
+  fwd: "#2f6fde", bwd: "#c0541b", upd: "#7a5bd1", again: "#0f7b83", ok: "#1a7f4b", bad: "#b3261e", hull: "#eef1f6", onbar: "#ffffff", onheat: "#ffffff",
+  heat0: "#fdf1f3", heat1: "#f8ccd5", heat2: "#ee94a7", heat3: "#cb4567", heat4: "#8e1f49",
   mono: "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace", ui: "system-ui, -apple-system, 'Segoe UI', sans-serif",
 };
 
@@ -96,6 +96,7 @@ function graphPart(program, options) {
   // A picture cannot be opened: of a program that can be drawn whole, it has every equation.
   const whole = program.heavy.jaxpr.equations.length <= DRAWN_WHOLE && !options.open.some(namesGroup);
   program.groupBy(options.grouping === "auto" && whole ? "none" : options.grouping);
+  if (options.grouping === "auto" && whole && !options.open.length && !fitsPage(program)) program.groupBy("auto");
   const drawn = program.shown(program.heavy.jaxpr).equations.length;
   if (drawn > options.most) {
     const words = `${plural(program.equations.size, "equation")}: too many for a picture; open the panel for the outline.`;
@@ -105,6 +106,12 @@ function graphPart(program, options) {
   const scene = layoutProgram(program, open);
   const keys = shifted(PAD, scene.height + 8, legendLine(program));
   return { width: scene.width, height: scene.height + 18, tree: [drawScene(program, scene, { heat: "pass" }), keys] };
+}
+
+/** @param {Program} program */
+function fitsPage(program) {
+  const { width, height } = layoutProgram(program, new Set());
+  return width <= MOST_WIDE && height <= MOST_HIGH;
 }
 
 /** What the colours mean. @param {Program} program */

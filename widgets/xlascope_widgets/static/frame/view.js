@@ -167,6 +167,7 @@ export class View {
     if (targets !== this.targets) this.drawBar();
     this.targets = targets;
     fill(this.part("xs-asks"), drawPending(this.store));
+    showDoctor(this.part("xs-doctor"), this.store);
     showKernels(this.part("xs-kernels"), this.store);
   }
 

@@ -16,6 +16,8 @@ import { describe, nodeLabel } from "../program/words.js";
 
 const PAINTED_AROUND = 0.5;
 const MOST_PIXELS = 12e6;
+/** How much larger than painted, or smaller, it may be seen while somebody zooms, and the milliseconds after which he rests. */
+const STRETCHED = 1.4, REST = 90;
 /** How far the hull of a fusion reaches around its equations. */
 const HULL = 8;
 
@@ -36,6 +38,7 @@ export class CanvasGraph {
     this.cursor = "";
     /** The node under the pointer. */ this.hovered = "";
     this.waiting = 0;
+    /** @type {ReturnType<typeof setTimeout>|undefined} */ this.resting = undefined;
     this.drawn = 0;
   }
 
@@ -85,7 +88,11 @@ export class CanvasGraph {
   place() {
     if (!this.painted) return;
     this.move();
-    if (this.painted.zoom.k !== this.pane.zoom.k || !this.pane.covers(this.painted)) this.paintSoon();
+    const grown = this.pane.zoom.k / this.painted.zoom.k;
+    clearTimeout(this.resting);
+    // Somebody who zooms sees what is painted, larger or smaller, until it is far off or he rests: painting takes longer than a frame.
+    if (grown > STRETCHED || grown < 1 / STRETCHED || !this.pane.covers(this.painted)) this.paintSoon();
+    else if (grown !== 1) this.resting = setTimeout(() => this.paintSoon(), REST);
   }
 
   move() {
@@ -161,6 +168,7 @@ export class CanvasGraph {
 
   remove() {
     this.unwatch?.();
+    clearTimeout(this.resting);
     cancelAnimationFrame(this.waiting);
   }
 }

@@ -20,7 +20,7 @@ export class Outline {
   /** @param {GraphPane} pane the graph's pane */
   constructor(pane) {
     this.pane = pane;
-    this.host = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-outline", hidden: "", tabindex: -1 },
+    this.host = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-outline", hidden: "", role: "group", "aria-label": "the graph as a list" },
       el("div", { class: "xs-muted xs-outline-head" }), el("div", { class: "xs-outline-rows", role: "tree", "aria-label": "equations" }))));
     const [head, body] = /** @type {HTMLElement[]} */ ([...this.host.children]);
     this.head = head;
@@ -37,6 +37,7 @@ export class Outline {
   show(how, why = "") {
     this.how = how;
     this.host.hidden = how === "off";
+    this.host.tabIndex = how === "seen" ? 0 : -1;
     this.host.classList.toggle("xs-unseen", how === "unseen");
     if (how === "off") return;
     const { program, open } = this.pane.store;

@@ -262,6 +262,8 @@ export interface Advice {
   where?: string;
   kernel?: string;
   equation?: string;
+  /** The change by which it can be tried: its kind, and its values. */
+  what_if?: string[];
   evidence: [name: string, value: number, unit: string, source: string][];
 }
 export interface Diagnosis {
@@ -305,6 +307,7 @@ export interface Question {
   from?: string;
   to?: string;
   edge?: (string | null)[];
+  change?: string[];
 }
 export interface Answer {
   question: Question;

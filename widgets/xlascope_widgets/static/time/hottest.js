@@ -34,7 +34,7 @@ export function drawHottest(store, state) {
   return [
     el("div", { class: "xs-hot-tools" }, HOT_BY.map((by) => el("button", { class: `xs-pill${state.by === by ? " on" : ""}`, type: "button",
       "data-time": `by ${by}`, "aria-pressed": String(state.by === by) }, by)), el("span", { class: "xs-muted xs-small" }, note)),
-    el("div", { class: "xs-time-list" }, el("table", { class: "xs-hot" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body.slice(0, MOST_HOT))),
+    el("div", { class: "xs-time-list", tabindex: 0, role: "group", "aria-label": `${state.by} by time` }, el("table", { class: "xs-hot" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body.slice(0, MOST_HOT))),
       body.length > MOST_HOT && el("div", { class: "xs-muted xs-small" }, `${plural(body.length - MOST_HOT, "more " + state.by.slice(0, -1))} with less`)),
   ];
 }

@@ -42,7 +42,7 @@ export function drawMemory(store, state, width) {
       ` while ${shorten(kernel?.name ?? "nothing", 40)} runs (kernel ${count(at + 1)} of ${count(program.heavy.kernels?.length ?? 0)})`),
       !peak && el("button", { class: "xs-pill", type: "button", "data-time": "moment peak" }, "peak"),
       el("span", { class: "xs-muted xs-small" }, `XLA's own peak: ${byteSize(plan.own)}${program.heavy.platform === "cpu" ? ", without temporaries" : ""}`)),
-    el("div", { class: "xs-time-list" }, el("table", { class: "xs-hot" },
+    el("div", { class: "xs-time-list", tabindex: 0, role: "group", "aria-label": "what is held" }, el("table", { class: "xs-hot" },
       el("thead", {}, el("tr", {}, ["held", "size", "what", "made by", "needed", "source"].map((text) => el("th", { scope: "col", class: text === "size" ? "xs-right" : null }, text)))),
       el("tbody", {}, held.slice(0, MOST_HELD).map((each) => heldRow(program, each)))),
       (held.length > MOST_HELD || plan.more > 0) && el("div", { class: "xs-muted xs-small" },

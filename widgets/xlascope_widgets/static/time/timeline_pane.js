@@ -68,7 +68,7 @@ export class TimePane {
     fill(pane, this.head(), program && body?.());
     const again = pane.querySelector(".xs-time-list");
     if (again) again.scrollTop = top;
-    if (focus) /** @type {HTMLElement|null} */ (key ? pane.querySelector(`[${key[0]}="${CSS.escape(String(key[1]))}"]`) : pane.querySelector("svg"))?.focus({ preventScroll: true });
+    if (focus) /** @type {HTMLElement|null} */ (key ? pane.querySelector(`[${key[0]}="${CSS.escape(String(key[1]))}"]`) : pane.querySelector(focus === list ? ".xs-time-list" : "svg"))?.focus({ preventScroll: true });
     this.mark();
   }
 
@@ -191,6 +191,7 @@ export class TimePane {
     else if (inside && "+=-0".includes(event.key)) this.command({ "-": "zoom out", 0: "zoom fit" }[event.key] ?? "zoom in");
     else if (inside && event.key.startsWith("Arrow")) this.walk(target, event.key);
     else if ((event.key === "Enter" || event.key === " ") && target.matches("[data-bar], [data-row], tr[data-kernel]")) target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    else if (target.matches(".xs-time-list") && event.key === "ArrowDown") /** @type {HTMLElement|null} */ (target.querySelector("tbody tr"))?.focus();
     else if (target.matches("tr") && (event.key === "ArrowDown" || event.key === "ArrowUp"))
       /** @type {HTMLElement|null} */ (event.key === "ArrowDown" ? target.nextElementSibling : target.previousElementSibling)?.focus();
     else return;
