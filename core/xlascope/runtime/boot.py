@@ -55,6 +55,7 @@ __all__ = [
     "no_execution",
     "no_tracing",
     "note_blocks",
+    "note_mesh",
     "num_cpu_devices",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
@@ -201,7 +202,9 @@ _of_traces = (
     *(threefry_partitionable, default_matmul_precision, numpy_rank_promotion, numpy_dtype_promotion),
     *(debug_key_reuse, default_prng_impl, enable_custom_prng, legacy_prng_key),
 )
-_of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution)
+#: The mesh that is current on a thread: PartitionSpecs in a program are over it.
+context_mesh = _configuration("context_mesh", None, in_key=False)
+_of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution, context_mesh)
 _at_first = tuple(state.value for state in _of_traces)
 
 
@@ -253,8 +256,7 @@ def set_for_process(state: Any, value: Any) -> None:
 
 def note_blocks(watched: bool) -> None:
     """Let everything follow what this thread's blocks say. ``watched``: who runs and who traces asks them each time."""
-    said = tuple([state.get_local() for state in _of_calls])
-    said_by_blocks.set_local(UNSET if all(value is UNSET for value in said) else said)
+    _note_said()
     _trace_settings.note_blocks(False)
     _checked_calls.note_blocks(watched)
     _checked_traces.note_blocks(watched)
@@ -320,3 +322,14 @@ SequenceKey = _jax.pytree.SequenceKey
 DictKey = _jax.pytree.DictKey
 GetAttrKey = _jax.pytree.GetAttrKey
 FlattenedIndexKey = _jax.pytree.FlattenedIndexKey
+
+
+def note_mesh(mesh: Any) -> None:
+    """Let calls of this thread be those under a mesh; None for none."""
+    context_mesh.set_local(UNSET if mesh is None else mesh)
+    _note_said()
+
+
+def _note_said() -> None:
+    said = tuple([state.get_local() for state in _of_calls])
+    said_by_blocks.set_local(UNSET if all(value is UNSET for value in said) else said)

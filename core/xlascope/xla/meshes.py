@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import see
 from ..ir.sources import user_line, where_text
+from ..runtime import boot
 from .backend import devices
 
 AxisName = Hashable
@@ -206,11 +207,11 @@ class Mesh(_Axes):
         return _mesh_again, (self.device_ids, self.axis_names, [each.name for each in self.axis_types])
 
     def __enter__(self) -> Mesh:
-        _CURRENT.entered.append(self)
+        _enter([*_CURRENT.entered, self])
         return self
 
     def __exit__(self, *_: object) -> None:
-        _CURRENT.entered.pop()
+        _enter(_CURRENT.entered[:-1])
 
     def __repr__(self) -> str:
         if self.empty:
@@ -238,6 +239,11 @@ class _Current(threading.local):
 
 
 _CURRENT = _Current()
+
+
+def _enter(meshes: list[Mesh]) -> None:
+    _CURRENT.entered = meshes
+    boot.note_mesh(meshes[-1] if meshes else None)
 
 
 def current_mesh() -> Mesh | None:
@@ -272,13 +278,13 @@ class _SetMesh(contextlib.AbstractContextManager[Mesh]):
     def __init__(self, mesh: Mesh) -> None:
         self._mesh = mesh
         self._before = list(_CURRENT.entered)
-        _CURRENT.entered = [*self._before, mesh]
+        _enter([*self._before, mesh])
 
     def __enter__(self) -> Mesh:
         return self._mesh
 
     def __exit__(self, *_: object) -> None:
-        _CURRENT.entered = self._before
+        _enter(self._before)
 
 
 def set_mesh(mesh: Mesh) -> _SetMesh:

@@ -223,6 +223,20 @@ ALONE = {
         A + 1.0,
     ),
 }
+
+
+def under_meshes(lib):
+    """On how many devices one jitted function runs under meshes of 4, 2 and 4 of them."""
+    auto = (lib.sharding.AxisType.Auto,)
+    f = lib.jit(lambda x: lib.lax.with_sharding_constraint(x * 2, lib.sharding.PartitionSpec("a")))
+    found = []
+    for count in (4, 2, 4):
+        with lib.set_mesh(lib.make_mesh((count,), ("a",), auto)):
+            found += [len(f(A).sharding.device_set) for _ in range(3)]
+    return found
+
+
+ALONE["under several meshes"] = under_meshes, [4, 4, 4, 2, 2, 2, 4, 4, 4]
 #: What is refused.
 REFUSED = {
     "no equal parts": lambda lib: cut(lib, A[:7], "x"),

@@ -15,6 +15,7 @@ from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of
+from ...xla.meshes import current_mesh
 from .names import name_of
 from .rearranged import without_constants, youngest
 from .values import check_results
@@ -85,7 +86,7 @@ def _kept_with(function: Callable[..., Any]) -> RecentlyUsed[Any, Body]:
 
 def settings_of_trace() -> Any:
     """What a trace depends on beside the function and its arguments."""
-    return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes
+    return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes, current_mesh()
 
 
 def forget_bodies() -> None:
