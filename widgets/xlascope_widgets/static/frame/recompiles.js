@@ -34,7 +34,7 @@ export function whyButton(store) {
 function whyHeading(each) {
   const calls = each.misses.reduce((sum, miss) => sum + miss.count, 0);
   const again = each.count ? `traced again ${plural(each.count, "time")}, ${each.seconds > 0 ? seconds(each.seconds) + " lost (measured)" : "inside of others"}` : "";
-  return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " took the slow way through Python" : ""].filter(Boolean).join("; ")}`;
+  return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " started slowly (Python looked at the arguments again: about 0.1 ms a call, estimated)" : ""].filter(Boolean).join("; ")}`;
 }
 
 /** Draw the card when it has changed. @param {HTMLElement} part @param {Store} store */

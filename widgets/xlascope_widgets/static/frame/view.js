@@ -2,6 +2,7 @@
 /** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
 
 import { el, fill, toNode } from "../program/element.js";
+import { count } from "../program/format.js";
 import { showKernels, markKernels } from "../compiler/kernels_pane.js";
 import { ComparePane } from "../compare/compare_pane.js";
 import { GraphPane } from "../graph/graph_pane.js";
@@ -220,6 +221,7 @@ export class View {
 
   drawDetail() {
     fill(this.part("xs-detail"), drawDetail(this.store));
+    this.part("xs-count").textContent = this.store.query ? `${count(this.store.found.size)} of ${count(this.store.program?.equations.size ?? 0)}` : "";
   }
 
   /** Redraw what depends on the width when that changes. */

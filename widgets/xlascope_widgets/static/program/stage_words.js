@@ -82,7 +82,7 @@ export function kernelsHeading(program) {
   if (!kernels) return "not compiled yet";
   const measured = program.times.size ? ` · time a call measured, bytes our count${overlapWords(program)}` : "";
   const elsewhere = program.heavy.target ? ` · compiled for ${program.heavy.target}, not run` : "";
-  return `${count(kernels.length)} of ${plural(program.equations.size, "equation")}${measured}${elsewhere}`;
+  return `${plural(kernels.length, "kernel")} for ${plural(program.equations.size, "equation")}${measured}${elsewhere}`;
 }
 
 /** What XLA says of the whole program, or nothing. @param {Program} program */

@@ -119,6 +119,10 @@ export interface Pass {
   changed: number;
   diff: string;
   gone?: string[];
+  /** What it does, in plain words. */
+  does?: string;
+  /** The paths of the equations that each line of the diff belongs to, with ";" between them. */
+  lines?: string[];
   cut?: number;
 }
 export interface Passes extends Heard {
