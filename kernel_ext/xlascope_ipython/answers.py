@@ -13,6 +13,7 @@ from xlascope import inspect
 from xlascope.inspect import Program
 from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record
+from xlascope.xla.targets import missing_targets
 from xlascope_widgets.asks import Reply
 
 Question = dict[str, Any]
@@ -24,6 +25,11 @@ class Answers:
     def __init__(self) -> None:
         self.targets = [name for name in inspect.known_targets() if name != "cpu"]
         self.questions = list(_QUESTIONS)
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """The targets whose compilers are not here now, and how to get them."""
+        return missing_targets()
 
     def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record], str]:
         """The records found, and what is to be read as text.

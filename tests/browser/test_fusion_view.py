@@ -804,3 +804,34 @@ def test_in_jupyterlab_an_edge_is_asked_about_while_the_kernel_is_busy(lab):
     output.get_by_text(re.compile("needs the kernel|no reply yet")).wait_for(timeout=20_000)
     output.locator("[data-tab=replay]").click()
     assert output.locator(".xs-step").count() > 0  # what was answered needs no kernel
+
+
+def test_the_menu_of_targets_says_which_compilers_are_here(blank, found):
+    line = 'pip install "xlascope[targets]"'
+    blank.show(state_of(found, missing={"tpu:v5e:2x2": line}))
+    groups = blank.find(".xs-add-target optgroup").evaluate_all(
+        "all => all.map(one => [one.label, one.querySelectorAll('option').length])"
+    )
+    assert groups == [["compilers that are here", 1], [line, 1]]
+    blank.find(".xs-add-target").select_option("tpu:v5e:2x2")
+    note = blank.find(".xs-asks .xs-note")
+    assert f"%{line}" in note.inner_text() and blank.page.evaluate("window.sent.length") == 0
+    blank.screenshot("fusion_install")
+    note.locator(".xs-close").click()
+    assert note.count() == 0
+    blank.find(".xs-add-target").select_option("gpu:h100")
+    assert blank.question()["target"] == "gpu:h100"
+
+
+def test_a_banner_is_closed_and_does_not_come_back(blank, found, compiled):
+    note = "the columns of XLA's words are others"
+    noted = dataclasses.replace(compiled, notes=(note, HOSTILE))
+    state = state_of([noted if each is compiled else each for each in found])
+    blank.show(state)
+    notes = blank.find(".xs-notes .xs-note")
+    assert [note in text for text in notes.all_inner_texts()] == [True, False]
+    notes.first.locator("[data-close]").click()
+    assert note not in blank.text(".xs-notes") and notes.count() == 1
+    live = {**state["live"], "seq": state["live"]["seq"] + 1}
+    blank.page.evaluate("live => window.model.set('live', live)", live)  # news
+    assert notes.count() == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from xlascope.records import Record
@@ -55,10 +55,16 @@ class Reply:
 
 
 class Answer(Protocol):
-    """What answers: which ``questions`` it takes (``why``, ``passes``, …), and the names of ``targets`` it knows."""
+    """What answers: which ``questions`` it takes (``why``, ``passes``, …), and the names of ``targets`` it knows,
+    and of those whose compilers are ``missing`` here how to get them.
+    """
 
     questions: Sequence[str]
     targets: Sequence[str]
+
+    @property
+    def missing(self) -> Mapping[str, str]:
+        """How to get the compilers that are missing, by the names of targets."""
 
     def __call__(self, question: JSON, reply: Reply) -> tuple[Iterable[Record], str]:
         """The records found, and what is to be read as text (``""`` where the records say it all). What it raises is

@@ -66,6 +66,7 @@ class Panel(anywidget.AnyWidget):
     # What a click may ask the kernel, the state of each answer by id, and what answers found: also whole states.
     questions = traitlets.List().tag(sync=True)
     targets = traitlets.List().tag(sync=True)
+    missing = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
     findings = traitlets.Dict().tag(sync=True)
 
@@ -73,7 +74,11 @@ class Panel(anywidget.AnyWidget):
         # Before the widget exists for the browser: `super().__init__` sends the first state.
         self._feed = Feed(self._update)
         if answer is not None:
-            traits |= {"questions": list(answer.questions), "targets": list(answer.targets)}
+            traits |= {
+                "questions": list(answer.questions),
+                "targets": list(answer.targets),
+                "missing": dict(answer.missing),
+            }
         if library().mounted:
             traits |= PLAIN_MODEL
         super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)

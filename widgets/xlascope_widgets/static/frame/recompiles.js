@@ -3,6 +3,7 @@
 
 import { el, fill } from "../program/element.js";
 import { count, plural, seconds, shorten } from "../program/format.js";
+import { closeButton, isClosed } from "./banners.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/wire.js").Retrace} Retrace */
 /** @typedef {import("../program/wire.js").Retraced} Retraced */
@@ -40,13 +41,15 @@ function whyHeading(each) {
 /** Draw the card when it has changed. @param {HTMLElement} part @param {Store} store */
 export function showRecompiles(part, store) {
   const functions = store.live.retraced ?? [];
-  part.hidden = !functions.length;
+  // It is told again when there are more; the strip's button opens it at any time.
+  const about = `${store.uid} again ${functions.map((each) => `${each.function} ${each.count}`).join()}`;
+  part.hidden = !functions.length || (isClosed(about) && !store.why);
   const state = JSON.stringify([functions, store.why]);
   if (part.dataset.state === state) return;
   part.dataset.state = state;
   const focused = part.contains(part.ownerDocument.activeElement);
-  fill(part, functions.length ? whyCard(functions, store.why) : []);
-  if (focused) part.querySelector("button")?.focus({ preventScroll: true });
+  fill(part, functions.length ? [closeButton(about), whyCard(functions, store.why)] : []);
+  if (focused) /** @type {HTMLElement|null} */ (part.querySelector(".xs-why-head"))?.focus({ preventScroll: true });
 }
 
 /** @param {Retraced[]} functions @param {boolean} open */

@@ -12,7 +12,7 @@ export function skeleton() {
       el("div", { class: "xs-compare", hidden: "" }),
       el("div", { class: "xs-doctor", role: "region", "aria-label": "what could be better", hidden: "" }),
       el("div", { class: "xs-head" }, el("div", { class: "xs-tools" }),
-        el("input", { class: "xs-search", type: "search", placeholder: "search: tanh  op:  line:  shape:   /", "aria-label": "search equations",
+        el("input", { class: "xs-search", type: "search", placeholder: "search: tanh, line:9, op:dot …  /", "aria-label": "search equations",
           title: "operations first, then names, types and source lines; op:tanh, line:9 or line:3-7, shape:128,512", spellcheck: "false" }),
         el("span", { class: "xs-count xs-muted xs-small", role: "status" })),
       el("div", { class: "xs-notes" }),

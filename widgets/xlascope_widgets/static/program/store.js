@@ -25,6 +25,7 @@ export class Store {
     /** @type {Map<number, Program>} */ this.programs = new Map();
     /** @type {Live} */ this.live = { programs: [], failures: [], main: null, finished: false, more: 0 };
     this.offset = 0;
+    /** What tells this panel from others. */ this.uid = "";
     /** @type {number|null} */ this.picked = null;
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
     /** @type {Map<number, {x: number, y: number, k: number}>} */ this.zooms = new Map();

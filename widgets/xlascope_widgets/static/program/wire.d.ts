@@ -328,6 +328,8 @@ export interface Traits {
   live?: Live;
   questions?: string[];
   targets?: string[];
+  /** How to get the compilers that are not there, by the names of targets. */
+  missing?: Record<string, string>;
   answers?: Record<string, Answer>;
   findings?: Record<string, Finding>;
 }
