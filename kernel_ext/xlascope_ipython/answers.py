@@ -6,10 +6,12 @@ question about a program whose function is gone is answered by saying so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from xlascope import inspect
+from xlascope.analysis.diff import Diff, compare
+from xlascope.analysis.earlier_run import Run
 from xlascope.inspect import Program
 from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record
@@ -17,6 +19,33 @@ from xlascope.xla.targets import missing_targets
 from xlascope_widgets.asks import Reply
 
 Question = dict[str, Any]
+
+
+class Comparing:
+    """The answers of the panel of a cell that ran before: what has changed since is one of its questions."""
+
+    def __init__(self, runs: Callable[[], Mapping[str, Run]], before: Mapping[str, Run]) -> None:
+        self._runs = runs
+        self._before = before
+        self.targets, self.questions = ANSWERS.targets, [*ANSWERS.questions, "diff"]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """The targets whose compilers are not here now, and how to get them."""
+        return ANSWERS.missing
+
+    def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record] | Diff, str]:
+        """As :class:`Answers`; a ``diff`` is that of the function named ``from``."""
+        if question["question"] != "diff":
+            return ANSWERS(question, reply)
+        name = str(question.get("from"))
+        before, now = (_records(side.get(name)) for side in (self._before, self._runs()))
+        return compare(before, now, labels=(f"{name}, the run before", name)), ""
+
+
+def _records(run: Run | None) -> list[Record]:
+    known = (run.traced, run.compiled, run.executed) if run is not None else ()
+    return [each for each in known if each is not None]
 
 
 class Answers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -12,6 +12,7 @@ import anywidget
 import traitlets
 
 from xlascope.analysis.diff import Diff
+from xlascope.analysis.earlier_run import Run
 from xlascope.records import Record
 
 from . import assets
@@ -103,6 +104,15 @@ class Panel(anywidget.AnyWidget):
         panel._feed.show(Ledger.of(shown))
         panel.finish()
         return panel
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """What this panel shows of each function, for a later run of the cell to be compared with."""
+        return self._feed.ledger.runs
+
+    def compare_with(self, before: Mapping[str, Run]) -> None:
+        """Say how what is shown differs from an earlier run of the same cell, by the functions' names."""
+        self._feed.before = before
 
     def receive(self, record: Record) -> None:
         """Take in a record, from any thread; the browser hears of it within a tenth of a second."""

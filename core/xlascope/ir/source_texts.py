@@ -42,6 +42,17 @@ def _source_text(file: str, places: set[tuple[str, int]]) -> records.SourceText:
     return records.SourceText(file, title, 1, as_written(file, text), note)
 
 
+def excerpt(place: records.SourceRange | None, around: int = 2) -> records.SourceText | None:
+    """A line of a program with those around it; None where the file cannot be read."""
+    if place is None or not (text := "".join(linecache.getlines(place.file))):
+        return None
+    lines = as_written(place.file, text).split("\n")
+    first = max(1, place.line - around)
+    title = title_of(place.file) or os.path.basename(place.file)
+    shown = "\n".join(lines[first - 1 : place.line + around]).rstrip("\n")
+    return records.SourceText(place.file, title, first, shown) if shown else None
+
+
 @functools.lru_cache(maxsize=32)
 def _lines_of(text: str) -> frozenset[tuple[str, int]]:
     """The functions of a text, each with all of its lines; nothing for text that is no Python."""

@@ -10,6 +10,7 @@ import { HEATS } from "../graph/heat.js";
 import { pressAsk } from "./asks.js";
 import { pressClose } from "./banners.js";
 import { pressDoctor } from "./doctor.js";
+import { pressEdited } from "./edited.js";
 import { toggleFull } from "./room.js";
 import { scrollInside } from "./source_pane.js";
 import { openTab } from "./tab.js";
@@ -21,6 +22,8 @@ export function listen(view) {
   for (const kind of ["keyup", "keypress"]) view.root.addEventListener(kind, (event) => event.stopPropagation());
   view.root.addEventListener("pointerdown", () => (view.pressed = true));
   view.strip.addEventListener("click", (event) => pressStrip(view, /** @type {Element} */ (event.target)));
+  view.part("xs-failures").addEventListener("click", (event) => pressClose(/** @type {Element} */ (event.target)) && view.drawFailures());
+  view.part("xs-edited").addEventListener("click", (event) => pressAsk(view.store, /** @type {Element} */ (event.target)));
   view.part("xs-again").addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
     if (pressClose(target)) view.showWhy(false);
@@ -138,6 +141,7 @@ function command(view, target) {
 
 /** @param {View} view @param {Element} target */
 function pressStrip(view, target) {
+  if (target.closest("[data-compare]")) return pressEdited(view);
   if (!target.closest(".xs-why")) return view.setOpen(!view.isOpen);
   view.store.why = true;
   view.setOpen(true);

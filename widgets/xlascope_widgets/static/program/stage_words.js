@@ -65,9 +65,12 @@ function ranTip({ step, clock, at_most, observed, profiling }) {
   return `Calls counted; ${time}${seen}${cost}`;
 }
 
+/** When a failure was. @type {Record<string, string>} */
+const FAILED = { trace: "while tracing", lower: "while lowering", compile: "while compiling", run: "while running" };
+
 /** @param {Failure} failure @returns {Stage} */
 function failedStage(failure) {
-  return { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: `in ${shorten(failure.stage, 24)}` }] };
+  return { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: `${FAILED[/** @type {"run"} */ (failure.stage)] ?? `in ${shorten(failure.stage, 24)}`}${failure.line ? `, line ${failure.line}` : ""}` }] };
 }
 
 /** The kernels, the slowest first where they were measured, or by another measure. @param {Program} program
