@@ -11,7 +11,7 @@ from typing import Any
 
 from xlascope import inspect
 from xlascope.analysis.diff import Diff, compare
-from xlascope.analysis.earlier_run import Run
+from xlascope.analysis.earlier_run import Run, times_compare
 from xlascope.inspect import Program
 from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record
@@ -39,12 +39,17 @@ class Comparing:
         if question["question"] != "diff":
             return ANSWERS(question, reply)
         name = str(question.get("from"))
-        before, now = (_records(side.get(name)) for side in (self._before, self._runs()))
-        return compare(before, now, labels=(f"{name}, the run before", name)), ""
+        before, now = self._before.get(name), self._runs().get(name)
+        if before is None or now is None:
+            raise LookupError(f"{name} is not in both runs of this cell any more: run the cell again, then ask")
+        timed = times_compare(before, now)
+        sides = _records(before, timed=timed), _records(now, timed=timed)
+        return compare(*sides, labels=(f"{name}, the run before", name)), ""
 
 
-def _records(run: Run | None) -> list[Record]:
-    known = (run.traced, run.compiled, run.executed) if run is not None else ()
+def _records(run: Run, *, timed: bool) -> list[Record]:
+    """What was recorded of a run; its time only where that can be compared."""
+    known = (run.traced, run.compiled, run.executed if timed else None)
     return [each for each in known if each is not None]
 
 

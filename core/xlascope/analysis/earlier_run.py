@@ -34,7 +34,7 @@ class Since:
 
 def since(before: Run, now: Run) -> Since | None:
     """What has changed since the run before; None where nothing is known to have changed."""
-    was = before.executed.step if _comparable(before.executed, now.executed) and before.executed is not None else 0.0
+    was = before.executed.step if times_compare(before, now) and before.executed is not None else 0.0
     differs = before.traced is not None and now.traced is not None and not _same(before.traced, now.traced)
     kernels = _kernels(before.compiled, now.compiled)
     words = [kernels] if kernels else []
@@ -45,13 +45,14 @@ def since(before: Run, now: Run) -> Since | None:
     return Since(was, tuple(words), differs or bool(kernels)) if was or differs or kernels else None
 
 
-def _comparable(before: Executed | None, now: Executed | None) -> bool:
+def times_compare(before: Run, now: Run) -> bool:
     """Whether both are times of whole calls by one clock, of enough calls, and apart by more than chance."""
-    if before is None or now is None or before.clock != now.clock or not before.clock:
+    old, new = before.executed, now.executed
+    if old is None or new is None or old.clock != new.clock or not old.clock:
         return False
-    if before.at_most or now.at_most or min(before.calls, now.calls) < LEAST_CALLS:
+    if old.at_most or new.at_most or min(old.calls, new.calls) < LEAST_CALLS:
         return False
-    return min(before.step, now.step) > 0.0 and not 1 / NOISE < now.step / before.step < NOISE
+    return min(old.step, new.step) > 0.0 and not 1 / NOISE < new.step / old.step < NOISE
 
 
 def _same(before: Traced, now: Traced) -> bool:

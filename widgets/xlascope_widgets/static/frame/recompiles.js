@@ -42,7 +42,7 @@ function whyHeading(each) {
 export function showRecompiles(part, store) {
   const functions = store.live.retraced ?? [];
   // It is told again when there are more; the strip's button opens it at any time.
-  const about = `${store.uid} again ${functions.map((each) => `${each.function} ${each.count}`).join()}`;
+  const about = `${store.uid} again ` + functions.map((each) => each.function + each.count).join();
   part.hidden = !functions.length || (isClosed(about) && !store.why);
   const state = JSON.stringify([functions, store.why]);
   if (part.dataset.state === state) return;

@@ -33,7 +33,7 @@ export function otherFailures({ measured, live }) {
 
 /** "in update, line 9". @param {import("../program/wire.js").Failure} failure */
 function failedWhere(failure) {
-  return `in ${shorten(failure.function, 48)}${failure.line ? `, line ${failure.line}` : ""}`;
+  return `in ${shorten(failure.function, 48)}` + (failure.line ? `, line ${failure.line}` : "");
 }
 
 /** @param {Stage} stage @param {boolean} running */
@@ -95,10 +95,10 @@ function editedWords(store) {
   const edited = program?.light.edited;
   if (!program || !edited) return null;
   const { was, words, differs } = edited;
-  const tip = `Compared with this cell’s run before: ${was ? "a call took so long then, by the same clock (measured)" : "times are compared where both are whole, of 8 calls or more, and apart by more than a quarter: less may be chance"}`;
+  const tip = `Compared with this cell’s previous run: ${was ? "a call took so long then, by the same clock (measured)" : "times are compared where both are whole, of 8 calls or more, and apart by more than a quarter: less may be chance"}`;
   const button = differs && asks.questions.includes("diff") && [": ", el("button", { class: "xs-diff-button", type: "button", "data-compare": program.function,
     "aria-label": "show what has changed since the run before" }, store.comparing ? "close diff" : "diff")];
-  return el("span", { class: "xs-stage", title: tip }, el("span", { class: "xs-muted" }, was ? `was ${seconds(was)} (` : "than before: ", words.join(", "), button, was ? ")" : ""));
+  return el("span", { class: "xs-stage", title: tip }, el("span", { class: "xs-muted" }, was ? `was ${seconds(was)} (` : "since the last run: ", words.join(", "), button, was ? ")" : ""));
 }
 
 /** @param {Store} store @param {boolean} open */

@@ -70,7 +70,8 @@ const FAILED = { trace: "while tracing", lower: "while lowering", compile: "whil
 
 /** @param {Failure} failure @returns {Stage} */
 function failedStage(failure) {
-  return { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: `${FAILED[/** @type {"run"} */ (failure.stage)] ?? `in ${shorten(failure.stage, 24)}`}${failure.line ? `, line ${failure.line}` : ""}` }] };
+  const when = FAILED[failure.stage] ?? `in ${shorten(failure.stage, 24)}`;
+  return { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: when + (failure.line ? `, line ${failure.line}` : "") }] };
 }
 
 /** The kernels, the slowest first where they were measured, or by another measure. @param {Program} program
