@@ -81,7 +81,7 @@ def test_a_function_that_cannot_be_traced_has_a_card_at_its_line(lab, theme):
     assert "# the shapes do not fit" in card.inner_text() and "line 5 of In[2]" in card.inner_text()
     for width in (700, 1400):
         notebook.page.set_viewport_size({"width": width, "height": 900})
-        notebook.screenshot(f"failed_{width}_{theme}")
+        notebook.screenshot(f"failed_{width}_{theme}", output.locator(".xs-root"))
     card.locator("[data-close]").click()
     assert card.count() == 0
     assert notebook.errors == []
