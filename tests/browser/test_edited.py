@@ -79,6 +79,7 @@ def test_a_function_that_cannot_be_traced_has_a_card_at_its_line(lab, theme):
     assert card.locator(".xs-failed-line.bad").inner_text().split(maxsplit=1)[0] == "5"
     assert "h @ jnp.ones((3, 4))" in card.locator(".xs-failed-line.bad").inner_text()
     assert "# the shapes do not fit" in card.inner_text() and "line 5 of In[2]" in card.inner_text()
+    assert card.locator(".xs-failed-line.bad").bounding_box()["height"] < 50  # the line has the width that it needs
     for width in (700, 1400):
         notebook.page.set_viewport_size({"width": width, "height": 900})
         notebook.screenshot(f"failed_{width}_{theme}", output.locator(".xs-root"))
