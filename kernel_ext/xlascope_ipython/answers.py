@@ -6,16 +6,51 @@ question about a program whose function is gone is answered by saying so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from xlascope import inspect
+from xlascope.analysis.diff import Diff, compare
+from xlascope.analysis.earlier_run import Run, times_compare
 from xlascope.inspect import Program
 from xlascope.inspect.jobs import Cancelled, Job
 from xlascope.records import Record
+from xlascope.xla.targets import missing_targets
 from xlascope_widgets.asks import Reply
 
 Question = dict[str, Any]
+
+
+class Comparing:
+    """The answers of the panel of a cell that ran before: what has changed since is one of its questions."""
+
+    def __init__(self, runs: Callable[[], Mapping[str, Run]], before: Mapping[str, Run]) -> None:
+        self._runs = runs
+        self._before = before
+        self.targets, self.questions = ANSWERS.targets, [*ANSWERS.questions, "diff"]
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """The targets whose compilers are not here now, and how to get them."""
+        return ANSWERS.missing
+
+    def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record] | Diff, str]:
+        """As :class:`Answers`; a ``diff`` is that of the function named ``from``."""
+        if question["question"] != "diff":
+            return ANSWERS(question, reply)
+        name = str(question.get("from"))
+        before, now = self._before.get(name), self._runs().get(name)
+        if before is None or now is None:
+            raise LookupError(f"{name} is not in both runs of this cell any more: run the cell again, then ask")
+        timed = times_compare(before, now)
+        sides = _records(before, timed=timed), _records(now, timed=timed)
+        return compare(*sides, labels=(f"{name}, the run before", name)), ""
+
+
+def _records(run: Run, *, timed: bool) -> list[Record]:
+    """What was recorded of a run; its time only where that can be compared."""
+    known = (run.traced, run.compiled, run.executed if timed else None)
+    return [each for each in known if each is not None]
 
 
 class Answers:
@@ -24,6 +59,11 @@ class Answers:
     def __init__(self) -> None:
         self.targets = [name for name in inspect.known_targets() if name != "cpu"]
         self.questions = list(_QUESTIONS)
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """The targets whose compilers are not here now, and how to get them."""
+        return missing_targets()
 
     def __call__(self, question: Question, reply: Reply) -> tuple[Iterable[Record], str]:
         """The records found, and what is to be read as text.

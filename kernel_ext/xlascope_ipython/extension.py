@@ -16,6 +16,7 @@ from .pictures import renderer
 from .scope import Scope
 from .titles import titles_of
 from .tracebacks import Tracebacks
+from .written import written_in
 
 # A magic stands between the user's cell and the call that it asks about: it is not the user's line.
 sources.is_library.update((str(file), True) for file in Path(__file__).parent.glob("*.py"))
@@ -31,6 +32,8 @@ class Extension:
         self._replaced = _register(shell, magics(shell, self._scope))
         self._title_of = titles_of(shell)
         sources.titles.append(self._title_of)
+        self._as_written = written_in(shell)
+        sources.written.append(self._as_written)
         self._tracebacks = Tracebacks(shell)
         self._scope.on()
 
@@ -41,6 +44,7 @@ class Extension:
         _restore(self._shell, self._replaced)
         register_renderer(self._renderer)
         sources.titles.remove(self._title_of)
+        sources.written.remove(self._as_written)
 
 
 Magic = Callable[..., Any]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from xlascope.analysis.earlier_run import Run
 from xlascope.analysis.retraces import Retraces, heading
 from xlascope.inspect import Comparison, Inspection, Renderer
 from xlascope.records import Failure, Record
@@ -17,7 +18,7 @@ from xlascope_widgets import Panel, text
 from xlascope_widgets.recompiles import recompiles_html
 from xlascope_widgets.text import kept
 
-from .answers import ANSWERS
+from .answers import ANSWERS, Comparing
 from .titles import cell_number
 
 #: Retraces of one function in one cell from which on a terminal says so: a loop does it.
@@ -74,9 +75,11 @@ class Strip:
         self._lock = threading.Lock()
         self._panel: Panel | None = None
         self._finished = False
+        #: What the same cell ran before, by the functions' names.
+        self.before: Mapping[str, Run] = {}
 
     def show(self, opened: bool) -> None:
-        panel = Panel(opened=opened, answer=ANSWERS)
+        panel = self._new_panel(opened)
         # A saved notebook gets picture and text at the end; until then the text says no more than it knows.
         self._publish(*panel.bundle_before("xlascope watches this cell"), update=False)
         with self._lock:
@@ -84,6 +87,18 @@ class Strip:
             for record in self._waiting:
                 panel.receive(record)
             self._waiting = []
+
+    def _new_panel(self, opened: bool) -> Panel:
+        """The panel, which says how the cell differs from its run before."""
+        answer = Comparing(lambda: self.runs, self.before) if self.before else ANSWERS
+        panel = Panel(opened=opened, answer=answer)
+        panel.compare_with(self.before)
+        return panel
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """What the cell ran; what it ran before where it ran nothing now."""
+        return (self._panel.runs if self._panel is not None else {}) or self.before
 
     def receive(self, record: Record) -> None:
         with self._lock:

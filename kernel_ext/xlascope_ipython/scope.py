@@ -28,7 +28,7 @@ class Scope:
         self._memory = Memory()
         self._cell: Cell | None = None
         self._depth = 0
-        self._strips: dict[str, Strip | Line] = {}
+        self._strips: dict[str, Strip] = {}
         self._pinned: Pinned | None = None
         self._on = False
         self._forget_page: Callable[[], None] | None = None
@@ -116,6 +116,7 @@ class Scope:
         number = getattr(info, "cell_id", None)
         if number is not None:
             if number in self._strips:
+                strip.before = self._strips[number].runs
                 self._strips[number].close()
             self._strips[number] = strip
         return strip

@@ -12,7 +12,7 @@ from IPython.core.magic import no_var_expand
 
 from xlascope import inspect
 from xlascope.inspect import Inspection, known_targets
-from xlascope.xla.targets import MissingTargetError, TargetCompileError, UnknownTargetError
+from xlascope.xla.targets import MissingTargetError, TargetCompileError, UnknownTargetError, missing_targets
 
 from .question import Grammar, ask, parse
 
@@ -47,7 +47,7 @@ def target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
         pip install "xlascope[targets]". From a script: ``xlascope.inspect.target(f, x, target="gpu:h100")``.
         """
         if not line.strip():
-            print(f"the targets are {', '.join(known_targets())}")
+            print(_listed())
             return None
         names, rest = _names(line.strip())
         if not names:
@@ -55,6 +55,15 @@ def target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
         return ask(parse(rest, _GRAMMAR), asked_for(names, _GRAMMAR), shell, _GRAMMAR)
 
     return target
+
+
+def _listed() -> str:
+    """The targets: those whose compilers are here, and what is to be installed for the others."""
+    missing = missing_targets()
+    lines = [f"compilers that are here: {', '.join(each for each in known_targets() if each not in missing)}"]
+    for line in dict.fromkeys(missing.values()):
+        lines.append(f"not here: {', '.join(name for name in missing if missing[name] == line)}: {line}")
+    return "\n".join(lines)
 
 
 def _names(line: str) -> tuple[list[str], str]:

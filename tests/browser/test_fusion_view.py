@@ -273,7 +273,9 @@ def test_a_kernel_tells_its_kind_its_bytes_and_its_neighbours(panel, compiled):
     assert f"reads {size(kernel.bytes_read)}, writes {size(kernel.bytes_written)}" in words
     assert f"saved {size(kernel.bytes_saved)} of intermediate results" in words and "(our count)" in words
     for read in kernel.reads:
-        assert f"reads {read.kernel} {read.type_text}, {size(read.bytes)}" in words
+        assert f"{read.type_text}, {size(read.bytes)}" in words
+    names = card.locator(".xs-neighbour [title]").evaluate_all("all => all.map(one => one.title)")
+    assert {f"XLA's name: {read.kernel}" for read in kernel.reads} <= set(names)
     assert panel.find(".xs-hull.selected, .xs-node.selected").count() > 0
     assert panel.find("rect.xs-bar.selected").count() > 0
 
@@ -309,7 +311,8 @@ def test_what_crosses_memory(panel, compiled):
         == ends.sort()
     )
     first.locator("[data-why]").first.click()
-    assert f"Why are {ends[0]} and {ends[1]} not fused?" in panel.text(".xs-whynot")
+    assert re.search(r"Why are .+ and .+ not fused\?", panel.text(".xs-whynot b"))
+    assert all(name in panel.text(".xs-whynot") for name in ends[:2])
 
 
 def test_an_edge_is_clicked_asked_about_and_answered(panel, compiled):
@@ -389,7 +392,9 @@ def test_two_kernels_are_asked_about_by_name(panel, compiled):
     writer = by_name[reader.reads[0].kernel]
     panel.find(f'.xs-kernel[data-kernel="{writer.name}"]').click()
     panel.find(f'.xs-kernel[data-kernel="{reader.name}"]').click(modifiers=["Shift"])
-    assert f"Why are {writer.name} and {reader.name} not fused?" in panel.text(".xs-whynot")
+    head = panel.find(".xs-whynot b").inner_text()  # by what they do and where, XLA's names below
+    assert re.fullmatch(r"Why are .+, lines? .+ and .+, lines? .+ not fused\?", head) and writer.name not in head
+    assert f"XLA's names {writer.name} and {reader.name}" in panel.text(".xs-whynot")
     panel.find(".xs-whynot [data-ask]").click()
     assert panel.question()["edge"] == [writer.name, reader.name]
 
@@ -405,7 +410,7 @@ def test_an_edge_inside_of_a_kernel_is_fused(panel, compiled):
     event = {"clientX": at[0], "clientY": at[1], "button": 0}
     edge.dispatch_event("pointerdown", event)
     edge.dispatch_event("pointerup", event)
-    assert f"Fused: both are in {kernel.name}" in panel.text(".xs-whynot")
+    assert "Fused: both are in one kernel, " in panel.text(".xs-whynot") and kernel.name in panel.text(".xs-whynot")
     assert "What if they were split here?" in panel.text(".xs-whynot")
 
 
@@ -495,9 +500,93 @@ def test_which_pass_removed_an_operation(blank, found, compiled):
     blank.find("[data-list=query]").fill("%tanh.3")  # an instruction
     assert "“%tanh.3” was removed or rewritten by 1 pass: fusion" in blank.text(".xs-list-head")
     blank.find(".xs-pass").click()
-    assert "-  %tanh.3" in blank.find(".xs-diff .xs-removed").inner_text()
-    assert "+  %fused.1" in blank.find(".xs-diff .xs-added").inner_text()
-    blank.screenshot("fusion_passes")
+    assert blank.find(".xs-diff .xs-removed").inner_text().startswith("- %tanh.3")
+    assert blank.find(".xs-diff .xs-added").inner_text().startswith("+ %fused.1")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_pass_in_plain_words_side_by_side_of_what_is_selected(blank, found, compiled, theme):
+    paths = {each.operation: each.path for each in reversed(list(found[0].jaxpr.walk()))}
+    lines = {"-%tanh.3 = f32[32,128] tanh(%add.2)": "tanh", "-%log.1 = f32[32] log(%x)": "log"}
+    lines |= {"+%tanh.3 = f32[32,128] tanh(%dot.1)": "tanh", "+%fused.1 = f32[32] fusion(%x)": "log"}
+    told = tuple((paths[name],) for name in lines.values())
+    one = Pass(3, "cse", "simplification", 80, 1, 1, 1, "\n".join(lines), (paths["log"],), told)
+    blank.show(state_of([*found, dataclasses.replace(passes(compiled, found[0]), passes=(one,))]))
+    if theme == "dark":
+        blank.page.evaluate("document.body.dataset.jpThemeLight = 'false'; document.body.style.background = '#111'")
+        blank.page.wait_for_selector(".xs-root.dark")
+    blank.tab("passes")
+    head = blank.text(".xs-pass")
+    assert head.startswith("1 Computes the same thing once") and "nothing left of log, line " in head
+    assert head.index("nothing left of") < head.index("XLA’s pass cse")
+    blank.find(".xs-pass").click()
+    for width, columns in ((700, 2), (1400, 2), (480, 1)):
+        blank.page.set_viewport_size({"width": width, "height": 900})
+        rows = blank.find(".xs-diff-row").nth(1).locator("code")
+        tops = rows.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().top))")
+        assert len(set(tops)) == (1 if columns == 2 else 2), width
+        if columns == 2:
+            blank.screenshot(f"fusion_passes_{width}_{theme}")
+    assert blank.find(".xs-diff-row").count() == 3  # the head, and each instruction or equation once
+    blank.find(".xs-search").fill("op:tanh")
+    blank.find(".xs-search").press("Enter")
+    assert "2 of 4 lines: about what is selected" in blank.text(".xs-diff")
+    assert "log" not in blank.text(".xs-diff-row code >> nth=0")
+    blank.find("[data-whole]").click()
+    assert blank.find(".xs-diff-row").count() == 3
+
+
+def test_decisions_speak_of_equations_and_lines(panel, found, compiled):
+    told = decisions(compiled)
+    panel.show(state_of([*found, told]))
+    panel.tab("replay")
+    first = panel.find(".xs-step").first
+    said = " ".join(first.inner_text().split())
+    assert re.match(r"✕ not fused: .*line", said) and told.decisions[0].plain in said
+    assert told.decisions[0].producer in first.get_attribute("title")
+    panel.screenshot("fusion_decisions")
+
+
+@pytest.mark.parametrize(
+    ("query", "fits"),
+    [
+        ("mul", lambda each, types, line: True),
+        ("op:mul", lambda each, types, line: "mul" in each.operation or "mul" in each.name),
+        ("line:{line}", lambda each, types, line: each.source is not None and each.source.line == line),
+        ("op:add line:{line}", lambda each, types, line: each.source.line == line and "add" in each.operation),
+        ("shape:128,10", lambda each, types, line: any("[128,10]" in text for text in types)),
+        ("shape:f32[128", lambda each, types, line: any("f32[128" in text for text in types)),
+        ("line:", lambda each, types, line: True),
+        ("line:x", None),
+    ],
+)
+def test_a_search_knows_operations_lines_and_shapes(panel, found, query, fits):
+    equations = {each.path: each for each in found[0].jaxpr.walk()}
+    line = next(each.source.line for each in equations.values() if each.operation == "tanh")
+    panel.find(".xs-search").fill(query.format(line=line))
+    shown = panel.text(".xs-count")
+    number, _, whole = shown.partition(" of ")
+    assert int(whole) == len(equations)
+    assert f"{shown} equations fit" in panel.text(".xs-detail").replace("equation fits", "equations fit")
+    if fits is None:
+        assert number == "0" and "try op:tanh, line:9" in panel.text(".xs-detail")
+        return
+    assert int(number) > 0
+    panel.find(".xs-search").press("Enter")
+    first = panel.find(".xs-detail code").inner_text()
+    each = next(e for e in equations.values() if first.startswith(f"{e.outputs[0]}:"))
+    variables = {k: v for jaxpr in bodies(found[0].jaxpr) for k, v in jaxpr.variables.items()}
+    types = [variables[name].type_text for name in (*each.inputs, *each.outputs) if name in variables]
+    assert fits(each, types, line)
+    if query == "mul":  # operations of that name stand before the text of lines
+        assert each.operation == "mul"
+
+
+def bodies(jaxpr):
+    yield jaxpr
+    for equation in jaxpr.equations:
+        for body in equation.bodies:
+            yield from bodies(body)
 
 
 def test_another_target_is_another_view_of_the_same_program(blank, found, compiled):
@@ -715,3 +804,34 @@ def test_in_jupyterlab_an_edge_is_asked_about_while_the_kernel_is_busy(lab):
     output.get_by_text(re.compile("needs the kernel|no reply yet")).wait_for(timeout=20_000)
     output.locator("[data-tab=replay]").click()
     assert output.locator(".xs-step").count() > 0  # what was answered needs no kernel
+
+
+def test_the_menu_of_targets_says_which_compilers_are_here(blank, found):
+    line = 'pip install "xlascope[targets]"'
+    blank.show(state_of(found, missing={"tpu:v5e:2x2": line}))
+    groups = blank.find(".xs-add-target optgroup").evaluate_all(
+        "all => all.map(one => [one.label, one.querySelectorAll('option').length])"
+    )
+    assert groups == [["compilers that are here", 1], [line, 1]]
+    blank.find(".xs-add-target").select_option("tpu:v5e:2x2")
+    note = blank.find(".xs-asks .xs-note")
+    assert f"%{line}" in note.inner_text() and blank.page.evaluate("window.sent.length") == 0
+    blank.screenshot("fusion_install")
+    note.locator(".xs-close").click()
+    assert note.count() == 0
+    blank.find(".xs-add-target").select_option("gpu:h100")
+    assert blank.question()["target"] == "gpu:h100"
+
+
+def test_a_banner_is_closed_and_does_not_come_back(blank, found, compiled):
+    note = "the columns of XLA's words are others"
+    noted = dataclasses.replace(compiled, notes=(note, HOSTILE))
+    state = state_of([noted if each is compiled else each for each in found])
+    blank.show(state)
+    notes = blank.find(".xs-notes .xs-note")
+    assert [note in text for text in notes.all_inner_texts()] == [True, False]
+    notes.first.locator("[data-close]").click()
+    assert note not in blank.text(".xs-notes") and notes.count() == 1
+    live = {**state["live"], "seq": state["live"]["seq"] + 1}
+    blank.page.evaluate("live => window.model.set('live', live)", live)  # news
+    assert notes.count() == 1

@@ -32,7 +32,7 @@ def test_why_of_an_edge_as_json_and_file(terminal: Any, tmp_path: Path) -> None:
 def test_passes(terminal: Any) -> None:
     said = terminal.run("%passes update(w, x)")
     assert "update for cpu: " in said
-    assert "pipeline" in said
+    assert "what it does" in said
     said = terminal.run("%passes --removed 0 update(w, x)")
     assert "gone" in said or "it is in the end" in said
 

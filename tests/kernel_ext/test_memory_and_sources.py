@@ -3,6 +3,10 @@
 import json
 from typing import Any
 
+import pytest
+
+from xlascope import records
+
 
 def test_memory_says_the_peak_and_what_holds_it(terminal: Any) -> None:
     said = terminal.run("%memory update(w, x)")
@@ -38,3 +42,24 @@ def test_sources_of_other_cells_and_of_scope_cells(terminal: Any) -> None:
         "add": "third = lambda x: second(x) + 1.0",
     }
     assert len(record.sources) == 3
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "\n\n%alias_magic   -l t timeit\nout = xs.jit(lambda x: jnp.sin(x) * 3.0)(x)\n",
+        "%%scope\n%alias_magic   -l t timeit\nout = xs.jit(lambda x: jnp.sin(x) * 4.0)(x)\n",
+        "words = !echo   hello\nout = xs.jit(lambda x: jnp.sin(x) * 5.0)(x)\n",
+    ],
+)
+def test_a_cell_is_shown_as_it_was_written(terminal: Any, cell: str) -> None:
+    found: list[Any] = []
+    subscription = records.watch(found.append)
+    terminal.run(cell)
+    subscription.close()
+    traced = next(each for each in found if isinstance(each, records.Traced))
+    (source,) = traced.sources
+    assert "get_ipython" not in source.text and source.note == ""
+    assert cell.strip().removeprefix("%%scope\n") == source.text.strip()
+    lines = {each.source.line for each in traced.jaxpr.walk() if each.source is not None}
+    assert all("jnp.sin" in source.text.splitlines()[line - source.first_line] for line in lines)

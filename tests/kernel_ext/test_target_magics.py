@@ -5,11 +5,17 @@ from typing import Any
 
 import pytest
 
+from xlascope.xla.targets import EXTRA
+
 needs_compilers = pytest.mark.usefixtures("target_compilers")
 
 
-def test_target_alone_lists_the_targets(terminal: Any) -> None:
-    assert terminal.run("%target").startswith("the targets are cpu, tpu:v5e:2x2, ")
+def test_target_alone_lists_which_compilers_are_here(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xlascope_ipython.targets.missing_targets", dict)
+    assert terminal.run("%target").startswith("compilers that are here: cpu, tpu:v5e:2x2, ")
+    lacking = {"gpu:h100": EXTRA, "gpu:l4": EXTRA}
+    monkeypatch.setattr("xlascope_ipython.targets.missing_targets", lambda: lacking)
+    assert terminal.run("%target").splitlines()[1] == f"not here: gpu:h100, gpu:l4: {EXTRA}"
 
 
 @pytest.mark.parametrize(

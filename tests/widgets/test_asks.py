@@ -152,13 +152,13 @@ def test_what_is_no_question_is_ignored(message):
 
 def test_a_panel_answers_messages_of_the_browser():
     class Answer:
-        questions, targets = ["why"], ["gpu:h100"]
+        questions, targets, missing = ["why"], ["gpu:h100"], {"gpu:h100": "pip install it"}
 
         def __call__(self, question, reply):
             return [explained(question["program"])], ""
 
     panel = Panel(answer=Answer())
-    assert (panel.questions, panel.targets) == (["why"], ["gpu:h100"])
+    assert (panel.questions, panel.targets, panel.missing) == (["why"], ["gpu:h100"], {"gpu:h100": "pip install it"})
     panel._handle_custom_msg({"ask": {"id": "a", "question": "why", "program": 7}}, [])
     give_up = time.monotonic() + 10
     while panel.answers.get("a", {}).get("state") != "done":

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from xlascope.analysis.diff import Diff
 from xlascope.records import Record
 
+from .ledger import Ledger
+from .standing import state_of
 from .wire_compiler import JSON, findings
 
 _log = logging.getLogger(__name__)
@@ -55,14 +58,20 @@ class Reply:
 
 
 class Answer(Protocol):
-    """What answers: which ``questions`` it takes (``why``, ``passes``, …), and the names of ``targets`` it knows."""
+    """What answers: which ``questions`` it takes (``why``, ``passes``, …), and the names of ``targets`` it knows,
+    and of those whose compilers are ``missing`` here how to get them.
+    """
 
     questions: Sequence[str]
     targets: Sequence[str]
 
-    def __call__(self, question: JSON, reply: Reply) -> tuple[Iterable[Record], str]:
-        """The records found, and what is to be read as text (``""`` where the records say it all). What it raises is
-        shown to the user, as one message.
+    @property
+    def missing(self) -> Mapping[str, str]:
+        """How to get the compilers that are missing, by the names of targets."""
+
+    def __call__(self, question: JSON, reply: Reply) -> tuple[Iterable[Record] | Diff, str]:
+        """The records found, or a comparison, and what is to be read as text (``""`` where the records say it all).
+        What it raises is shown to the user, as one message.
         """
 
 
@@ -106,8 +115,13 @@ class Asks:
     def _run(self, number: str, question: JSON, reply: Reply) -> None:
         found: JSON | None = None
         try:
-            records, text = self._answer(question, reply)
-            found = findings(records) | ({"text": text} if text else {}) | {"program": question.get("program")}
+            given, text = self._answer(question, reply)
+            if isinstance(given, Diff):
+                state = state_of(Ledger.of(given))
+                found = {"compared": {"programs": state["programs"], "live": state["live"]}}
+            else:
+                found = findings(given)
+            found |= ({"text": text} if text else {}) | {"program": question.get("program")}
             end = {"state": "done", "message": ""}
         except Exception as error:
             end = {"state": "failed", "message": str(error) or type(error).__name__}

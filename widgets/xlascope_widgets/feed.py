@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from xlascope.analysis.earlier_run import Run, since
 from xlascope.analysis.retraces import retraces_json
 from xlascope.records import Record
 
@@ -51,6 +52,8 @@ class Feed:
         self._dirty = self._grown = False
         self._sequence = 0
         self._cell = ""
+        #: What the same cell ran before, by the functions' names.
+        self.before: Mapping[str, Run] = {}
         #: Which tab below the graph is shown at first.
         self.tab = ""
         self._sent: dict[str, wire.JSON] = {}
@@ -112,7 +115,7 @@ class Feed:
             "finished": self.finished,
             "main": None if not shown else AFTER if self.ledger.diff is not None else shown[0].number,
             "more": len(self.ledger.programs) + len(self.ledger.forgotten) - len(shown),
-            "programs": [wire.light(program, known) for program in shown],
+            "programs": [wire.light(program, known) | self._since(program) for program in shown],
             "failures": [wire.failure(failure) for failure in self.ledger.failures],
             **self._retraced(),
             **({"cell": self._cell} if self._cell else {}),
@@ -121,6 +124,14 @@ class Feed:
             **({"tab": self.tab} if self.tab else {}),
             **({"diff": diff_wire(self.ledger.diff)} if self.ledger.diff is not None else {}),
         }
+
+    def _since(self, program: Program) -> wire.JSON:
+        """What has changed since the cell ran before."""
+        before = self.before.get(program.function)
+        found = since(before, program.run) if before is not None and not program.is_operation else None
+        if found is None:
+            return {}
+        return {"edited": {"was": found.was, "words": list(found.words), "differs": found.differs}}
 
     def _retraced(self) -> wire.JSON:
         """Functions that were traced again; nothing of most cells."""

@@ -10,6 +10,7 @@ from typing import Any
 from xlascope.analysis.costs.call_times import CallTimes, Places, call_times, places_of
 from xlascope.analysis.costs.roofline import HotKernel, hottest, kernel_flops
 from xlascope.analysis.diff import Diff
+from xlascope.analysis.earlier_run import Run
 from xlascope.analysis.folded_products import with_folded
 from xlascope.analysis.retraces import Retraces
 from xlascope.records import (
@@ -32,6 +33,8 @@ from .compared_programs import AFTER, both_sides
 
 #: Programs held at once. A cell of ten thousand single operations makes as many.
 MOST_PROGRAMS = 1_000
+#: Functions that the next run of a cell is compared with.
+MOST_COMPARED = 8
 
 
 def same(one: Iterable[Record | None], other: Iterable[Record | None]) -> bool:
@@ -140,6 +143,11 @@ class Program:
         return self if self.compiled is not None or elsewhere is None else replace(self, compiled=elsewhere)
 
     @property
+    def run(self) -> Run:
+        """What a later run of the same cell is compared with."""
+        return Run(self.traced, self.compiled, self.executed)
+
+    @property
     def is_operation(self) -> bool:
         """Whether this is a single operation run outside of jit, which nobody traced."""
         return self.traced is not None and self.traced.seconds == 0
@@ -207,6 +215,14 @@ class Ledger:
     def by_weight(self) -> list[Program]:
         """The programs, those with most to see first."""
         return sorted(self.programs.values(), key=lambda program: program.weight, reverse=True)
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """What a later run of the same cell is compared with, by function: of several of one name, the one with most
+        to see.
+        """
+        shown = [each for each in self.by_weight() if each.traced is not None and not each.is_operation]
+        return {each.function: each.run for each in reversed(shown[:MOST_COMPARED])}
 
     @property
     def main(self) -> Program | None:

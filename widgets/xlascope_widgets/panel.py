@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -12,6 +12,7 @@ import anywidget
 import traitlets
 
 from xlascope.analysis.diff import Diff
+from xlascope.analysis.earlier_run import Run
 from xlascope.records import Record
 
 from . import assets
@@ -66,6 +67,7 @@ class Panel(anywidget.AnyWidget):
     # What a click may ask the kernel, the state of each answer by id, and what answers found: also whole states.
     questions = traitlets.List().tag(sync=True)
     targets = traitlets.List().tag(sync=True)
+    missing = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
     findings = traitlets.Dict().tag(sync=True)
 
@@ -73,7 +75,11 @@ class Panel(anywidget.AnyWidget):
         # Before the widget exists for the browser: `super().__init__` sends the first state.
         self._feed = Feed(self._update)
         if answer is not None:
-            traits |= {"questions": list(answer.questions), "targets": list(answer.targets)}
+            traits |= {
+                "questions": list(answer.questions),
+                "targets": list(answer.targets),
+                "missing": dict(answer.missing),
+            }
         if library().mounted:
             traits |= PLAIN_MODEL
         super().__init__(uid=uuid.uuid4().hex, library=library().uid, **traits)
@@ -98,6 +104,15 @@ class Panel(anywidget.AnyWidget):
         panel._feed.show(Ledger.of(shown))
         panel.finish()
         return panel
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """What this panel shows of each function, for a later run of the cell to be compared with."""
+        return self._feed.ledger.runs
+
+    def compare_with(self, before: Mapping[str, Run]) -> None:
+        """Say how what is shown differs from an earlier run of the same cell, by the functions' names."""
+        self._feed.before = before
 
     def receive(self, record: Record) -> None:
         """Take in a record, from any thread; the browser hears of it within a tenth of a second."""

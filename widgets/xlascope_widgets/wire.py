@@ -96,6 +96,8 @@ def _failure(record: Failure) -> JSON:
     wire: JSON = {"function": record.function, "stage": record.stage, "error": record.error, "message": record.message}
     if record.source is not None:
         wire |= {"file": record.source.file, "line": record.source.line}
+    if record.excerpt is not None:
+        wire |= {"title": record.excerpt.title, "first": record.excerpt.first_line, "text": record.excerpt.text}
     return wire
 
 

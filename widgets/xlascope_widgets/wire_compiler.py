@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from xlascope.analysis.pass_words import pass_words
 from xlascope.readers import FormatError
 from xlascope.readers.hlo.equations import paths_in
 from xlascope.readers.hlo.text import read_module
@@ -133,6 +134,9 @@ def _pass(each: Pass) -> JSON:
     wire: JSON = {"name": each.name, "pipeline": each.pipeline, "instructions": each.instructions}
     wire |= {"added": each.added, "removed": each.removed, "changed": each.changed, "diff": each.diff[:MOST_DIFF]}
     wire |= {"gone": list(each.gone)} if each.gone else {}
+    wire |= {"does": words} if (words := pass_words(each.name)) else {}
+    if any(each.lines):  # as many as there are lines in what is sent of the diff
+        wire["lines"] = [";".join(paths) for paths in each.lines[: wire["diff"].count("\n") + 1]]
     return wire | ({"cut": len(each.diff) - MOST_DIFF} if len(each.diff) > MOST_DIFF else {})
 
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from types import CodeType
 
 from .. import records
-from .sources import title_of
+from .sources import as_written, title_of
 
 MISSING = "source not available"
 CHANGED = "changed since it was run: lines may not fit"
@@ -38,7 +38,19 @@ def _source_text(file: str, places: set[tuple[str, int]]) -> records.SourceText:
     if not text:
         return records.SourceText(file, title, 1, "", MISSING)
     named = {place for place in places if not place[0].startswith("<")}  # a shell names the code of a cell anew
-    return records.SourceText(file, title, 1, text, "" if named <= _lines_of(text) or not _lines_of(text) else CHANGED)
+    note = "" if named <= _lines_of(text) or not _lines_of(text) else CHANGED
+    return records.SourceText(file, title, 1, as_written(file, text), note)
+
+
+def excerpt(place: records.SourceRange | None, around: int = 2) -> records.SourceText | None:
+    """A line of a program with those around it; None where the file cannot be read."""
+    if place is None or not (text := "".join(linecache.getlines(place.file))):
+        return None
+    lines = as_written(place.file, text).split("\n")
+    first = max(1, place.line - around)
+    title = title_of(place.file) or os.path.basename(place.file)
+    shown = "\n".join(lines[first - 1 : place.line + around]).rstrip("\n")
+    return records.SourceText(place.file, title, first, shown) if shown else None
 
 
 @functools.lru_cache(maxsize=32)

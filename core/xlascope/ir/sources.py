@@ -55,6 +55,16 @@ def title_of(file: str) -> str | None:
     return next(known, None)
 
 
+#: Who may know how the author wrote the text of a file, line by line: a notebook turns magics into Python.
+written: list[Callable[[str, str], str | None]] = []
+
+
+def as_written(file: str, text: str) -> str:
+    """The text of a file as its author wrote it."""
+    known = (found for written_in in written if (found := written_in(file, text)) is not None)
+    return next(known, text)
+
+
 def user_frame(depth: int = 1) -> tuple[Any, int]:
     """Code object and instruction of the innermost frame that is not the library's; (None, -1) if there is none."""
     frame = sys._getframe(depth)

@@ -65,7 +65,8 @@ class Pass:
 
     ``added``, ``removed`` and ``changed`` count instructions by name, in the whole module; ``instructions`` counts
     those there are afterwards. ``diff`` says which, as a unified diff without context, shortened where it says so.
-    ``gone`` are the paths of the equations that no instruction belongs to any more.
+    ``gone`` are the paths of the equations that no instruction belongs to any more, and ``lines`` for each line of
+    ``diff`` those of the equations that it belongs to by its own name (none, where no name says it).
     """
 
     step: int
@@ -77,6 +78,7 @@ class Pass:
     changed: int
     diff: str
     gone: tuple[EquationPath, ...] = ()
+    lines: tuple[tuple[EquationPath, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,7 @@ class Ceilings:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A stage raised. ``source`` is the user's line."""
+    """A stage raised. ``source`` is the user's line, and ``excerpt`` that line with those around it."""
 
     program: int | None
     function: str
@@ -211,6 +211,7 @@ class Failure:
     error: str
     message: str
     source: SourceRange | None = None
+    excerpt: SourceText | None = None
 
 
 Record = (

@@ -80,7 +80,8 @@ def test_one_before_another_is_none_of_it():
 def test_newest_first_with_place_difference_fix_and_cost():
     records = [first(1), traced(2), lowered(2), compiled(2), traced(3, reason="x: f32[3] → f32[4]"), missed(), missed()]
     assert retraces_text(Retraces.of(records).by_cost()).splitlines() == [
-        "update: traced again 2 times, 2 s lost (measured); 2 calls took the slow way through Python",
+        "update: traced again 2 times, 2 s lost (measured); 2 calls started slowly "
+        "(Python looked at their arguments again: about 0.1 ms a call, estimated)",
         "  trace 3   train.py:7   x: f32[3] → f32[4]",
         "     fix: Pad.",
         "     250 ms = trace 250 ms",

@@ -10,6 +10,7 @@ from typing import Any
 from ... import records
 from ...ir.describe import traced_record
 from ...ir.jaxpr import ClosedJaxpr
+from ...ir.source_texts import excerpt
 from ...ir.sources import is_library, locate
 from ...records.watchers import watchers
 from ...runtime import boot
@@ -40,7 +41,8 @@ def somebody_listens() -> bool:
 def tell_failed(name: str, number: int, began: float, error: BaseException) -> None:
     """Say that a function could not be traced."""
     if watchers:
-        failure = (type(error).__name__, str(error), _innermost_user_line(error))
+        place = _innermost_user_line(error)
+        failure = (type(error).__name__, str(error), place, excerpt(place))
         records.publish(records.Failure(number, name, "trace", began, *failure))
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, overload
 
 from ... import records
 from ...analysis.figures import seconds
+from ...analysis.pass_words import pass_words
 from ...xla.explain import compile_passes
 from ...xla.targets import Watch, find_target
 from ..jobs import Job
@@ -109,14 +110,14 @@ def passes(
 def passes_text(traced: records.Traced, found: records.Passes) -> str:
     """The passes as a table."""
     equations = {each.path: each.operation for each in traced.jaxpr.walk()}
-    rows: list[tuple[str, ...]] = [
-        ("step", "pass", "pipeline", "instructions", "added", "removed", "changed", "equations gone")
-    ]
+    heads = ("step", "equations gone", "what it does", "added", "removed", "changed", "instructions", "XLA's pass")
+    rows: list[tuple[str, ...]] = [heads]
     for each in found.passes:
         gone = [f"{equations.get(path, '?')} {path}" for path in each.gone]
         more = f" and {len(gone) - _PATHS:,} more" if len(gone) > _PATHS else ""
-        counts = (f"{each.instructions:,}", f"{each.added:,}", f"{each.removed:,}", f"{each.changed:,}")
-        rows.append((str(each.step), each.name, each.pipeline, *counts, ", ".join(gone[:_PATHS]) + more))
+        counts = (f"{each.added:,}", f"{each.removed:,}", f"{each.changed:,}", f"{each.instructions:,}")
+        told = ", ".join(gone[:_PATHS]) + more
+        rows.append((str(each.step), told, pass_words(each.name), *counts, f"{each.name} in {each.pipeline}"))
     first = (
         f"{found.function} for {found.target}: {_passes(len(found.passes))} changed "
         f"{found.module}, compiled in {seconds(found.seconds)}"

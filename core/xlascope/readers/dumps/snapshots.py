@@ -47,10 +47,11 @@ class ReadPasses(NamedTuple):
 
 
 class _Module(NamedTuple):
-    """One snapshot: its instructions' texts by name, and how many belong to each equation."""
+    """One snapshot: its instructions' texts by name, how many belong to each equation, and to which each belongs."""
 
     texts: dict[str, str]
     equations: Counter[EquationPath]
+    paths: dict[str, tuple[EquationPath, ...]]
 
 
 def list_snapshots(folder: Path) -> list[Snapshot]:
@@ -109,14 +110,16 @@ def _text_of(file: Path) -> str:
 def _module(text: str) -> _Module:
     texts: dict[str, str] = {}
     equations: Counter[EquationPath] = Counter()
+    paths: dict[str, tuple[EquationPath, ...]] = {}
     for line in text.splitlines():
         match = _INSTRUCTION.match(line)
         if match is None:
             continue
         texts[match[1]] = _METADATA.sub("", match[2])
         if named := _OP_NAME.search(match[2]):
-            equations.update(set(_paths(named[1])))
-    return _Module(texts, equations)
+            paths[match[1]] = tuple(dict.fromkeys(_paths(named[1])))
+            equations.update(paths[match[1]])
+    return _Module(texts, equations, paths)
 
 
 def _compared(where: Snapshot, before: _Module, after: _Module, room: int) -> Pass | None:
@@ -125,11 +128,13 @@ def _compared(where: Snapshot, before: _Module, after: _Module, room: int) -> Pa
     changed = [name for name, text in after.texts.items() if before.texts.get(name, text) != text]
     if not (removed or added or changed):
         return None
-    lines = (
-        *(f"-{name} = {before.texts[name]}" for name in removed),
-        *(line for name in changed for line in (f"-{name} = {before.texts[name]}", f"+{name} = {after.texts[name]}")),
-        *(f"+{name} = {after.texts[name]}" for name in added),
+    named = (
+        *(("-", name) for name in removed),
+        *((sign, name) for name in changed for sign in "-+"),
+        *(("+", name) for name in added),
     )
+    sides = {"-": before, "+": after}
+    shown = list(_shortened([f"{sign}{name} = {sides[sign].texts[name]}" for sign, name in named], room))
     return Pass(
         step=where.step,
         name=where.after,
@@ -138,8 +143,9 @@ def _compared(where: Snapshot, before: _Module, after: _Module, room: int) -> Pa
         added=len(added),
         removed=len(removed),
         changed=len(changed),
-        diff="\n".join(_shortened(lines, room)),
+        diff="\n".join(shown),
         gone=tuple(path for path in before.equations if path not in after.equations),
+        lines=tuple(sides[sign].paths.get(name, ()) for sign, name in named[: len(shown)]),
     )
 
 

@@ -3,7 +3,17 @@
 from .compiled import compile_input
 from .inputs import CompilerInput, NoLoweringError, check_callbacks
 from .known import EXTRA, Target, UnknownTargetError, find_target, known_targets
-from .process import LIMIT, Built, MissingTargetError, Stopped, TargetCompileError, Watch, build, plugin_of
+from .process import (
+    LIMIT,
+    Built,
+    MissingTargetError,
+    Stopped,
+    TargetCompileError,
+    Watch,
+    build,
+    missing_targets,
+    plugin_of,
+)
 
 __all__ = [
     "EXTRA",
@@ -22,5 +32,6 @@ __all__ = [
     "compile_input",
     "find_target",
     "known_targets",
+    "missing_targets",
     "plugin_of",
 ]

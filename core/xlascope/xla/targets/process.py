@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ...records import MemoryUse
-from .known import EXTRA, Target
+from .known import EXTRA, Target, find_target, known_targets
 
 _WORKER = Path(__file__).with_name("worker.py")
 #: Seconds until a compilation is given up, and the bytes that it may take (half of what the machine has, if less).
@@ -159,6 +159,31 @@ def plugin_of(target: Target) -> Path:
     if not sys.platform.startswith("linux"):
         raise MissingTargetError(f"the compiler for {target.name} exists for Linux only, and this is {sys.platform}")
     raise MissingTargetError(f"the compiler for {target.name} is not installed; install it with: {EXTRA}")
+
+
+def missing_targets() -> dict[str, str]:
+    """The targets whose compilers are not here, and for each how to get it.
+
+    >>> "cpu" in missing_targets()
+    False
+    """
+    missing: dict[str, str] = {}
+    known: dict[str, bool] = {}
+    for name in known_targets():
+        target = find_target(name)
+        if target.platform not in known:
+            known[target.platform] = target.platform == "cpu" or _is_here(target)
+        if not known[target.platform]:
+            missing[name] = EXTRA if sys.platform.startswith("linux") else "its compiler exists for Linux only"
+    return missing
+
+
+def _is_here(target: Target) -> bool:
+    try:
+        plugin_of(target)
+    except MissingTargetError:
+        return False
+    return True
 
 
 _PLUGINS = {"tpu": ("libtpu", "libtpu.so"), "cuda": ("jax_plugins.xla_cuda13", "xla_cuda_plugin.so")}

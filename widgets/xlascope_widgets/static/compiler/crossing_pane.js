@@ -39,11 +39,12 @@ export function crossingSize(each) {
 function drawCrossing(store, each) {
   const id = JSON.stringify([each.from, ...each.to]);
   const on = store.selection.kind === "kernels" && (store.selection.id === id || sameWriter(store, each));
-  const mono = (/** @type {string} */ name) => el("span", { class: "xs-mono" }, name);
+  const { program } = store;
+  const called = (/** @type {string} */ name) => el("span", { title: `XLA's name: ${name}` }, program?.calledKernel(name));
   return el("div", { class: `xs-kernel xs-crossing${on ? " selected" : ""}`, "data-kernels": id, "data-focus": `crossing ${each.result} ${each.from}`, role: "button", tabindex: -1, "aria-expanded": String(on) },
     el("div", { class: "xs-kernel-head" }, el("b", { class: "xs-mono" }, each.type), el("span", { class: "xs-num" }, crossingSize(each))),
-    el("div", { class: "xs-muted xs-small" }, "written by ", mono(each.from), ", read by ", each.to.length > 3 && !on
-      ? `${each.to.length} kernels` : each.to.map((name, i) => [i ? ", " : "", mono(name), on && [" ", whyNotButton(each.from, name)]])));
+    el("div", { class: "xs-muted xs-small" }, "written by ", called(each.from), " · read by ", each.to.length > 3 && !on
+      ? `${each.to.length} kernels` : each.to.map((name, i) => [i ? " · " : "", called(name), on && [" ", whyNotButton(each.from, name)]])));
 }
 
 /** One of a crossing's readers was asked about. @param {Store} store @param {import("./crossings.js").Crossing} each */

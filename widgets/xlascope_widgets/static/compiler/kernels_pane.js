@@ -167,8 +167,8 @@ function drawMore(store, program, kernel) {
     el("div", {}, el("span", { class: "xs-muted" }, "XLA's name "), el("code", { class: "xs-mono" }, shorten(kernel.name, 200))),
     el("div", { class: "xs-muted" }, KINDS[kernel.kind] ?? ""),
     el("div", { class: "xs-muted" }, [kernel.type, kernel.layout, kernel.launch, ...sizeFacts(kernel)].filter(Boolean).join(" · ")),
-    reads.map((each) => neighbour("reads", each, each.from, kernel.name, each.from)),
-    written.flatMap((each) => each.to.map((to) => neighbour("read by", each, kernel.name, to, to))), drawCode(store, kernel));
+    reads.map((each) => neighbour(program, "reads", each, each.from, kernel.name, each.from)),
+    written.flatMap((each) => each.to.map((to) => neighbour(program, "read by", each, kernel.name, to, to))), drawCode(store, kernel));
 }
 
 /** The machine's code of a kernel, where its compiler gives that. @param {Store} store @param {Kernel} kernel */
@@ -180,9 +180,9 @@ function drawCode(store, kernel) {
   return text ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": `${word} of ${kernel.name}` }, text) : drawAsk(store, asked, `Show its ${word}`);
 }
 
-/** @param {string} verb @param {import("./crossings.js").Crossing} each @param {string} from @param {string} to @param {string} shown */
-function neighbour(verb, each, from, to, shown) {
-  return el("div", { class: "xs-neighbour" }, el("span", { class: "xs-muted" }, `${verb} `), el("span", { class: "xs-mono" }, shown),
+/** @param {Program} program @param {string} verb @param {import("./crossings.js").Crossing} each @param {string} from @param {string} to @param {string} shown */
+function neighbour(program, verb, each, from, to, shown) {
+  return el("div", { class: "xs-neighbour" }, el("span", { class: "xs-muted" }, `${verb} `), el("span", { title: `XLA's name: ${shown}` }, program.calledKernel(shown)),
     el("span", { class: "xs-muted" }, ` ${each.type}, ${crossingSize(each)} `), whyNotButton(from, to));
 }
 

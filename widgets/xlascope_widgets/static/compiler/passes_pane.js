@@ -72,26 +72,70 @@ export function removedLines(pass, query) {
 /** @param {Store} store @param {Changed} each */
 function drawPass(store, { pass, at, gone }) {
   const on = store.list.pass === at;
-  const changes = [pass.removed && `−${count(pass.removed)} removed`, pass.added && `+${count(pass.added)} added`, pass.changed && `${count(pass.changed)} changed`].filter(Boolean);
+  const { program } = store;
+  const all = pass.gone ?? [];
+  const names = !program || gone.length ? [] : [...new Set(all.slice(0, 60).map((path) => program.called([path])).filter(Boolean))];
+  const changes = [pass.removed && `−${count(pass.removed)}`, pass.added && `+${count(pass.added)}`, pass.changed && `${count(pass.changed)} changed`].filter(Boolean);
+  const head = pass.does ? pass.does[0].toUpperCase() + pass.does.slice(1) : pass.name;
   return el("div", { class: `xs-kernel xs-pass${on ? " open" : ""}`, "data-pass": at, "data-focus": `pass ${at}`, role: "button", tabindex: -1, "aria-expanded": String(on) },
-    el("div", { class: "xs-kernel-head" }, el("span", { class: "xs-muted xs-small" }, `${count(at + 1)}`), el("b", { class: "xs-mono" }, pass.name)),
-    el("div", { class: "xs-muted xs-small" }, [...changes, `${plural(pass.instructions, "instruction")} after it`, pass.pipeline].filter(Boolean).join(" · ")),
+    el("div", { class: "xs-pass-head" }, el("span", { class: "xs-muted xs-small" }, `${count(at + 1)} `), el("b", {}, head)),
     gone.length > 0 && el("div", { class: "xs-mono xs-small xs-removed" }, gone.slice(0, 3).join("; "), gone.length > 3 && `; ${count(gone.length - 3)} more`),
-    on && drawDiff(pass));
+    names.length > 0 && el("div", { class: "xs-small" }, "nothing left of ", names.slice(0, 4).join("; "), names.length > 4 && `; ${count(names.length - 4)} more`),
+    el("div", { class: "xs-muted xs-small" }, `${changes.join(" ")}, ${plural(pass.instructions, "instruction")} after it · XLA’s pass `, el("span", { class: "xs-mono" }, pass.name), ` in ${pass.pipeline}`),
+    on && drawDiff(store, pass));
 }
 
-/** @param {Pass} pass */
-function drawDiff(pass) {
-  const lines = pass.diff.split("\n");
-  const kind = (/** @type {string} */ line) => (/^\+(?!\+\+ )/.test(line) ? "xs-added" : /^-(?!-- )/.test(line) ? "xs-removed" : "xs-muted");
-  return el("pre", { class: "xs-diff", tabindex: 0, "aria-label": `what ${pass.name} changed` },
-    lines.slice(0, MOST_LINES).map((line) => el("span", { class: kind(line) }, `${line}\n`)),
-    (lines.length > MOST_LINES || (pass.cut ?? 0) > 0) && el("span", { class: "xs-muted" }, "… cut here; %passes --save has all of it"));
+/** A line of a diff: its sign, its text, and the equations it belongs to. @typedef {{sign: string, text: string, paths: string[]}} DiffLine */
+/** What stood before, and what stands in its place; either may be nothing. @typedef {[DiffLine|null, DiffLine|null]} DiffPair */
+
+/** @param {Pass} pass @returns {DiffLine[]} */
+function diffLines(pass) {
+  return pass.diff.split("\n").filter(Boolean).map((line, i) => ({ sign: /^[+-](?![+-]{2} )/.test(line) ? line[0] : "", text: line, paths: (pass.lines?.[i] ?? "").split(";").filter(Boolean) }));
+}
+
+/** Lines about one instruction, or else about one equation, in one row. @param {DiffLine[]} lines @returns {DiffPair[]} */
+export function diffPairs(lines) {
+  const added = lines.filter((line) => line.sign === "+");
+  const name = (/** @type {DiffLine} */ line) => line.text.slice(1).match(/%?([\w.-]+) = /)?.[1];
+  /** @type {Map<DiffLine, DiffLine>} */ const partner = new Map();
+  for (const alike of [(/** @type {DiffLine} */ a, /** @type {DiffLine} */ b) => name(a) != null && name(a) === name(b),
+    (/** @type {DiffLine} */ a, /** @type {DiffLine} */ b) => a.paths.length > 0 && a.paths.join() === b.paths.join()]) {
+    const free = new Set(added.filter((line) => ![...partner.values()].includes(line)));
+    for (const line of lines.filter(({ sign }) => sign === "-")) {
+      const other = partner.has(line) ? undefined : [...free].find((each) => alike(line, each));
+      if (other && free.delete(other)) partner.set(line, other);
+    }
+  }
+  const taken = new Set(partner.values());
+  return lines.filter((line) => !taken.has(line)).map((line) => (line.sign === "+" ? [null, line] : [line, partner.get(line) ?? null]));
+}
+
+/** Before and after side by side where there is room, of what concerns the selection if something is selected. @param {Store} store @param {Pass} pass */
+function drawDiff(store, pass) {
+  const { program, selection, list } = store;
+  const every = diffLines(pass);
+  const chosen = every.filter((line) => line.paths.some((path) => selection.paths.has(path)));
+  const filtered = selection.paths.size > 0 && (pass.lines?.length ?? 0) > 0 && !list.whole;
+  const pairs = diffPairs((filtered ? chosen : every).slice(0, MOST_LINES));
+  const cell = (/** @type {DiffLine|null} */ line, /** @type {string} */ kind) => el("code", { class: line ? (line.sign ? kind : "xs-muted") : "xs-nothing" }, line && [
+    line.sign ? el("span", { "aria-hidden": "true" }, line.sign, " ") : "", (line.sign ? line.text.slice(1) : line.text),
+    line.paths.length > 0 && program && el("span", { class: "xs-of" }, program.called(line.paths))]);
+  return el("div", { class: "xs-diff", tabindex: 0, role: "group", "aria-label": `what ${pass.name} changed` },
+    selection.paths.size > 0 && (pass.lines?.length ?? 0) > 0 && el("div", { class: "xs-small" },
+      el("span", { class: "xs-muted" }, filtered ? `${count(chosen.length)} of ${plural(every.length, "line")}: about what is selected ` : "all lines "),
+      el("button", { class: "xs-link", type: "button", "data-whole": "", "data-focus": "whole" }, filtered ? "all lines" : "only about what is selected")),
+    pairs.length > 0 && el("div", { class: "xs-diff-row xs-muted", "aria-hidden": "true" }, el("span", {}, "before"), el("span", {}, "after")),
+    pairs.map(([before, after]) => el("div", { class: "xs-diff-row" }, cell(before, "xs-removed"), cell(after, "xs-added"))),
+    (every.length > MOST_LINES || (pass.cut ?? 0) > 0) && el("div", { class: "xs-muted" }, "… cut here; %passes --save has all of it"));
 }
 
 /** A click on a pass; true when it was one. @param {Store} store @param {Element} target */
 export function pressPasses(store, target) {
   const at = target.closest("[data-pass]")?.getAttribute("data-pass");
+  if (target.closest("[data-whole]")) {
+    store.turn({ whole: !store.list.whole });
+    return true;
+  }
   if (at == null || target.closest(".xs-diff")) return at != null;
   store.turn({ pass: store.list.pass === Number(at) ? -1 : Number(at) });
   return true;

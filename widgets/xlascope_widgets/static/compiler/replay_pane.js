@@ -2,7 +2,7 @@
 /** XLA's fusion decisions one by one, as they fell: played in the browser from the record of them, without the kernel. */
 
 import { el } from "../program/element.js";
-import { count, plural } from "../program/format.js";
+import { count, plural, shorten } from "../program/format.js";
 import { answeredWords, drawAsk } from "../frame/asks.js";
 import { explanations, stepsOf, tabShown } from "./decisions.js";
 import { costWords } from "./why_pane.js";
@@ -81,16 +81,18 @@ function rows(program, shown, at) {
 
 /** @param {Program} program @param {Step} step @param {boolean} on */
 function drawStep(program, step, on) {
-  const mono = (/** @type {string} */ name) => el("span", { class: "xs-mono" }, name);
   const cost = costWords(step);
+  const called = (/** @type {string} */ name, /** @type {string[]} */ paths) => (name ? program.called(paths) || el("span", { class: "xs-mono" }, name) : "anything that reads it");
+  const [from, to] = [called(step.a, step.from), called(step.b, step.to)];
+  const names = [`${step.a} into ${step.b || "any user"}`, step.result && step.result !== step.b && ` as ${step.result}`].filter(Boolean).join("");
   return el("div", { class: `xs-kernel xs-step ${step.fused ? "fused" : "refused"}${on ? " selected" : ""}`, "data-step": step.at,
-    "data-focus": `step ${step.at}`, role: "button", tabindex: -1, "aria-pressed": String(on) },
-    el("div", { class: "xs-small" }, el("span", { class: "xs-step-sign" }, step.fused ? "+ " : "✕ "), step.fused ? "fused " : "not fused ",
-      mono(step.a), " into ", step.b ? mono(step.b) : "any of its users", step.result && step.result !== step.b && [" as ", mono(step.result)]),
-    !step.fused && step.reason && el("div", { class: "xs-small" }, `“${step.reason}”`),
-    on && [step.plain && el("div", { class: "xs-small" }, step.plain), cost && el("div", { class: "xs-small xs-muted" }, cost),
-      el("div", { class: "xs-small xs-muted" }, `by ${step.pass}`),
-      /** @type {[string, string[]][]} */ ([[step.a, step.from], [step.b, step.to]]).map(([name, paths]) => name && el("div", { class: "xs-small xs-muted" }, mono(name), `: ${equationsWords(program, paths)}`))]);
+    "data-focus": `step ${step.at}`, role: "button", tabindex: -1, "aria-pressed": String(on), title: `XLA's names: ${shorten(names, 300)}` },
+    el("div", { class: "xs-small" }, el("span", { class: "xs-step-sign" }, step.fused ? "+ " : "✕ "), step.fused ? "fused " : "not fused: ",
+      el("b", {}, from), step.fused ? " into " : " and ", el("b", {}, to)),
+    !step.fused && step.reason && el("div", { class: "xs-small" }, step.plain || `“${step.reason}”`),
+    on && [step.plain && el("div", { class: "xs-small xs-muted" }, step.fused ? step.plain : ["XLA: “", step.reason, "”"]), cost && el("div", { class: "xs-small xs-muted" }, cost),
+      [...step.from, ...step.to].length > 0 && el("div", { class: "xs-small xs-muted" }, `${equationsWords(program, step.from)} → ${equationsWords(program, step.to)}`),
+      el("div", { class: "xs-small xs-muted" }, "by XLA's pass ", el("span", { class: "xs-mono" }, step.pass), ", which names them ", el("span", { class: "xs-mono" }, names))]);
 }
 
 /** Which equations an instruction stands for: "tanh, line 9". @param {Program} program @param {string[]} paths */

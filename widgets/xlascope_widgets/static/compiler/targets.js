@@ -37,13 +37,15 @@ export function drawTargets(store) {
   const tabs = [...(measured.heavy.kernels ? [""] : []), ...names].map((name) => el("button", { class: `xs-pill${store.aimed === name ? " on" : ""}`, type: "button",
     "data-command": `target ${name}`, "aria-pressed": String(store.aimed === name), title: name ? `as XLA compiles it for ${name}: estimated, not run` : here },
   name || (measured.light.executed ? "measured" : measured.heavy.platform || "here")));
-  return [tabs, asks.can("target") && others.length > 0 && addTarget(others)];
+  return [tabs, asks.can("target") && others.length > 0 && addTarget(asks, others)];
 }
 
-/** @param {string[]} names */
-function addTarget(names) {
+/** The targets whose compilers are here, and those for which one has to be installed. @param {import("../frame/asks.js").Asks} asks @param {string[]} names */
+function addTarget({ missing }, names) {
+  const lines = [...new Set(names.map((name) => missing[name] ?? ""))].sort((a, b) => a.length - b.length);
+  const options = (/** @type {string} */ line) => names.filter((name) => (missing[name] ?? "") === line).map((name) => el("option", { value: name }, name));
   return el("select", { class: "xs-field xs-add-target", "aria-label": "compile for another target", title: "compile for another target: it need not be here" },
-    el("option", { value: "" }, "+ target"), names.map((name) => el("option", { value: name }, name)));
+    el("option", { value: "" }, "+ target"), lines.map((line) => el("optgroup", { label: line || "compilers that are here" }, options(line))));
 }
 
 /** What the whole is estimated to take on a target, and by whom. @param {Program} program */

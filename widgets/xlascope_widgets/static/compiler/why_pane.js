@@ -31,9 +31,9 @@ export function severalWords(store) {
   const counts = [plural(selection.paths.size, "equation"), plural(selection.kernels.size, "kernel")];
   if (selection.kind === "step") return [`step ${count(Number(selection.id) + 1)} of the fusion decisions`, ...counts];
   const ids = JSON.parse(selection.id);
-  if (selection.kind === "kernels") return [ids.length > 4 ? plural(ids.length, "kernel") : ids.join(", "), ...counts];
+  if (selection.kind === "kernels") return [ids.length > 4 ? plural(ids.length, "kernel") : ids.map((/** @type {string} */ name) => program.calledKernel(name)).join(" · "), ...counts];
   const title = ids.map((/** @type {string} */ path) => program.equations.get(path)?.op ?? path).join(" → ");
-  return [title, `in ${[...selection.kernels].join(" and ") || "no kernel"}`];
+  return [title, `in ${[...selection.kernels].map((name) => program.titleOfKernel(name)).join(" and in ") || "no kernel"}`];
 }
 
 /** @param {string} from @param {string} to */
@@ -52,13 +52,14 @@ export function drawWhy(store) {
 /** @param {Store} store @param {Pair} pair */
 function drawPair(store, pair) {
   const { from, to } = pair;
-  const name = (/** @type {string|null} */ text) => el("span", { class: "xs-mono" }, text);
+  const name = (/** @type {string|null} */ kernel) => store.program?.calledKernel(kernel);
+  const theirs = (/** @type {(string|null)[]} */ names) => el("div", { class: "xs-muted xs-small" }, "XLA's name", names.length > 1 ? "s " : " ", names.map((each, i) => [i ? " and " : "", el("span", { class: "xs-mono" }, each)]));
   if (from == null || to == null) return drawFolded(store, pair);
   const answer = answerFor(store, pair);
   if (from === to)
-    return [el("b", {}, "Fused: both are in ", name(from)), el("div", { class: "xs-muted" }, "What passes between them is neither written to memory nor read back."),
+    return [el("b", {}, "Fused: both are in one kernel, ", name(from)), theirs([from]), el("div", { class: "xs-muted" }, "What passes between them is neither written to memory nor read back."),
       answer ? drawDecision(store, pair, answer) : drawAsk(store, question(store, pair), "How was it decided?"), drawSplit(store, pair)];
-  return [el("b", {}, "Why are ", name(from), " and ", name(to), " not fused?"), drawPassed(store, from, to),
+  return [el("b", {}, "Why are ", name(from), " and ", name(to), " not fused?"), theirs([from, to]), drawPassed(store, from, to),
     answer ? drawDecision(store, pair, answer) : drawAsk(store, question(store, pair), "Ask XLA")];
 }
 

@@ -3,6 +3,7 @@
 
 import { el } from "../program/element.js";
 import { percent, seconds } from "../program/format.js";
+import { banner } from "./banners.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/wire.js").Model} Model */
 /** @typedef {import("../program/wire.js").Question} Question */
@@ -28,6 +29,8 @@ export class Asks {
   constructor() {
     /** @type {string[]} */ this.questions = [];
     /** @type {string[]} */ this.targets = [];
+    /** How to get what compiles for a target, where that is not there. @type {Record<string, string>} */ this.missing = {};
+    /** The target without a compiler that was chosen. */ this.wanted = "";
     /** @type {Record<string, Answer>} */ this.answers = {};
     /** @type {Record<string, Finding>} */ this.findings = {};
     /** When a question was sent, by id. @type {Map<string, {key: string, at: number}>} */ this.sent = new Map();
@@ -39,6 +42,7 @@ export class Asks {
   take(model) {
     this.questions = model.get("questions") ?? [];
     this.targets = model.get("targets") ?? [];
+    this.missing = model.get("missing") ?? {};
     this.answers = model.get("answers") ?? {};
     this.findings = model.get("findings") ?? {};
     this.send = model.send?.bind(model);
@@ -158,19 +162,32 @@ export function drawPending(store) {
     .map(([question, program, target]) => ({ question, program: Number(program), target }));
   const all = [...told, ...sent].filter((question) => question.question === "target" && question.program === measured?.number);
   const latest = new Map(all.map((question) => [question.target, question]));
-  return [...latest.values()].map((question) => {
+  return [installNote(store.asks), [...latest.values()].map((question) => {
     const drawn = store.asks.found(measured).targets[question.target ?? ""] ? null : drawAsk(store, question, "");
-    return drawn && el("div", { class: "xs-note" }, el("b", {}, `${question.target} `), drawn);
-  });
+    return drawn && banner(`${store.uid} ${question.target} ${store.asks.state(question)?.id}`, {}, el("b", {}, `${question.target} `), drawn);
+  })];
+}
+
+/** What to install for a target that was chosen and has no compiler here. @param {Asks} asks */
+function installNote({ wanted, missing }) {
+  const line = missing[wanted];
+  if (!line) return null;
+  const [, command] = line.match(/^(pip .*)/) ?? [];
+  return el("div", { class: "xs-note", role: "status" }, el("b", {}, wanted), command
+    ? [" needs its compiler, which is not installed here. Run ", el("code", { class: "xs-command" }, `%${command}`), " in a cell, then run the cell above again. No such hardware is needed."] : `: ${line}`,
+    el("button", { class: "xs-close", type: "button", "data-unwanted": "", "aria-label": "close" }, "×"));
 }
 
 /** A click on something that asks or cancels; true when it was one. @param {Store} store @param {Element} target */
 export function pressAsk(store, target) {
   const question = target.closest("[data-ask]")?.getAttribute("data-ask");
   const id = target.closest("[data-cancel]")?.getAttribute("data-cancel");
+  const unwanted = target.closest("[data-unwanted]");
+  if (unwanted) store.asks.wanted = "";
+  if (unwanted) store.tell("asks");
   if (question) store.asks.ask(store, JSON.parse(question));
   if (id) store.asks.cancel(store, id);
-  return Boolean(question || id);
+  return Boolean(question || id || unwanted);
 }
 
 /** How long an answer took to compile, and for which program. @param {Explained|Passes} found */

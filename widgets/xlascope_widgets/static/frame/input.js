@@ -8,7 +8,9 @@ import { keyWhy } from "../compiler/why_pane.js";
 import { goTo, keyExplorer, toggleHelp } from "../graph/explorer.js";
 import { HEATS } from "../graph/heat.js";
 import { pressAsk } from "./asks.js";
+import { pressClose } from "./banners.js";
 import { pressDoctor } from "./doctor.js";
+import { pressEdited } from "./edited.js";
 import { toggleFull } from "./room.js";
 import { scrollInside } from "./source_pane.js";
 import { openTab } from "./tab.js";
@@ -20,8 +22,12 @@ export function listen(view) {
   for (const kind of ["keyup", "keypress"]) view.root.addEventListener(kind, (event) => event.stopPropagation());
   view.root.addEventListener("pointerdown", () => (view.pressed = true));
   view.strip.addEventListener("click", (event) => pressStrip(view, /** @type {Element} */ (event.target)));
+  view.part("xs-failures").addEventListener("click", (event) => pressClose(/** @type {Element} */ (event.target)) && view.drawFailures());
+  view.part("xs-edited").addEventListener("click", (event) => pressAsk(view.store, /** @type {Element} */ (event.target)));
   view.part("xs-again").addEventListener("click", (event) => {
-    if (/** @type {Element} */ (event.target).closest(".xs-why-head")) view.showWhy(!view.store.why);
+    const target = /** @type {Element} */ (event.target);
+    if (pressClose(target)) view.showWhy(false);
+    else if (target.closest(".xs-why-head")) view.showWhy(!view.store.why);
   });
   view.part("xs-doctor").addEventListener("click", (event) => pressDoctor(view, /** @type {Element} */ (event.target)));
   view.part("xs-head").addEventListener("click", (event) => command(view, /** @type {Element} */ (event.target)));
@@ -38,7 +44,12 @@ export function listen(view) {
     goTo(view, /** @type {Element} */ (event.target).closest("[data-goto]")?.getAttribute("data-goto") ?? undefined));
   for (const pane of ["xs-source", "xs-kernels", "xs-timeline"])
     view.part(pane).addEventListener("click", (event) => pickFrom(view, /** @type {Element} */ (event.target), event.shiftKey));
-  view.part("xs-asks").addEventListener("click", (event) => pressAsk(view.store, /** @type {Element} */ (event.target)));
+  view.part("xs-notes").addEventListener("click", (event) => pressClose(/** @type {Element} */ (event.target)) && view.drawNotes());
+  view.part("xs-asks").addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    if (pressClose(target)) view.drawAsks();
+    else pressAsk(view.store, target);
+  });
   for (const kind of ["input", "change"])
     view.part("xs-kernels").addEventListener(kind, (event) => {
       const { dataset, value } = /** @type {HTMLInputElement} */ (event.target);
@@ -49,7 +60,10 @@ export function listen(view) {
 
 /** Ask for the program as another target's compiler makes it, and look at it when it is there. @param {View} view @param {string} target */
 function addTarget(view, target) {
-  if (target) view.store.asks.ask(view.store, { question: "target", program: view.store.measured?.number ?? 0, target });
+  const { asks } = view.store;
+  asks.wanted = target in asks.missing ? target : "";
+  if (asks.wanted) view.drawAsks();
+  else if (target) asks.ask(view.store, { question: "target", program: view.store.measured?.number ?? 0, target });
   view.drawBar();
 }
 
@@ -130,6 +144,7 @@ function command(view, target) {
 
 /** @param {View} view @param {Element} target */
 function pressStrip(view, target) {
+  if (target.closest("[data-compare]")) return pressEdited(view);
   if (!target.closest(".xs-why")) return view.setOpen(!view.isOpen);
   view.store.why = true;
   view.setOpen(true);

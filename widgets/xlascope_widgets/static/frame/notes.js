@@ -4,6 +4,8 @@
 import { el } from "../program/element.js";
 import { plural } from "../program/format.js";
 import { unreadNotes } from "../program/unread.js";
+import { banner } from "./banners.js";
+import { failureKey } from "./failure.js";
 import { otherFailures } from "./strip.js";
 /** @typedef {import("../program/store.js").Store} Store */
 
@@ -11,10 +13,11 @@ import { otherFailures } from "./strip.js";
 export function drawNotes(store) {
   const { live } = store;
   const failures = [...live.failures, ...otherFailures(store), store.measured?.light.failure ?? []].flat();
-  const found = failures.map((failure) =>
-    el("div", { class: "xs-note bad" }, el("b", {}, failure.error), ` in ${failure.stage} of ${failure.function}`,
+  /** @type {(import("../program/element.js").Tree|null)[]} */
+  const found = failures.filter((failure) => !failure.text).map((failure) =>
+    banner(failureKey(store, failure), { class: "xs-note bad" }, el("b", {}, failure.error), ` in ${failure.stage} of ${failure.function}`,
       failure.line ? `, line ${failure.line}` : "", el("pre", {}, failure.message)));
-  found.push(...unreadNotes(store.program).map((note) => el("div", { class: "xs-note" }, note)));
-  if (live.more) found.push(el("div", { class: "xs-note" }, `${plural(live.more, "small program")} more, not listed`));
+  found.push(...unreadNotes(store.program).map((note) => banner(note, {}, note)));
+  if (live.more) found.push(banner(`${store.uid} more`, {}, `${plural(live.more, "small program")} more, not listed`));
   return found;
 }

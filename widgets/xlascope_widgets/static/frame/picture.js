@@ -168,7 +168,7 @@ function kernelTable(program, columns) {
   const high = Math.ceil(rows.length / columns);
   if (more > 0) rows.push(el("text", { class: "xs-sub", x: 12, y: 38 + high * 34 }, `${more} more`));
   const [words, note] = kernelsHeading(program).split(/ · (.*)/);
-  const heading = columns > 1 ? [`kernels · ${[words, note].filter(Boolean).join(" · ")}`] : [`kernels · ${words}`, note];
+  const heading = columns > 1 ? [[words, note].filter(Boolean).join(" · ")] : [words, note];
   const lines = heading.filter(Boolean).map((text, i, all) => el("text", { class: "xs-lane-note", y: 12 * (i + 2 - all.length) }, text));
   return { tree: [...lines, ...rows], height: 30 + (high + (more > 0 ? 1 : 0)) * 34 };
 }

@@ -3,6 +3,7 @@
 
 import { el, fill } from "../program/element.js";
 import { count, plural, seconds, shorten } from "../program/format.js";
+import { closeButton, isClosed } from "./banners.js";
 /** @typedef {import("../program/store.js").Store} Store */
 /** @typedef {import("../program/wire.js").Retrace} Retrace */
 /** @typedef {import("../program/wire.js").Retraced} Retraced */
@@ -34,19 +35,21 @@ export function whyButton(store) {
 function whyHeading(each) {
   const calls = each.misses.reduce((sum, miss) => sum + miss.count, 0);
   const again = each.count ? `traced again ${plural(each.count, "time")}, ${each.seconds > 0 ? seconds(each.seconds) + " lost (measured)" : "inside of others"}` : "";
-  return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " took the slow way through Python" : ""].filter(Boolean).join("; ")}`;
+  return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " started slowly (Python looked at the arguments again: about 0.1 ms a call, estimated)" : ""].filter(Boolean).join("; ")}`;
 }
 
 /** Draw the card when it has changed. @param {HTMLElement} part @param {Store} store */
 export function showRecompiles(part, store) {
   const functions = store.live.retraced ?? [];
-  part.hidden = !functions.length;
+  // It is told again when there are more; the strip's button opens it at any time.
+  const about = `${store.uid} again ` + functions.map((each) => each.function + each.count).join();
+  part.hidden = !functions.length || (isClosed(about) && !store.why);
   const state = JSON.stringify([functions, store.why]);
   if (part.dataset.state === state) return;
   part.dataset.state = state;
   const focused = part.contains(part.ownerDocument.activeElement);
-  fill(part, functions.length ? whyCard(functions, store.why) : []);
-  if (focused) part.querySelector("button")?.focus({ preventScroll: true });
+  fill(part, functions.length ? [closeButton(about), whyCard(functions, store.why)] : []);
+  if (focused) /** @type {HTMLElement|null} */ (part.querySelector(".xs-why-head"))?.focus({ preventScroll: true });
 }
 
 /** @param {Retraced[]} functions @param {boolean} open */

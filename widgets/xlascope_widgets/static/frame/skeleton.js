@@ -8,11 +8,14 @@ export function skeleton() {
   return el("div", { class: "xs-frame" },
     el("div", { class: "xs-strip", role: "group", "aria-label": "what this cell does" }),
     el("div", { class: "xs-said", role: "status" }),
+    el("div", { class: "xs-failures", role: "status" }),
     el("div", { class: "xs-panel", hidden: "" },
       el("div", { class: "xs-compare", hidden: "" }),
       el("div", { class: "xs-doctor", role: "region", "aria-label": "what could be better", hidden: "" }),
       el("div", { class: "xs-head" }, el("div", { class: "xs-tools" }),
-        el("input", { class: "xs-search", type: "search", placeholder: "search: op, shape, source…   /", "aria-label": "search equations", spellcheck: "false" })),
+        el("input", { class: "xs-search", type: "search", placeholder: "search: tanh, line:9, op:dot …  /", "aria-label": "search equations",
+          title: "operations first, then names, types and source lines; op:tanh, line:9 or line:3-7, shape:128,512", spellcheck: "false" }),
+        el("span", { class: "xs-count xs-muted xs-small", role: "status" })),
       el("div", { class: "xs-notes" }),
       el("div", { class: "xs-again", hidden: "" }),
       el("div", { class: "xs-asks", "aria-live": "polite" }),
@@ -23,7 +26,9 @@ export function skeleton() {
         splitter("left", "width of the source"), splitter("right", "width of the kernels")),
       el("div", { class: "xs-detail", "aria-live": "polite" }),
       el("div", { class: "xs-help", role: "dialog", "aria-label": "keys", hidden: "" }),
-      el("div", { class: "xs-pane xs-timeline" })));
+      el("div", { class: "xs-pane xs-timeline" })),
+    // The last, for it holds parts of the same names: styles put it under the strip.
+    el("div", { class: "xs-edited", hidden: "" }));
 }
 
 /** What is dragged to make panes wider. @param {string} side @param {string} label */

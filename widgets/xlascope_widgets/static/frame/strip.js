@@ -19,8 +19,8 @@ export function drawStrip(store, open) {
   const shown = program ? stages(program) : [];
   const running = !live.finished && program?.light.executed;
   const items = shown.map((stage) => drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)));
-  items.push(...activeStages(store), ...continued(store));
-  for (const failure of [...otherFailures(store), ...live.failures]) items.push(drawStage({ kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: shorten(failure.function, 48) }] }, false));
+  items.push(...[editedWords(store) ?? []].flat(), ...activeStages(store), ...continued(store));
+  for (const failure of [...otherFailures(store), ...live.failures]) items.push(drawStage({ kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: failedWhere(failure) }] }, false));
   if (!items.length) items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
   return [...items, ...busyBars(program), asides(store, open)];
@@ -29,6 +29,11 @@ export function drawStrip(store, open) {
 /** Failures of functions other than the one shown, which tells of its own. @param {Store} store */
 export function otherFailures({ measured, live }) {
   return live.programs.filter((light) => light.number !== measured?.number).flatMap((light) => light.failure ?? []);
+}
+
+/** "in update, line 9". @param {import("../program/wire.js").Failure} failure */
+function failedWhere(failure) {
+  return `in ${shorten(failure.function, 48)}` + (failure.line ? `, line ${failure.line}` : "");
 }
 
 /** @param {Stage} stage @param {boolean} running */
@@ -82,6 +87,18 @@ function busyBars(program) {
 function partOfAStep() {
   const tip = "The profiler’s windows have not held a whole call yet: what the timeline shows is a part of a step, and nothing is ranked by it. Windows grow until a call fits.";
   return el("span", { class: "xs-stage xs-muted xs-wide", title: tip }, "part of a step seen");
+}
+
+/** What has changed since the cell ran before: "was 5.40 ms (one kernel fewer: diff)". @param {Store} store */
+function editedWords(store) {
+  const { measured: program, asks } = store;
+  const edited = program?.light.edited;
+  if (!program || !edited) return null;
+  const { was, words, differs } = edited;
+  const tip = `Compared with this cell’s previous run: ${was ? "a call took so long then, by the same clock (measured)" : "times are compared where both are whole, of 8 calls or more, and apart by more than a quarter: less may be chance"}`;
+  const button = differs && asks.questions.includes("diff") && [": ", el("button", { class: "xs-diff-button", type: "button", "data-compare": program.function,
+    "aria-label": "show what has changed since the run before" }, store.comparing ? "close diff" : "diff")];
+  return el("span", { class: "xs-stage", title: tip }, el("span", { class: "xs-muted" }, was ? `was ${seconds(was)} (` : "since the last run: ", words.join(", "), button, was ? ")" : ""));
 }
 
 /** @param {Store} store @param {boolean} open */

@@ -2,6 +2,7 @@
 /** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
 
 import { el, fill, toNode } from "../program/element.js";
+import { count } from "../program/format.js";
 import { showKernels, markKernels } from "../compiler/kernels_pane.js";
 import { ComparePane } from "../compare/compare_pane.js";
 import { GraphPane } from "../graph/graph_pane.js";
@@ -10,6 +11,8 @@ import { drawPending } from "./asks.js";
 import { drawBar } from "./bar.js";
 import { drawDetail } from "./detail.js";
 import { showDoctor } from "./doctor.js";
+import { drawEdited } from "./edited.js";
+import { drawFailures } from "./failure.js";
 import { listen } from "./input.js";
 import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
@@ -95,6 +98,13 @@ export class View {
     return new View(this.model, this.store, host, true);
   }
 
+  /** A view of a comparison, which is always open. @param {Store} store @param {HTMLElement} host */
+  compared(store, host) {
+    // Nothing of it is kept: it is open until it goes.
+    const model = /** @type {Model} */ ({ get: () => undefined, set() {}, save_changes() {}, on() {}, off() {} });
+    return new View(model, store, host, true);
+  }
+
   /** Open or close the recompile card. @param {boolean} open */
   showWhy(open) {
     this.store.why = open;
@@ -115,7 +125,8 @@ export class View {
       this.waiting = this.waiting === "data" ? "data" : change;
       return;
     }
-    if (change === "data" || change === "live" || change === "open") this.drawStrip();
+    if (change === "data" || change === "live" || change === "open" || change === "asks") this.drawStrip();
+    if (change === "asks" || change === "data") drawEdited(this);
     this.panel.hidden = !this.isOpen;
     if (!this.isOpen) {
       this.stale = this.stale || change !== "open";
@@ -136,6 +147,11 @@ export class View {
     fill(this.strip, drawStrip(this.store, this.isOpen));
     if (why) /** @type {HTMLElement|null} */ (this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : ".xs-open"))?.focus({ preventScroll: true });
     announce(this.part("xs-said"), this.store);
+    this.drawFailures();
+  }
+
+  drawFailures() {
+    fill(this.part("xs-failures"), drawFailures(this.store));
   }
 
   drawAll() {
@@ -221,6 +237,7 @@ export class View {
 
   drawDetail() {
     fill(this.part("xs-detail"), drawDetail(this.store));
+    this.part("xs-count").textContent = this.store.query ? `${count(this.store.found.size)} of ${count(this.store.program?.equations.size ?? 0)}` : "";
   }
 
   /** Redraw what depends on the width when that changes. */

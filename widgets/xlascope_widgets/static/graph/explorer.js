@@ -20,7 +20,7 @@ const KEYS = [
   ["j", "jump from a backward equation to the forward one it transposes, and back"],
   ["g", "choose how equations are grouped"],
   ["l", "show the graph as a list, or as a graph again"],
-  ["/", "search operation, variable, shape, source; Enter next, Shift+Enter previous"],
+  ["/", "search operations, then variables, shapes, source; op:tanh line:9 line:3-7 shape:128,512 ask for one of these; Enter next, Shift+Enter previous"],
   ["+  −  0", "zoom in, zoom out, all of it"],
   ["Ctrl+wheel, drag", "zoom (near, boxes open; from afar, they close), move"],
   ["f", "all of the screen, or back"],
@@ -81,11 +81,18 @@ function nameOf(program, path) {
   return shorten(equation?.name ?? equation?.op ?? path, 24) + (line ? ` (${line})` : "");
 }
 
-/** "3 of 17 found". @param {Store} store */
+/** "7 of 182 equations", and which of them is shown. @param {Store} store */
 export function foundWords(store) {
   const at = [...store.found].indexOf(store.selection.id) + 1;
-  const place = at ? `${count(at)} of ` : "";
-  return `${place}${plural(store.found.size, "equation")} found for “${shorten(store.query, 80)}” · Enter next, Shift+Enter previous`;
+  const words = [`${countWords(store)} ${store.found.size === 1 ? "fits" : "fit"} “${shorten(store.query, 80)}”`];
+  if (at) words.push(`number ${count(at)} is shown`);
+  words.push(store.found.size ? "Enter next, Shift+Enter previous" : "try op:tanh, line:9 (line:3-7), shape:128,512, or any word of a line");
+  return words.join(" · ");
+}
+
+/** "7 of 182 equations". @param {Store} store */
+export function countWords({ found, program }) {
+  return `${count(found.size)} of ${plural(program?.equations.size ?? 0, "equation")}`;
 }
 
 /** Go to an equation: open what holds it, select it, show it. @param {View} view @param {string|undefined} path */

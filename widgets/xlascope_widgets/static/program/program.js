@@ -136,6 +136,19 @@ export class Program extends Structure {
     return title;
   }
 
+  /** What some equations do, and where they stand: "tanh + add, line 9"; nothing of none. @param {string[]} paths */
+  called(paths) {
+    const known = [...new Set(paths)].flatMap((path) => this.equations.get(path) ?? []);
+    const lines = [...new Set(known.flatMap(({ src }) => (src ? src[1] : [])))].sort((a, b) => a - b);
+    const where = lines.length > 3 ? `lines ${lines[0]}–${lines[lines.length - 1]}` : lines.length ? `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}` : "";
+    return [deedsOf(known.map((each) => (each.bodies ? (each.name ?? each.op) : each.op))), where].filter(Boolean).join(", ");
+  }
+
+  /** A kernel by its equations and their lines; by XLA's name where none is known. @param {string|null} name */
+  calledKernel(name) {
+    return this.called(this.kernels.get(name ?? "")?.eqns ?? []) || (name ?? "");
+  }
+
   /** Share of each pass in a device's measured time. @param {Device} device */
   passShares(device) {
     const shares = new Map();

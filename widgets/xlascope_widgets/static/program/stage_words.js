@@ -65,9 +65,13 @@ function ranTip({ step, clock, at_most, observed, profiling }) {
   return `Calls counted; ${time}${seen}${cost}`;
 }
 
+/** When a failure was. @type {Record<string, string>} */
+const FAILED = { trace: "while tracing", lower: "while lowering", compile: "while compiling", run: "while running" };
+
 /** @param {Failure} failure @returns {Stage} */
 function failedStage(failure) {
-  return { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: `in ${shorten(failure.stage, 24)}` }] };
+  const when = FAILED[failure.stage] ?? `in ${shorten(failure.stage, 24)}`;
+  return { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: when + (failure.line ? `, line ${failure.line}` : "") }] };
 }
 
 /** The kernels, the slowest first where they were measured, or by another measure. @param {Program} program
@@ -82,7 +86,7 @@ export function kernelsHeading(program) {
   if (!kernels) return "not compiled yet";
   const measured = program.times.size ? ` · time a call measured, bytes our count${overlapWords(program)}` : "";
   const elsewhere = program.heavy.target ? ` · compiled for ${program.heavy.target}, not run` : "";
-  return `${count(kernels.length)} of ${plural(program.equations.size, "equation")}${measured}${elsewhere}`;
+  return `${plural(kernels.length, "kernel")} for ${plural(program.equations.size, "equation")}${measured}${elsewhere}`;
 }
 
 /** What XLA says of the whole program, or nothing. @param {Program} program */

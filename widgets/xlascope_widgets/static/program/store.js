@@ -4,6 +4,7 @@
 
 import { Program } from "./program.js";
 import { USUAL_SCREEN, openAll, openAtFirst } from "./opening.js";
+import { searched } from "./search.js";
 import { nothingSelected, selected } from "./selection.js";
 import { Asks } from "../frame/asks.js";
 import { kernelsOfEdge } from "../compiler/crossings.js";
@@ -15,8 +16,8 @@ import { namesGroup } from "../graph/groups.js";
 
 /** @typedef {"kernels"|"crossing"|"replay"|"passes"} Tab */
 /** What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted and filtered, the decision that is stepped
- * to, which decisions, the pass that is open, the operation that passes removed, and the decisions chosen to step through.
- * @typedef {{tab: Tab|"", sort: string, filter: string, at: number, only: string, pass: number, query: string, replayed: unknown[]|null|undefined}} KernelList */
+ * to, which decisions, the pass that is open and whether all of it is shown, whatever is selected, the operation that passes removed, and the decisions chosen to step through.
+ * @typedef {{tab: Tab|"", sort: string, filter: string, at: number, only: string, pass: number, whole: boolean, query: string, replayed: unknown[]|null|undefined}} KernelList */
 /** @typedef {"data"|"live"|"open"|"selection"|"graph"|"look"|"search"|"asks"|"list"|"target"} Change */
 
 export class Store {
@@ -24,6 +25,7 @@ export class Store {
     /** @type {Map<number, Program>} */ this.programs = new Map();
     /** @type {Live} */ this.live = { programs: [], failures: [], main: null, finished: false, more: 0 };
     this.offset = 0;
+    /** What tells this panel from others. */ this.uid = "";
     /** @type {number|null} */ this.picked = null;
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
     /** @type {Map<number, {x: number, y: number, k: number}>} */ this.zooms = new Map();
@@ -36,6 +38,7 @@ export class Store {
     /** Where the question "what lies between these two" begins. */ this.start = "";
     this.query = "";
     this.why = false;
+    /** Whether the comparison with the cell's run before is shown. */ this.comparing = false;
     /** @type {Set<string>} */ this.found = new Set();
     /** @type {(() => void)|undefined} */ this.stop = undefined;
     /** @type {Set<(change: Change) => void>} */ this.listeners = new Set();
@@ -43,7 +46,7 @@ export class Store {
     this.asks = new Asks();
     /** What the program was compiled for; "" is what ran here. */ this.target = "";
     /** The list of kernels, and what shares its place. @type {KernelList} */
-    this.list = { tab: "", sort: "time", filter: "", at: -1, only: "all", pass: -1, query: "", replayed: null };
+    this.list = { tab: "", sort: "time", filter: "", at: -1, only: "all", pass: -1, whole: false, query: "", replayed: null };
   }
 
   /** @param {Record<string, Heavy>|undefined} heavies programs by number, as sent @param {Record<string, import("./wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once */
@@ -178,16 +181,10 @@ export class Store {
     return Boolean(found);
   }
 
-  /** Paths that a query finds: every word of it in operation, parameters, types or source line. @param {string} query */
+  /** Paths that a query finds, operations of that name first. @param {string} query */
   search(query) {
     this.query = query.trim().toLowerCase();
-    const words = this.query.split(/\s+/);
-    const { program } = this;
-    this.found = new Set();
-    for (const [path, equation] of this.query && program ? program.equations : []) {
-      const text = /** @type {Program} */ (program).searchText(equation);
-      if (words.every((word) => text.includes(word))) this.found.add(path);
-    }
+    this.found = new Set(this.program ? searched(this.program, this.query) : []);
     this.tell("search");
   }
 

@@ -16,6 +16,7 @@ export function storeOf(model) {
   const uid = model.get("uid");
   let store = stores.get(uid);
   if (!store) stores.set(uid, (store = new Store()));
+  store.uid = uid;
   return store;
 }
 

@@ -123,6 +123,10 @@ export interface Pass {
   changed: number;
   diff: string;
   gone?: string[];
+  /** What it does, in plain words. */
+  does?: string;
+  /** The paths of the equations that each line of the diff belongs to, with ";" between them. */
+  lines?: string[];
   cut?: number;
 }
 export interface Passes extends Heard {
@@ -154,6 +158,16 @@ export interface Failure {
   message: string;
   file?: string;
   line?: number;
+  /** The lines around that one, the number of the first, and what people call their file. */
+  title?: string;
+  first?: number;
+  text?: string;
+}
+/** What has changed since the same cell ran before: the time of a call then (0: not to be compared), what else is known, and whether it is another program. */
+export interface Since {
+  was: number;
+  words: string[];
+  differs: boolean;
 }
 /** A bar: what ran, its start and its seconds, and how many runs it stands for. */
 export type Span = [name: string, start: number, duration: number, count?: number];
@@ -220,6 +234,7 @@ export interface Light {
   stages?: [stage: StageName, start: number, duration: number, cache?: string][];
   failure?: Failure;
   executed?: Executed;
+  edited?: Since;
 }
 
 export interface Retrace {
@@ -319,6 +334,8 @@ export interface Answer {
 export interface Finding extends Partial<Findings> {
   program: number;
   text?: string;
+  /** A comparison, as a panel of its own is sent. */
+  compared?: { programs: Record<string, Heavy>; live: Live };
 }
 
 /** What the traits of a panel hold, and of the library. */
@@ -333,6 +350,8 @@ export interface Traits {
   live?: Live;
   questions?: string[];
   targets?: string[];
+  /** How to get the compilers that are not there, by the names of targets. */
+  missing?: Record<string, string>;
   answers?: Record<string, Answer>;
   findings?: Record<string, Finding>;
 }

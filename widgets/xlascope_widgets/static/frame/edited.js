@@ -1,0 +1,52 @@
+// @ts-check
+/** What has changed since the cell ran before: the comparison of both programs, under the strip. */
+
+import { el, fill } from "../program/element.js";
+import { Store } from "../program/store.js";
+import { drawAsk } from "./asks.js";
+/** @typedef {import("./view.js").View} View */
+/** @typedef {import("../program/wire.js").Model} Model */
+
+/** Views of comparisons, by the part that they are in. @type {WeakMap<HTMLElement, {remove: () => void, state: object}>} */
+const shownIn = new WeakMap();
+
+/** @param {View} view */
+function questionOf({ store }) {
+  return { question: "diff", program: store.measured?.number ?? 0, from: store.measured?.function ?? "" };
+}
+
+/** Open the comparison, or close it. @param {View} view */
+export function pressEdited(view) {
+  const { store } = view;
+  store.comparing = !store.comparing;
+  if (store.comparing && store.asks.state(questionOf(view))?.state !== "done") store.asks.ask(store, questionOf(view));
+  view.drawStrip();
+  drawEdited(view);
+}
+
+/** Draw the comparison where it was asked for; how far the answer is, until it is there. @param {View} view */
+export function drawEdited(view) {
+  const { store } = view;
+  const part = view.part("xs-edited");
+  const asked = store.asks.state(questionOf(view));
+  const found = store.asks.findings[asked?.id ?? ""]?.compared;
+  const shown = shownIn.get(part);
+  part.hidden = !store.comparing;
+  if (found && shown?.state === found && store.comparing) return;
+  shown?.remove();
+  shownIn.delete(part);
+  if (!store.comparing) return fill(part);
+  fill(part, found ? [] : el("div", { class: "xs-note" }, drawAsk(store, questionOf(view), "Compare") ?? "comparing"));
+  if (!found) return;
+  const compared = showEdited(view, found, part);
+  shownIn.set(part, { state: found, remove: () => compared.remove() });
+}
+
+/** @param {View} view @param {NonNullable<import("../program/wire.js").Finding["compared"]>} found @param {HTMLElement} part */
+function showEdited(view, found, part) {
+  const store = new Store();
+  store.uid = `${view.store.uid} compared`;
+  store.takeLive(found.live);
+  store.takePrograms(found.programs);
+  return view.compared(store, part);
+}

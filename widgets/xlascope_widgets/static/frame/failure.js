@@ -1,0 +1,30 @@
+// @ts-check
+/** The card of a function that could not be traced: the lines where it failed, and what the error says, at its line. */
+
+import { el } from "../program/element.js";
+import { shorten } from "../program/format.js";
+import { banner } from "./banners.js";
+import { otherFailures } from "./strip.js";
+/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../program/wire.js").Failure} Failure */
+
+/** Those with lines to show; seen under the strip, whether the panel is open or not. @param {Store} store */
+export function drawFailures(store) {
+  const all = [...otherFailures(store), store.measured?.light.failure ?? []].flat();
+  return all.filter((failure) => failure.text).slice(0, 3).map((failure) => card(store, failure));
+}
+
+/** @param {Store} store @param {Failure} failure */
+function card(store, failure) {
+  const { first = 1, line = 0, text = "", title } = failure;
+  const rows = text.split("\n").map((code, i) => [
+    el("div", { class: `xs-line xs-failed-line${first + i === line ? " bad" : ""}` }, el("span", { class: "xs-n" }, first + i), el("span", { class: "xs-text", style: `--xs-in:${code.length - code.trimStart().length}` }, code || " ")),
+    first + i === line && el("div", { class: "xs-failed-says" }, el("b", {}, failure.error), el("pre", {}, shorten(failure.message, 2000)))]);
+  return banner(failureKey(store, failure), { class: "xs-note xs-failed", role: "group", "aria-label": `${failure.error} at line ${line}` },
+    el("div", { class: "xs-failed-head" }, el("b", {}, shorten(failure.function, 60)), ` could not be traced: line ${line} of ${title}. Nothing was compiled or run.`), rows);
+}
+
+/** @param {Store} store @param {Failure} failure */
+export function failureKey(store, failure) {
+  return `${store.uid} ${failure.function} ${failure.message}`;
+}

@@ -1,0 +1,58 @@
+// @ts-check
+/** Searching equations: words, and `op:tanh`, `line:9`, `line:3-7`, `shape:128,512`; names of operations count before all other text. */
+
+/** @typedef {import("./program.js").Program} Program */
+/** @typedef {import("./unpack.js").Equation} Equation */
+
+/** How well a word fits: 0 best, null not at all. @typedef {(program: Program, equation: Equation) => number|null} Fit */
+
+/** Paths that fit every word of a query, the best first, in the program's order where they are equal. @param {Program} program @param {string} query in small letters @returns {string[]} */
+export function searched(program, query) {
+  const fits = query.split(/\s+/).filter(Boolean).map(fitOf);
+  if (!fits.length) return [];
+  /** @type {[string, number][]} */ const found = [];
+  for (const [path, equation] of program.equations) {
+    let worst = 0;
+    for (const fit of fits) {
+      const rank = fit(program, equation);
+      worst = rank == null ? Infinity : Math.max(worst, rank);
+    }
+    if (worst < Infinity) found.push([path, worst]);
+  }
+  return found.sort((a, b) => a[1] - b[1]).map(([path]) => path);
+}
+
+/** @param {string} word @returns {Fit} */
+function fitOf(word) {
+  const [, key, value] = word.match(/^(op|line|shape):(.*)$/) ?? [];
+  // While it is being typed it asks for nothing yet.
+  if (key && !value) return () => 0;
+  if (key === "op") return (_, equation) => nameRank(equation, value);
+  if (key === "line") return lineFit(value);
+  if (key === "shape") return shapeFit(value);
+  return (program, equation) => nameRank(equation, word) ?? (program.searchText(equation).includes(word) ? 3 : null);
+}
+
+/** The operation is called so, begins so, or has it in its name. @param {Equation} equation @param {string} word */
+function nameRank({ op, name }, word) {
+  const names = [op, name ?? ""].map((each) => each.toLowerCase());
+  if (names.includes(word)) return 0;
+  if (names.some((each) => each.startsWith(word))) return 1;
+  return names.some((each) => each.includes(word)) ? 2 : null;
+}
+
+/** @param {string} value "9", or "3-7" @returns {Fit} */
+function lineFit(value) {
+  const [first, last = first] = value.split(/[-–]/).map((text) => (text ? Number(text) : undefined));
+  return (_, { src }) => (src && src[1] <= Number(last) && Math.max(src[1], src[2]) >= Number(first) ? 0 : null);
+}
+
+/** Results of that type or shape count before operands. @param {string} value "128,512", "[128,512]", "f32[128", "128x512" @returns {Fit} */
+function shapeFit(value) {
+  const wanted = value.replace(/(\d)x(?=\d)/g, "$1,");
+  const has = (/** @type {string} */ type) => {
+    const text = type.toLowerCase();
+    return /[[a-z]/.test(wanted) ? text.includes(wanted) : `,${text.slice(text.indexOf("[") + 1, -1)},`.includes(`,${wanted.replace("]", "")},`);
+  };
+  return (program, equation) => (equation.out.some((name) => has(program.typeOf(name))) ? 0 : equation.in.some((name) => has(program.typeOf(name))) ? 1 : null);
+}
