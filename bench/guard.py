@@ -50,7 +50,7 @@ def instructions(work: Work) -> int:
 
 @contextlib.contextmanager
 def _told_of_instructions(told: Callable[..., None]) -> Iterator[None]:
-    """Call a function at each of Python's instructions: by what Python has for that, or by `sys.settrace` before 3.12."""
+    """Call a function at each of Python's instructions, as Python 3.12 and later can tell, or by `sys.settrace`."""
     if (monitoring := getattr(sys, "monitoring", None)) is None:
         with _traced(told):
             yield
