@@ -10,13 +10,14 @@ of a fixed loop in pure Python in the same process, which is printed for informa
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import json
 import pathlib
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -38,9 +39,39 @@ def instructions(work: Work) -> int:
     """How many of Python's instructions a piece of work executes."""
     count = 0
 
-    def local(frame: Any, event: str, arg: Any) -> Any:
+    def one(*where: Any) -> None:
         nonlocal count
-        count += event == "opcode"
+        count += 1
+
+    with _told_of_instructions(one):
+        work()
+    return count
+
+
+@contextlib.contextmanager
+def _told_of_instructions(told: Callable[..., None]) -> Iterator[None]:
+    """Call a function at each of Python's instructions, as Python 3.12 and later can tell, or by `sys.settrace`."""
+    if (monitoring := getattr(sys, "monitoring", None)) is None:
+        with _traced(told):
+            yield
+        return
+    tool, event = monitoring.PROFILER_ID, monitoring.events.INSTRUCTION
+    monitoring.use_tool_id(tool, "xlascope's guard")
+    monitoring.register_callback(tool, event, told)
+    monitoring.set_events(tool, event)
+    try:
+        yield
+    finally:
+        monitoring.set_events(tool, 0)
+        monitoring.register_callback(tool, event, None)
+        monitoring.free_tool_id(tool)
+
+
+@contextlib.contextmanager
+def _traced(told: Callable[..., None]) -> Iterator[None]:
+    def local(frame: Any, event: str, arg: Any) -> Any:
+        if event == "opcode":
+            told()
         return local
 
     def entered(frame: Any, event: str, arg: Any) -> Any:
@@ -50,10 +81,9 @@ def instructions(work: Work) -> int:
     before = sys.gettrace()
     sys.settrace(entered)
     try:
-        work()
+        yield
     finally:
         sys.settrace(before)
-    return count
 
 
 def works() -> dict[str, Callable[[], Work]]:

@@ -4,6 +4,9 @@ Each environment is made where there is its Python (on the path, or pyenv's), in
 holds. What ran is written to tests/data/ran_with.json, by environment and part of the tests; the README's line of
 versions is made from it. `--parts` names parts instead of all of them; `--environments` chooses (3.13).
 
+`--reports FILE.xml …` records runs that were made elsewhere, from what `pytest --junitxml` wrote of them, by part, for
+the environment of `--interpreter`. A whole run may be in several files: of a test in two of them the later counts.
+
 `--some SEED` is what CI adds to its own environment: one part on one of the others, both chosen by the seed, in
 `--seconds` with all that has to be installed. It says in one line what ran, and fails only when a test fails: where the
 Python or its packages cannot be had, or the time is up, it says that.
@@ -22,6 +25,7 @@ import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,6 +49,8 @@ class Environment(NamedTuple):
 ENVIRONMENTS = (Environment("3.11", "0.10.2"), Environment("3.12", "0.10.2"), Environment("3.13", "0.11.2"))
 #: What CI draws from: the parts nearest to jaxlib, of half a minute each and less, the first a minute and more.
 SOME = ("tests/core/xla", "tests/core/readers", "tests/core/ir", "tests/core/records", "tests/core/analysis")
+#: The packages, for the examples in their docstrings.
+SOURCES = ("core", "kernel_ext", "widgets")
 #: pytest's exit code where a part has no test.
 _NO_TESTS = 5
 _OUTCOMES = re.compile(r"(\d+) (passed|failed|skipped|xfailed|error)")
@@ -58,7 +64,7 @@ def parts() -> list[str]:
     """The tests in parts: folders, and what stands in them beside folders."""
     core = [*(ROOT / "tests/core").iterdir(), *(ROOT / "tests").iterdir()]
     folders = [each for each in core if each.is_dir() and any(each.rglob("test_*.py")) and each.name != "core"]
-    return [*sorted(str(each.relative_to(ROOT)) for each in folders), "tests/core/test_*.py", "core", "kernel_ext"]
+    return [*sorted(str(each.relative_to(ROOT)) for each in folders), "tests/*.py", "tests/core/test_*.py", *SOURCES]
 
 
 def interpreter(python: str) -> Path | None:
@@ -191,6 +197,56 @@ def record(held: dict[str, str], part: str, counts: dict[str, int]) -> None:
     RECORD.write_text(json.dumps(rows, indent=1) + "\n")
 
 
+def record_reports(held: dict[str, str], reports: Sequence[Path]) -> dict[str, dict[str, int]]:
+    """Write down how tests went by files of `pytest --junitxml`; those of a later file count where a test is in two."""
+    outcomes: dict[tuple[str, str], str] = {}
+    for report in reports:
+        outcomes.update(outcomes_of(report.read_text()))
+    counts: dict[str, dict[str, int]] = {}
+    for (place, _), outcome in outcomes.items():
+        of_part = counts.setdefault(part_of(place), {})
+        of_part[outcome] = of_part.get(outcome, 0) + 1
+    for part, counted_ in counts.items():
+        record(held, part, dict(sorted(counted_.items())))
+    return counts
+
+
+def outcomes_of(report: str) -> dict[tuple[str, str], str]:
+    """By a test's module and name how it went.
+
+    >>> outcomes_of('<testsuites><testcase classname="tests.a.test_b" name="c"/></testsuites>')
+    {('tests.a.test_b', 'c'): 'passed'}
+    """
+    return {
+        (case.get("classname", ""), case.get("name", "")): _outcome(case)
+        for case in ElementTree.fromstring(report).iter("testcase")
+    }
+
+
+def _outcome(case: ElementTree.Element) -> str:
+    for what, outcome in (("error", "error"), ("failure", "failed")):
+        if case.find(what) is not None:
+            return outcome
+    skipped = case.find("skipped")
+    if skipped is None:
+        return "passed"
+    return "xfailed" if skipped.get("type") == "pytest.xfail" else "skipped"
+
+
+def part_of(place: str) -> str:
+    """The part in which a module's tests are.
+
+    >>> part_of("tests.core.xla.test_explain"), part_of("tests.core.test_jit"), part_of("core.xlascope.tree")
+    ('tests/core/xla', 'tests/core/test_*.py', 'core')
+    """
+    folders = place.split(".")
+    if folders[0] != "tests":
+        return folders[0]
+    if folders[1] != "core":
+        return "/".join(folders[:2]) if (ROOT / "tests" / folders[1]).is_dir() else "tests/*.py"
+    return "/".join(folders[:3]) if (ROOT / "tests/core" / folders[2]).is_dir() else "tests/core/test_*.py"
+
+
 def _same(row: dict[str, Any], held: dict[str, str]) -> bool:
     return _numbers(row["python"])[:2] == _numbers(held["python"])[:2] and row["jaxlib"] == held["jaxlib"]
 
@@ -242,8 +298,23 @@ def everything(environments: Sequence[Environment], chosen: Sequence[str]) -> in
             record(held, part, ran.counts)
             print(f"{environment.name}: {part}: {told(ran)}", flush=True)
             worst |= failed(ran.counts)
-    README.write_text(with_line(README.read_text(), versions_line(recorded())))
+    write_line()
     return worst
+
+
+def write_line() -> None:
+    """Let the README say what is recorded."""
+    README.write_text(with_line(README.read_text(), versions_line(recorded())))
+
+
+def total(counts: dict[str, dict[str, int]]) -> dict[str, int]:
+    """The sums over the parts.
+
+    >>> total({"tests/docs": {"passed": 2}, "core": {"failed": 1, "passed": 3}})
+    {'failed': 1, 'passed': 5}
+    """
+    names = sorted({name for each in counts.values() for name in each})
+    return {name: sum(each.get(name, 0) for each in counts.values()) for name in names}
 
 
 def some(seed: str, seconds: float) -> int:
@@ -272,9 +343,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--environments", nargs="+", metavar="3.13", help="these Pythons instead of all")
     parser.add_argument("--parts", nargs="+", metavar="tests/core/xla", help="these parts instead of all")
+    parser.add_argument("--reports", nargs="+", type=Path, metavar="FILE.xml", help="record these runs of pytest")
+    parser.add_argument("--interpreter", type=Path, default=Path(sys.executable), help="what made the reports")
     parser.add_argument("--some", metavar="SEED", help="one part on one other environment")
     parser.add_argument("--seconds", type=float, default=420.0, help="the time that --some may take")
     chosen = parser.parse_args(arguments)
+    if chosen.reports is not None:
+        held = versions(chosen.interpreter)
+        counts = record_reports(held, chosen.reports)
+        write_line()
+        print(f"{held['python']}, jaxlib {held['jaxlib']}: {told(Ran(total(counts), True))} in {len(counts)} parts")
+        return int(any(map(failed, counts.values())))
     if chosen.some is not None:
         return some(chosen.some, chosen.seconds)
     wanted = [each for each in ENVIRONMENTS if chosen.environments is None or each.python in chosen.environments]

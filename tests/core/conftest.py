@@ -1,4 +1,4 @@
-"""The oracle: jax 0.10.2 in an interpreter of its own, running the same programs as we do."""
+"""The oracle: the jax of this environment in an interpreter of its own, running the same programs as we do."""
 
 import importlib.util
 from collections.abc import Callable

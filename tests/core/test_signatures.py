@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.changes_of_jax import made
+
 import xlascope as xs
 
 SIGNATURES = Path(__file__).with_name("signatures.py")
@@ -35,6 +37,20 @@ MEANT = {
     "transfer_guard": "as other settings, it may be called without a value, which is an error that says so",
     "vmap": "sum_match is about the types of axes of meshes",
 }
+
+#: Functions whose parameters jax has changed since 0.10.2, which ours are those of, and how.
+_METHOD = "method chooses among ways to draw; ours is the exact one, which is its default"
+NEWER = {
+    "custom_gradient": "a decorator with options may leave the function out, and with_logs is new",
+    "custom_jvp": "a decorator with options may leave the function out",
+    "custom_vjp": "a decorator with options may leave the function out",
+    "lax.top_k": "is_stable is new; ours is stable, which is its default",
+    "make_mesh": "the first parameter is axis_sizes, as in MeshAxisSizes, and was axis_shapes",
+    "numpy.take_along_axis": "wrap_negative_indices is True instead of None, which meant it",
+    **dict.fromkeys(("random.beta", "random.chisquare", "random.gamma", "random.loggamma", "random.poisson"), _METHOD),
+}
+if made("parameters of functions"):
+    MEANT |= NEWER
 
 
 def _told(parameters: list[Parameter]) -> list[Parameter]:

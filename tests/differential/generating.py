@@ -39,7 +39,7 @@ NOT_JUDGED = {
     "of the array as an object of its process": """array.__del__ array.delete array.aval array.at array.committed
         array.device array.devices array.sharding array.traceback array.unsafe_buffer_pointer array.is_ready
         array.platform array.to_device array.on_device_size_in_bytes array.copy_to_host_async array.clone
-        array.is_deleted array.weak_type array.__hash__""",
+        array.is_deleted array.weak_type array.__hash__ array.__buffer__""",
 }
 _NOT_JUDGED = {name for names in NOT_JUDGED.values() for name in names.split()}
 

@@ -19,6 +19,7 @@ from ..operations.shapes import expand_dims, reshape, squeeze, transpose
 from ..operations.slicing import rev
 from ..runtime import boot
 from ..trace.bind import bind1
+from ..trace.source import here
 from ..trace.state import STATE
 from ..trace.values import aval_of, is_value
 from . import creation, logic, reductions, ufuncs
@@ -137,6 +138,8 @@ class IndexUpdateAt:
         >>> print(jnp.ones(3).at[jnp.array([0, 0, 1])].apply(lambda x: 2 * x))
         [4. 2. 1.]
         """
+        if not callable(ufunc):
+            raise TypeError(f"at[…].apply takes a function of the elements, got {ufunc!r}{here()}")
         values = self._array[self._index]
         if hints.get("unique_indices") or not self._may_repeat():
             return self.set(ufunc(values), **hints)

@@ -72,6 +72,9 @@ def conv_dimension_numbers(
     >>> lax.conv_dimension_numbers((2, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC"))
     ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
+    for name, shape in (("lhs_shape", lhs_shape), ("rhs_shape", rhs_shape)):
+        if not isinstance(shape, Sequence):
+            raise TypeError(f"{name} of a convolution is a tuple of sizes, got {shape!r}{_here()}")
     rank = len(lhs_shape)
     if len(rhs_shape) != rank:
         raise TypeError(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.changes_of_jax import made
 
 import xlascope as xs
 
@@ -17,7 +18,9 @@ def test_every_value_and_derivative_is_the_one_that_jax_gives(jax_says, programs
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         assert (found[name].shape, found[name].dtype) == (value.shape, value.dtype), name
-        np.testing.assert_allclose(found[name], value, rtol=2e-6, atol=1e-6, err_msg=name)
+        # jax's newer derivative of tanh rounds otherwise where tanh is nearly one, and x enlarges that
+        near = 2e-5 if name.endswith("grad gelu") and made("derivative of tanh") else 1e-6
+        np.testing.assert_allclose(found[name], value, rtol=2e-6, atol=near, err_msg=name)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +44,9 @@ def test_derivatives_at_kinks_are_those_that_jax_gives(jax_says, programs):
     expected, found = jax_says(KINKS, "derivatives"), programs(KINKS).derivatives(xs)
     assert found.keys() == expected.keys()
     for key, value in expected.items():
+        if key.startswith("sinc") and value.ndim and made("sinc at infinity"):
+            # but for infinity, and for 1e-20, where ours has derivatives without bound, as in jax before
+            value, found[key] = (each[[0, 1, 2, 4, 5, 7, 8, 9, 10]] for each in (value, found[key]))
         np.testing.assert_allclose(found[key], value, rtol=2e-5, atol=1e-6, err_msg=str(key))
 
 

@@ -184,7 +184,7 @@ def test_the_budget_ends_it() -> None:
     assert not explained.complete
     assert "budget of 0.05 s" in explained.note
     assert "partial" in answer.text
-    late = cast(Explained, inspect.why(layer, X, W, budget=0.05, edge=("0", "1")).records[-1])
+    late = cast(Explained, inspect.why(layer, X, W, budget=1e-3, edge=("0", "1")).records[-1])
     assert (late.outcome, "budget" in late.answer) == ("", True)
 
 

@@ -124,7 +124,7 @@ class Ormqr(OfStacks, name="ormqr"):
             require_matrices(self.name, each)
         if len({a.dtype, taus.dtype, c.dtype}) > 1:
             raise TypeError(f"ormqr takes operands of one dtype, got {a.dtype.name}, {taus.dtype.name}, {c.dtype.name}")
-        if not a.shape[:-2] == taus.shape[:-1] == c.shape[:-2] or taus.shape[-1] > min(a.shape[-2:]):
+        if not taus.shape or not a.shape[:-2] == taus.shape[:-1] == c.shape[:-2] or taus.shape[-1] > min(a.shape[-2:]):
             raise ValueError(
                 f"ormqr takes stacks with the same leading axes, and at most min(m, n) factors of reflections, got "
                 f"shapes {a.shape}, {taus.shape} and {c.shape}{here()}"
