@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -268,21 +267,19 @@ def sinc(x: Any, /) -> Any:
     return _sinc(_as_angle(x))
 
 
+#: Of the power series of sin(a) / a in a², for |a| ≤ 1: the rest is below a unit of the last place of float64, also of
+#: its first derivatives.
+_SERIES = [(-1) ** k / math.factorial(2 * k + 1) for k in range(12)]
+
+
 @together()
 def _sinc(x: Any) -> Any:
-    zero = eq(x, 0)
-    angle = mul(select(zero, 1.0, x), math.pi)
-    return select(zero, _sinc_at_zero(0, x), div(trigonometry.sin(angle), angle))
-
-
-@functools.partial(custom_jvp, nondiff_argnums=(0,))
-def _sinc_at_zero(order: int, x: Any) -> Any:
-    """The derivative of that order of sinc at 0, wherever x is; it has the next one as its own derivative."""
-    value = 0.0 if order % 2 else (-1) ** (order // 2) * math.pi**order / (order + 1)
-    return add(mul(x, 0), value)
-
-
-@_sinc_at_zero.defjvp
-def _sinc_at_zero_jvp(order: int, primals: Any, tangents: Any) -> Any:
-    (x,), (t,) = primals, tangents
-    return _sinc_at_zero(order, x), mul(_sinc_at_zero(order + 1, x), t)
+    """sin(a) / a for a = πx; near zero its series, for in the quotient's derivatives everything cancels there."""
+    angle = mul(x, math.pi)
+    near = lt(arithmetic.abs(angle), 1.0)
+    squared = square(select(near, angle, 0.0))
+    series = add(mul(squared, _SERIES[-1]), _SERIES[-2])
+    for term in _SERIES[-3::-1]:
+        series = add(mul(series, squared), term)
+    away = select(near, 1.0, angle)
+    return select(near, series, div(trigonometry.sin(away), away))

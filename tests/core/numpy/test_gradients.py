@@ -1,5 +1,7 @@
 """Derivatives of xlascope.numpy's functions are finite differences; vmap is a loop."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -203,3 +205,17 @@ def test_vmap_over_the_indices_is_a_loop(row: str) -> None:
     mapped = np.asarray(xs.vmap(function)(indices))
     looped = np.stack([np.asarray(function(jnp.asarray(k))) for k in indices])
     np.testing.assert_allclose(mapped, looped, rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", range(4))
+def test_derivatives_of_sinc_are_exact_near_zero(order: int) -> None:
+    """In those of sin(a) / a everything cancels there."""
+    places = np.array([1e-20, 1e-6, 1e-3, 0.05, 0.3, 0.33, 0.9], "float32")
+    powers = range(order + order % 2, 60, 2)
+    factors = [(-1) ** (p // 2) * math.pi**p / math.factorial(p + 1) * math.perm(p, order) for p in powers]
+    wide = places.astype(float)
+    exact = sum(factor * wide ** (p - order) for p, factor in zip(powers, factors, strict=True))
+    derivative = jnp.sinc
+    for _ in range(order):
+        derivative = xs.grad(derivative)
+    np.testing.assert_allclose(xs.jit(xs.vmap(derivative))(places), exact, rtol=1e-5)
