@@ -133,7 +133,7 @@ def test_a_gpu_says_when_fusing_costs_more() -> None:
     costly = [each for each in explained.decisions if each.reason == "will execute slower if fused"]
     assert costly
     assert "cost model" in costly[0].plain
-    assert '"will execute slower if fused" (XLA\'s words)' in answer.text
+    assert 'XLA\'s words: "will execute slower if fused"' in answer.text
 
 
 @needs_compilers

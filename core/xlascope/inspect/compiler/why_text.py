@@ -1,4 +1,4 @@
-"""Fusion decisions as text: XLA's words in quotes, ours beside them."""
+"""Fusion decisions as text: equations and lines first and our words, then XLA's names and its words in quotes."""
 
 from __future__ import annotations
 
@@ -86,12 +86,10 @@ def _refused(decisions: Sequence[FusionDecision], explained: Explained) -> str:
     lines = []
     for each in list(by_reason.values())[-_REASONS:]:
         who = f"{each.producer} into {each.consumer}" if each.consumer else f"{each.producer} into anything"
+        lines.append(f"They are not fused. {each.plain}".rstrip())
         lines.append(
-            f'They are not fused: {each.pass_name} refused {who}: "{each.reason}" (XLA\'s words; '
-            f"{_step(each, explained)}{_times(each)})."
+            f'  XLA\'s words: {each.pass_name} refused {who}: "{each.reason}" ({_step(each, explained)}{_times(each)}).'
         )
-        if each.plain:
-            lines.append(f"  {each.plain}")
     if any(each.pass_name == "PriorityFusion" for each in decisions):
         lines.append("  PriorityFusion takes a producer into all of its users or into none.")
     return "\n".join(lines)
@@ -120,17 +118,15 @@ def _refusals(traced: Traced, explained: Explained) -> Iterable[str]:
         return
     names = _names(traced, explained)
     for reason, refused in sorted(pairs.items(), key=lambda item: -len(item[1])):
-        yield f'\nrefused {plural(len(refused), "time")}: "{reason}" (XLA\'s words)'
-        if refused[0].plain:
-            yield f"  {refused[0].plain}"
-        shown = [("", _named(each.producer, names), "→", _named(each.consumer, names)) for each in refused[:_PAIRS]]
-        yield from table(shown)
+        yield f"\nnot fused, {plural(len(refused), 'time')}: {refused[0].plain}".rstrip(": ")
+        yield f'  XLA\'s words: "{reason}"'
+        yield from table([_pair(each, names) for each in refused[:_PAIRS]])
         if len(refused) > _PAIRS:
             yield f"  and {len(refused) - _PAIRS:,} more"
 
 
 def _names(traced: Traced, explained: Explained) -> dict[str, str]:
-    """What an instruction is called by the equations it belongs to."""
+    """The equations and lines that an instruction belongs to."""
     if not explained.before:
         return {}
     equations = {each.path: each for each in traced.jaxpr.walk()}
@@ -138,12 +134,27 @@ def _names(traced: Traced, explained: Explained) -> dict[str, str]:
     for path, names in instructions_of(read_module(explained.before)).items():
         for name in names:
             if path in equations:
-                found[name].append(f"{equations[path].operation} {path}")
+                found[name].append(_equation(equations[path]))
     return {name: ", ".join(paths[:_PAIRS]) for name, paths in found.items()}
 
 
-def _named(name: str, names: dict[str, str]) -> str:
-    return f"{name} ({names[name]})" if name in names else name or "any of its users"
+def _pair(each: FusionDecision, names: dict[str, str]) -> tuple[str, ...]:
+    """What was not put into what, and XLA's names of both."""
+    ends = [names.get(name) or _unnamed(name) for name in (each.producer, each.consumer)]
+    return (
+        "",
+        ends[0],
+        "→",
+        ends[1],
+        f"({each.producer} → {each.consumer})" if each.consumer else f"({each.producer})",
+    )
+
+
+def _unnamed(name: str) -> str:
+    """An instruction without an equation of its own: mostly what the compiler has put together so far."""
+    if not name:
+        return "any of its users"
+    return "a kernel so far" if "fusion" in name else "a step of the compiler's own"
 
 
 def _called(path: str, traced: Traced) -> str:
