@@ -96,7 +96,8 @@ class _Describer:
     def _variable(self, variables: dict[str, records.Variable], v: Var, label: str = "") -> None:
         name = self.names.of(v)
         aval = v.aval
-        variables[name] = records.Variable(name, aval.shape, aval.dtype.name, aval.weak_type, label)
+        lies = "" if aval.explicit is None else spec_text(aval.explicit.spec)
+        variables[name] = records.Variable(name, aval.shape, aval.dtype.name, aval.weak_type, label, lies)
 
     def _lying(self, variables: dict[str, records.Variable], values: Sequence[Any], told: Sequence[Any]) -> None:
         """Remember how an equation has values lie over devices; of several the first says it."""

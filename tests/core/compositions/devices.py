@@ -26,7 +26,7 @@ def mapped(lib, name, f):
     """A function of eight rows from one of a row."""
     if name != "shard_map":
         return getattr(lib, name)(f, axis_name="i")
-    mesh = lib.make_mesh((8,), ("i",))
+    mesh = lib.make_mesh((8,), ("i",), (lib.sharding.AxisType.Auto,))
     part, back = (lambda x: f(x[0])[None]), lib.sharding.PartitionSpec("i")
     return lib.shard_map(part, mesh=mesh, in_specs=back, out_specs=back)
 

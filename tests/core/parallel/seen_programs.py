@@ -62,7 +62,7 @@ def laid_out(lib):
     """What records say of how values lie, and of the collectives between; and what a panel is told."""
 
     P = lib.P
-    mesh = lib.make_mesh((4, 2), ("x", "y"))
+    mesh = lib.make_mesh((4, 2), ("x", "y"), (lib.sharding.AxisType.Auto,) * 2)
     a = lib.device_put(X, lib.NamedSharding(mesh, P("x", "y")))
     w = lib.device_put(W, lib.NamedSharding(mesh, P("y")))
 
@@ -106,3 +106,12 @@ def waits(lib):
     elsewhere = dataclasses.replace(compiled, platform="gpu")
     none = lib.inspect.Inspection("timings", [traced, elsewhere, run], "").to_json()["account"].get("waits")
     return answer.text, answer.to_json()["account"]["waits"], drawn, none
+
+
+def typed(lib):
+    """How values of a program lie whose types say it, forward and backward, by operation."""
+    mesh = lib.make_mesh((4, 2), ("x", "y"))
+    rows = lib.device_put(lib.numpy.ones((8, 4)), lib.NamedSharding(mesh, lib.P("x", "y")))
+    found = lib.inspect.jaxpr(lib.grad(lambda a: lib.numpy.tanh(a).sum(1).sum()), rows)
+    traced = next(each for each in found.records if isinstance(each, lib.records.Traced))
+    return {(each.operation, traced.jaxpr.variables[each.outputs[0]].lies) for each in traced.jaxpr.walk()}

@@ -47,3 +47,8 @@ def test_waiting_is_told_from_working(on_eight) -> None:
     starts = [[(start, duration) for _, start, duration in device] for device in drawn]
     assert starts == [[(0.0, 3e-3)], [(1e-3, 2e-3)], [(2e-3, 1e-3)], []]
     assert none is None, "nothing is derived of devices that do not meet as XLA's CPU devices do"
+
+
+def test_types_say_how_each_value_lies(on_eight) -> None:
+    found = on_eight(PROGRAMS, "typed")
+    assert {("tanh", "P(x, y)"), ("reduce_sum", "P(x)"), ("reduce_sum", ""), ("mul", "P(x, y)")} <= found
