@@ -91,11 +91,13 @@ function inLine(members, tools) {
 
 /** A function that is in several boxes of a pass says in each what it does there. @param {Item[]} items @returns {Item[]} */
 function toldApart(items) {
-  const isPart = (/** @type {Item} */ item) => isGroupOf(item, "function");
-  const titles = items.flatMap((item) => (isGroup(item) && isPart(item) ? [item.title] : []));
-  for (const item of items)
-    if (isGroup(item) && isPart(item) && titles.filter((title) => title === item.title).length > 1)
-      item.title = `${item.title}: ${deedsOf(namesOf(item.members), 1)}`;
+  const named = items.filter(isGroup).filter((item) => item.kind === "function").map((item) => ({ item, name: item.title }));
+  // One deed where that tells them apart, or else two.
+  for (const most of [1, 2]) {
+    const titles = named.map(({ item }) => item.title);
+    for (const { item, name } of named)
+      if (titles.filter((title) => title === item.title).length > 1) item.title = `${name}: ${deedsOf(namesOf(item.members), most)}`;
+  }
   return items;
 }
 
