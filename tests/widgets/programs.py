@@ -1,7 +1,10 @@
 """Programs that people write, traced: a training step, a transformer, a loop over time, a sampler, one unrolled."""
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -13,6 +16,25 @@ _BLOCKS, _WIDTH, _TOKENS = 6, 16, 8
 
 def _shaped(*shape: int, dtype: str = "float32") -> Any:
     return xs.ShapeDtypeStruct(shape, dtype)
+
+
+#: From a function and arguments to records.
+See = Callable[..., list[Record]]
+
+
+def explored(function: Callable[..., Any], *args: Any) -> list[Record]:
+    """What tracing tells."""
+    return list(inspect.explore(function, *args).records)
+
+
+def measured(function: Callable[..., Any], *args: Any) -> list[Record]:
+    """What running tells, with small numbers for arguments of which only the shapes are known."""
+
+    def filled(shaped: Any) -> Any:
+        numbers = np.arange(math.prod(shaped.shape)).reshape(shaped.shape)
+        return (numbers % 7 * (1 if shaped.dtype.kind in "iu" else 0.01)).astype(shaped.dtype)
+
+    return list(inspect.timings(xs.jit(function), *xs.tree_util.tree_map(filled, args)).records)
 
 
 def _adam(loss: Callable[..., Any]) -> Callable[..., Any]:
@@ -28,7 +50,7 @@ def _adam(loss: Callable[..., Any]) -> Callable[..., Any]:
     return update
 
 
-def digits() -> list[Record]:
+def digits(see: See = explored) -> list[Record]:
     """The step of the first notebook: three layers, Adam."""
 
     def predict(params: Any, image: Any) -> Any:
@@ -45,10 +67,10 @@ def digits() -> list[Record]:
 
     params = [(_shaped(m, n), _shaped(n)) for m, n in ((64, 32), (32, 32), (32, 10))]
     labels = _shaped(16, dtype="int32")
-    return list(inspect.explore(_adam(loss), params, params, params, _shaped(), _shaped(16, 64), labels).records)
+    return see(_adam(loss), params, params, params, _shaped(), _shaped(16, 64), labels)
 
 
-def transformer() -> list[Record]:
+def transformer(see: See = explored) -> list[Record]:
     """Six blocks with named parts, Adam: some 1,500 equations."""
 
     def norm(x: Any) -> Any:
@@ -79,10 +101,10 @@ def transformer() -> list[Record]:
     blocks = [[_shaped(w, 3 * w), _shaped(w, w), _shaped(w, 4 * w), _shaped(4 * w, w)] for _ in range(_BLOCKS)]
     params = (_shaped(32, w), blocks)
     tokens = _shaped(_TOKENS, dtype="int32")
-    return list(inspect.explore(_adam(loss), params, params, params, _shaped(), tokens).records)
+    return see(_adam(loss), params, params, params, _shaped(), tokens)
 
 
-def lstm() -> list[Record]:
+def lstm(see: See = explored) -> list[Record]:
     """A cell in a scan, and its gradient."""
 
     def cell(params: Any, carry: Any, x: Any) -> Any:
@@ -103,10 +125,10 @@ def lstm() -> list[Record]:
         return value, xs.tree_util.tree_map(lambda p, g: p - 0.1 * g, params, gradients)
 
     params = {"wx": _shaped(6, 32), "wh": _shaped(8, 32), "b": _shaped(32), "out": _shaped(8, 1)}
-    return list(inspect.explore(train, params, _shaped(50, 4, 6), _shaped(4, 1)).records)
+    return see(train, params, _shaped(50, 4, 6), _shaped(4, 1))
 
 
-def sampler() -> list[Record]:
+def sampler(see: See = explored) -> list[Record]:
     """Hamiltonian Monte Carlo: a loop in a loop, the gradient inside."""
 
     def log_density(w: Any) -> Any:
@@ -132,10 +154,10 @@ def sampler() -> list[Record]:
     def sample(w: Any, key: Any) -> Any:
         return lax.scan(step, w, xs.random.split(key, 100))
 
-    return list(inspect.explore(sample, _shaped(20), _shaped(2, dtype="uint32")).records)
+    return see(sample, _shaped(20), _shaped(2, dtype="uint32"))
 
 
-def unrolled() -> list[Record]:
+def unrolled(see: See = explored, times: int = 10) -> list[Record]:
     """A network unrolled over time: thousands of equations of two lines."""
 
     def block(w: Any, x: Any) -> Any:
@@ -143,9 +165,9 @@ def unrolled() -> list[Record]:
         return x + h * xs.nn.sigmoid(x)
 
     def loss(weights: Any, x: Any) -> Any:
-        for _ in range(10):
+        for _ in range(times):
             for w in weights:
                 x = block(w, x)
         return jnp.sum(x * x)
 
-    return list(inspect.explore(xs.grad(loss), [_shaped(4, 4)] * 20, _shaped(2, 4)).records)
+    return see(xs.grad(loss), [_shaped(4, 4)] * 20, _shaped(2, 4))

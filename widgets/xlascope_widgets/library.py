@@ -8,13 +8,13 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-import anywidget
 import traitlets
 
 from . import assets
+from .page_widget import PageWidget, is_unattended
 
 
-class Library(anywidget.AnyWidget):
+class Library(PageWidget):
     """Carries script and styles; is never displayed. Panels name it, and their few lines of script find it.
 
     ``mounted`` is set by a page in which outputs may be elements (JupyterLab, Notebook 7): there an output is a
@@ -53,7 +53,8 @@ def library() -> Library:
     global _library
     with _lock:
         # A kernel's widgets can be closed by their user (`Widget.close_all()`): then there has to be a new one.
-        if _library is None or _library.comm is None:
+        # One that was made while no page was there is known to none.
+        if _library is None or _library.comm is None or (_library.is_unheard and not is_unattended()):
             _library = Library()
         return _library
 

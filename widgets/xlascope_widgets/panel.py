@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
-import anywidget
 import traitlets
 
 from xlascope.analysis.diff import Diff
@@ -21,6 +20,7 @@ from .feed import Feed
 from .html import fallback
 from .ledger import Ledger
 from .library import element, library, reply_on_subshell
+from .page_widget import PageWidget
 from .text import kept, ledger_text
 from .wire import JSON
 
@@ -37,7 +37,7 @@ PLAIN_MODEL = {
 }
 
 
-class Panel(anywidget.AnyWidget):
+class Panel(PageWidget):
     """Draws the records of one cell, live.
 
     Display it, hand every record to :meth:`receive`, call :meth:`finish` when the cell has ended, and then update the
@@ -133,7 +133,8 @@ class Panel(anywidget.AnyWidget):
         """Data and metadata to display now: the widget, and picture and text for whoever cannot show it.
 
         In a page that mounts panels (see :class:`~xlascope_widgets.library.Library`) the picture alone is enough, and
-        a notebook that was saved so shows it again without any kernel.
+        a notebook that was saved so shows it again without any kernel. So it is where no page ever was, as under
+        ``jupyter nbconvert --execute``.
         """
         return self._displayed(self._standing())
 
@@ -142,6 +143,8 @@ class Panel(anywidget.AnyWidget):
         return self._displayed({"text/plain": text, "text/html": f"<p>{escape(text)}</p>"})
 
     def _displayed(self, standing: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        if self.is_unheard:
+            return standing, {}
         if library().mounted:
             return {**standing, "text/html": element(self.model_id, standing["text/html"])}, {}
         found = super()._repr_mimebundle_()

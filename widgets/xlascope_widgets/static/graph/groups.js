@@ -5,7 +5,8 @@
  * Groups are made of equations that follow one another within one phase, so no group waits for another that waits for it. */
 
 import { append, phasesOf } from "./phases.js";
-import { bundlesOf, functionName, gathered, overviewOf } from "./overview.js";
+import { functionName } from "../program/naming.js";
+import { bundlesOf, gathered, overviewOf } from "./overview.js";
 import { findRepeats, isWorthFolding } from "./repeats.js";
 import { hashed } from "../program/unpack.js";
 /** @typedef {import("../program/unpack.js").Equation} Equation */

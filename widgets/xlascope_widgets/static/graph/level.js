@@ -52,6 +52,8 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
         for (const one of bundle ?? [name]) makers.set(one, node);
       }
       const from = makers.get(name);
+      // That a gradient needs the arguments again goes without saying.
+      if (jaxpr.overview && from?.kind === "input" && to.up && !from.up) continue;
       const known = from && own.get(from);
       if (known) known.count++;
       else if (from) own.set(from, { from, to, name, count: 1 });

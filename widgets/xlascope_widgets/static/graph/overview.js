@@ -5,6 +5,7 @@
  * large calls stand by themselves. What has no such structure, or too much of it, is cut into stretches, and these again. */
 
 import { deedsOf } from "../program/deeds.js";
+import { functionName } from "../program/naming.js";
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("../program/structure.js").Structure} Structure */
 /** @typedef {import("./groups.js").Group} Group */
@@ -42,7 +43,7 @@ export function overviewOf(program, streams, depth, tools) {
   // One line is no overview of itself: its equations are.
   if (!isScoped && count(lines) === 1 && !isGroupOf(lines.flat()[0], "repeat")) return streams.map((equations) => inLine(equations, tools));
   if (!isScoped && count(lines) <= MOST_AT_SIGHT && (streams.length < 2 || lines.every((items) => items.length <= MOST_ROWS + 2))) return lines;
-  const places = streams.map((equations) => tools.fold(placeRuns(program, equations, depth, tools)));
+  const places = streams.map((equations) => toldApart(tools.fold(placeRuns(program, equations, depth, tools))));
   // One function is no overview of itself: its lines are.
   return gatherStreams(isScoped || count(places) >= TOO_FEW ? places : lines, MOST_AT_SIGHT);
 }
@@ -66,14 +67,38 @@ function count(streams) {
 
 /** @param {Structure} program @param {Equation[]} equations @param {Tools} tools */
 function lineRuns(program, equations, tools) {
-  const key = (/** @type {Equation} */ equation, /** @type {number} */ i) =>
-    standsAlone(program, equation) || !equation.src ? `alone ${i}` : `${equation.scope ?? ""} ${equation.src[0]}:${equation.src[1]}`;
-  return tools.runs(equations, key, (members) => groupOf("line", deeds(members), members, () => inLine(members, tools)));
+  const keys = equations.map((equation, i) =>
+    standsAlone(program, equation) || !equation.src ? `alone ${i}` : `${equation.scope ?? ""} ${equation.src[0]}:${equation.src[1]}`);
+  joinConstants(equations, keys);
+  return tools.runs(equations, (_, i) => keys[i], (members) => groupOf("line", deeds(members), members, () => inLine(members, tools)));
+}
+
+/** A line of which a pass has only constants is no box: they belong to what stands beside them. @param {Equation[]} equations @param {string[]} keys */
+function joinConstants(equations, keys) {
+  const isConstant = (/** @type {Equation} */ { op, in: names }) => op === "broadcast_in_dim" && names.every((name) => /^[-\d]/.test(name));
+  const isJoined = (/** @type {string|undefined} */ key) => key !== undefined && !key.startsWith("alone");
+  for (let end = equations.length, start = end; end > 0; end = start) {
+    for (start = end - 1; start > 0 && keys[start - 1] === keys[end - 1]; start--);
+    const beside = [keys[end], keys[start - 1]].find(isJoined);
+    if (beside && equations.slice(start, end).every(isConstant)) keys.fill(beside, start, end);
+  }
 }
 
 /** What a line opens to. @param {Equation[]} members @param {Tools} tools */
 function inLine(members, tools) {
   return members.length <= MOST_AT_SIGHT ? members : gathered(tools.fold(members));
+}
+
+/** A function that is in several boxes of a pass says in each what it does there. @param {Item[]} items @returns {Item[]} */
+function toldApart(items) {
+  const named = items.filter(isGroup).filter((item) => item.kind === "function").map((item) => ({ item, name: item.title }));
+  // One deed where that tells them apart, or else two.
+  for (const most of [1, 2]) {
+    const titles = named.map(({ item }) => item.title);
+    for (const { item, name } of named)
+      if (titles.filter((title) => title === item.title).length > 1) item.title = `${name}: ${deedsOf(namesOf(item.members), most)}`;
+  }
+  return items;
 }
 
 /** By the scope that they are in, or else by their function; what has no name of its own, by its line. @param {Structure} program @param {Equation[]} equations
@@ -101,13 +126,11 @@ function standsAlone(program, equation) {
   return equation.op === "scan" || equation.op === "while" || program.inside(equation.path).length > LARGE_CALL;
 }
 
-/** "rnn.<locals>.cell" -> "cell". @param {Equation} equation */
-export function functionName(equation) {
-  return (equation.src?.[3] ?? "").split(".").pop() ?? "";
-}
+/** @param {Equation[]} members */
+const namesOf = (members) => members.map((equation) => equation.name ?? equation.op);
 
 /** @param {Equation[]} members */
-const deeds = (members) => deedsOf(members.map((equation) => equation.name ?? equation.op));
+const deeds = (members) => deedsOf(namesOf(members));
 
 /** @param {string} kind @param {string} title @param {Equation[]} members @param {() => Item[]} inner @returns {Group} */
 function groupOf(kind, title, members, inner) {

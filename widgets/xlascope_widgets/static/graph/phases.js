@@ -29,8 +29,13 @@ export function phasesOf(jaxpr) {
 /** What is forward by its operands but used only after the gradient (an optimizer's moments) belongs to what uses it.
  * @param {Jaxpr} jaxpr @param {number[]} phases */
 function deferPhases(jaxpr, phases) {
-  /** The least phase that uses a variable; a result of the program is used where it is made. @type {Map<string, number>} */
-  const uses = new Map(jaxpr.outputs.map((name) => [name, 0]));
+  /** The least phase that uses a variable. A result of the program is used where it is made, unless arguments alone make it, as a counter of steps.
+   * @type {Map<string, number>} */
+  const uses = new Map();
+  const made = new Set(jaxpr.equations.flatMap((equation) => equation.out));
+  const results = new Set(jaxpr.outputs);
+  for (const equation of jaxpr.equations)
+    if (equation.in.some((name) => made.has(name))) for (const name of equation.out) if (results.has(name)) uses.set(name, 0);
   for (let i = phases.length - 1; i >= 0; i--) {
     const equation = jaxpr.equations[i];
     const first = equation.out.reduce((least, name) => Math.min(least, uses.get(name) ?? Infinity), Infinity);

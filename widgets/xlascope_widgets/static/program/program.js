@@ -3,6 +3,7 @@
 
 import { append } from "../graph/phases.js";
 import { deedsOf } from "./deeds.js";
+import { nameOf } from "./naming.js";
 import { isWithin } from "./path.js";
 import { Structure } from "./structure.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
@@ -131,7 +132,7 @@ export class Program extends Structure {
     let title = this.titles.get(name);
     if (title != null) return title;
     const paths = [...new Set(this.kernels.get(name)?.eqns ?? [])];
-    title = deedsOf(paths.map((path) => this.equations.get(path)).flatMap((equation) => (equation ? [equation.bodies ? (equation.name ?? equation.op) : equation.op] : []))) || name;
+    title = deedsOf(paths.map((path) => this.equations.get(path)).flatMap((equation) => (equation ? [equation.bodies ? nameOf(equation) : equation.op] : []))) || name;
     this.titles.set(name, title);
     return title;
   }
@@ -141,7 +142,7 @@ export class Program extends Structure {
     const known = [...new Set(paths)].flatMap((path) => this.equations.get(path) ?? []);
     const lines = [...new Set(known.flatMap(({ src }) => (src ? src[1] : [])))].sort((a, b) => a - b);
     const where = lines.length > 3 ? `lines ${lines[0]}–${lines[lines.length - 1]}` : lines.length ? `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}` : "";
-    return [deedsOf(known.map((each) => (each.bodies ? (each.name ?? each.op) : each.op))), where].filter(Boolean).join(", ");
+    return [deedsOf(known.map((each) => (each.bodies ? nameOf(each) : each.op))), where].filter(Boolean).join(", ");
   }
 
   /** A kernel by its equations and their lines; by XLA's name where none is known. @param {string|null} name */

@@ -41,7 +41,7 @@ export class Structure {
       const { path } = equation;
       const own = phases[i] % 2 ? "backward" : phases[i] > 0 ? "update" : "forward";
       this.equations.set(path, equation);
-      this.passes.set(path, again && !phases[i] ? "recomputed" : pass === "update" ? pass : own === "update" && parent ? "forward" : own);
+      this.passes.set(path, again && !phases[i] ? "recomputed" : pass === "update" ? pass : own === "update" && parent ? (pass === "backward" ? pass : "forward") : own);
       if (equation.src) append(this.bySource, equation.src, path);
       this.originOf(equation, parent);
       const start = this.order.push(path) - 1;

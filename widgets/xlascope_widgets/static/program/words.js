@@ -2,7 +2,7 @@
 /** The words on a node, in a tooltip, and in the line that describes a selection. */
 
 import { byteSize, count, flopCount, percent, plural, seconds, shorten } from "./format.js";
-import { functionName } from "../graph/overview.js";
+import { nameOf } from "./naming.js";
 import { heatText, rooflineOf, tripsOf } from "../graph/heat.js";
 /** @typedef {import("../graph/level.js").GraphNode} GraphNode */
 /** @typedef {import("./program.js").Program} Program */
@@ -31,16 +31,6 @@ function equationTitle(program, equation) {
   const literals = equation.in.filter((name) => !program.variables.has(name)).map(literalText);
   const text = [name, ...literals.map((t) => shorten(t, INLINE))].join(" ");
   return shorten(text, 25);
-}
-
-/** What a box is called; a lambda, by the function that most of it is in. @param {Equation} equation */
-function nameOf(equation) {
-  const name = equation.name ?? equation.op;
-  if (!name.startsWith("<")) return name;
-  const counts = new Map();
-  for (const each of (equation.bodies ?? []).flatMap((body) => body.equations)) counts.set(functionName(each), (counts.get(functionName(each)) ?? 0) + 1);
-  const [most = ""] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
-  return most && !most.startsWith("<") ? most : name;
 }
 
 /** "1.0:f32[]" -> "1.0". @param {string} text */
@@ -88,7 +78,9 @@ export function partWords(program, path) {
 
 /** @param {Program} program @param {Equation} group */
 function lineOfGroup(program, group) {
-  return program.lineOf(group.members?.[0].path ?? "");
+  // Constants that stand in front may be another line's.
+  const first = group.members?.find((each) => each.op !== "broadcast_in_dim") ?? group.members?.[0];
+  return program.lineOf(first?.path ?? "");
 }
 
 /** "of tanh, line 9". @param {Program} program @param {string} path */
