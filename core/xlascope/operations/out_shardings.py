@@ -9,6 +9,7 @@ from typing import Any
 
 from ..ir.sources import user_line, where_text
 from ..trace.state import STATE
+from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
 from ..xla.dispatch import put
 from ..xla.meshes import PartitionSpec, required_mesh
@@ -23,9 +24,13 @@ def out_sharded(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def with_sharding(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
-        if out_sharding is None:
-            return function(*args, **kwargs)
-        return lying_so(function.__name__, out_sharding, function, args, kwargs)
+        try:
+            if out_sharding is None:
+                return function(*args, **kwargs)
+            return lying_so(function.__name__, out_sharding, function, args, kwargs)
+        except BaseException as error:
+            filter_traceback(error)
+            raise
 
     with_sharding.__signature__ = _with_parameter(inspect.signature(function))  # type: ignore[attr-defined]
     return with_sharding
