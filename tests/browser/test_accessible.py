@@ -267,6 +267,7 @@ def test_axe_is_alive(judged, found):  # noqa: F811
     judged.show(test_fusion_view.state_of(found), "light")
     judged.page.evaluate("document.querySelector('.xs-search').removeAttribute('aria-label')")
     judged.page.evaluate("document.querySelector('.xs-search').removeAttribute('placeholder')")
+    judged.page.evaluate("document.querySelector('.xs-search').removeAttribute('title')")
     judged.page.evaluate("document.querySelector('.xs-graph-svg').style.setProperty('--xs-ink2', '#ccc')")
     judged.page.evaluate("document.querySelector('.xs-legend').style.cursor = 'pointer'")
     judged.judge("spoiled")

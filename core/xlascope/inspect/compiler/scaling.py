@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import threading
+import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 from ... import records
@@ -21,6 +19,7 @@ from ..jobs import Job
 from ..producers import Asked, Subject
 from ..program import Program, QuestionError
 from ..result import Inspection
+from .all_finished import all_finished
 from .answered import answered
 from .scaling_text import scaling_text
 
@@ -112,7 +111,7 @@ def scaling(
         raise ValueError("; ".join(f"{each.target.name}: {each.point.error}" for each in parts))
 
     def answer(watch: Watch | None) -> Inspection:
-        found = _all(parts, traced.program, watch)
+        found = all_finished([functools.partial(_point, part, traced.program) for part in parts], watch)
         points = tuple(point for point, _ in found)
         scaled = records.Scaled(traced.program, traced.function, began, points, tuple(growing))
         compiled = [each for _, each in found if each is not None]
@@ -134,34 +133,6 @@ def _part(plan: Any, target: Target) -> _Part:
         if isinstance(error, QuestionError):
             raise
         return _Part(dataclasses.replace(point, error=str(error)), target, None, None)
-
-
-def _all(
-    parts: Sequence[_Part], number: int, watch: Watch | None
-) -> list[tuple[records.ScaledTo, records.Compiled | None]]:
-    """All targets, some at a time; when somebody interrupts, the others are stopped."""
-    stops: list[Callable[[], None]] = []
-    over = threading.Event()
-
-    def started(stop: Callable[[], None]) -> None:
-        stops.append(stop)
-        if watch is not None:
-            watch.started(stop)
-        if over.is_set():
-            stop()
-
-    own = Watch(watch.tell if watch is not None else lambda message: None, started)
-    with ThreadPoolExecutor(max_workers=min(len(parts), os.cpu_count() or 1)) as pool:
-        asked = [pool.submit(_point, part, number, own) for part in parts]
-        try:
-            return [each.result() for each in asked]
-        except BaseException:
-            over.set()
-            for each in asked:
-                each.cancel()
-            for stop in list(stops):
-                stop()
-            raise
 
 
 def _point(part: _Part, number: int, watch: Watch) -> tuple[records.ScaledTo, records.Compiled | None]:

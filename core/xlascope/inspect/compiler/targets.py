@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, overload
 
 from ... import records
@@ -13,6 +10,7 @@ from ...xla.targets import Watch, find_target, known_targets
 from ..jobs import Job
 from ..producers import Subject, program_of
 from ..result import Inspection
+from .all_finished import all_finished
 from .answered import answered
 from .target_text import side_by_side, target_text
 
@@ -97,33 +95,7 @@ def targets(
     parts, traced = [program.compiled_for(each) for each in chosen], program.record
 
     def answer(watch: Watch | None) -> Inspection:
-        compiled = _all_finished(parts, watch)
+        compiled = all_finished(parts, watch)
         return Inspection("targets", (traced, *compiled), side_by_side(traced, compiled))
 
     return answered(answer, background)
-
-
-def _all_finished(parts: Sequence[_Part], watch: Watch | None) -> list[records.Compiled]:
-    """All of them, some at a time; when one fails, or somebody interrupts, the others are stopped."""
-    stops: list[Callable[[], None]] = []
-    over = threading.Event()
-
-    def started(stop: Callable[[], None]) -> None:
-        stops.append(stop)
-        if watch is not None:
-            watch.started(stop)
-        if over.is_set():
-            stop()
-
-    own = Watch(watch.tell if watch is not None else lambda message: None, started)
-    with ThreadPoolExecutor(max_workers=min(len(parts), os.cpu_count() or 1)) as pool:
-        asked = [pool.submit(part, own) for part in parts]
-        try:
-            return [each.result() for each in asked]
-        except BaseException:
-            over.set()
-            for each in asked:
-                each.cancel()
-            for stop in list(stops):
-                stop()
-            raise
