@@ -6,6 +6,8 @@
 # make matrix  the tests on each Python and jaxlib that we say we run on; PARTS=… names parts, PYTHONS=3.13 chooses
 # make names   write what follows from the lists of public names; print how many of jax's are here, module by module
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
+# make notebooks  run the notebooks and keep what they show in the files; BOOK=notebooks/01_… (or several) makes these alone
+# make wheel   what pip installs, into dist/
 # make bench   side by side with jax, into bench/RESULTS.md; CASE=mlp_trace (or several) prints these alone
 # make guard   whether tracing has become more expensive, in instructions of Python
 #
@@ -23,7 +25,7 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test check style types front-types pytest slow judge matrix names bench guard clean
+.PHONY: lab test check style types front-types pytest slow judge matrix names notebooks wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -73,6 +75,12 @@ matrix: $(VENV)/.installed-test
 
 names: $(VENV)/.installed-test
 	$(BIN)/python tests/public_names.py
+
+notebooks: $(VENV)/.installed-test
+	$(BIN)/python -m notebooks.making $(BOOK)
+
+wheel: | $(BIN)/python
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m bench $(if $(CASE),--only $(CASE))

@@ -7,10 +7,14 @@ boots nothing.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 from . import starting as _starting
 from .names import lazy
+
+if "jaxlib" in sys.modules:  # somebody's, perhaps of before an installation into this very process
+    from . import runtime as _runtime  # noqa: F401
 
 __version__ = "0.1.0"
 

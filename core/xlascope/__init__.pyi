@@ -31,6 +31,7 @@ from . import scipy as scipy
 from . import sharding as sharding
 from . import stages as stages
 from . import test_util as test_util
+from . import tools as tools
 from . import tree as tree
 from . import tree_util as tree_util
 from .api import ShapeDtypeStruct as ShapeDtypeStruct

@@ -214,8 +214,8 @@ default_device = Setting(
 platforms = Setting(
     boot.platforms,
     _platforms,
-    "the name of a platform or None",
-    "The platform that computations run on; counts until the first of them.",
+    "names of platforms, separated by commas, or None",
+    "The platforms that computations run on, the first by default; None: what the machine has.",
 )
 num_cpu_devices = Setting(
     boot.num_cpu_devices, _count, "a whole number", "How many devices the CPU is; counts until the first computation."

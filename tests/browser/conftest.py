@@ -96,9 +96,9 @@ def free_port() -> int:
 
 
 class LabServer:
-    """A JupyterLab server of our own, whose kernel is the Python that runs the tests."""
+    """A JupyterLab server of our own, whose kernel is its Python: the one that runs the tests, or another."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, python: Path = Path(sys.executable)) -> None:
         self.root = home / "root"
         self.root.mkdir()
         config = home / "config"
@@ -115,7 +115,7 @@ class LabServer:
             "JUPYTERLAB_SETTINGS_DIR": str(home / "user-settings"),
             "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
         }
-        command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1"]
+        command = [str(python), "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1"]
         command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"]
         command += [f"--ServerApp.root_dir={self.root}", "--LabApp.expose_app_in_browser=True"]
         # Notebook 7, where it is installed, is a page of the same server.

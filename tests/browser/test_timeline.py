@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.core.readers.made_profiles import gpu, space
 
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, lax
+from xlascope.readers.profiles import read_profile
 from xlascope.records import Compiled, Executed, Lowered, Span, Traced
 from xlascope_widgets import assets
 from xlascope_widgets.feed import Feed
@@ -233,6 +235,25 @@ def test_copies_between_host_and_device_have_a_row_of_their_own(panel, measured)
     assert "copy host → device" in words and "copy device → host" in words
     below = max(bar["y"] for bar in panel.bars() if bar["kernel"])
     assert float(panel.find("rect.transfer").first.get_attribute("y")) > below
+
+
+def test_a_gpu_has_a_row_for_each_stream_and_its_copies_tell_their_rate(panel, measured):
+    """Of a profile that is made by hand: no such device has run anything."""
+    (module,) = read_profile(space(gpu(100, 200)), entries={"jit_f": ("loop_add_fusion", "gemm_fusion_dot.2")})
+    panel.show([*measured, dataclasses.replace(of(measured, Executed), devices=module.devices)])
+    labels = panel.find(".xs-lane .xs-stream").evaluate_all("all => all.map(label => label.lastChild.textContent)")
+    assert labels == ["#13", "#14", "copies"]
+    bars = panel.bars("gpu:0")
+    rows = {bar["kernel"]: bar["y"] for bar in bars if bar["kernel"]}
+    assert rows["loop_add_fusion"] == rows["gemm_fusion_dot.2"] < rows["wrapped_sine"]
+    tips = [" ".join(tip.split()) for tip in panel.find("rect.transfer title").all_text_contents()]
+    assert tips == [
+        "copy host → device: 40.0 kB in 4.00 µs, 10.0 GB/s (measured)",
+        "copy device → host: 1.00 kB in 5.00 µs, 200 MB/s (measured)",
+    ]
+    said = " ".join(panel.find(".xs-time-head").inner_text().split())
+    assert "idle 22 % of the step shown: neither kernel nor copy ran" in said
+    panel.screenshot("timeline_gpu_made")
 
 
 def test_bars_can_be_coloured_by_kind(panel, measured):

@@ -233,6 +233,13 @@ def test_no_memory_is_said_before_a_program_is_compiled(caplog):
     assert not [each for each in caplog.records if "Compiling" in each.getMessage()]
 
 
+def test_no_memory_says_which_arrays_live():
+    kept = [jnp.ones((5000, 5003)) for _ in range(2)]
+    with pytest.raises(errors.OutOfMemoryError, match=r"most of it .*2 × float32\[5000, 5003\] \(191 MiB\)"):
+        jnp.ones((2_000_000, 1_000_000))
+    del kept
+
+
 @pytest.mark.parametrize("read", [float, lambda x: x.tolist(), lambda x: xs.device_get(x), lambda x: f"{x}"])
 def test_no_memory_that_shows_later_is_said_when_a_result_is_read(read):
     @xs.jit

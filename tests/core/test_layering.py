@@ -72,6 +72,7 @@ BY_NAME = {
     ("xlascope.names", "get"),
     ("xlascope.names", "_error_of"),
     ("xlascope.names", "find_spec"),
+    ("xlascope.xla.platforms.starting", "register_calls_of_cuda"),  # what is installed beside a plugin
     ("xlascope.lax.primitives", "operations_by_name"),  # every file of two layers below
 }
 

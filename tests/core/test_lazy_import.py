@@ -51,3 +51,14 @@ def test_using_the_engine_loads_no_notebook_and_no_jax(fresh_python: Callable[[s
 def test_names_are_listed_before_they_are_loaded(fresh_python: Callable[[str], str]) -> None:
     names = fresh_python("import xlascope; print(*dir(xlascope))").split()
     assert {"grad", "jit", "vmap", "make_jaxpr", "numpy", "random"} <= set(names)
+
+
+def test_reading_what_lies_on_several_devices_does_not_import_jax(fresh_python: Callable[[str], str]) -> None:
+    """jaxlib's C++ would, where it makes arrays of the parts."""
+    program = """
+import sys, numpy as np, xlascope as xs
+xs.config.update("num_cpu_devices", 2)
+where = xs.NamedSharding(xs.make_mesh((2,), ("x",)), xs.P("x"))
+print(np.asarray(xs.device_put(np.arange(4.0), where)).tolist(), "jax" in sys.modules)
+"""
+    assert fresh_python(program).strip() == "[0.0, 1.0, 2.0, 3.0] False"

@@ -223,6 +223,19 @@ def test_a_partial_made_again_is_recognized():
     assert "new function object" in found[-1].reason
 
 
+def test_a_transformation_made_again_is_recognized_and_others_are_not_taken_for_it():
+    def calls():
+        for transform in (xs.grad, xs.jacfwd, xs.jacrev, xs.hessian):
+            xs.jit(transform(identity))(1.0)
+        xs.jit(xs.grad(lambda x: 2 * x))(1.0)
+        xs.jit(xs.grad(identity))(1.0)
+
+    *others, again = [r.reason for r in traced(calls)]
+    assert set(others) == {"first call"}
+    assert again.startswith("a transformed identity is a new function object: the 2nd made from the code at ")
+    assert "test_retraces.py" in again
+
+
 KINDS = [
     ("NumPy", lambda: jnp.zeros(3), lambda: np.zeros(3, "float32"), "x: an array → a NumPy array"),
     ("NumPy scalar", lambda: jnp.zeros(()), lambda: np.float32(0), "x: an array → a NumPy scalar"),

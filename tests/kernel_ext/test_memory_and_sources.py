@@ -1,11 +1,14 @@
 """`%memory`, and the sources of programs made of several cells."""
 
+import dataclasses
 import json
 from typing import Any
 
 import pytest
 
+import xlascope as xs
 from xlascope import records
+from xlascope_ipython.memory import Memory
 
 
 def test_memory_says_the_peak_and_what_holds_it(terminal: Any) -> None:
@@ -63,3 +66,21 @@ def test_a_cell_is_shown_as_it_was_written(terminal: Any, cell: str) -> None:
     assert cell.strip().removeprefix("%%scope\n") == source.text.strip()
     lines = {each.source.line for each in traced.jaxpr.walk() if each.source is not None}
     assert all("jnp.sin" in source.text.splitlines()[line - source.first_line] for line in lines)
+
+
+def test_each_compilation_of_a_trace_is_remembered() -> None:
+    seen: list[records.Record] = []
+    function = xs.jit(lambda x: x + 1.0)
+    with records.watch(seen.append):
+        function(1.0)
+    traced, compiled = (
+        next(each for each in seen if isinstance(each, kind)) for kind in (records.Traced, records.Compiled)
+    )
+    elsewhere = dataclasses.replace(compiled, module=f"{compiled.module}.elsewhere")
+    memory = Memory()
+    for record in (traced, compiled, elsewhere):
+        assert memory.first(record) is record
+        memory.keep(record)
+    assert memory.first(dataclasses.replace(elsewhere, seconds=9.0)) is elsewhere
+    start = records.Started(compiled.program, compiled.function, "run", 0.0)
+    assert memory.known(start) == [traced, compiled, elsewhere]

@@ -1,5 +1,6 @@
 """From records to few messages."""
 
+import dataclasses
 import json
 import threading
 import time
@@ -8,6 +9,7 @@ import pytest
 
 from xlascope_widgets import feed as feeds
 from xlascope_widgets.feed import Feed
+from xlascope_widgets.ledger import Program
 
 
 class Sent:
@@ -133,3 +135,14 @@ def test_receiving_costs_little(sent, samples):
         feed.receive(record)
     assert time.perf_counter() - start < 0.5
     feed.finish()
+
+
+def test_the_compilation_that_was_measured_is_the_one_shown(samples):
+    here, there = samples.compiled(), dataclasses.replace(samples.compiled(), module="jit_update.1")
+    program = Program(here.program, here.function)
+    for record in (samples.traced(), here, there):
+        program.receive(record)
+    assert program.compiled.module == there.module, "the latest, until one was measured"
+    assert program.receive(dataclasses.replace(samples.executed(), module=here.module)), "drawn anew"
+    assert program.compiled.module == here.module
+    assert not program.receive(dataclasses.replace(samples.executed(), module=here.module))

@@ -52,6 +52,8 @@ class Program:
     traced: Traced | None = None
     lowered: Lowered | None = None
     compiled: Compiled | None = None
+    #: The compilations for other devices or placements, too, by module: ``compiled`` is the one that was measured.
+    compilations: dict[str, Compiled] = field(default_factory=dict)
     executed: Executed | None = None
     failure: Failure | None = None
     ceilings: Ceilings | None = None
@@ -76,6 +78,7 @@ class Program:
 
     def receive(self, record: Record) -> bool:
         """Take in a record; True when it changes what is drawn rather than only its numbers."""
+        before = self.compiled
         match record:
             case Started():
                 self.active = record
@@ -92,18 +95,20 @@ class Program:
             case Explained() | Passes():
                 self.found[type(record), record.target, record.module] = record
             case Compiled():
-                self.compiled, self.continued = with_folded(record, self.traced), None
+                self.compiled = self.compilations[record.module] = with_folded(record, self.traced)
+                self.continued = None
             case Ceilings():
                 self.ceilings = record
             case Executed():
                 self.executed = record
+                self.compiled = self.compilations.get(record.module, self.compiled)
             case Failure():
                 self.failure = record
             case Diagnosis():
                 self.diagnosis = record
         if self.active is not None and not (isinstance(record, Executed) and self.active.stage != "run"):
             self.active = None
-        return isinstance(record, Traced | Compiled | Explained | Passes)
+        return isinstance(record, Traced | Compiled | Explained | Passes) or self.compiled is not before
 
     @property
     def account(self) -> CallTimes | None:

@@ -99,7 +99,8 @@ def _stages(program: Program) -> list[str]:
     if (compiled := program.compiled) is not None:
         hit = " (from the cache)" if compiled.cache == "hit" else ""
         made = "kernels that nobody knows" if compiled.unread else _plural(len(compiled.kernels), "kernel")
-        where = plain(compiled.platform, 40)
+        several = len(compiled.devices) > 1
+        where = plain(f"{len(compiled.devices)} devices ({compiled.platform})" if several else compiled.platform, 40)
         found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made} for {where}")
     if program.continued is not None:
         found.append(f"{plain(program.function)} is still being compiled in the background")

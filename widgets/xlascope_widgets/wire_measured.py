@@ -7,6 +7,7 @@ from typing import Any
 
 from xlascope.analysis.costs.call_times import CallTimes, DeviceCall
 from xlascope.analysis.costs.roofline import HotKernel
+from xlascope.analysis.costs.streams import copies_of, copies_words, idle_of, streams_of
 from xlascope.analysis.costs.waiting import waiting_spans
 from xlascope.analysis.memory import held_at, live_bytes, peak_of
 from xlascope.records import Buffer, Ceilings, Compiled, DeviceTime, Executed, Span
@@ -100,7 +101,7 @@ def _kernel(hot: HotKernel) -> list[Any]:
 
 def _device(device: DeviceTime, seen: DeviceCall | None) -> JSON:
     """A device; of one that was seen for a part of a step only its bars."""
-    wire: JSON = {"name": device.device, "busy": 0.0, "kernels": {}, "spans": _rounded(device.spans)}
+    wire: JSON = {"name": device.device, "busy": 0.0, "kernels": {}, **_bars(device)}
     if seen is None:
         wire["whole"] = False
     else:
@@ -108,7 +109,25 @@ def _device(device: DeviceTime, seen: DeviceCall | None) -> JSON:
             "busy": seen.busy,
             "kernels": {each.kernel: [each.runs, round(each.seconds, 10)] for each in seen.kernels},
         }
-    return wire | ({"transfers": _rounded(device.transfers)} if device.transfers else {})
+    if device.transfers:
+        wire["transfers"] = _rounded(device.transfers)
+        wire |= {"copied": [copies_words(each) for each in copies_of(device)]}
+    return wire
+
+
+def _bars(device: DeviceTime) -> JSON:
+    """The bars of a device; of one with streams those of each after the other, and where each stream's begin."""
+    streams = streams_of(device)
+    if not streams:
+        return {"spans": _rounded(device.spans)}
+    spans: list[list[Any]] = []
+    first: list[list[Any]] = []
+    most = max(MOST_SPANS // len(streams), 1)
+    for stream in streams:
+        first.append([stream.name, len(spans), stream.runs, round(stream.seconds, 9)])
+        spans += _rounded([each for each in device.spans if each.stream == stream.name], most)
+    idle = idle_of(device)
+    return {"spans": spans, "streams": first, "idle": [round(idle.seconds, 9), round(idle.step, 9)]}
 
 
 def _waiting(spans: Sequence[Span] | None) -> JSON:
@@ -119,24 +138,24 @@ def _waiting(spans: Sequence[Span] | None) -> JSON:
     return {"waits": [[each.kernel, round(each.start, 9), round(each.duration, 9)] for each in longest]}
 
 
-def _rounded(spans: Sequence[Span]) -> list[list[Any]]:
-    return [[bar[0], round(bar[1], 9), round(bar[2], 9), *bar[3:]] for bar in merged(spans)]
+def _rounded(spans: Sequence[Span], most: int = MOST_SPANS) -> list[list[Any]]:
+    return [[bar[0], round(bar[1], 9), round(bar[2], 9), *bar[3:]] for bar in merged(spans, most)]
 
 
-def merged(spans: Sequence[Span]) -> list[list[Any]]:
+def merged(spans: Sequence[Span], most: int = MOST_SPANS) -> list[list[Any]]:
     """Bars as kernel, start, seconds; of too many, neighbours as one more number: how many runs the bar stands for.
 
-    The kernel of such a bar is the one that took longest in it.
+    The kernel of such a bar is the one that took longest in it. A copy has its bytes as a fifth.
     """
-    if len(spans) <= MOST_SPANS:
-        return [[each.kernel, each.start, each.duration] for each in spans]
+    if len(spans) <= most:
+        return [[each.kernel, each.start, each.duration, *_size(each)] for each in spans]
     end = max(each.start + each.duration for each in spans)
-    width = end / (MOST_SPANS / 2)  # as many wide bars at most, and as many bins
+    width = end / (most / 2)  # as many wide bars at most, and as many bins
     bars: list[list[Any]] = []
     bins: dict[int, list[Span]] = {}
     for each in spans:
         if each.duration >= width:
-            bars.append([each.kernel, each.start, each.duration])
+            bars.append([each.kernel, each.start, each.duration, *_size(each)])
         else:
             bins.setdefault(int(each.start / width), []).append(each)
     for together in bins.values():
@@ -145,6 +164,10 @@ def merged(spans: Sequence[Span]) -> list[list[Any]]:
         stop = max(span.start + span.duration for span in together)
         bars.append([longest.kernel, start, stop - start, len(together)])
     return sorted(bars, key=lambda bar: (bar[1], -bar[2]))
+
+
+def _size(span: Span) -> list[int]:
+    return [] if span.bytes is None else [1, span.bytes]
 
 
 def memory(record: Compiled) -> JSON:

@@ -11,6 +11,7 @@ from ..analysis.costs.roofline import BOUND, HotKernel, hottest, kernel_flops
 from ..analysis.costs.waiting import waits_of
 from ..analysis.figures import percent, plural, rate, seconds, size
 from ..records import Ceilings, Collective, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
+from .device_text import beside_kernels
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
@@ -53,6 +54,7 @@ def timings(found: Sequence[Record]) -> str:
     for device in account.devices:
         hot = hottest(device, compiled, flops, ceilings)
         parts += ["", *_device_table(device, hot, compiled, equations, titles), *_overlap(device)]
+    parts += beside_kernels(run)
     parts += across_devices(compiled, run, account, equations, titles)
     if account.whole is not None:
         parts += [_attributed(account), *_by_line(account, titles)]
@@ -82,7 +84,8 @@ def how_many_kernels(compiled: Compiled) -> str:
 
 def _compiled_line(compiled: Compiled, traced: Traced) -> str:
     many, kernels = how_many_equations(traced), how_many_kernels(compiled)
-    return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {compiled.platform}"
+    where = f"{len(compiled.devices)} devices ({compiled.platform})" if len(compiled.devices) > 1 else compiled.platform
+    return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {where}"
 
 
 def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:

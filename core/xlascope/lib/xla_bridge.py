@@ -9,6 +9,7 @@ from ..xla.backend import (
     local_devices,
     process_count,
     process_index,
+    register_backend_factory,
 )
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "local_devices",
     "process_count",
     "process_index",
+    "register_backend_factory",
 ]

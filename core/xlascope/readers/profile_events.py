@@ -5,19 +5,40 @@ This module alone of the readers loads a part of jaxlib (the parser of profiles,
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from jaxlib import _profile_data
 
+from ..records.events import Peaks
 from .format_error import FormatError
+from .planes import (
+    ASYNCHRONOUS,
+    OPERATIONS,
+    ModuleRun,
+    OwnFigures,
+    copied_bytes,
+    device_of,
+    is_told_elsewhere,
+    module_runs,
+    operation_name,
+    own_figures,
+    peaks_of,
+    stream_of,
+)
 
 
 class TooManyEventsError(FormatError):
     """A window was too long to be read: what of it would be left out could be any part of it."""
+
+
+#: The run of an event that does not say its own: GPUs tell kernels in order, without the number of the call.
+NO_RUN = -1
 
 
 @dataclass(slots=True)
@@ -37,6 +58,9 @@ class Event:
     end: float
     children: float = 0.0
     over: bool = True
+    stream: str = ""
+    bytes: int | None = None
+    figures: OwnFigures | None = None
 
     @property
     def own(self) -> float:
@@ -51,6 +75,8 @@ class Transfer(NamedTuple):
     name: str
     start: float
     end: float
+    stream: str = ""
+    bytes: int | None = None
 
 
 #: How devices' profilers name copies between host and device, and between devices (``MemcpyH2D``).
@@ -70,85 +96,156 @@ class Events(NamedTuple):
     kernels: list[Event]
     transfers: list[Transfer]
     calls: dict[str, list[float]]
+    peaks: dict[str, Peaks]
 
 
 #: How jaxlib names a call of a jitted function: ``PjitFunction(update)``.
 _CALL = "PjitFunction("
 
 
-def read_events(data: bytes, limit: int) -> Events:
-    """The events of a serialized ``XSpace``; raises TooManyEventsError beyond the limit."""
+class _Line(NamedTuple):
+    """A thread of a host, or a queue of a device: its number, and what the events on it are known by."""
+
+    device: str
+    name: str
+    thread: int
+    module_runs: Sequence[ModuleRun] = ()
+    figures: Mapping[str, OwnFigures] = MappingProxyType({})
+
+    @property
+    def stream(self) -> str:
+        return stream_of(self.device, self.name)
+
+
+#: Where a kernel belongs whose event says its own name alone: to which module, and to which instruction.
+Named = Mapping[str, tuple[str, str]]
+
+
+def read_events(data: bytes, limit: int, named: Named = MappingProxyType({})) -> Events:
+    """The events of a serialized ``XSpace``; raises TooManyEventsError beyond the limit.
+
+    ``named`` tells where kernels of a GPU belong that ran in a CUDA graph: XLA's annotations are not on those.
+    """
     try:
         profile = _profile_data.ProfileData.from_serialized_xspace(data)
     except (RuntimeError, ValueError) as error:
         raise FormatError(
             "a profile", f"expected a serialized XSpace, these {len(data)} bytes are no profile: {error}"
         ) from error
-    events: list[Event] = []
-    transfers: list[Transfer] = []
+    found = Events([], [], defaultdict(list), {})
     ends: dict[str, list[float]] = defaultdict(list)
-    calls: dict[str, list[float]] = defaultdict(list)
     host: set[str] = set()  # names that are no kernels: reading an event's statistics is what costs
-    for number, (device, thread, raw) in enumerate(_raw_events(profile)):
+    for number, (line, raw) in enumerate(_raw_events(profile, data, found.peaks)):
         if number >= limit:
             raise TooManyEventsError("a profile", f"expected at most {limit:,} events, there are more")
         name: str = raw.name
         if name.startswith(_END):
             ends[name[len(_END) :]].append(raw.end_ns * 1e-9)
         elif name.startswith(_CALL):
-            calls[name[len(_CALL) : -1]].append((raw.end_ns - raw.start_ns) * 1e-9)
+            found.calls[name[len(_CALL) : -1]].append((raw.end_ns - raw.start_ns) * 1e-9)
         elif name not in host:
-            event = _event(device, thread, raw)
-            if event:
-                events.append(event)
-            elif name.startswith(_COPY):
-                transfers.append(Transfer(device, name, raw.start_ns * 1e-9, raw.end_ns * 1e-9))
-            else:
-                host.add(name)
-    events.sort(key=lambda event: (event.start, -event.end))
-    _subtract_children(events)
-    _extend(events, ends)
-    return Events(events, transfers, calls)
+            _sort(line, raw, name, named, found, host)
+    found.kernels.sort(key=lambda event: (event.start, -event.end))
+    _one_program(found.kernels)
+    _subtract_children(found.kernels)
+    _extend(found.kernels, ends)
+    return found
 
 
-def _raw_events(profile: Any) -> Iterator[tuple[str, int, Any]]:
-    """Every event with the device of its plane and a number for its thread (or stream)."""
-    thread = 0
-    for plane in profile.planes:
-        device = _device(plane.name)
-        for line in plane.lines:
-            thread += 1
-            for event in line.events:
-                yield device, thread, event
-
-
-def _device(plane: str) -> str:
-    """``/host:CPU`` is cpu:0 (its events say which device they are of), ``/device:GPU:1`` is gpu:1."""
-    parts = plane.split(":")
-    platform = parts[1].split(" ")[0].lower() if len(parts) > 1 else "unknown"
-    number = parts[2].split(" ")[0] if len(parts) > 2 else "0"
-    return f"{platform}:{number}"
-
-
-def _event(plane: str, thread: int, raw: Any) -> Event | None:
+def _sort(line: _Line, raw: Any, name: str, named: Named, found: Events, host: set[str]) -> None:
+    """Put one event where it belongs: it is a kernel's, a copy, or of no interest."""
     facts: dict[str, Any] = dict(raw.stats)
+    event = _event(line, raw, name, facts, named)
+    if event:
+        found.kernels.append(event)
+    elif line.stream and (name.startswith(_COPY) or line.name == ASYNCHRONOUS):  # a host's are only asked for there
+        figures = line.figures.get(name)
+        size = copied_bytes(facts)
+        if size is None and figures is not None and figures.bytes_accessed is not None:
+            size = int(figures.bytes_accessed)
+        found.transfers.append(
+            Transfer(line.device, operation_name(name), raw.start_ns * 1e-9, raw.end_ns * 1e-9, line.stream, size)
+        )
+    elif not line.stream:
+        host.add(name)
+
+
+def _raw_events(profile: Any, data: bytes, peaks: dict[str, Peaks]) -> Iterator[tuple[_Line, Any]]:
+    """Every event with its line; what a plane says of its device goes into ``peaks``."""
+    thread = 0
+    figures: dict[str, dict[str, OwnFigures]] | None = None
+    for plane in profile.planes:
+        device = device_of(plane.name)
+        lines = list(plane.lines)
+        about = peaks_of(plane)
+        if about is not None:
+            peaks[device] = about
+        runs: list[ModuleRun] = []
+        if device.startswith("tpu:"):
+            runs = module_runs(lines)
+            figures = own_figures(data) if figures is None else figures
+        for line in lines:
+            if is_told_elsewhere(device, line.name):
+                continue
+            thread += 1
+            told = _Line(device, line.name, thread, runs, (figures or {}).get(device, {}))
+            for event in line.events:
+                yield told, event
+
+
+def _event(line: _Line, raw: Any, name: str, facts: dict[str, Any], named: Named) -> Event | None:
+    """The run of a kernel, by XLA's annotations on it; or, where it has none, by its name or by when it ran."""
     if "hlo_op" not in facts or "hlo_module" not in facts:
-        return None
-    platform, _, number = plane.partition(":")
+        if "kernel_details" in facts and name in named:
+            module, kernel = named[name]
+            facts = {**facts, "hlo_module": module, "hlo_op": kernel}
+        elif line.name == OPERATIONS:
+            run = _run_at(line.module_runs, raw.start_ns * 1e-9)
+            if run is None:
+                return None
+            told = {"hlo_module": run.module, "program_id": run.program_id, "run_id": run.run}
+            facts = {**facts, **told, "hlo_op": operation_name(name)}
+        else:
+            return None
+    platform, _, number = line.device.partition(":")
     try:
-        program_id, run = int(facts.get("program_id", -1)), int(facts.get("run_id", 0))
+        program_id, run_id = int(facts.get("program_id", -1)), int(facts.get("run_id", _run_unsaid(line)))
     except (TypeError, ValueError):
         raise FormatError("a profile", f"expected numbers as program_id and run_id, found {facts!r:.200}") from None
     return Event(
         module=str(facts["hlo_module"]),
         program_id=program_id,
-        run=run,
+        run=run_id,
         device=f"{platform}:{facts.get('device_ordinal', number)}",
-        thread=thread,
+        thread=line.thread,
         kernel=str(facts["hlo_op"]),
         start=raw.start_ns * 1e-9,
         end=raw.end_ns * 1e-9,
+        stream=line.stream,
+        bytes=copied_bytes(facts),
+        figures=line.figures.get(name),
     )
+
+
+def _run_unsaid(line: _Line) -> int:
+    return NO_RUN if line.stream else 0
+
+
+def _run_at(runs: Sequence[ModuleRun], time: float) -> ModuleRun | None:
+    """The call of a program that was under way at a time."""
+    place = bisect.bisect_right(runs, time, key=lambda run: run.start) - 1
+    return runs[place] if place >= 0 and time < runs[place].end else None
+
+
+def _one_program(events: Iterable[Event]) -> None:
+    """Let those that do not say their program's number be of the one program of their module that is seen."""
+    seen: dict[str, set[int]] = defaultdict(set)
+    for event in events:
+        seen[event.module].add(event.program_id)
+    for event in events:
+        others = seen[event.module] - {-1}
+        if event.program_id == -1 and len(others) == 1:
+            (event.program_id,) = others
 
 
 def _subtract_children(events: Iterable[Event]) -> None:

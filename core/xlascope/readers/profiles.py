@@ -15,7 +15,9 @@ from types import MappingProxyType
 
 from ..records.events import DeviceTime, KernelTime, Span
 from .format_error import KNOWN
-from .profile_events import Event, Transfer, read_events
+from .numbered_calls import number_calls
+from .planes import OwnFigures
+from .profile_events import NO_RUN, Event, Events, Transfer, read_events
 
 #: What is to be said of a window in which something ran, when no event in it is a kernel's.
 UNTOLD = (
@@ -64,23 +66,33 @@ def read_profile(data: bytes, limit: int = 200_000, *, entries: Entries = NOTHIN
     ()
     """
     modules: dict[tuple[str, int], list[Event]] = defaultdict(list)
-    events, transfers, calls = read_events(data, limit)
-    for event in events:
+    window = read_events(data, limit, _by_kernel_names(entries))
+    for event in window.kernels:
         modules[event.module, event.program_id].append(event)
     return tuple(
-        _module_profile(name, number, events, transfers, frozenset(entries.get(name, ())), calls)
+        _module_profile(name, number, events, window, frozenset(entries.get(name, ())))
         for (name, number), events in modules.items()
     )
+
+
+def _by_kernel_names(entries: Entries) -> dict[str, tuple[str, str]]:
+    """What kernels of a GPU are called after their instructions: ``loop_add_fusion_2`` is ``loop_add_fusion.2``."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for module, names in entries.items():
+        for name in names:
+            found[_NO_WORD.sub("_", name)].append((module, name))
+    return {kernel: places[0] for kernel, places in found.items() if len(places) == 1}
 
 
 def _module_profile(
     module: str,
     program_id: int,
     events: list[Event],
-    transfers: list[Transfer],
+    window: Events,
     entries: frozenset[str],
-    calls: Mapping[str, list[float]],
 ) -> ModuleProfile:
+    if any(event.run == NO_RUN for event in events):
+        number_calls(events, entries)
     runs = _runs(events)
     whole = _whole_runs(runs, entries)
     shown = sorted(whole, key=_duration)[(len(whole) - 1) // 2] if whole else max(runs, key=_duration)
@@ -91,10 +103,10 @@ def _module_profile(
         program_id=program_id,
         observed_calls=len(whole),
         step=statistics.median(durations) if durations else 0.0,
-        devices=tuple(_device_time(device, whole, shown, transfers) for device in devices),
+        devices=tuple(_device_time(device, whole, shown, window) for device in devices),
         seconds=sum(durations),
         runs=len(events),
-        calling=statistics.median(_calling(module, calls) or [0.0]),
+        calling=statistics.median(_calling(module, window.calls) or [0.0]),
     )
 
 
@@ -142,7 +154,7 @@ def _duration(run: Iterable[Event]) -> float:
     return max(event.end for event in run) - min(event.start for event in run)
 
 
-def _device_time(device: str, whole: list[list[Event]], shown: list[Event], transfers: list[Transfer]) -> DeviceTime:
+def _device_time(device: str, whole: list[list[Event]], shown: list[Event], window: Events) -> DeviceTime:
     """``shown`` is one call on all devices; its spans count from its start on whichever device began."""
     began, ended = min(event.start for event in shown), max(event.end for event in shown)
     mine = sorted((event for run in whole for event in run if event.device == device), key=lambda event: event.start)
@@ -151,24 +163,36 @@ def _device_time(device: str, whole: list[list[Event]], shown: list[Event], tran
         busy=_union(mine),
         kernels=_kernel_times(mine),
         spans=tuple(
-            Span(event.kernel, event.start - began, event.end - event.start)
+            Span(event.kernel, event.start - began, event.end - event.start, event.stream, event.bytes)
             for event in shown
             if event.device == device
         ),
         transfers=tuple(
-            Span(copy.name, max(copy.start, began) - began, copy.end - max(copy.start, began))
-            for copy in transfers
+            _copy(copy, began)
+            for copy in window.transfers
             if copy.device == device and copy.start < ended and copy.end > began
         ),
         whole=bool(whole),
+        peaks=window.peaks.get(device),
     )
+
+
+def _copy(copy: Transfer, began: float) -> Span:
+    """A copy as the step shows it. Of one that was under way before nobody knows how many bytes came later."""
+    start = max(copy.start, began)
+    return Span(copy.name, start - began, copy.end - start, copy.stream, copy.bytes if copy.start >= began else None)
 
 
 def _kernel_times(events: Iterable[Event]) -> tuple[KernelTime, ...]:
     own: dict[str, list[float]] = defaultdict(list)
+    figures: dict[str, OwnFigures] = {}
     for event in events:
         own[event.kernel].append(event.own)
-    return tuple(KernelTime(kernel, len(times), sum(times)) for kernel, times in own.items())
+        if event.figures is not None:
+            figures[event.kernel] = event.figures
+    return tuple(
+        KernelTime(kernel, len(times), sum(times), *figures.get(kernel, (None, None))) for kernel, times in own.items()
+    )
 
 
 def _union(events: Iterable[Event]) -> float:

@@ -119,20 +119,45 @@ class Continued:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One run of one kernel: seconds from the start of the step shown."""
+    """One run of one kernel: seconds from the start of the step shown.
+
+    ``stream`` is the queue of a GPU or TPU that it ran on, ``""`` where there are none; ``bytes`` is what a copy
+    copied, None where that is not known.
+    """
 
     kernel: str
     start: float
     duration: float
+    stream: str = ""
+    bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """A kernel's measured time on one device, summed over the calls observed."""
+    """A kernel's measured time on one device, summed over the calls observed.
+
+    ``flops`` and ``bytes_accessed`` are XLA's own figures for one run, where a profile tells them (a TPU's does).
+    """
 
     kernel: str
     calls: int
     seconds: float
+    flops: float | None = None
+    bytes_accessed: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """What a GPU or TPU is and can do at most, as its profile says; None for what it does not say.
+
+    ``flops`` per second, ``bytes_per_second`` to and from its memory of ``memory`` bytes, ``cores`` at ``clock`` hertz.
+    """
+
+    flops: float | None = None
+    bytes_per_second: float | None = None
+    memory: int | None = None
+    cores: int | None = None
+    clock: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +177,7 @@ class DeviceTime:
     spans: tuple[Span, ...]
     transfers: tuple[Span, ...] = ()
     whole: bool = True
+    peaks: Peaks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +192,8 @@ class Executed:
     ``observed_calls`` counts the calls that the profiler saw from begin to end, ``window`` how many of its seconds they
     stand for, idle time between them included; what ``devices`` hold is of these calls, inflated by being observed: a
     share of it times ``step`` is a time. ``profiling`` is the processor time that the first whole profile cost, once.
-    ``notes`` say what of the profile could not be read, or seen.
+    ``module`` is the ``Compiled.module`` whose calls these are: of a trace that was compiled for several devices or
+    placements one, while ``calls`` counts all. ``notes`` say what of the profile could not be read, or seen.
     """
 
     program: int
@@ -182,6 +209,7 @@ class Executed:
     notes: tuple[str, ...] = ()
     at_most: bool = False
     profiling: float = 0.0
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)

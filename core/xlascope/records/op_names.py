@@ -9,6 +9,9 @@ When XLA takes a part of a loop's body out and inlines it again, it puts the loo
 ``jit(f)/e0/scan/jit(f)/e0/jit(body)/e1/tanh`` is ``jit(f)/e0/jit(body)/e1/tanh``. A callee follows an equation's
 number, so the second ``jit(f)`` begins the name anew.
 
+What XLA merges has all names: joined by ``;``, or, where it joins exchanges of several arrays between devices into one,
+in parentheses behind what they begin with: ``jit(f)/jit(body)/(e1/psum:e4/psum)``.
+
 Of an equation that holds several bodies (a cond's branches) those after the first are told apart by their number:
 ``b1/e4/add`` is equation 4 in the second body, whose path ends in ``1.4``.
 """
@@ -20,6 +23,7 @@ import re
 from .paths import EquationPath
 
 _SEGMENT = re.compile(r"(?:e(0|[1-9][0-9]*)|b([1-9][0-9]*))")
+_HOLDS_ONE = re.compile(r"(?:^|[/(])e\d+/")
 _LIKE_ONE = re.compile(r"\(*[be]\d+\)*")
 
 
@@ -50,6 +54,44 @@ def equation_path(name: str) -> EquationPath | None:
             path.append(body + index)
             body = ""
     return EquationPath("/".join(path)) if path else None
+
+
+def merged_names(op_name: str) -> list[str]:
+    """The names in an ``op_name``, which has several where XLA merged what had them.
+
+    >>> merged_names("jit(f)/e1/add;jit(f)/e2/add")
+    ['jit(f)/e1/add', 'jit(f)/e2/add']
+    >>> merged_names("jit(f)/(e1/psum:layer:one/e4/psum:jit(g)/(e5/psum:e6/psum))")
+    ['jit(f)/e1/psum', 'jit(f)/layer:one/e4/psum', 'jit(f)/jit(g)/e5/psum', 'jit(f)/jit(g)/e6/psum']
+    >>> merged_names("jit(f)/(e3)/e4/jit(g)")
+    ['jit(f)/(e3)/e4/jit(g)']
+    """
+    return [each for name in op_name.split(";") for each in _alternatives(name)]
+
+
+def _alternatives(name: str) -> list[str]:
+    """The names that parentheses at the end of one hold, each with what stands before them."""
+    start = _opening(name)
+    if start < 0 or name[start - 1 : start] not in ("", "/"):
+        return [name]
+    parts, depth = [""], 0
+    for character in name[start + 1 : -1]:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if character == ":" and not depth and _HOLDS_ONE.search(parts[-1]):  # others are a colon in a scope's name
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [each for part in parts for each in _alternatives(name[:start] + part)] if len(parts) > 1 else [name]
+
+
+def _opening(name: str) -> int:
+    """Where the parenthesis opens that the last character closes; -1 where it closes none."""
+    depth = 0
+    for at in range(len(name) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(name[at], 0)
+        if not depth:
+            return at if name.endswith(")") else -1
+    return -1
 
 
 def scoped(prefix: str, scope: str, index: int) -> str:

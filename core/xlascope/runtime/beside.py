@@ -36,7 +36,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["here", "of_jax", "on_import", "post_hook_of_jax", "same_switch", "setattr_of", "still_imports"]
+__all__ = ["here", "of_jax", "on_import", "post_hook_of_jax", "same_switch", "setattr_of", "still_imports", "unseen"]
 
 _CONFIG, _API = "jax._src.config", "jax._src.api"
 
@@ -54,6 +54,20 @@ def still_imports() -> Iterator[None]:
         yield
     finally:
         _imp.release_lock()
+
+
+@contextlib.contextmanager
+def unseen() -> Iterator[None]:
+    """A ``with`` block in which jaxlib's C++, which looks for jax where it is installed, does not import it."""
+    with still_imports():
+        if "jax" in sys.modules:
+            yield
+            return
+        sys.modules["jax"] = None  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            sys.modules.pop("jax", None)
 
 
 def same_switch(name: str, value: object) -> bool:

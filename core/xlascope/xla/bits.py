@@ -10,7 +10,6 @@ from jaxlib import _jax
 
 from ..ir.avals import shaped
 from ..runtime.differences import result_handler
-from .backend import client
 from .compile import compile_options
 from .shardings import sharding_of
 from .uninterrupted import uninterrupted
@@ -42,7 +41,7 @@ def _program(shape: tuple[int, ...], dtype: np.dtype[Any], device: Any) -> Any:
     sizes = "".join(f"{size}x" for size in shape)
     text = _PROGRAM.format(shape=sizes, element=element, width=width, byte=max(width, 8))
     load, devices, options = (
-        client(device.platform).compile_and_load,
+        device.client.compile_and_load,
         _jax.DeviceList((device,)),
         compile_options(device),
     )

@@ -11,7 +11,6 @@ from jaxlib import _jax
 
 from ..ir.avals import ShapedArray
 from ..runtime.differences import result_handler
-from .backend import client
 from .compile import compile_options
 from .dispatch import put
 from .kept_ceilings import Kept, keep, read
@@ -65,7 +64,7 @@ def _seconds(module: str, shape: tuple[int, ...], device: Any) -> float:
     aval = ShapedArray(shape, np.dtype(np.float32))
     handlers = [result_handler(aval, sharding_of(device), committed=True)]
     options = compile_options(device)
-    load, devices = client(device.platform).compile_and_load, _jax.DeviceList((device,))
+    load, devices = device.client.compile_and_load, _jax.DeviceList((device,))
     executable = uninterrupted(lambda: load(module, devices, options))
     operand = put(np.zeros(shape, np.float32), aval, device)
     times: list[float] = []

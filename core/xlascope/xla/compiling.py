@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import records
 from ..records.watchers import watchers
-from .backend import client, devices_list
+from .backend import devices_list
 from .uninterrupted import Work
 
 #: Compilations left behind: as many may be under way, and have ended.
@@ -52,7 +52,7 @@ class _Compilation:
     def __init__(
         self, source: Source, devices: tuple[Any, ...], options: Any, callbacks: Sequence[Callable[..., Any]]
     ) -> None:
-        backend, content = client(devices[0].platform), source.content()
+        backend, content = devices[0].client, source.content()
         more = (list(callbacks),) if callbacks else ()
         self.module, self.number, self.name = source.module, source.number, source.name
         listed = devices_list(devices)

@@ -76,7 +76,8 @@ def put(x: Any, aval: ShapedArray, device: Any = None) -> Any:
     if is_ours(x):
         if x._sharding == sharding_of(target):
             return x
-        if x.dtype == aval.dtype and not is_spread(x):  # from device to device, and guarded as that
+        if x.dtype == aval.dtype and not is_spread(x) and x.device.client is target.client:
+            # from device to device, and guarded as that; to another platform's the way is by the host
             return _jax.batched_device_put(aval, sharding_of(target), [x], [target], committed=device is not None)
     value = integer_array(x, aval.dtype) if isinstance(x, int) else np.asarray(x)
     if value.dtype != aval.dtype:

@@ -38,6 +38,8 @@ def device_of(x: Any) -> tuple[int, int]:
             "device_put(x, device), or x.addressable_data(0)"
         )
     device = x._sharding._device
+    if device.platform not in KINDS:
+        raise BufferError(f"DLPack has no name for the memory of a {device.platform.upper()}: copy it with np.asarray")
     return KINDS[device.platform], device.local_hardware_id or 0
 
 

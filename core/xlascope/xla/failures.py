@@ -103,7 +103,7 @@ def memory_error(error: Exception, jaxpr: Jaxpr, executable: Any, device: Any) -
     """The error for a program that does not fit on its device."""
     return OutOfMemoryError(
         f"{_function(jaxpr)} needs more memory than {device.platform}:{device.id} has left{where_text(user_line())}: "
-        f"{_amount(error)}.{_needs(executable)}{_largest(jaxpr)} {_SMALLER}"
+        f"{_amount(error)}.{_needs(executable)}{_largest(jaxpr)}{_living(device)} {_SMALLER}"
     )
 
 
@@ -119,7 +119,7 @@ def _no_room_error(program: ClosedJaxpr, device: Any) -> OutOfMemoryError:
     return OutOfMemoryError(
         f"{_function(program.jaxpr)} needs more memory than {device.platform}:{device.id} has left"
         f"{where_text(user_line())}: its arguments take {arguments}, its results {results}."
-        f"{_largest(program.jaxpr)} {_SMALLER}"
+        f"{_largest(program.jaxpr)}{_living(device)} {_SMALLER}"
     )
 
 
@@ -129,7 +129,7 @@ def late_memory_error(error: Exception, array: Any) -> OutOfMemoryError:
     return OutOfMemoryError(
         f"there is no value for this array of type {array.aval.str_short()}{where_text(user_line())}: the program that "
         f"computes it, or what it is computed from, needs more memory than {device.platform}:{device.id} has left: "
-        f"{_amount(error)}. {_SMALLER}"
+        f"{_amount(error)}.{_living(device)} {_SMALLER}"
     )
 
 
@@ -137,6 +137,10 @@ def is_out_of_memory(error: Exception) -> bool:
     """Whether jaxlib raised an error because there was no memory."""
     text = str(error)
     return text.startswith("RESOURCE_EXHAUSTED") or "Out of memory" in text
+
+
+#: Bytes of living arrays from which on they are named where there is no room.
+_WORTH_NAMING = 2**20
 
 
 def size_text(count: float) -> str:
@@ -183,3 +187,21 @@ def _largest(jaxpr: Jaxpr) -> str:
     if largest is None:
         return ""
     return f" The largest array in it is {largest.str_short()}, {size_text(bytes_of([largest]))}."
+
+
+def _living(device: Any) -> str:
+    """The largest arrays that take a device's memory already."""
+    found: dict[str, list[int]] = {}
+    try:
+        for array in device.client.live_arrays():
+            if not array.is_deleted() and device in array._sharding.device_set:
+                size = array.nbytes // len(array._sharding.device_set)
+                found.setdefault(f"{array.dtype}{list(array.shape)}", []).append(size)
+    except Exception:  # a device that is in trouble
+        return ""
+    whole = sum(map(sum, found.values()))
+    if whole < _WORTH_NAMING:
+        return ""
+    most = sorted(found.items(), key=lambda item: -sum(item[1]))[:3]
+    named = ", ".join(f"{len(sizes)} × {kind} ({size_text(sum(sizes))})" for kind, sizes in most)
+    return f" Arrays that live on it take {size_text(whole)} already, most of it {named}."

@@ -13,8 +13,7 @@ import platform
 from typing import Any, NamedTuple
 
 from ..runtime import cache_settings as settings
-from .own_files import ForeignFileError, own_folder
-from .persistent_cache import user_folder
+from .own_files import ForeignFileError, own_folder, user_folder
 
 #: The part of its processors that a machine uses, on the average of a minute, up to which it is idle.
 IDLE = 0.5

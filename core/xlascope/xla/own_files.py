@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import sys
 from collections.abc import Iterator
 
 _WINDOWS = os.name == "nt"
@@ -164,3 +165,10 @@ def _foreign_owner(found: os.stat_result, path: str) -> ForeignFileError:
 def _writable_by_others(found: os.stat_result, path: str) -> ForeignFileError:
     who = "everybody" if found.st_mode & stat.S_IWOTH else "its group"
     return ForeignFileError(f"{path} may be written by {who}; forbid it (chmod go-w {path}), or choose another folder")
+
+
+def user_folder() -> str | None:
+    """Where the cache is when nothing else is said: the user's folder for what can be made again, if there is one."""
+    base = "~/Library/Caches" if sys.platform == "darwin" else os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    found = os.path.expanduser(base)
+    return None if found.startswith("~") else os.path.join(os.path.abspath(found), "xlascope", "executables")

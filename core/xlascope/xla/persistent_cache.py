@@ -20,7 +20,6 @@ import hashlib
 import json
 import os
 import platform
-import sys
 import warnings
 from typing import Any, Literal, NamedTuple
 
@@ -28,10 +27,11 @@ from jaxlib import _jax, version, xla_client
 from jaxlib.mlir import ir
 
 from ..runtime import cache_settings as settings
-from .backend import client, devices_list
+from .backend import devices_list
 from .builder import bytecode
 from .cache_folder import Entry, Folder
 from .compiling import Made, Source, compile_source
+from .own_files import user_folder
 from .uninterrupted import uninterrupted
 
 #: Digits of a module's number, so that all names of a function's modules are equally long.
@@ -89,13 +89,6 @@ def current_folder() -> Folder | None:
     return _folder(chosen)
 
 
-def user_folder() -> str | None:
-    """Where the cache is when nothing else is said: the user's folder for what can be made again, if there is one."""
-    base = "~/Library/Caches" if sys.platform == "darwin" else os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    found = os.path.expanduser(base)
-    return None if found.startswith("~") else os.path.join(os.path.abspath(found), "xlascope", "executables")
-
-
 def without_lines(module: Any) -> Any:
     """A copy of a module whose operations have names but no lines; None for one that only this process can run."""
     copy = module.operation.clone()
@@ -141,7 +134,7 @@ def key_of(content: bytes, device: Any, options: Any) -> str:
 @functools.cache
 def surroundings(device: Any) -> str:
     """What the compiler's result depends on beside the module and the options."""
-    backend = client(device.platform)
+    backend = device.client
     topology = _jax.get_topology_for_devices([device])
     facts = {
         "jaxlib": [version.__version__, xla_client._version],
@@ -200,7 +193,7 @@ def _load(folder: Folder, key: str, named: _Naming, devices: tuple[Any, ...], op
     if entry is None:
         return None
     content, listed = named.to_load(entry.data), devices_list(devices)
-    load = client(devices[0].platform).deserialize_executable
+    load = devices[0].client.deserialize_executable
     try:
         return uninterrupted(lambda: load(content, listed, options))
     except (_jax.JaxRuntimeError, ValueError) as error:
@@ -214,7 +207,7 @@ def _keep(folder: Folder, key: str, made: Made, device: Any) -> None:
         return
     base, _, number = made.module.rpartition(".")
     try:
-        data = _Naming(base, int(number)).to_keep(client(device.platform).serialize_executable(made.executable))
+        data = _Naming(base, int(number)).to_keep(device.client.serialize_executable(made.executable))
     except _jax.JaxRuntimeError as error:
         _warn_of_platform(device.platform, str(error))
         return

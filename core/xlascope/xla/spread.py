@@ -10,6 +10,7 @@ import numpy as np
 from jaxlib import _jax
 
 from ..ir.avals import ShapedArray, shaped
+from ..runtime import beside
 from .named_shardings import Index, OnSeveral, Tiles, held_sharding, typed
 
 
@@ -62,7 +63,9 @@ def parts_of(x: Any) -> list[Any]:
     """What each device of this process has, as arrays."""
     sharding = lies(x)
     aval = shaped(sharding.shard_shape(x.aval.shape), x.aval.dtype, x.aval.weak_type)
-    return [each._rewrap_with_aval_and_sharding(aval, each._sharding) for each in x._arrays]
+    with beside.unseen():  # the types of parts are jax's where jax is
+        held = x._arrays
+    return [each._rewrap_with_aval_and_sharding(aval, each._sharding) for each in held]
 
 
 def joined(aval: ShapedArray, sharding: OnSeveral, parts: Sequence[Any], devices: Sequence[Any]) -> Any:

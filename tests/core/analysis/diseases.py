@@ -221,6 +221,18 @@ PAIRS = [
         Case(lambda x: lax.sort((x, jnp.sin(x)), num_keys=1)[1][:5], (LONG,), {"sort": 1e-3}),
     ),
     Pair(
+        "sorted for few",
+        Case(lambda x: x > jnp.sort(x)[-41], (LONG,), {"sort": 1e-3}),
+        ("sorted to keep one of them", "lax.top_k(x, 41)[0].min(-1)"),
+        Case(lambda x: x > jnp.sort(x)[-2048], (LONG,), {"sort": 1e-3}),
+    ),
+    Pair(
+        "sorted for few",
+        Case(lambda x: jnp.sort(x)[40], (LONG,), {"sort": 1e-3}),
+        ("keep one of them", "-lax.top_k(-x, 41)[0].min(-1)"),
+        Case(lambda x: jnp.argsort(x)[-41], (LONG,), {"sort": 1e-3}),
+    ),
+    Pair(
         "float64",
         Case(typed_twice, (LONG, shape(1, dtype="float64")), {"sin": 1e-3}, x64=True),
         ("though the data come in float32, since they meet scale in float64", "do: make scale a float32"),

@@ -8,6 +8,7 @@ from xlascope.inspect.running.looks import DEAR, ONCE, TRIAL, VAIN, Looks
 from xlascope.inspect.running.pace import Finish, Pace, Times
 from xlascope.inspect.running.tally import Tally
 from xlascope.readers.profiles import ModuleProfile
+from xlascope.records.events import DeviceTime, KernelTime
 from xlascope.xla.profile import LONGEST_ONCE
 
 
@@ -97,3 +98,29 @@ def test_the_second_program_is_looked_for_when_the_first_was_seen() -> None:
         if sought is not None:
             tallies[sought].add_window([ModuleProfile("m", 1, 1, 0.1, (), 0.1, runs=3)], seconds)
             looks.saw(seconds, 0.01, [ModuleProfile("m", 1, 1, 0.1, (), 0.1, runs=3)], tallies)
+
+
+def test_of_a_trace_that_was_compiled_twice_one_module_is_added_up() -> None:
+    def ran(module: str, kernel: str, seconds: float) -> ModuleProfile:
+        device = DeviceTime("cpu:0", seconds, (KernelTime(kernel, 2, seconds),), ())
+        return ModuleProfile(module, 1, 2, seconds / 2, (device,), seconds)
+
+    tally = Tally(1, "f", 0.0, calls=10, seconds=1.0)
+    tally.add_window([ran("jit_f", "one", 0.4)])
+    tally.add_window([ran("jit_f", "one", 0.4), ran("jit_f.1", "other", 0.9)])
+    first = tally.record()
+    assert (first.module, first.observed_calls, first.devices[0].kernels) == ("jit_f", 4, (KernelTime("one", 4, 0.8),))
+    tally.add_window([ran("jit_f.1", "other", 0.9)])
+    second = tally.record()
+    assert (second.module, second.observed_calls, second.window) == ("jit_f.1", 2, 0.9)
+    assert second.devices[0].kernels == (KernelTime("other", 2, 0.9),)
+    assert tally.seen == 8 and "compiled to 2 different programs" in second.notes[0] and "jit_f.1" in second.notes[0]
+
+
+def test_modules_with_the_same_kernels_are_added_up_together() -> None:
+    tally = Tally(1, "f", 0.0, modules={"jit_f": 7, "jit_f.1": 7})
+    for place, module in enumerate(tally.modules):
+        device = DeviceTime(f"cpu:{place}", 0.1, (KernelTime("one", 1, 0.1),), ())
+        tally.add_window([ModuleProfile(module, 1, 1, 0.1, (device,), 0.1)])
+    found = tally.record()
+    assert [each.device for each in found.devices] == ["cpu:0", "cpu:1"] and not found.notes

@@ -92,7 +92,8 @@ def test_timings_are_measured(step: Any) -> None:
     assert isinstance(ceilings, records.Ceilings) and ceilings.device == run.devices[0].device
     assert 1e8 < ceilings.flops < 1e16 and 1e8 < ceilings.bytes_per_second < 1e14
     assert isinstance(run, records.Executed) and run.program == compiled.program == traced.program
-    assert 0 < run.observed_calls <= run.calls and run.step > 0 and run.seconds > 0 and run.window > 0
+    assert 0 < run.observed_calls <= 4 * 200 and run.calls > 0  # windows of calls that are not those which are timed
+    assert run.step > 0 and run.seconds > 0 and run.window > 0
     (device,) = run.devices
     assert {each.kernel for each in device.kernels} == {each.name for each in compiled.kernels}
     assert 0 < device.busy <= run.window

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 
+from xlascope import records as lib_records
 from xlascope.analysis.costs.roofline import kernel_flops
 from xlascope.inspect.text import timings
 from xlascope_widgets import wire
@@ -38,6 +39,44 @@ def measured(lib):
     flops = kernel_flops(compiled.kernels, traced.jaxpr, len(compiled.devices))
     lanes = {each.device: {kernel.kernel for kernel in each.kernels} for each in executed.devices}
     return compiled.devices, equations, flops, lanes
+
+
+def joined(lib):
+    """The operations of each collective where XLA joins several: two gradients, three sums, and two more in a loop."""
+    step, placed = _joined_gradients(lib)
+    mesh = lib.make_mesh((8,), ("data",))
+
+    def body(a, b):
+        with lib.named_scope("layer:one"):
+            first = lib.lax.psum(lib.numpy.sin(a), "data")
+        second, third = (lib.lax.psum(each, "data") for each in (lib.numpy.cos(b), lib.numpy.tan(b)))
+
+        def both(sums, _):
+            return (lib.lax.psum(sums[0] * 2, "data"), lib.lax.psum(sums[1] + 1, "data")), None
+
+        return third, lib.lax.scan(both, (first, second), None, length=3)[0]
+
+    mapped = lib.jit(lib.shard_map(body, mesh=mesh, in_specs=(lib.P("data"), lib.P("data")), out_specs=lib.P()))
+    calls = (step, *placed), (mapped, X[:8, :4], X[:8, :5])
+    return [_collectives(lib.inspect.fusions(*call).records) for call in calls]
+
+
+def _joined_gradients(lib):
+    mesh = lib.make_mesh((8,), ("data",), (lib.sharding.AxisType.Auto,))
+    lies = ((W, ()), (W.T[:, :8], ()), (X, ("data",)))
+    placed = [lib.device_put(value, lib.NamedSharding(mesh, lib.P(*spec))) for value, spec in lies]
+
+    def loss(w, x):
+        return lib.numpy.mean(lib.numpy.tanh(x @ w[0]) @ w[1])
+
+    return lib.jit(lambda first, second, x: lib.grad(loss)((first, second), x)), placed
+
+
+def _collectives(found):
+    (traced,) = (each for each in found if isinstance(each, lib_records.Traced))
+    (compiled,) = (each for each in found if isinstance(each, lib_records.Compiled))
+    names = {each.path: each.operation for each in traced.jaxpr.walk()}
+    return sorted(sorted(names[path] for path in each.equations) for each in compiled.kernels if each.collective)
 
 
 def elsewhere(lib):

@@ -39,6 +39,12 @@ def test_how_values_lie_and_what_is_exchanged(on_eight) -> None:
     assert "collective" in text and "seen_programs.py:" in text
 
 
+def test_collectives_that_xla_joined_have_all_their_equations(on_eight) -> None:
+    gradients, sums = on_eight(PROGRAMS, "joined")
+    assert gradients == [["dot_general", "dot_general"]]
+    assert sums == [["psum", "psum"], ["psum", "psum", "psum"]]
+
+
 def test_waiting_is_told_from_working(on_eight) -> None:
     text, (account,), drawn, none = on_eight(PROGRAMS, "waits")
     assert "1.5 ms of 2.5 ms, last cpu:3" in text

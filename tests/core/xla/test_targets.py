@@ -22,6 +22,7 @@ import xlascope.numpy as jnp
 from xlascope.inspect.jobs import Cancelled
 from xlascope.inspect.producers import call, program_of
 from xlascope.records import Compiled
+from xlascope.xla.platforms import plugins
 from xlascope.xla.targets import (
     EXTRA,
     MissingTargetError,
@@ -103,7 +104,8 @@ def test_every_tpu_has_figures() -> None:
 
 
 def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_PLUGINS", {"cuda": ("no_such_plugin.at_all", "x.so"), "tpu": ("json", "x.so")})
+    none = {"gpu": (("no_such_plugin.at_all", "x.so", "none"),), "tpu": (("json", "x.so", "json"),)}
+    monkeypatch.setattr(plugins, "_KNOWN", none)
     for target in ("gpu:h100", "tpu:v5e"):
         with pytest.raises(MissingTargetError, match=r"pip install \"xlascope\[targets\]\""):
             plugin_of(find_target(target))
@@ -279,6 +281,7 @@ def test_an_interrupt_ends_the_compiler() -> None:
 def test_the_compiler_ends_with_whoever_asked_it(tmp_path: Path) -> None:
     ask = f"""
 import os, signal
+from xlascope.xla.platforms import plugins
 from xlascope.xla.targets import Watch, build, find_target
 def tell(message):
     if message == "compiling":

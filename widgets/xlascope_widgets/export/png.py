@@ -16,12 +16,15 @@ MOST_PIXELS = 60_000_000
 _SIZE = re.compile(r'<svg[^>]*?\swidth="([\d.]+)"[^>]*?\sheight="([\d.]+)"')
 
 
-def png(svg: str, *, system_fonts: bool = True) -> bytes:
-    """The PNG of an SVG that has a width and a height, on white; other scripts than ours need the system's fonts."""
+def png(svg: str, *, system_fonts: bool = True, zoom: float | None = None) -> bytes:
+    """The PNG of an SVG that has a width and a height, on white; other scripts than ours need the system's fonts.
+
+    ``zoom`` is pixels for one unit of the picture, by default :func:`scale` of it.
+    """
     return bytes(
         resvg_py.svg_to_bytes(
             svg_string=svg,
-            zoom=scale(svg),
+            zoom=scale(svg) if zoom is None else zoom,
             background="#ffffff",
             skip_system_fonts=not system_fonts,
             font_files=_fonts(),

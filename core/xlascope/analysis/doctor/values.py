@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ...records import Equation, Finding, Kernel, Measure
 from ..figures import percent, plural, seconds, size
@@ -77,6 +78,15 @@ def _is_wide(level: Level, equation: Equation) -> bool:
     )
 
 
+class _End(NamedTuple):
+    """So many values of a sorted axis, from one of its ends; alone: only the last of them."""
+
+    few: int
+    length: int
+    largest: bool
+    alone: bool
+
+
 def sorted_for_few(evidence: Evidence) -> Iterator[Finding]:
     """A whole axis sorted, to keep a few values from its end."""
     for level in evidence.levels:
@@ -84,38 +94,45 @@ def sorted_for_few(evidence: Evidence) -> Iterator[Finding]:
             kept = _kept(level, each) if each.operation == "sort" and each.role == "forward" else None
             stake = Stake.of(evidence, (each.path,)) if kept is not None else None
             if kept is not None and stake is not None:
-                few, length, largest = kept
-                indices = "" if level.users(each.outputs[0]) else "[1]"
                 yield stake.finding(
                     "sorted for few",
                     each,
-                    f"{length:,} values are sorted to keep {few:,} of them: sorting takes {stake.words}",
-                    f"take these alone: lax.top_k({'x' if largest else '-x'}, {few}){indices}",
-                    Measure("values sorted", length, "", COUNT),
-                    Measure("values kept", few, "", COUNT),
+                    f"{kept.length:,} values are sorted to keep {'one' if kept.alone else f'{kept.few:,}'} of them: "
+                    f"sorting takes {stake.words}",
+                    _instead(kept, "" if level.users(each.outputs[0]) else "[1]"),
+                    Measure("values sorted", kept.length, "", COUNT),
+                    Measure("values kept", 1 if kept.alone else kept.few, "", COUNT),
                 )
 
 
-def _kept(level: Level, sort: Equation) -> tuple[int, int, bool] | None:
-    """How many values of how many are kept from one end of a sorted axis, and whether these are the largest."""
+def _instead(end: _End, indices: str) -> str:
+    """What to do: XLA makes a sort of ``top_k(...)[0][-1]`` again, so the value that is wanted is a minimum of them."""
+    found = f"lax.top_k({'x' if end.largest else '-x'}, {end.few})"
+    if not end.alone:
+        return f"take these alone: {found}{indices}"
+    return f"take those from the end up to it, and of these the last: {'' if end.largest else '-'}{found}[0].min(-1)"
+
+
+def _kept(level: Level, sort: Equation) -> _End | None:
+    """What is kept of a sorted axis, if that is a few values from one end, or one of these."""
     counter = level.made.get(sort.inputs[-1])
     if len(sort.inputs) > 2 or (len(sort.inputs) == 2 and (counter is None or counter.operation != "iota")):
         return None
     axis = int(parameter(sort, "dimension") or 0)
-    kept: list[tuple[int, int, bool]] = []
+    kept: list[_End] = []
     for name in sort.outputs:
         if not level.users(name) and name not in level.jaxpr.outputs:
             continue
         found = _end(level, name, axis)
         user = level.only_user(name)
-        if found is None or user is None or not written_apart(sort, user):
+        if found is None or user is None or not written_apart(sort, user) or (found.alone and len(sort.inputs) > 1):
             return None
         kept.append(found)
     return kept[0] if kept and all(each == kept[0] for each in kept) else None
 
 
-def _end(level: Level, name: str, axis: int) -> tuple[int, int, bool] | None:
-    """How many are kept of an axis of a sorted value, of how many, and whether from its end; None for all else."""
+def _end(level: Level, name: str, axis: int) -> _End | None:
+    """What is kept of an axis of a sorted value; None for all that is not near one of its ends."""
     user, whole, turned = level.only_user(name), level.type_of(name), False
     while user is not None and user.operation == "rev" and parameter(user, "dimensions") == f"({axis},)":
         user, turned = level.only_user(user.outputs[0]), not turned
@@ -126,10 +143,13 @@ def _end(level: Level, name: str, axis: int) -> tuple[int, int, bool] | None:
     if part is None or len(starts) != len(whole.shape):
         return None
     length, few, start = whole.shape[axis], part.shape[axis], starts[axis]
-    at_end = start + few == length
-    if length < SORTED or few > KEPT * length or not (at_end or start == 0) or few < 1:
+    at_end = start + few == length if few > 1 else 2 * start >= length
+    alone = few == 1 and start not in (0, length - 1)
+    if alone:
+        few = length - start if at_end else start + 1
+    if length < SORTED or few > KEPT * length or not (alone or at_end or start == 0) or few < 1:
         return None
-    return few, length, at_end != turned
+    return _End(few, length, at_end != turned, alone)
 
 
 def _numbers(equation: Equation, name: str) -> list[int]:

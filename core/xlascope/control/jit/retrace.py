@@ -7,29 +7,49 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...ir.avals import ShapedArray
-from ...ir.sources import title_of
+from ...ir.sources import is_library, title_of
 from ...recent import RecentlyUsed
 from .signatures import Reason, Signature, shortened, structure_difference
 
 FIRST = Reason("first call")
-#: The code of functions that have been traced, and how many function objects had it. The file is told apart as well:
+#: The codes of functions that have been traced, and how many function objects had them. The file is told apart as well:
 #: two cells with the same text are not one loop, and equal code objects may come from two files.
-_codes: RecentlyUsed[tuple[str, types.CodeType], int] = RecentlyUsed(4096)
+_codes: RecentlyUsed[tuple[tuple[str, types.CodeType], ...], int] = RecentlyUsed(4096)
 
 
 def note_function(function: Callable[..., Any]) -> None:
     """Remember that a function object is traced for the first time."""
-    code = _code_of(function)
-    if code is not None:
-        key = (code.co_filename, code)
+    codes = _codes_of(function)
+    if codes:
+        key = tuple((code.co_filename, code) for code in codes)
         _codes[key] = (_codes.get(key) or 0) + 1
 
 
-def _code_of(function: Any) -> types.CodeType | None:
-    while hasattr(function, "func"):  # functools.partial
-        function = function.func
-    code = getattr(function, "__code__", None)
-    return code if isinstance(code, types.CodeType) else None
+def _codes_of(function: Any) -> tuple[types.CodeType, ...]:
+    """The code of a function of the user's, last; before it that of the transformations around it.
+
+    ``grad(f)`` and ``grad(g)`` have the code of ``grad`` in common, which says nothing about a loop that makes them.
+    Empty if no code of the user's is found.
+    """
+    codes: list[types.CodeType] = []
+    while True:
+        while hasattr(function, "func"):  # functools.partial
+            function = function.func
+        code = getattr(function, "__code__", None)
+        if not isinstance(code, types.CodeType):
+            return ()
+        if not is_library[code.co_filename]:
+            return (*codes, code)
+        # What users call is wrapped once more (`api_boundary`), all in the same code: what it wraps tells which it is.
+        codes += [cell.cell_contents.__code__ for cell in function.__closure__ or () if _is_function(cell)]
+        function = getattr(function, "__wrapped__", None)
+
+
+def _is_function(cell: types.CellType) -> bool:
+    try:
+        return isinstance(cell.cell_contents, types.FunctionType)
+    except ValueError:  # not filled yet
+        return False
 
 
 def reason_of(
@@ -108,13 +128,15 @@ def _static_values(signature: Signature, parameter_names: Callable[[int], Sequen
 
 
 def _first(function: Callable[..., Any]) -> Reason:
-    code = _code_of(function)
-    made = (_codes.get((code.co_filename, code)) or 0) if code is not None else 0
-    if code is None or made < 2:
+    codes = _codes_of(function)
+    made = _codes.get(tuple((code.co_filename, code) for code in codes)) or 0
+    if made < 2:
         return FIRST
+    code = codes[-1]
     place = f"{title_of(code.co_filename) or code.co_filename}:{code.co_firstlineno}"
+    name = code.co_name if len(codes) == 1 else f"a transformed {code.co_name}"
     return Reason(
-        f"{code.co_name} is a new function object: the {_ordinal(made)} made from the code at {place}, and traces "
+        f"{name} is a new function object: the {_ordinal(made)} made from the code at {place}, and traces "
         "belong to function objects",
         "Define and jit the function once, outside of the loop or function that makes it, and pass what it closes over "
         "as arguments.",

@@ -20,6 +20,8 @@ from ...xla.dispatch import Executable, PjitFunction, Place, executable_of, put,
 
 #: Why a program was traced, when nobody watched and it cannot be told any more.
 BEFORE = "traced before anybody watched"
+#: Compilations of one trace, for other devices or placements, that are told.
+MOST_COMPILED = 8
 #: Characters of a program's text from which on its records are kept.
 LARGE = 100_000
 
@@ -94,9 +96,9 @@ def executables_of(program: ClosedJaxpr) -> list[Executable]:
 
 
 def known_records(traced: TracedCall) -> Iterator[records.Record]:
-    """What is known of a program that was made before, put together again."""
+    """What is known of a program that was made before, put together again: the compilations asked for last."""
     yield traced_again(traced)
-    for executable in executables_of(traced.program)[:1]:
+    for executable in executables_of(traced.program)[-MOST_COMPILED:]:
         yield compiled_again(executable, traced)
 
 

@@ -27,6 +27,7 @@ class Running:
         self._met: dict[int, TracedCall] = {}
         self._news: set[int] = set()
         self._modules: dict[str, int] = {}
+        self._compiled: dict[int, dict[str, object]] = {}
         self._entries: dict[str, frozenset[str]] = {}
         self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
@@ -39,7 +40,9 @@ class Running:
     def know(self, record: records.Record) -> None:
         """Remember which program a compiled module is; other records say nothing of that."""
         if isinstance(record, records.Compiled):
-            self._modules[record.module] = record.program
+            kinds = tuple((kernel.name, kernel.type_text, kernel.bytes_read) for kernel in record.kernels)
+            self._belongs(record.module, record.program)
+            self._compiled[record.program][record.module] = hash(kinds)
             names = {kernel.name for kernel in record.kernels}
             self._kernels[record.program] = len(names)
             self._entries[record.module] = entry_names(record.hlo) & names
@@ -156,7 +159,7 @@ class Running:
         """
         for traced in traces:
             self._meet(traced)
-        seen = [self.tallies[each.number].observed for each in traces]
+        seen = [self.tallies[each.number].seen for each in traces]
         if not sum(seen):
             newest_first = tuple(reversed(traces))
             latest = max(newest_first, key=lambda each: self._latest.get(each.number, 0), default=None)
@@ -176,7 +179,12 @@ class Running:
         self._met[traced.number] = traced
         self._tally(traced.number, traced.program.name)
         for executable in executables_of(traced.program):
-            self._modules[executable.compilation.executable.hlo_modules()[0].name] = traced.number
+            self._belongs(executable.compilation.executable.hlo_modules()[0].name, traced.number)
+
+    def _belongs(self, module: str, number: int) -> None:
+        self._modules[module] = number
+        self._compiled.setdefault(number, {}).setdefault(module, module)
 
     def _tally(self, number: int, function: str) -> Tally:
-        return self.tallies.setdefault(number, Tally(number, function, time.time()))
+        made = self._compiled.setdefault(number, {})
+        return self.tallies.setdefault(number, Tally(number, function, time.time(), modules=made))

@@ -1,7 +1,13 @@
-"""What has been measured of one program so far, added up over profiler windows, as an :class:`Executed` record."""
+"""What has been measured of one program so far, added up over profiler windows, as an :class:`Executed` record.
+
+A trace is compiled again where its operands lie elsewhere. On another single device the kernels are the same, and they
+are added up; where several devices share the program, kernels of the same name have other work, and what is added up is
+of modules with the same kernels alone: those seen last.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -18,7 +24,9 @@ class Tally:
 
     ``profiled`` are the profiler's seconds in which the calls seen ran, ``looked`` the seconds of the longest window
     that held only parts of calls, ``profiling`` the processor time that looking cost until a whole one was seen.
-    ``notes`` say, each once, what of the windows could not be read.
+    ``module`` is the one whose calls are added up, together with those of ``modules``, all that the trace was compiled
+    to, that have the same value there: the same kernels. ``seen`` counts the whole calls of all. ``notes`` say, each
+    once, what of the windows could not be read.
     """
 
     program: int
@@ -35,6 +43,9 @@ class Tally:
     devices: dict[str, records.DeviceTime] = field(default_factory=dict)
     parts: tuple[records.DeviceTime, ...] = ()
     notes: dict[str, None] = field(default_factory=dict)
+    module: str = ""
+    modules: dict[str, object] = field(default_factory=dict)
+    seen: int = 0
 
     def add_calls(self, calls: int, seconds: float) -> None:
         """So many calls more, during so many seconds of the host's clock."""
@@ -43,17 +54,35 @@ class Tally:
 
     def add_window(self, profiles: Iterable[ModuleProfile], seconds: float = 0.0) -> None:
         """What one window of so many seconds saw of this program."""
-        for profile in profiles:
-            if profile.observed_calls:
-                self.observed += profile.observed_calls
-                self.profiled += profile.seconds
-                self.steps.append((profile.step, profile.observed_calls))
-                self.calling.append((profile.calling, profile.observed_calls))
-                for device in profile.devices:
-                    self.devices[device.device] = _merged(self.devices.get(device.device), device)
-            else:
+        seen = list(profiles)
+        whole = [profile for profile in seen if profile.observed_calls]
+        self.seen += sum(profile.observed_calls for profile in whole)
+        for profile in seen:
+            self.modules.setdefault(profile.module, profile.module)
+        if whole and not any(self._is_alike(profile) for profile in whole):
+            self._begin(max(whole, key=lambda profile: profile.seconds).module)
+        for profile in filter(self._is_alike, whole):
+            self._add(profile)
+        for profile in seen:
+            if not profile.observed_calls:
                 self.looked = max(self.looked, seconds)
                 self.parts = max(self.parts, profile.devices, key=_extent)
+
+    def _is_alike(self, profile: ModuleProfile) -> bool:
+        return bool(self.module) and self.modules[profile.module] == self.modules[self.module]
+
+    def _begin(self, module: str) -> None:
+        """Add up the calls of another module from here on."""
+        self.module, self.observed, self.profiled = module, 0, 0.0
+        self.steps, self.calling, self.devices = [], [], {}
+
+    def _add(self, profile: ModuleProfile) -> None:
+        self.observed += profile.observed_calls
+        self.profiled += profile.seconds
+        self.steps.append((profile.step, profile.observed_calls))
+        self.calling.append((profile.calling, profile.observed_calls))
+        for device in profile.devices:
+            self.devices[device.device] = _merged(self.devices.get(device.device), device)
 
     @property
     def step(self) -> float:
@@ -81,11 +110,18 @@ class Tally:
             notes=(*self.notes, *self._unseen()),
             at_most=step.at_most,
             profiling=self.profiling if self.observed else 0.0,
+            module=self.module,
         )
 
     def _unseen(self) -> Iterable[str]:
         if self.parts and not self.observed:
             yield f"no whole step was seen: a call is longer than the profiler's window of {self.looked:.3g} s"
+        different = len(set(self.modules.values()))
+        if different > 1:
+            yield (
+                f"this trace was compiled to {different} different programs, as operands lie on other devices: "
+                f"kernels and their times are of {self.module or 'one of them'}, calls are of all"
+            )
 
 
 def _in_order(device: str) -> tuple[str, int]:
@@ -109,6 +145,6 @@ def _merged(before: records.DeviceTime | None, now: records.DeviceTime) -> recor
         sums[each.kernel] = (
             each
             if known is None
-            else records.KernelTime(each.kernel, known.calls + each.calls, known.seconds + each.seconds)
+            else dataclasses.replace(each, calls=known.calls + each.calls, seconds=known.seconds + each.seconds)
         )
-    return records.DeviceTime(now.device, before.busy + now.busy, tuple(sums.values()), now.spans, now.transfers)
+    return dataclasses.replace(now, busy=before.busy + now.busy, kernels=tuple(sums.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...records.op_names import equation_path
+from ...records.op_names import equation_path, merged_names
 from ...records.paths import EquationPath
 from .kernels import running
 from .text import Computation, Instruction, Module
@@ -50,5 +50,5 @@ def paths_in(module: Module, name: str, instructions: Mapping[str, Instruction])
 
 def absolute_paths(op_name: str) -> list[EquationPath]:
     """The equations that an instruction's name tells; a name inside of a body that is not inlined yet tells none."""
-    found = (equation_path(part) for part in op_name.split(";") if part.startswith("jit("))
+    found = (equation_path(part) for part in merged_names(op_name) if part.startswith("jit("))
     return [path for path in found if path]

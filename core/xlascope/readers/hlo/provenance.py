@@ -23,7 +23,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from ...records.op_names import equation_path
+from ...records.op_names import equation_path, merged_names
 from ...records.paths import EquationPath
 from .text import Instruction, Module
 from .uses import MOVES, Place, Uses
@@ -87,13 +87,13 @@ def data_of(module: Module, known: Known) -> dict[tuple[str, str], Paths]:
 
 
 def named_paths(instruction: Instruction) -> Paths:
-    """The equations an instruction's name tells; XLA joins the names of merged instructions with ``;``."""
+    """The equations an instruction's name tells; XLA joins the names of what it merges."""
     return _paths_in(instruction.op_name)
 
 
 @functools.lru_cache(maxsize=8192)
 def _paths_in(op_name: str) -> Paths:
-    return tuple(path for name in op_name.split(";") if (path := equation_path(name)))
+    return tuple(path for name in merged_names(op_name) if (path := equation_path(name)))
 
 
 def _instructions(module: Module) -> Iterator[tuple[Place, Instruction]]:

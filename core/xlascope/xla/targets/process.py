@@ -8,7 +8,6 @@ here is left alone.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import signal
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ...records import MemoryUse
+from ..platforms.plugins import installed
 from .known import EXTRA, Target, find_target, known_targets
 
 _WORKER = Path(__file__).with_name("worker.py")
@@ -147,15 +147,9 @@ def plugin_of(target: Target) -> Path:
 
     The packages are looked for, not imported.
     """
-    package, library = _PLUGINS[target.platform]
-    try:
-        found = importlib.util.find_spec(package)
-    except ModuleNotFoundError:  # the package above it is missing
-        found = None
-    for folder in (found.submodule_search_locations or ()) if found is not None else ():
-        path = Path(folder, library)
-        if path.exists():
-            return path
+    found = installed("gpu" if target.platform == "cuda" else target.platform)
+    if found:
+        return found[0].library
     if not sys.platform.startswith("linux"):
         raise MissingTargetError(f"the compiler for {target.name} exists for Linux only, and this is {sys.platform}")
     raise MissingTargetError(f"the compiler for {target.name} is not installed; install it with: {EXTRA}")
@@ -185,8 +179,6 @@ def _is_here(target: Target) -> bool:
         return False
     return True
 
-
-_PLUGINS = {"tpu": ("libtpu", "libtpu.so"), "cuda": ("jax_plugins.xla_cuda13", "xla_cuda_plugin.so")}
 
 #: Without the first a TPU's compiler asks the network what machine it is on; the others keep it from locks and logs.
 _TPU_ENVIRONMENT = {

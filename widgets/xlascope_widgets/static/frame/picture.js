@@ -38,16 +38,19 @@ export function drawPicture(heavy, light, options) {
   const program = new Program(heavy, light);
   const graph = graphPart(program, options);
   const beside = graph.width > 0 && graph.width <= 760;
-  const width = Math.max(720, graph.width + (beside ? TABLE_WIDTH : 0) + 3 * MARGIN);
+  const strip = stripLine(program);
+  const width = Math.max(720, strip.width, graph.width + (beside ? TABLE_WIDTH : 0) + 3 * MARGIN);
   const table = kernelTable(program, beside ? 1 : Math.max(1, Math.floor((width - MARGIN) / TABLE_WIDTH)));
   const parts = [
-    shifted(MARGIN, 6, stripLine(program)),
+    shifted(MARGIN, 6, strip.parts),
     graph.tree && shifted(MARGIN, 40, graph.tree),
     shifted(beside ? graph.width + 2 * MARGIN : MARGIN, beside ? 40 : graph.height + 48, table.tree),
   ];
   let height = beside ? Math.max(graph.height, table.height) + 48 : graph.height + table.height + 64;
   const timeline = drawTimeline(program, width - 2 * MARGIN);
-  parts.push(shifted(MARGIN, height + 12, el("text", { class: "xs-lane-note", y: 0 }, `timeline · ${timelineWords(program)}`)));
+  const said = noteLines([`timeline · ${timelineWords(program)}`], width - 2 * MARGIN);
+  parts.push(shifted(MARGIN, height + 12 - NOTE_LINE, said));
+  height += (said.length - 1) * NOTE_LINE;
   parts.push(shifted(MARGIN, height + 22, timeline.tree));
   height += timeline.height + 32;
   const unread = stepEnd(program) ? [] : noteLines(program.light.executed?.notes, width - 2 * MARGIN);
@@ -145,7 +148,7 @@ function stripLine(program) {
     x += text.length * 6.6 + 36;
     return part;
   });
-  return parts;
+  return { parts, width: x };
 }
 
 /** @param {Program} program @param {number} columns */
@@ -161,7 +164,7 @@ function kernelTable(program, columns) {
       el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
       el("text", { class: "xs-title", x: 12, y: 10 }, shorten(title, 30)),
       time != null && el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, seconds(time)),
-      el("text", { class: "xs-sub", x: 12, y: 23 }, shorten(facts.join(" · "), 46)),
+      el("text", { class: "xs-sub", x: 12, y: 23 }, shorten(facts.join(" · "), 43)),
     ]);
   });
   const more = kernels.length - rows.length;
@@ -173,7 +176,7 @@ function kernelTable(program, columns) {
   return { tree: [...lines, ...rows], height: 30 + (high + (more > 0 ? 1 : 0)) * 34 };
 }
 
-/** What could not be read, in the place of what it would have shown. @param {string[]|undefined} notes @param {number} width */
+/** Sentences in lines that fit: what could not be read, in the place of what it would have shown. @param {string[]|undefined} notes @param {number} width */
 function noteLines(notes, width) {
   const lines = (notes ?? []).flatMap((note) => wrapped(note, Math.floor(width / NOTE_LETTER)));
   return lines.map((line, i) => el("text", { class: "xs-lane-note", y: NOTE_LINE * (i + 1) }, line));

@@ -169,8 +169,8 @@ export interface Since {
   words: string[];
   differs: boolean;
 }
-/** A bar: what ran, its start and its seconds, and how many runs it stands for. */
-export type Span = [name: string, start: number, duration: number, count?: number];
+/** A bar: what ran, its start and its seconds, how many runs it stands for, and the bytes of a copy. */
+export type Span = [name: string, start: number, duration: number, count?: number, bytes?: number];
 /** A device: what part of a call something ran on it, and its kernels' runs and seconds a call. */
 export interface Device {
   name: string;
@@ -178,6 +178,12 @@ export interface Device {
   kernels: Record<string, [runs: number, seconds: number]>;
   spans: Span[];
   transfers?: Span[];
+  /** The copies of the step shown, by kind, in words. */
+  copied?: string[];
+  /** Of a GPU or TPU its queues: the name, where its bars begin among the spans, its kernels' runs and seconds. */
+  streams?: [name: string, first: number, runs: number, seconds: number][];
+  /** Seconds in which nothing ran on it, of the seconds of the step shown. */
+  idle?: [seconds: number, step: number];
   /** Where it waits for other devices in a collective: derived from when each of them began. */
   waits?: Span[];
   /** False where only a part of a step was seen. */

@@ -3,7 +3,7 @@
  * Bars too narrow to draw are drawn together, with a count; what runs inside another (a loop's body) stands below it. */
 
 import { el } from "../program/element.js";
-import { axisTime, percent, plural, seconds, shorten, ticks } from "../program/format.js";
+import { axisTime, byteSize, percent, plural, seconds, shorten, ticks } from "../program/format.js";
 import { UNREAD_PROFILE } from "../program/unread.js";
 import { clockWords, sourceless } from "../program/stage_words.js";
 import { r1 } from "../graph/draw_graph.js";
@@ -64,6 +64,7 @@ export function timelineWords(program) {
   if (!run.observed) return `${isPart(program) ? "part of a step · " : ""}${step}; ${run.notes ? UNREAD_PROFILE : "the profiler has seen no whole call yet"}`;
   const parts = [`one step · ${step}`, `profiler saw ${plural(run.observed, "whole call")}`];
   if (run.devices.some((device) => device.waits)) parts.push("pale: waiting for other devices (derived)");
+  parts.push(idleWords(run.devices));
   const { account } = program;
   if (account) parts.push(`${percent(account.attributed)} of the kernels' time has an equation`, account.copied ? `${percent(account.copied)} copies what equations made` : "");
   return parts.filter(Boolean).join(" · ");
@@ -119,7 +120,7 @@ export function drawable(bars, scale) {
 
 /** @param {Program} program @param {Device} device @param {number} index @param {number} y @param {{from: number, to: number, scale: number, width: number, colour: string}} axis */
 function deviceLane(program, device, index, y, { from, to, scale, width, colour }) {
-  const { bars, rows } = barsOf(device.spans);
+  const { bars, rows, names } = barsOfStreams(device);
   const seen = bars.filter((bar) => bar.start < to && bar.start + bar.duration > from);
   const drawn = drawable(seen, scale).map((bar) => {
     const [start, stop] = [Math.max(bar.start, from), Math.min(bar.start + bar.duration, to)];
@@ -127,11 +128,60 @@ function deviceLane(program, device, index, y, { from, to, scale, width, colour 
     return deviceBar(program, device, bar, TIME_LEFT + (start - from) * scale, y + bar.row * ROW, w, colour, index);
   });
   const copies = (device.transfers ?? []).filter(([, start, duration]) => start < to && start + duration > from)
-    .map(([name, start, duration]) => drawBar(TIME_LEFT + (Math.max(start, from) - from) * scale, y + rows * ROW,
-      Math.max(1, (Math.min(start + duration, to) - Math.max(start, from)) * scale), copyName(name), { class: "xs-bar transfer", role: "img" }, `${copyName(name)}: ${seconds(duration)} (measured)`, "dark"));
+    .map(([name, start, duration, , bytes]) => drawBar(TIME_LEFT + (Math.max(start, from) - from) * scale, y + rows * ROW,
+      Math.max(1, (Math.min(start + duration, to) - Math.max(start, from)) * scale), copyName(name), { class: "xs-bar transfer", role: "img" }, copyWords(name, duration, bytes), "dark"));
   const height = (rows + (device.transfers ? 1 : 0)) * ROW + 10;
-  const tree = el("g", { class: "xs-lane", "data-device": device.name }, laneName(device.name, y), rule(y + height - 6, width), drawn, drawWaits(device, TIME_LEFT, y, BAR, { from, to, scale }), copies);
+  const tree = el("g", { class: "xs-lane", "data-device": device.name }, laneName(device.name, y), streamNames(device, names, rows, y), rule(y + height - 6, width), drawn, drawWaits(device, TIME_LEFT, y, BAR, { from, to, scale }), copies);
   return { tree, height };
+}
+
+/** The bars of a device with their rows: each stream has rows of its own. @param {Device} device @returns {{bars: Bar[], rows: number, names: [string, number][]}} */
+function barsOfStreams(device) {
+  const { streams, spans } = device;
+  if (!streams) return { ...barsOf(spans), names: [] };
+  /** @type {Bar[]} */ const bars = [];
+  /** @type {[string, number][]} */ const names = [];
+  let rows = 0;
+  streams.forEach(([name, first], i) => {
+    const laid = barsOf(streamSpans(device, i));
+    for (const bar of laid.bars) bars.push({ ...bar, row: bar.row + rows, first: bar.first + first });
+    names.push([name, rows]);
+    rows += laid.rows;
+  });
+  return { bars, rows, names };
+}
+
+/** @type {WeakMap<Span[], Span[][]>} */
+const parted = new WeakMap();
+
+/** The bars of one stream, the same list each time. @param {Device} device @param {number} index @returns {Span[]} */
+function streamSpans({ spans, streams = [] }, index) {
+  const known = parted.get(spans) ?? streams.map(([, first], i) => spans.slice(first, streams[i + 1]?.[1] ?? spans.length));
+  parted.set(spans, known);
+  return known[index];
+}
+
+/** Short names of streams and of the row of copies, left of their rows: "Stream #13" is #13. @param {Device} device @param {[string, number][]} names @param {number} rows @param {number} y */
+function streamNames(device, names, rows, y) {
+  /** @type {[string, string, number][]} */ const labels = names.map(([name, row]) => [name.replace(/^(Stream|XLA) /, ""), name, row]);
+  if (names.length && device.transfers) labels.push(["copies", (device.copied ?? []).join("; "), rows]);
+  return labels.map(([short, tip, row]) => el("text", { class: "xs-axis xs-stream", x: TIME_LEFT - 6, y: y + row * ROW + 13, "text-anchor": "end" }, el("title", {}, tip), shorten(short, row ? 9 : 5)));
+}
+
+/** A copy with its bytes and their rate, where they are known. @param {string} name @param {number} duration @param {number} [bytes] */
+function copyWords(name, duration, bytes) {
+  const rate = bytes && duration > 0 ? `, ${byteSize(bytes / duration)}/s` : "";
+  const size = bytes === undefined ? "" : byteSize(bytes) + " in ";
+  return `${copyName(name)}: ${size}${seconds(duration)}${rate} (measured)`;
+}
+
+/** How much of the step shown devices stand still, where that is known. @param {Device[]} devices */
+function idleWords(devices) {
+  const parts = devices.flatMap(({ idle }) => (idle && idle[1] > 0 ? [idle[0] / idle[1]] : []));
+  if (!parts.length) return "";
+  const [least, most] = [percent(Math.min(...parts)), percent(Math.max(...parts))];
+  const part = least === most ? least : least + " to " + most;
+  return `idle ${part} of the step shown: neither kernel nor copy ran`;
 }
 
 /** "MemcpyH2D" in words. @param {string} name */

@@ -1,0 +1,29 @@
+"""``python -m xlascope``: what can be asked from a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+#: The questions: a module for each, with `arguments(parser)` and `main(chosen)`, loaded when it is asked.
+_QUESTIONS = {"doctor": ("xlascope.tools.check_device", "what works on this machine's device: --device")}
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Answer the question that the command line asks; the exit status."""
+    words = list(sys.argv[1:] if words is None else words)
+    parser = argparse.ArgumentParser(prog="python -m xlascope", description="A JAX you can see through.")
+    questions = parser.add_subparsers(dest="question", required=True, metavar="QUESTION")
+    asked = next((word for word in words if word in _QUESTIONS), None)
+    for name, (module, help_text) in _QUESTIONS.items():
+        question = questions.add_parser(name, help=help_text, description=help_text)
+        if name == asked:
+            importlib.import_module(module).arguments(question)
+    chosen = parser.parse_args(words)
+    return int(importlib.import_module(_QUESTIONS[chosen.question][0]).main(chosen))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""What a GPU or TPU did in the step shown beside computing: its queues, its copies, and how long it stood still.
+
+Everything here is of one step, as the profiler saw it. A device without streams (a CPU) has nothing of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ...records.events import DeviceTime, Span
+from ..figures import plural, rate, seconds, size
+
+_KIND = re.compile(r"([HDP])(?:2|to)([HDP])$")
+_PLACES = {"H": "host", "D": "device", "P": "device"}
+
+
+class Stream(NamedTuple):
+    """A queue of a device: the runs of kernels on it, and the seconds in which at least one of them ran."""
+
+    name: str
+    runs: int
+    seconds: float
+
+
+class Copies(NamedTuple):
+    """The copies of one kind: how many, their bytes (None where one does not say), and the sum of their times."""
+
+    kind: str
+    number: int
+    bytes: int | None
+    seconds: float
+
+
+class Idle(NamedTuple):
+    """Seconds in which neither a kernel nor a copy ran, of the seconds of the step shown."""
+
+    seconds: float
+    step: float
+
+
+def streams_of(device: DeviceTime) -> tuple[Stream, ...]:
+    """The queues of a device, in the order in which they began; none for one that has none."""
+    found: dict[str, list[Span]] = defaultdict(list)
+    for span in device.spans:
+        if span.stream:
+            found[span.stream].append(span)
+    return tuple(Stream(name, len(spans), covered(spans)) for name, spans in found.items())
+
+
+def copies_of(device: DeviceTime) -> tuple[Copies, ...]:
+    """The copies of the step shown, by kind.
+
+    >>> copies = (Span("MemcpyH2D", 0.0, 2e-6, "", 4000), Span("MemcpyH2D", 3e-6, 2e-6, "", 4000))
+    >>> copies_of(DeviceTime("gpu:0", 0.0, (), (), copies))
+    (Copies(kind='host → device', number=2, bytes=8000, seconds=4e-06),)
+    """
+    found: dict[str, list[Span]] = defaultdict(list)
+    for copy in device.transfers:
+        found[kind_of_copy(copy.kernel)].append(copy)
+    return tuple(
+        Copies(kind, len(copies), _sum(copy.bytes for copy in copies), sum(copy.duration for copy in copies))
+        for kind, copies in found.items()
+    )
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def kind_of_copy(name: str) -> str:
+    """What a profiler's name for a copy means; the name without its number where it means nothing more.
+
+    >>> kind_of_copy("MemcpyH2D"), kind_of_copy("MemcpyP2P"), kind_of_copy("copy-start.12")
+    ('host → device', 'device → device', 'copy-start')
+    """
+    found = _KIND.search(name)
+    return f"{_PLACES[found[1]]} → {_PLACES[found[2]]}" if found else re.sub(r"\.\d+$", "", name)
+
+
+def idle_of(device: DeviceTime) -> Idle:
+    """How long a device stood still in the step shown, from its own first kernel until its last.
+
+    >>> spans = (Span("a", 0.0, 1.0, "Stream #1"), Span("b", 3.0, 1.0, "Stream #1"))
+    >>> idle_of(DeviceTime("gpu:0", 0.0, (), spans, (Span("MemcpyH2D", 0.5, 1.5),)))
+    Idle(seconds=1.0, step=4.0)
+    """
+    if not device.spans:
+        return Idle(0.0, 0.0)
+    began = min(span.start for span in device.spans)
+    ended = max(span.start + span.duration for span in device.spans)
+    running = covered((*device.spans, *device.transfers), began, ended)
+    return Idle(max(round(ended - began - running, 10), 0.0), ended - began)  # sums of times are not exact
+
+
+def covered(spans: Iterable[Span], began: float = 0.0, ended: float = float("inf")) -> float:
+    """The time between two moments that is covered by at least one of the spans."""
+    total, until = 0.0, began
+    for span in sorted(spans, key=lambda span: span.start):
+        stop = min(span.start + span.duration, ended)
+        total += max(stop - max(span.start, until), 0.0)
+        until = max(until, stop)
+    return total
+
+
+def copies_words(copies: Copies) -> str:
+    """Copies in words, with their rate.
+
+    >>> copies_words(Copies("host → device", 2, 8000, 4e-6))
+    '2 copies host → device: 8 kB in 4 µs, 2 GB/s'
+    >>> copies_words(Copies("device → host", 1, None, 4e-6))
+    '1 copy device → host: 4 µs, bytes unknown'
+    """
+    number = "1 copy" if copies.number == 1 else f"{copies.number:,} copies"
+    if copies.bytes is None:
+        return f"{number} {copies.kind}: {seconds(copies.seconds)}, bytes unknown"
+    fast = f", {rate(copies.bytes / copies.seconds, 'B')}" if copies.seconds > 0 else ""
+    return f"{number} {copies.kind}: {size(copies.bytes)} in {seconds(copies.seconds)}{fast}"
+
+
+def streams_words(device: DeviceTime) -> str:
+    """The queues of a device in words, ``""`` where it has none."""
+    streams = streams_of(device)
+    return ", ".join(f"{each.name} {seconds(each.seconds)} ({plural(each.runs, 'kernel run')})" for each in streams)
