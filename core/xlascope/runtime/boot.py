@@ -48,6 +48,7 @@ __all__ = [
     "enable_custom_prng",
     "enable_x64",
     "explain_cache_misses",
+    "forget_calls",
     "from_environment",
     "in_trace",
     "legacy_prng_key",
@@ -252,6 +253,12 @@ def set_for_process(state: Any, value: Any) -> None:
                 summary.note_process()
             if changes:
                 process_changes.set_global(next(_numbers))
+
+
+def forget_calls() -> None:
+    """Let no call be repeated by what is kept of it: where values go that nobody has put anywhere has changed."""
+    with _changing:
+        process_changes.set_global(next(_numbers))
 
 
 def note_blocks(watched: bool) -> None:

@@ -76,8 +76,7 @@ def register_backend_factory(name: str, factory: Callable[[], Any], *, priority:
         raise ValueError(f"there is a platform named {name!r} already")
     with _lock:
         _factories[name] = priority, factory
-        _chosen.clear()
-        _first.clear()
+        _choose_again()
 
 
 def forget(name: str) -> None:
@@ -85,8 +84,14 @@ def forget(name: str) -> None:
     with _lock:
         _factories.pop(name, None)
         _clients.pop(name, None)
-        _chosen.clear()
-        _first.clear()
+        _choose_again()
+
+
+def _choose_again() -> None:
+    """Let the default be found anew, by calls too that jaxlib repeats."""
+    _chosen.clear()
+    _first.clear()
+    boot.forget_calls()
 
 
 def _first_of(named: str) -> str:

@@ -92,14 +92,21 @@ def test_the_names_of_platforms(there: Any) -> None:
         xs.devices("abacus")
 
 
-def test_a_preferred_platform_is_the_default() -> None:
+@pytest.mark.parametrize("calls", [0, 1, 3])
+def test_a_preferred_platform_is_the_default(calls: int) -> None:
+    jitted = xs.jit(lambda x: x + 1.0)
+    for _ in range(calls):  # which jaxlib then repeats by itself
+        jnp.ones(2), jitted(values())
     xla_bridge.register_backend_factory("preferred", lambda: xla_client.make_cpu_client(num_devices=1), priority=1)
     try:
         assert xs.devices() == xs.devices("preferred")
-        assert lives_on(jnp.ones(2)) == xs.devices("preferred")[0]
+        for _ in range(3):
+            assert lives_on(jnp.ones(2)) == xs.devices("preferred")[0]
+            assert lives_on(jitted(values())) == xs.devices("preferred")[0]
     finally:
         choosing.forget("preferred")
     assert xs.devices() == xs.devices("cpu")
+    assert lives_on(jnp.ones(2)) == lives_on(jitted(values())) == xs.devices("cpu")[0]
 
 
 def test_one_that_does_not_start_is_told_and_the_next_goes_on(caplog: pytest.LogCaptureFixture) -> None:
