@@ -18,7 +18,8 @@ from ..special.bessels import i0e
 def logpdf(x: Any, kappa: Any) -> Any:
     """The logarithm of the density, without overflow for large κ; NaN for negative κ."""
     x, kappa = floats(x, kappa)
-    found = kappa * (jnp.cos(x) - 1) - jnp.log(2 * math.pi * i0e(kappa))
+    half = jnp.sin(x / 2)
+    found = -2 * kappa * half * half - jnp.log(2 * math.pi * i0e(kappa))  # cos x - 1 would cancel near the mean
     return jnp.where(kappa > 0, found, math.nan)
 
 
