@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
-
-from xlascope.trace.traceback_filtering import filter_traceback
 
 _HERE = str(Path(__file__).resolve().parent)
 
@@ -33,5 +32,9 @@ class Tracebacks:
 def _show(
     shell: InteractiveShell, kind: Any, error: BaseException, traceback: Any, tb_offset: int | None = None
 ) -> None:
-    filter_traceback(error, (_HERE,))
+    filtering = sys.modules.get(
+        "xlascope.trace.traceback_filtering"
+    )  # it comes with the engine, whose frames these are
+    if filtering is not None:
+        filtering.filter_traceback(error, (_HERE,))
     shell.showtraceback((kind, error, error.__traceback__), tb_offset=tb_offset, running_compiled_code=True)

@@ -52,14 +52,19 @@ class ModuleProfile:
 
 #: The kernels, by module, that every call of it runs exactly once: those of its entry computation.
 Entries = Mapping[str, Collection[str]]
+#: What modules are called here of which several have one name: by name and program id.
+Labels = Mapping[tuple[str, int], str]
+NO_LABELS: Labels = MappingProxyType({})
 
 
-def read_profile(data: bytes, limit: int = 200_000, *, entries: Entries = NOTHING) -> tuple[ModuleProfile, ...]:
+def read_profile(
+    data: bytes, limit: int = 200_000, *, entries: Entries = NOTHING, labels: Labels = NO_LABELS
+) -> tuple[ModuleProfile, ...]:
     """Read the bytes of a profiler window (a serialized ``XSpace``); at most ``limit`` events are looked at.
 
     A kernel that runs on several threads is shown from its launch until its threads are done. A call is whole when all
     ``entries`` of its module were seen to begin and to end. Of a module without entries those calls are whole that
-    stand between two others.
+    stand between two others. ``labels`` tell modules of one name apart, by XLA's numbers of them.
     Raises FormatError for bytes that are no profile, TooManyEventsError, one of its kind, beyond the limit.
 
     >>> read_profile(b"")
@@ -68,7 +73,8 @@ def read_profile(data: bytes, limit: int = 200_000, *, entries: Entries = NOTHIN
     modules: dict[tuple[str, int], list[Event]] = defaultdict(list)
     window = read_events(data, limit, _by_kernel_names(entries))
     for event in window.kernels:
-        modules[event.module, event.program_id].append(event)
+        name = labels.get((event.module, event.program_id), event.module)
+        modules[name, event.program_id].append(event)
     return tuple(
         _module_profile(name, number, events, window, frozenset(entries.get(name, ())))
         for (name, number), events in modules.items()

@@ -8,6 +8,7 @@ from jaxlib import _jax
 
 from ..recent import Recent
 from ..runtime import boot
+from .describe import device_name
 from .platforms.choosing import client, default_platform, first_device, register_backend_factory
 
 __all__ = [
@@ -100,11 +101,6 @@ def process_index(backend: str | None = None) -> int:
 def process_count(backend: str | None = None) -> int:
     """How many processes share the platform."""
     return 1 + max(int(device.process_index) for device in devices(backend))
-
-
-def device_name(device: Any) -> str:
-    """A device's name as the eyes show it, ``cpu:0``."""
-    return f"{device.platform}:{device.id}"
 
 
 def default_backend() -> str:

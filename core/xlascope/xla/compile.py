@@ -17,15 +17,14 @@ from .. import records
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
 from ..records.watchers import watchers
-from .backend import client, device_name
+from .backend import client
 from .builder import bytecode, nameless_bytecode, of_its_own
 from .callbacks import guarded
-from .compiled_module import read_compiled
 from .compiling import Source, compile_source
+from .describe import cost_of, describe_executable, memory_stats_of
 from .failures import compilation_error, is_out_of_memory, memory_error, require_room
 from .logs import log_compilation
 from .lowering import Lowered, lower
-from .memory_use import memory_use
 from .named_shardings import OnSeveral
 from .partitions import Partition, is_even, lying_texts, results_of_partition, set_partition
 from .persistent_cache import Loaded, load_or_compile
@@ -98,11 +97,11 @@ class Compilation:
 
     def cost(self) -> dict[str, float]:
         """XLA's estimates, by its names; empty where the back end has none."""
-        return _cost(self.executable)
+        return cost_of(self.executable)
 
     def memory(self) -> Any:
         """The compiler's memory statistics, None where the back end has none."""
-        return _memory_stats(self.executable)
+        return memory_stats_of(self.executable)
 
 
 class LoweredProgram(NamedTuple):
@@ -228,7 +227,15 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     if watchers:
         records.publish(
             describe_executable(
-                executable, program.devices(device), number, name, began, seconds, cache, kept, partition
+                executable,
+                program.devices(device),
+                number,
+                name,
+                began,
+                seconds,
+                cache,
+                kept,
+                None if partition is None else lying_texts(partition, len(kept)),
             )
         )
     calls_python = bool(program.lowered.callbacks)
@@ -291,66 +298,3 @@ def _begin(number: int, name: str, stage: Any) -> tuple[float, float]:
     if watchers:
         records.publish(records.Started(number, name, stage, time.time()))
     return time.time(), time.perf_counter()
-
-
-def describe_executable(
-    executable: Any,
-    devices: Sequence[Any],
-    number: int,
-    name: str,
-    began: float,
-    seconds: float,
-    cache: Literal["hit", "miss"] = "miss",
-    kept: Sequence[bool] = (),
-    partition: Partition | None = None,
-) -> records.Compiled:
-    """What the compiler made, as a record: optimized HLO, kernels, cost, memory. ``kept`` are the operands it takes,
-    ``partition`` says how several devices share it.
-    """
-    module = executable.hlo_modules()[0]
-    text = module.to_string()
-    cost = _cost(executable)
-    stats = _memory_stats(executable)
-    plan = getattr(stats, "serialized_buffer_assignment_proto", b"")
-    read = read_compiled(text, module.as_serialized_hlo_module_proto() if plan else b"", plan)
-    return records.Compiled(
-        program=number,
-        function=name,
-        time=began,
-        seconds=seconds,
-        cache=cache,
-        platform=devices[0].platform,
-        devices=tuple(map(device_name, devices)),
-        module=module.name,
-        kernels=read.kernels,
-        hlo=text,
-        flops=cost.get("flops"),
-        bytes_accessed=cost.get("bytes accessed"),
-        memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept),
-        notes=read.notes,
-        **({} if partition is None else lying_texts(partition, len(kept))),
-    )
-
-
-def _cost(executable: Any) -> dict[str, float]:
-    try:
-        found = executable.cost_analysis()
-    except _jax.JaxRuntimeError:  # some back ends do not implement it
-        return {}
-    return dict(found[0] if isinstance(found, list) else found)
-
-
-def _memory_stats(executable: Any) -> Any:
-    try:
-        return executable.get_compiled_memory_stats()
-    except _jax.JaxRuntimeError:  # some back ends do not implement it
-        return None
-
-
-def _numbers(stats: Any) -> records.MemoryUse:
-    return records.MemoryUse(
-        arguments=stats.argument_size_in_bytes,
-        outputs=stats.output_size_in_bytes,
-        temporaries=stats.temp_size_in_bytes,
-        peak=getattr(stats, "peak_memory_in_bytes", 0),
-    )

@@ -35,6 +35,7 @@ if ORDER == "used before jax":  # all that is kept for calls that repeat is ther
 import jax
 import jax.numpy as jnp
 
+from xlascope.inspect.engine.runs import EngineRuns
 from xlascope.inspect.running.calls import CallCounter
 
 if ORDER != "used before jax":
@@ -220,7 +221,7 @@ def _nan():
 
 
 def _counted():
-    counter = CallCounter(lambda function: None)
+    counter = CallCounter(EngineRuns(), lambda *made: None)
     triple(ours), triple_jax(theirs)
     counter.start()
     try:

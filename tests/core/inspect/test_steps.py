@@ -11,7 +11,8 @@ from tests.measured import begins_again
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, records
-from xlascope.inspect.running import live, measure
+from xlascope.inspect.engine import producer
+from xlascope.inspect.running import live
 from xlascope.inspect.running.alternate import WARM_UP
 from xlascope.inspect.running.live import Sampler
 from xlascope.readers.hlo.entry import entry_names
@@ -186,7 +187,7 @@ def test_the_time_of_a_measured_call_is_that_of_runs_without_the_profiler(monkey
     x = jnp.arange(100.0)
     calls: list[bool] = []
     opened: list[Window] = []
-    enter, leave, caller = Window.__enter__, Window.__exit__, measure.caller
+    enter, leave, caller = Window.__enter__, Window.__exit__, producer.caller
     monkeypatch.setattr(Window, "__enter__", lambda self: (opened.append(self), enter(self))[1])
     monkeypatch.setattr(Window, "__exit__", lambda self, *error: (opened.pop(), leave(self, *error))[1])
 
@@ -201,7 +202,7 @@ def test_the_time_of_a_measured_call_is_that_of_runs_without_the_profiler(monkey
 
         return slower
 
-    monkeypatch.setattr(measure, "caller", counted)
+    monkeypatch.setattr(producer, "caller", counted)
     (run,) = (each for each in inspect.timings(small, x).records if isinstance(each, records.Executed))
     assert run.clock == "host" and 0 < run.step < 0.001
     assert True in calls and run.calls == calls.count(False) - WARM_UP

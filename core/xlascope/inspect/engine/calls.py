@@ -15,8 +15,9 @@ from ...control.jit.traces import TracedCall, kept_calls
 from ...ir.avals import ShapedArray
 from ...ir.describe import traced_record
 from ...ir.jaxpr import ClosedJaxpr
-from ...xla.compile import describe_executable
+from ...xla.describe import describe_executable
 from ...xla.dispatch import Executable, PjitFunction, Place, executable_of, put, with_meshes
+from ...xla.partitions import lying_texts
 
 #: Why a program was traced, when nobody watched and it cannot be told any more.
 BEFORE = "traced before anybody watched"
@@ -125,7 +126,7 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
             made.seconds,
             made.cache,
             made.kept,
-            made.partition,
+            None if made.partition is None else lying_texts(made.partition, len(made.kept)),
         )
     return kept[key]  # type: ignore[no-any-return]
 

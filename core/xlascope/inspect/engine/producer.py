@@ -14,15 +14,21 @@ from ...runtime.errors import JaxRuntimeError
 from ..producers import Asked
 from ..program import ChangeError, Host, Program, Source, Variant
 from ..quiet import inspection
-from ..running.measure import ceilings, copied, measure, runner
+from ..running.measure import measure
+from ..running.runs import register_runs
 from .calls import Call, compiled_records, executables_of, traced_call, traces_of
 from .changes import changed
 from .lowered import lowered_for
+from .measured import caller, ceilings, copied, runner
 from .planned import Plan
+from .runs import EngineRuns
 
 
 class Engine:
     """The producer of all programs that no other producer has: it traces any function of arrays."""
+
+    def __init__(self) -> None:
+        register_runs(EngineRuns())
 
     def program(self, asked: Asked) -> Program:
         """The program of a call; an earlier trace of a call like it is used again."""
@@ -67,7 +73,7 @@ class CallHost(Host):
     def measured(self, compiled: records.Compiled) -> list[records.Record]:
         """Inside profiler windows."""
         with inspection():
-            executed = measure(self.call, compiled)
+            executed = measure(caller(self.call), compiled)
             return [executed, ceilings(self.call, executed)]
 
     def copied(self) -> Copied | None:

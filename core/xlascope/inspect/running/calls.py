@@ -6,12 +6,11 @@ import logging
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...runtime.boot import post_hook, watch_calls
 from ..quiet import inspecting
+from .runs import Hook, Runs
 
 _log = logging.getLogger(__name__)
 
-Hook = Callable[[Any, Any, Any, Any], None]
 Made = Callable[[Any, Any, bool], None]
 
 #: Results are looked at after so many calls of one function in a row, then whenever :meth:`CallCounter.ask` was called:
@@ -28,7 +27,8 @@ class CallCounter:
     runs on the thread that calls, and may not keep the results.
     """
 
-    def __init__(self, made: Made) -> None:
+    def __init__(self, runs: Runs, made: Made) -> None:
+        self._runs = runs
         self._functions = _counting(made)
         self._previous: Any = None
         self._on = False
@@ -36,20 +36,20 @@ class CallCounter:
     def start(self) -> None:
         """Count from now on, in place of whoever counted before."""
         if not self._on:
-            self._previous = post_hook.get_global()
-            watch_calls(self._functions.hook)
+            self._previous = self._runs.hook()
+            self._runs.set_hook(self._functions.hook)
             self._on = True
 
     def stop(self) -> None:
         """Count no more; whoever counted before counts again."""
         if self._on:
             self._on = False
-            if post_hook.get_global() is self._functions.hook:
-                watch_calls(self._previous)
+            if self._runs.hook() is self._functions.hook:
+                self._runs.set_hook(self._previous)
 
     def counts(self) -> dict[Any, int]:
-        """The calls of each function so far."""
-        return self._functions.read()
+        """The calls of each function so far, of those of the engine that is watched."""
+        return {each: calls for each, calls in self._functions.read().items() if self._runs.is_mine(each)}
 
     def ask(self) -> None:
         """Hand the results of the next two calls to ``made``: two in a row tell what one of them took."""

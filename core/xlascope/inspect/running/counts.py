@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ... import records
-from ...control.jit.traces import TracedCall
 from ...readers.hlo.entry import entry_names
 from ...readers.profiles import ModuleProfile
-from ..engine.calls import executables_of, traces_of
 from .finishes import Made
 from .looks import Looks
 from .pace import Finish, Pace, Times, weighted_median
+from .runs import Known
 from .tally import Tally
 
 
 class Running:
-    """The tallies of all programs that were called while somebody watched. Not safe to use from two threads at once."""
+    """The tallies of all programs that were called while somebody watched. Not safe to use from two threads at once.
 
-    def __init__(self) -> None:
+    ``programs_of`` gives the programs that a function has led to, whoever's it is.
+    """
+
+    def __init__(self, programs_of: Callable[[Any], Sequence[Known]]) -> None:
+        self._programs_of = programs_of
         self.tallies: dict[int, Tally] = {}
         self.pace = Pace(Finish(0, {}, 0.0, time.perf_counter(), waited=False))
-        self._met: dict[int, TracedCall] = {}
+        self._met: dict[int, Known] = {}
         self._news: set[int] = set()
         self._modules: dict[str, int] = {}
         self._compiled: dict[int, dict[str, object]] = {}
@@ -134,9 +137,9 @@ class Running:
             if number in self.tallies and self.tallies[number].calls
         ]
 
-    def called_programs(self) -> list[TracedCall]:
+    def called_programs(self) -> list[Known]:
         """The programs that were called, of those that a counted function led to."""
-        return [traced for number, traced in self._met.items() if self.tallies[number].calls]
+        return [known for number, known in self._met.items() if self.tallies[number].calls]
 
     def _programs(self, before: Mapping[Any, int], counts: Mapping[Any, int]) -> dict[int, int]:
         """How often each program was called between two counts of functions."""
@@ -144,14 +147,14 @@ class Running:
         for function, total in counts.items():
             new = total - before.get(function, 0)
             if new > 0:
-                for number, calls in self._divided(traces_of(function), new):
+                for number, calls in self._divided(self._programs_of(function), new):
                     moved[number] = moved.get(number, 0) + calls
         return moved
 
     def _program_of(self, function: Any) -> int | None:
-        return next((number for number, _ in self._divided(traces_of(function), 1)), None)
+        return next((number for number, _ in self._divided(self._programs_of(function), 1)), None)
 
-    def _divided(self, traces: Sequence[TracedCall], calls: int) -> Iterator[tuple[int, int]]:
+    def _divided(self, traces: Sequence[Known], calls: int) -> Iterator[tuple[int, int]]:
         """A function's new calls by program.
 
         Of a function with several, the profiler's counts say which share is whose; before it has seen any, the one
@@ -173,13 +176,13 @@ class Running:
             if share:
                 yield traced.number, share
 
-    def _meet(self, traced: TracedCall) -> None:
-        if traced.number in self._met:
+    def _meet(self, program: Known) -> None:
+        if program.number in self._met:
             return
-        self._met[traced.number] = traced
-        self._tally(traced.number, traced.program.name)
-        for executable in executables_of(traced.program):
-            self._belongs(executable.compilation.executable.hlo_modules()[0].name, traced.number)
+        self._met[program.number] = program
+        self._tally(program.number, program.name)
+        for module in program.modules():
+            self._belongs(module, program.number)
 
     def _belongs(self, module: str, number: int) -> None:
         self._modules[module] = number

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, NamedTuple
-
-from ... import tree
 
 #: Calls that are waited for at once. In a program whose results are never used more would come than end.
 MOST = 64
@@ -48,11 +46,11 @@ class Finishes:
         """Whether there are calls that are not done."""
         return self._added > self._ended
 
-    def add(self, made: Made, out: Any) -> None:
-        """Wait for a call's results, on a thread of our own."""
+    def add(self, made: Made, out: Callable[[], Sequence[Any]]) -> None:
+        """Wait for a call's results (``out()`` are the arrays among them), on a thread of our own."""
         if self._waiting.qsize() >= MOST:
             return
-        smallest = _smallest(out)
+        smallest = _smallest(out())
         if smallest is None:
             return
         ready = time.perf_counter() if smallest.is_ready() else None
@@ -87,7 +85,7 @@ def _finish(array: Any) -> float | None:
     return time.perf_counter()
 
 
-def _smallest(out: Any) -> Any:
+def _smallest(out: Sequence[Any]) -> Any:
     """The smallest array of a call's results (they are there all at once); None where there is none to wait for."""
-    arrays = [each for each in tree.leaves(out) if hasattr(each, "is_ready") and not each.is_deleted()]
+    arrays = [each for each in out if hasattr(each, "is_ready") and not each.is_deleted()]
     return min(arrays, key=lambda array: array.nbytes, default=None)

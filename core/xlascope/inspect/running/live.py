@@ -11,21 +11,22 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from ... import records
-from ...control.jit.telling import dispatched
 from ...readers import FormatError
 from ...readers.profile_events import TooManyEventsError
 from ...readers.profiles import read_profile
+from ...starting import engine, is_started
 from ...xla.profile import ProfilerInUseError, Window
-from ..engine.calls import jitted_of, known_records, remember
 from ..quiet import inspecting
 from .calls import CallCounter
 from .counts import Running
 from .finishes import Finishes, Made
 from .looks import Looks
+from .runs import Dispatched, Known, Runs, meet
 
 _log = logging.getLogger(__name__)
 
@@ -57,9 +58,9 @@ class Sampler:
         self._emit = emit
         self._first = first
         self._windows = windows
-        self._counter = CallCounter(self._made)
+        self._watched: dict[Runs, tuple[CallCounter, Dispatched]] = {}
         self._finishes = Finishes(self._finished)
-        self._running = Running()
+        self._running = Running(self._programs_of)
         self._looks = Looks()
         self._starts: dict[int, int] = {}
         self._began: dict[tuple[int, int], float] = {}
@@ -72,21 +73,26 @@ class Sampler:
         self._subscription: records.Subscription | None = None
         self._looked = time.perf_counter()
         self._not_before = 0.0
-        self._busy = self._over = False
+        self._busy = self._over = self._knows_engine = False
+        self._leave: Callable[[], None] | None = None
 
     def start(self) -> None:
         """Watch from now on."""
         self._subscription = records.watch(self._receive)
-        dispatched.append(self._dispatched)
-        self._counter.start()
+        self._leave = meet(self._meet)
+        self._meet_engine()
 
     def stop(self) -> None:
         """Watch no more, and tell the last counts; takes at most a tenth of a second (an open window is closed)."""
-        self._counter.stop()
+        if self._leave is not None:
+            self._leave()
+            self._leave = None
+        for runs, (counter, listener) in self._watched.items():
+            counter.stop()
+            if listener in runs.dispatched:
+                runs.dispatched.remove(listener)
         if self._subscription is not None:
             self._subscription.close()
-        if self._dispatched in dispatched:
-            dispatched.remove(self._dispatched)
         self._stopping.set()
         self._stirred.set()
         if self._thread is not None:
@@ -102,25 +108,55 @@ class Sampler:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    # Whose programs run ----------------------------------------------------------------------------------------------
+
+    def _meet(self, runs: Runs) -> None:
+        """Hear of the calls of one engine from now on."""
+        counter = CallCounter(runs, partial(self._made, runs))
+        listener = partial(self._dispatched, runs)
+        self._watched[runs] = counter, listener
+        runs.dispatched.append(listener)
+        counter.start()
+
+    def _meet_engine(self) -> None:
+        """Our own engine says who it is when it is asked for; it is not started by being watched."""
+        if not self._knows_engine and is_started():
+            self._knows_engine = True
+            engine()
+
+    def _programs_of(self, function: Any) -> Sequence[Known]:
+        return next((runs.programs(function) for runs in tuple(self._watched) if runs.is_mine(function)), ())
+
+    def _counts(self) -> dict[Any, int]:
+        counted: dict[Any, int] = {}
+        for counter, _ in tuple(self._watched.values()):
+            counted |= counter.counts()
+        return counted
+
+    def _labels(self) -> dict[tuple[str, int], str]:
+        return {key: label for runs in tuple(self._watched) for key, label in runs.labels().items()}
+
     # On the threads of the program that is watched -------------------------------------------------------------------
 
-    def _made(self, function: Any, out: Any, first: bool) -> None:
-        if jitted_of(function) is not None:
-            made = Made(function, None, self._counter.counts(), dict(self._starts), time.perf_counter())
-            self._finishes.add(made, out)
+    def _made(self, runs: Runs, function: Any, out: Any, first: bool) -> None:
+        if runs.is_mine(function):
+            made = Made(function, None, self._counts(), dict(self._starts), time.perf_counter())
+            self._finishes.add(made, partial(runs.leaves, out))
             if first:
                 self._wake()
                 if self._first is not None:
                     self._first(function)
 
-    def _dispatched(self, program: int, out: Any) -> None:
+    def _dispatched(self, runs: Runs, program: int, out: Any) -> None:
         """A call that came through Python is on its way."""
         began = self._began.pop((threading.get_ident(), program), None)
         if began is not None:
             now = time.perf_counter()
-            self._finishes.add(Made(None, program, self._counter.counts(), dict(self._starts), now, began), out)
+            made = Made(None, program, self._counts(), dict(self._starts), now, began)
+            self._finishes.add(made, partial(runs.leaves, out))
 
     def _receive(self, record: records.Record) -> None:
+        self._meet_engine()
         with self._lock:
             self._running.know(record)
         if isinstance(record, records.Traced | records.Compiled):
@@ -154,7 +190,8 @@ class Sampler:
                 if self._stopping.is_set():
                     return
                 pause = TICK
-                self._counter.ask()
+                for counter, _ in tuple(self._watched.values()):
+                    counter.ask()
                 moved = self._count()
                 active = moved or self._busy or self._finishes.pending
                 while self._windows and active and time.perf_counter() >= self._not_before and self._look():
@@ -175,13 +212,16 @@ class Sampler:
         now = time.perf_counter()
         with self._lock:
             elapsed, self._looked = now - self._looked, now
-            self._running.count(self._counter.counts(), elapsed)
+            self._running.count(self._counts(), elapsed)
             found = self._running.news()
-            unknown = [traced for traced in self._running.called_programs() if traced.number not in self._told]
-            self._told.update(traced.number for traced in unknown)
+            unknown = [each.number for each in self._running.called_programs() if each.number not in self._told]
+            self._told.update(unknown)
+        watched = tuple(self._watched)
         while self._fresh:
-            remember(self._fresh.popleft())
-        known = [record for traced in unknown for record in known_records(traced)]
+            fresh = self._fresh.popleft()
+            for runs in watched:
+                runs.remember(fresh)
+        known = [record for number in unknown for runs in watched for record in runs.records_of(number)]
         for record in known:
             self._running.know(record)
         self._tell([*known, *found])
@@ -196,7 +236,7 @@ class Sampler:
         spent = time.thread_time()
         try:
             data, watched = self._watch(length)
-            profiles = read_profile(data, entries=self._running.entries)
+            profiles = read_profile(data, entries=self._running.entries, labels=self._labels())
         except ProfilerInUseError as error:
             self._blocked(error)
             return False

@@ -1,0 +1,86 @@
+"""What the compiler made, as a record: of any executable of jaxlib's, whoever had it compiled. Boots nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from jaxlib import _jax
+
+from .. import records
+from .compiled_module import read_compiled
+from .memory_use import memory_use
+
+
+def device_name(device: Any) -> str:
+    """A device's name as the eyes show it, ``cpu:0``."""
+    return f"{device.platform}:{device.id}"
+
+
+def describe_executable(
+    executable: Any,
+    devices: Sequence[Any],
+    number: int,
+    name: str,
+    began: float,
+    seconds: float,
+    cache: Literal["hit", "miss"] = "miss",
+    kept: Sequence[bool] | None = (),
+    lying: Mapping[str, Any] | None = None,
+    module_name: str = "",
+    notes: Sequence[str] = (),
+) -> records.Compiled:
+    """What the compiler made, as a record: optimized HLO, kernels, cost, memory.
+
+    ``kept`` are the operands it takes (None: nobody knows), ``lying`` what is to be said of how several devices share
+    it. ``module_name`` is what tells the module from others of its name, where that is not its name itself.
+    """
+    module = executable.hlo_modules()[0]
+    text = module.to_string()
+    cost = cost_of(executable)
+    stats = memory_stats_of(executable)
+    plan = getattr(stats, "serialized_buffer_assignment_proto", b"")
+    read = read_compiled(text, module.as_serialized_hlo_module_proto() if plan else b"", plan)
+    return records.Compiled(
+        program=number,
+        function=name,
+        time=began,
+        seconds=seconds,
+        cache=cache,
+        platform=devices[0].platform,
+        devices=tuple(map(device_name, devices)),
+        module=module_name or module.name,
+        kernels=read.kernels,
+        hlo=text,
+        flops=cost.get("flops"),
+        bytes_accessed=cost.get("bytes accessed"),
+        memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept),
+        notes=(*notes, *read.notes),
+        **(lying or {}),
+    )
+
+
+def cost_of(executable: Any) -> dict[str, float]:
+    """XLA's estimates, by its names; empty where the back end has none."""
+    try:
+        found = executable.cost_analysis()
+    except _jax.JaxRuntimeError:  # some back ends do not implement it
+        return {}
+    return dict(found[0] if isinstance(found, list) else found)
+
+
+def memory_stats_of(executable: Any) -> Any:
+    """The compiler's memory statistics, None where the back end has none."""
+    try:
+        return executable.get_compiled_memory_stats()
+    except _jax.JaxRuntimeError:  # some back ends do not implement it
+        return None
+
+
+def _numbers(stats: Any) -> records.MemoryUse:
+    return records.MemoryUse(
+        arguments=stats.argument_size_in_bytes,
+        outputs=stats.output_size_in_bytes,
+        temporaries=stats.temp_size_in_bytes,
+        peak=getattr(stats, "peak_memory_in_bytes", 0),
+    )
