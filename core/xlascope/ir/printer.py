@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from ..records.lettering import letters
 from .atoms import Literal, Var
 from .avals import ShapedArray
 from .operation import Operation
@@ -20,19 +21,6 @@ _WIDTH: Final = 80
 _SHORTEST_EQUATION: Final = 10
 #: The most equations of a program that is written where it is held.
 _MOST_INSIDE: Final = 10
-
-
-def letters(index: int) -> str:
-    """The name of the variable with that index: a to z, then ba to bz, ca and so on.
-
-    >>> [letters(i) for i in (0, 25, 26, 27)]
-    ['a', 'z', 'ba', 'bb']
-    """
-    name = chr(ord("a") + index % 26)
-    while index >= 26:
-        index //= 26
-        name = chr(ord("a") + index % 26) + name
-    return name
 
 
 class Names:

@@ -56,6 +56,18 @@ def equation_path(name: str) -> EquationPath | None:
     return EquationPath("/".join(path)) if path else None
 
 
+def absolute_paths(op_name: str) -> list[EquationPath]:
+    """The equations that an instruction's name tells; a name that is relative to a body tells none.
+
+    Bodies that are not inlined have such names, and what a reduction or a sort combines by.
+
+    >>> absolute_paths("jit(f)/e1/add;jit(f)/e2/add"), absolute_paths("e1/reduce_sum")
+    (['1', '2'], [])
+    """
+    absolute = (name for name in merged_names(op_name) if not _SEGMENT.fullmatch(name.partition("/")[0]))
+    return [path for name in absolute if (path := equation_path(name))]
+
+
 def merged_names(op_name: str) -> list[str]:
     """The names in an ``op_name``, which has several where XLA merged what had them.
 
@@ -104,8 +116,16 @@ def scoped(prefix: str, scope: str, index: int) -> str:
     >>> equation_path("jit(f)/layer/(e3)/e4/sin")
     '4'
     """
-    names = [f"({name})" if _LIKE_ONE.fullmatch(name) else name for name in scope.split("/")]
-    return f"{prefix}{'/'.join(names)}/e{index}"
+    return f"{prefix}{harmless(scope)}/e{index}"
+
+
+def harmless(scope: str) -> str:
+    """Scopes whose names nobody takes for those of equations.
+
+    >>> harmless("layer/e3")
+    'layer/(e3)'
+    """
+    return "/".join(f"({name})" if _LIKE_ONE.fullmatch(name) else name for name in scope.split("/"))
 
 
 def body_prefix(body: int) -> str:

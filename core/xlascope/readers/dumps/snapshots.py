@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...records.decisions import Pass
+from ...records.op_names import absolute_paths
 from ...records.paths import EquationPath
 from ..format_error import FormatError
-from ..hlo.equations import absolute_paths
 
 #: Bytes of one snapshot that are read; characters of all diffs together, of one, and of a line in it.
 MOST_BYTES = 64 * 2**20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...records.op_names import equation_path, merged_names
+from ...records.op_names import absolute_paths
 from ...records.paths import EquationPath
 from .kernels import running
 from .text import Computation, Instruction, Module
@@ -46,9 +46,3 @@ def paths_in(module: Module, name: str, instructions: Mapping[str, Instruction])
             if body is not None:
                 names += [each.op_name for each in body.instructions.values() if each.opcode not in _NOBODYS | RENAMING]
     return tuple(dict.fromkeys(path for name in names for path in absolute_paths(name)))
-
-
-def absolute_paths(op_name: str) -> list[EquationPath]:
-    """The equations that an instruction's name tells; a name inside of a body that is not inlined yet tells none."""
-    found = (equation_path(part) for part in merged_names(op_name) if part.startswith("jit("))
-    return [path for path in found if path]

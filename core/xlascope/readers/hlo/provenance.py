@@ -23,7 +23,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from ...records.op_names import equation_path, merged_names
+from ...records.op_names import absolute_paths
 from ...records.paths import EquationPath
 from .text import Instruction, Module
 from .uses import MOVES, Place, Uses
@@ -93,7 +93,7 @@ def named_paths(instruction: Instruction) -> Paths:
 
 @functools.lru_cache(maxsize=8192)
 def _paths_in(op_name: str) -> Paths:
-    return tuple(path for name in merged_names(op_name) if (path := equation_path(name)))
+    return tuple(absolute_paths(op_name))
 
 
 def _instructions(module: Module) -> Iterator[tuple[Place, Instruction]]:

@@ -1,0 +1,85 @@
+"""Our count of an equation's floating-point operations, as our own engine counts them: 0 for moving data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+#: Operations that compute nothing, or nothing with floating-point numbers.
+_NOTHING = frozenset(
+    """
+    all_gather all_to_all and argmax argmin bitcast_convert_type broadcast_in_dim concatenate convert_element_type copy
+    copy_p device_put dynamic_slice dynamic_update_slice eq gather ge gt iota is_finite le lt ne not optimization_barrier
+    or pad ppermute pbroadcast pvary random_bits random_fold_in random_seed random_split random_unwrap random_wrap
+    reshape reshard rev scatter select_and_scatter select_n sharding_constraint shift_left shift_right_arithmetic
+    shift_right_logical sign slice sort split squeeze stop_gradient threefry2x32 top_k transpose xor axis_index
+    """.split()
+)
+#: Operations for each element of the result, where that is not one.
+_OF_ELEMENTS = {"integer_pow": 2, "clamp": 2}
+
+
+def flops_of(equation: Any, inside: Sequence[int]) -> int:
+    """The operations of one run of an equation; ``inside`` are those of its bodies."""
+    name = equation.primitive.name
+    if inside:
+        return _of_bodies(equation, inside)
+    if name in _NOTHING or not equation.outvars:
+        return 0
+    rule = _RULES.get(name)
+    if rule is not None:
+        return rule(equation)
+    if name.startswith(("reduce", "cum", "scatter", "psum", "pmax", "pmin")):
+        return _size(equation.invars[-1 if name.startswith("scatter") else 0])
+    return _OF_ELEMENTS.get(name, 1) * _size(equation.outvars[0])
+
+
+def _of_bodies(equation: Any, inside: Sequence[int]) -> int:
+    match equation.primitive.name:
+        case "scan":
+            return int(equation.params["length"]) * sum(inside)
+        case "cond":
+            return max(inside)
+    return sum(inside)
+
+
+def _size(variable: Any) -> int:
+    return math.prod(getattr(variable.aval, "shape", ()))
+
+
+def _rows(variable: Any, axis: int) -> int:
+    return int(variable.aval.shape[axis])
+
+
+def _product(equation: Any) -> int:
+    (contracted, _), _ = equation.params["dimension_numbers"]
+    left = equation.invars[0].aval.shape
+    return 2 * _size(equation.outvars[0]) * math.prod(left[axis] for axis in contracted)
+
+
+def _convolution(equation: Any) -> int:
+    kernel = equation.invars[1].aval.shape
+    out = equation.params["dimension_numbers"].rhs_spec[0]
+    return 2 * _size(equation.outvars[0]) * (math.prod(kernel) // max(kernel[out], 1))
+
+
+def _windows(equation: Any) -> int:
+    return _size(equation.outvars[0]) * int(np.prod(equation.params["window_dimensions"]))
+
+
+_RULES: dict[str, Callable[[Any], int]] = {
+    "cholesky": lambda e: _size(e.invars[0]) * _rows(e.invars[0], -1) // 3,
+    "conv_general_dilated": _convolution,
+    "dot_general": _product,
+    "eigh": lambda e: 9 * _size(e.invars[0]) * _rows(e.invars[0], -1),
+    "lu": lambda e: 2 * _size(e.invars[0]) * min(e.invars[0].aval.shape[-2:]) // 3,
+    "qr": lambda e: 4 * _size(e.invars[0]) * min(e.invars[0].aval.shape[-2:]),
+    "reduce_window_max": _windows,
+    "reduce_window_min": _windows,
+    "reduce_window_sum": _windows,
+    "svd": lambda e: 14 * _size(e.invars[0]) * min(e.invars[0].aval.shape[-2:]),
+    "triangular_solve": lambda e: _size(e.outvars[0]) * _rows(e.invars[0], -1),
+}

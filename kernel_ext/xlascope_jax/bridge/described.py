@@ -1,0 +1,150 @@
+"""From a jaxpr of jax to the record of it: names, types, paths, lines, scopes, passes, and our count of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.extend.core as core
+from jax._src.source_info_util import Scope, Transform
+
+from xlascope import records
+from xlascope.records.lettering import letters
+from xlascope.records.paths import PROGRAM, EquationPath
+
+from .bodies import bodies_of, open_jaxpr
+from .costs import flops_of
+from .lines import line_of
+
+#: The most characters of a parameter that are told: some hold functions, meshes or whole programs.
+_MOST = 200
+#: Parameters that say nothing to a reader.
+_UNTOLD = frozenset({"ctx_mesh", "debug_info", "jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"})
+
+
+def describe(closed: Any) -> records.Jaxpr:
+    """A program of jax as plain data. Names of variables are unique in the whole of it."""
+    jaxpr = open_jaxpr(closed)
+    return _Describer().jaxpr(jaxpr, PROGRAM, name=_name(jaxpr))
+
+
+def _name(jaxpr: Any) -> str:
+    named = getattr(jaxpr.debug_info, "func_name", "") or ""
+    return str(named)
+
+
+class _Describer:
+    """Describes one program; remembers which forward equation has which traceback, for the backward ones."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._kept: list[Any] = []
+        self._forward: dict[Any, EquationPath] = {}
+
+    def jaxpr(self, jaxpr: Any, outer: EquationPath, body: int = 0, name: str = "") -> records.Jaxpr:
+        variables: dict[str, records.Variable] = {}
+        labels = _labels(jaxpr)
+        for each in jaxpr.constvars:
+            self._variable(variables, each)
+        for each, label in zip(jaxpr.invars, labels, strict=True):
+            self._variable(variables, each, label)
+        equations = tuple(
+            self._equation(each, outer.child(index, body), variables) for index, each in enumerate(jaxpr.eqns)
+        )
+        return records.Jaxpr(
+            name=name,
+            constants=tuple(map(self._name_of, jaxpr.constvars)),
+            inputs=tuple(map(self._name_of, jaxpr.invars)),
+            outputs=tuple(map(self._name_of, jaxpr.outvars)),
+            variables=variables,
+            equations=equations,
+        )
+
+    def _equation(self, equation: Any, path: EquationPath, variables: dict[str, records.Variable]) -> records.Equation:
+        source = equation.source_info
+        scope, role = _scope_and_role(source.name_stack)
+        transposes = None
+        if role == "backward":
+            transposes = self._forward.get(source.traceback)
+        elif source.traceback is not None:
+            self._forward.setdefault(source.traceback, path)
+        own = equation.params.get("name")
+        bodies = tuple(
+            self.jaxpr(each, path, number, str(own) if isinstance(own, str) else _inner_name(each))
+            for number, each in enumerate(bodies_of(equation))
+        )
+        for each in equation.outvars:
+            self._variable(variables, each)
+        return records.Equation(
+            path=path,
+            operation=equation.primitive.name,
+            parameters=_parameters(equation.params),
+            inputs=tuple(map(self._name_of, equation.invars)),
+            outputs=tuple(map(self._name_of, equation.outvars)),
+            role=role,  # type: ignore[arg-type]
+            source=line_of(source.traceback),
+            transposes=transposes,
+            flops=flops_of(equation, [_total(each) for each in bodies]),
+            bodies=bodies,
+            scope=scope,
+        )
+
+    def _name_of(self, atom: Any) -> str:
+        if isinstance(atom, core.Literal):
+            return f"{atom.val}:{_type(atom.aval)}"
+        name = self._names.get(id(atom))
+        if name is None:
+            name = self._names[id(atom)] = letters(len(self._names))
+            self._kept.append(atom)  # an id must not be given out again while it names something
+        return name
+
+    def _variable(self, variables: dict[str, records.Variable], variable: Any, label: str = "") -> None:
+        name, aval = self._name_of(variable), variable.aval
+        shape = tuple(each if isinstance(each, int) else 0 for each in getattr(aval, "shape", ()))
+        dtype = str(getattr(aval, "dtype", type(aval).__name__))
+        variables[name] = records.Variable(name, shape, dtype, bool(getattr(aval, "weak_type", False)), label)
+
+
+def _labels(jaxpr: Any) -> Sequence[str]:
+    """What the user calls the arguments (``params['w']``); nothing where jax does not say."""
+    names = getattr(jaxpr.debug_info, "arg_names", None) or ()
+    count = len(jaxpr.invars)
+    return [each or "" for each in names] if len(names) == count else [""] * count
+
+
+def _inner_name(jaxpr: Any) -> str:
+    """The name of a body that a library of jax made has no use: a name is shown where the user wrote a function."""
+    name = _name(jaxpr)
+    return "" if name.startswith("<") else name
+
+
+def _scope_and_role(names: Any) -> tuple[str, str]:
+    """The user's scopes around an equation, and the pass that made it."""
+    scopes = [each.name for each in names.stack if isinstance(each, Scope) and each.name]
+    transformations = {each.name for each in names.stack if isinstance(each, Transform)}
+    return "/".join(scopes), "backward" if "transpose" in transformations else "forward"
+
+
+def _parameters(params: dict[str, Any]) -> str:
+    """The parameters that tell something, but for programs."""
+    told = []
+    for key, value in params.items():
+        if key in _UNTOLD or value is None or callable(value) or _holds_program(value):
+            continue
+        text = str(value)
+        told.append(f"{key}={text if len(text) <= _MOST else text[:_MOST] + '…'}")
+    return " ".join(told)
+
+
+def _holds_program(value: Any) -> bool:
+    values = value if isinstance(value, tuple | list) else (value,)
+    return any(isinstance(open_jaxpr(each), core.Jaxpr) for each in values)
+
+
+def _type(aval: Any) -> str:
+    short = getattr(aval, "str_short", None)
+    return str(short(short_dtypes=True)) if short else str(aval)
+
+
+def _total(body: records.Jaxpr) -> int:
+    return sum(each.flops for each in body.equations)
