@@ -14,7 +14,7 @@ from typing import Any
 
 from jaxlib import _jax, utils, weakref_lru_cache  # noqa: F401  (the import order is the point)
 
-from . import beside
+from . import beside, post_hooks
 
 __all__ = [
     "DTYPE_PROMOTIONS",
@@ -275,7 +275,6 @@ in_trace = _configuration("in_trace", False, in_key=True)
 
 #: Called as ``(function, args, kwargs, out)`` after every jitted call, the C++ ones included, when it is not None.
 post_hook = _configuration("post_hook", None, in_key=False)
-_with_theirs = _configuration("post_hooks", None, in_key=False)
 
 with beside.still_imports():  # jax, where it is, has set these; and where it comes it will
     if not beside.here():
@@ -296,23 +295,9 @@ def watch_calls(hook: Callable[[Any, Any, Any, Any], None] | None) -> None:
 
 
 def _share_post_hook() -> None:
-    """Beside jax: take the post hook where we want one, with jax's behind it, and give it back where we do not."""
-    theirs = beside.post_hook_of_jax()
-    if theirs is None:
-        return
-    hook = post_hook.get_global()
-    if hook is None:
-        _jax.jax_jit.set_post_hook_state(theirs)
-        return
-
-    def both(function: Any, args: Any, kwargs: Any, out: Any) -> None:
-        hook(function, args, kwargs, out)
-        other = theirs.value
-        if other is not None:
-            other(function, args, kwargs, out)
-
-    _with_theirs.set_global(both)
-    _jax.jax_jit.set_post_hook_state(_with_theirs)
+    """Beside jax, which has the slot, ours is called with its own."""
+    if beside.post_hook_of_jax() is not None:
+        post_hooks.listen("xlascope", post_hook.get_global())
 
 
 beside.on_import("jax._src.api", _share_post_hook)

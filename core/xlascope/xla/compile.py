@@ -14,6 +14,7 @@ from jaxlib import _jax, xla_client
 from jaxlib.mlir import ir
 
 from .. import records
+from ..analysis.retrace_words import OUTSIDE
 from ..ir.describe import traced_record
 from ..ir.jaxpr import ClosedJaxpr
 from ..records.watchers import watchers
@@ -184,7 +185,7 @@ def lower_program(
     if number is None:
         number = records.next_program()
         if watchers:  # nobody traced it on the way here: a single operation, or the half of a jitted function
-            records.publish(traced_record(program, number, time.time(), 0.0, "run outside of jit", "", None))
+            records.publish(traced_record(program, number, time.time(), 0.0, OUTSIDE, "", None))
     module = module_name(name)
     began = _begin(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,9 +23,8 @@ _MOST = 200
 _UNTOLD = frozenset({"ctx_mesh", "debug_info", "jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"})
 
 
-def describe(closed: Any) -> records.Jaxpr:
+def describe(jaxpr: Any) -> records.Jaxpr:
     """A program of jax as plain data. Names of variables are unique in the whole of it."""
-    jaxpr = open_jaxpr(closed)
     return _Describer().jaxpr(jaxpr, PROGRAM, name=_name(jaxpr))
 
 
@@ -34,14 +34,21 @@ def _name(jaxpr: Any) -> str:
 
 
 class _Describer:
-    """Describes one program; remembers which forward equation has which traceback, for the backward ones."""
+    """Describes one program; remembers which forward equations are at which place, for the backward ones."""
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []
-        self._forward: dict[Any, EquationPath] = {}
+        self._forward: defaultdict[records.SourceRange, list[tuple[EquationPath, str]]] = defaultdict(list)
 
-    def jaxpr(self, jaxpr: Any, outer: EquationPath, body: int = 0, name: str = "") -> records.Jaxpr:
+    def jaxpr(
+        self,
+        jaxpr: Any,
+        outer: EquationPath,
+        body: int = 0,
+        name: str = "",
+        holder: records.SourceRange | None = None,
+    ) -> records.Jaxpr:
         variables: dict[str, records.Variable] = {}
         labels = _labels(jaxpr)
         for each in jaxpr.constvars:
@@ -49,7 +56,7 @@ class _Describer:
         for each, label in zip(jaxpr.invars, labels, strict=True):
             self._variable(variables, each, label)
         equations = tuple(
-            self._equation(each, outer.child(index, body), variables) for index, each in enumerate(jaxpr.eqns)
+            self._equation(each, outer.child(index, body), variables, holder) for index, each in enumerate(jaxpr.eqns)
         )
         return records.Jaxpr(
             name=name,
@@ -60,34 +67,46 @@ class _Describer:
             equations=equations,
         )
 
-    def _equation(self, equation: Any, path: EquationPath, variables: dict[str, records.Variable]) -> records.Equation:
-        source = equation.source_info
-        scope, role = _scope_and_role(source.name_stack)
-        transposes = None
-        if role == "backward":
-            transposes = self._forward.get(source.traceback)
-        elif source.traceback is not None:
-            self._forward.setdefault(source.traceback, path)
+    def _equation(
+        self,
+        equation: Any,
+        path: EquationPath,
+        variables: dict[str, records.Variable],
+        holder: records.SourceRange | None,
+    ) -> records.Equation:
+        scope, role = _scope_and_role(equation.source_info.name_stack)
+        operation = equation.primitive.name
+        line = line_of(equation.source_info.traceback) or holder
+        transposes = None if line is None or role == "forward" else self._transposed(line, operation)
+        if line is not None and role == "forward":
+            self._forward[line].append((path, operation))
         own = equation.params.get("name")
         bodies = tuple(
-            self.jaxpr(each, path, number, str(own) if isinstance(own, str) else _inner_name(each))
+            self.jaxpr(each, path, number, str(own) if isinstance(own, str) else _inner_name(each), line)
             for number, each in enumerate(bodies_of(equation))
         )
         for each in equation.outvars:
             self._variable(variables, each)
         return records.Equation(
             path=path,
-            operation=equation.primitive.name,
+            operation=operation,
             parameters=_parameters(equation.params),
             inputs=tuple(map(self._name_of, equation.invars)),
             outputs=tuple(map(self._name_of, equation.outvars)),
             role=role,  # type: ignore[arg-type]
-            source=line_of(source.traceback),
+            source=line,
             transposes=transposes,
             flops=flops_of(equation, [_total(each) for each in bodies]),
             bodies=bodies,
             scope=scope,
         )
+
+    def _transposed(self, line: records.SourceRange, operation: str) -> EquationPath | None:
+        """The forward equation that a backward one transposes: jax keeps its place. Only where that says it alone."""
+        here = self._forward.get(line, [])
+        alike = [path for path, other in here if other == operation]
+        found = alike if len(here) > 1 else [path for path, _ in here]
+        return found[0] if len(found) == 1 else None
 
     def _name_of(self, atom: Any) -> str:
         if isinstance(atom, core.Literal):

@@ -52,6 +52,11 @@ class _Kinds(Recent[str, int]):
 _kinds = _Kinds(4096)
 
 
+def is_users(file: str) -> bool:
+    """Whether a file is the user's own: no library, no Python, not jax and nothing of ours."""
+    return _kinds[file] == _USER
+
+
 def line_of(traceback: Any) -> records.SourceRange | None:
     """The user's line in a traceback that jax kept of an equation; None where there is none."""
     if traceback is None:

@@ -6,12 +6,14 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ...analysis.retrace_words import FIRST as FIRST_CALL
+from ...analysis.retrace_words import SAME_STRUCTURE, fix_for_static, fix_for_types, how_far, made_again, shortened
 from ...ir.avals import ShapedArray
 from ...ir.sources import is_library, title_of
 from ...recent import RecentlyUsed
-from .signatures import Reason, Signature, shortened, structure_difference
+from .signatures import Reason, Signature, structure_difference
 
-FIRST = Reason("first call")
+FIRST = Reason(FIRST_CALL)
 #: The codes of functions that have been traced, and how many function objects had them. The file is told apart as well:
 #: two cells with the same text are not one loop, and equal code objects may come from two files.
 _codes: RecentlyUsed[tuple[tuple[str, types.CodeType], ...], int] = RecentlyUsed(4096)
@@ -93,11 +95,11 @@ def _changed_arguments(
         return [
             Reason(
                 "the structure of the arguments changed: " + structure_difference(old, new, parameter_names),
-                "Pass the same arguments in the same way (by position or by name), in the same containers.",
+                SAME_STRUCTURE,
             )
         ]
     return [
-        Reason(f"{name}: {_described(was)} → {_described(now)}", _fix_for_types(was, now))
+        Reason(f"{name}: {_described(was)} → {_described(now)}", fix_for_types(was, now))
         for name, was, now in zip(operand_names(), old.avals, new.avals, strict=True)
         if was is not now
     ]
@@ -111,7 +113,7 @@ def _changed_static(
         was, now = before.get(name, _NOT_GIVEN), after.get(name, _NOT_GIVEN)
         if was != now:
             text = f"the static argument {name}: {_shown(was)} → {_shown(now)}"
-            yield Reason(text, _fix_for_static(was, now))
+            yield Reason(text, fix_for_static(getattr(was, "value", was), getattr(now, "value", now)))
 
 
 class _NotGiven:
@@ -135,63 +137,22 @@ def _first(function: Callable[..., Any]) -> Reason:
     code = codes[-1]
     place = f"{title_of(code.co_filename) or code.co_filename}:{code.co_firstlineno}"
     name = code.co_name if len(codes) == 1 else f"a transformed {code.co_name}"
-    return Reason(
-        f"{name} is a new function object: the {_ordinal(made)} made from the code at {place}, and traces "
-        "belong to function objects",
-        "Define and jit the function once, outside of the loop or function that makes it, and pass what it closes over "
-        "as arguments.",
-    )
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"
+    return Reason(*made_again(name, made, place))
 
 
 def _distance(old: Signature, new: Signature) -> int:
     static = sum(bool(a != b) for a, b in zip(old[2:], new[2:], strict=True))
     if old.structure != new.structure:
         return 1_000_000 + static
-    return static + sum(_far(a, b) for a, b in zip(old.avals, new.avals, strict=True))
-
-
-def _far(a: ShapedArray, b: ShapedArray) -> int:
-    if a is b:
-        return 0
-    return 1 + (a.dtype != b.dtype) + 2 * (a.shape != b.shape) + 4 * (len(a.shape) != len(b.shape))
+    return static + sum(how_far(a, b) for a, b in zip(old.avals, new.avals, strict=True))
 
 
 def _described(aval: ShapedArray) -> str:
     return aval.str_short() + (" (weak)" if aval.weak_type else "")
 
 
-def _fix_for_types(old: ShapedArray, new: ShapedArray) -> str:
-    if old.shape != new.shape:
-        if len(old.shape) == len(new.shape):
-            return "Pad or batch the data to one shape, or expect one trace per shape."
-        return "Give the argument the same number of axes in every call."
-    if old.dtype != new.dtype:
-        return "Convert the argument to one dtype before the call (jnp.asarray(x, dtype))."
-    return "Python numbers are weak and arrays are not: pass an array in every call (jnp.asarray(x))."
-
-
 def _shown(value: Any) -> str:
     return shortened(repr(value))
-
-
-def _fix_for_static(old: Any, new: Any) -> str:
-    old, new = getattr(old, "value", old), getattr(new, "value", new)
-    if type(old) is type(new) and type(new).__eq__ is _IDENTITY and not isinstance(new, type):
-        if callable(new):
-            return "Pass the same function object each time: define it once instead of writing a lambda in the call."
-        return (
-            f"{type(new).__name__} compares by identity: define __eq__ and __hash__ (a frozen dataclass does), or pass "
-            "the same object in every call."
-        )
-    return "Each static value has a program of its own: make the argument an ordinary one if it changes often."
-
-
-_IDENTITY: Any = object.__eq__
 
 
 def _settings_difference(old: Any, new: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ...analysis.retrace_words import shortened
 from ...ir.avals import ShapedArray
 from ...keys import Exact
 
@@ -52,8 +53,3 @@ def _structures(signature: Signature, parameter_names: Callable[[int], Sequence[
         name: shortened(str(structure).removeprefix("PyTreeDef(").removesuffix(")"))
         for name, structure in found.items()
     }
-
-
-def shortened(text: str) -> str:
-    """A text that fits into a line of a message."""
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,144 @@
+"""The programs of jax that were met, found again by whatever of jax leads to them. Nothing here keeps jax's alive.
+
+A program lives as long as its jaxpr does, which is as long as jax keeps the trace of its function. It holds its
+executables, which takes no memory that jax would have given back: the two go together.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from xlascope import records
+from xlascope.readers.memory.wire_format import first_of
+
+#: The fields of a serialized HLO module that are its name and XLA's number of it, which profiles have.
+_NAME, _NUMBER = 1, 5
+
+
+@dataclass(eq=False)
+class Made:
+    """An executable of a program. ``label`` tells its module from others of its name, ``key`` is what profiles say."""
+
+    executable: Any
+    devices: tuple[Any, ...]
+    key: tuple[str, int]
+    began: float
+    seconds: float
+    loaded: bool
+    record: records.Compiled | None = None
+
+    @property
+    def label(self) -> str:
+        """The module's name here: with XLA's number of it, as many modules may have one name."""
+        name, number = self.key
+        return f"{name}.{number}"
+
+
+def _nothing() -> None:
+    return None
+
+
+@dataclass(eq=False)
+class Known:
+    """A program: its number and function, how it came to be traced, and what was made of it.
+
+    ``again(platform)`` lowers it for a platform (None when jax has dropped it), ``lowered()`` is the jaxpr that was
+    lowered, while there is one. ``kept`` holds what questions found.
+    """
+
+    number: int
+    name: str
+    began: float
+    seconds: float = 0.0
+    reason: str = ""
+    fix: str = ""
+    line: records.SourceRange | None = None
+    again: Callable[[str], Any] | None = None
+    traced: records.Traced | None = None
+    made: list[Made] = field(default_factory=list)
+    kept: dict[Any, Any] = field(default_factory=dict)
+    lowered: Callable[[], Any] = _nothing
+
+
+class Programs:
+    """All that is known. Programs are made once for a jaxpr, whichever way leads to it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._by_jaxpr: weakref.WeakKeyDictionary[Any, Known] = weakref.WeakKeyDictionary()
+        self._by_module: weakref.WeakKeyDictionary[Any, Known] = weakref.WeakKeyDictionary()
+        self._by_executable: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
+        self._by_number: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
+        self._by_function: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Known]] = weakref.WeakKeyDictionary()
+
+    def add(self, jaxpr: Any, known: Known) -> Known:
+        """Remember the program of a jaxpr, unless there is one."""
+        with self._lock:
+            found = self._by_jaxpr.setdefault(jaxpr, known)
+            self._by_number[found.number] = found
+            return found
+
+    def of_jaxpr(self, jaxpr: Any) -> Known | None:
+        """The program of a jaxpr."""
+        return self._by_jaxpr.get(jaxpr)
+
+    def lead(self, function: Any, known: Known) -> None:
+        """Remember that a function of the user's has led to a program."""
+        try:
+            with self._lock:
+                self._by_function.setdefault(function, weakref.WeakSet()).add(known)
+        except TypeError:  # it cannot be hashed, or weakly referenced
+            return
+
+    def of_function(self, function: Any) -> list[Known]:
+        """The programs that a function has led to, oldest first."""
+        try:
+            with self._lock:
+                found = list(self._by_function.get(function, ()))
+        except TypeError:
+            return []
+        return sorted(found, key=lambda each: each.number)
+
+    def lowered(self, module: Any, known: Known) -> None:
+        """Remember whose StableHLO a module is."""
+        with self._lock:
+            self._by_module[module] = known
+
+    def of_module(self, module: Any) -> Known | None:
+        """The program of a module of StableHLO."""
+        return self._by_module.get(module)
+
+    def compiled(self, known: Known, made: Made) -> None:
+        """Remember an executable."""
+        with self._lock:
+            known.made.append(made)
+            self._by_executable[id(made.executable)] = known
+
+    def of_executable(self, executable: Any) -> Known | None:
+        """The program of an executable that is alive."""
+        return self._by_executable.get(id(executable))
+
+    def of_number(self, number: int) -> Known | None:
+        """The program of a number."""
+        return self._by_number.get(number)
+
+    def every(self) -> Iterator[Known]:
+        """All programs that are alive."""
+        with self._lock:
+            return iter(list(self._by_number.values()))
+
+
+def module_key(executable: Any) -> tuple[str, int]:
+    """What profiles say of a compiled program: its module's name, and XLA's number of it."""
+    module = executable.hlo_modules()[0]
+    _, number = first_of(module.as_serialized_hlo_module_proto(), _NAME, _NUMBER)
+    return str(module.name), number
+
+
+def labels_of(programs: Sequence[Known]) -> dict[tuple[str, int], str]:
+    """The labels of all modules, by what profiles say of them."""
+    return {made.key: made.label for known in programs for made in known.made}

@@ -1,0 +1,124 @@
+"""Why jax traced a function again: what differs from the nearest earlier call of it, in our cards' words."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
+from typing import Any, NamedTuple
+
+from xlascope.analysis.retrace_words import (
+    FIRST,
+    OUTSIDE,
+    SAME_STRUCTURE,
+    fix_for_static,
+    fix_for_types,
+    how_far,
+    made_again,
+    shortened,
+)
+from xlascope.ir.sources import title_of
+from xlascope.recent import RecentlyUsed
+
+from .lines import is_users
+
+#: Of one function, how many calls are remembered to compare with.
+_MOST = 64
+
+
+class Call(NamedTuple):
+    """What jax keys a trace by, as far as a reader can be told: types, their names, structure, static arguments."""
+
+    avals: tuple[Any, ...]
+    names: tuple[str, ...]
+    structure: Any
+    static: dict[str, Any]
+    surroundings: tuple[Any, ...]
+
+
+class Reasons:
+    """Remembers the calls that were traced, and says of a new one why the earlier did not serve."""
+
+    def __init__(self) -> None:
+        self._calls: weakref.WeakKeyDictionary[Any, list[Call]] = weakref.WeakKeyDictionary()
+        self._codes: RecentlyUsed[tuple[str, CodeType], int] = RecentlyUsed(4096)
+
+    def of(self, function: Any, call: Call) -> tuple[str, str]:
+        """The reason, and what would have spared the trace (``""`` where nothing would)."""
+        if getattr(function, "_apply_primitive", False):
+            return OUTSIDE, ""
+        try:
+            earlier = self._calls.setdefault(function, [])
+        except TypeError:
+            return FIRST, ""
+        reason = _differing(earlier, call) if earlier else self._first(function)
+        earlier.append(call)
+        del earlier[:-_MOST]
+        return reason
+
+    def _first(self, function: Any) -> tuple[str, str]:
+        code = _users_code(function)
+        if code is None:
+            return FIRST, ""
+        key = code.co_filename, code
+        times = self._codes[key] = (self._codes.get(key) or 0) + 1
+        if times < 2:
+            return FIRST, ""
+        place = f"{title_of(code.co_filename) or os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+        return made_again(code.co_name, times, place)
+
+
+def _users_code(function: Any) -> CodeType | None:
+    """The code of the function that the user wrote, behind partials and wrappers; None where it is not the user's."""
+    for _ in range(50):
+        function = getattr(function, "__wrapped__", None) or getattr(function, "func", None) or function
+        code = getattr(function, "__code__", None)
+        if isinstance(code, CodeType) and not hasattr(function, "__wrapped__"):
+            return code if is_users(code.co_filename) else None
+    return None
+
+
+def _differing(earlier: Sequence[Call], new: Call) -> tuple[str, str]:
+    old = min(reversed(earlier), key=lambda other: _distance(other, new))
+    changes = [*_changes(old, new)]
+    if not changes:
+        return "the earlier trace was not kept, or depended on something else that changed (a setting, a mesh)", ""
+    return "; ".join(text for text, _ in changes), " ".join(dict.fromkeys(fix for _, fix in changes))
+
+
+def _distance(old: Call, new: Call) -> int:
+    static = sum(old.static.get(name) != value for name, value in new.static.items())
+    if old.structure != new.structure or len(old.avals) != len(new.avals):
+        return 1_000_000 + static
+    return static + sum(how_far(a, b) for a, b in zip(old.avals, new.avals, strict=True))
+
+
+def _changes(old: Call, new: Call) -> Iterator[tuple[str, str]]:
+    if old.structure != new.structure or len(old.avals) != len(new.avals):
+        yield f"the structure of the arguments changed: {_named(old.names, new.names)}", SAME_STRUCTURE
+    else:
+        for name, was, now in zip(new.names, old.avals, new.avals, strict=True):
+            if was != now:
+                yield f"{name}: {_type(was)} → {_type(now)}", fix_for_types(was, now)
+    for name, value in new.static.items():
+        before = old.static.get(name)
+        if before != value:
+            text = f"the static argument {name}: {shortened(repr(before))} → {shortened(repr(value))}"
+            yield text, fix_for_static(before, value)
+    for was, now in zip(old.surroundings, new.surroundings, strict=True):
+        if was != now:
+            yield f"a setting changed: {shortened(str(was))} → {shortened(str(now))}", "Set it once, before the first call."
+
+
+def _named(old: Sequence[str], new: Sequence[str]) -> str:
+    gone, come = [each for each in old if each not in new], [each for each in new if each not in old]
+    told = [*(f"{each} is new" for each in come[:3]), *(f"{each} is gone" for each in gone[:3])]
+    return "; ".join(told) or "containers of another kind, or arguments given by name instead of by position"
+
+
+def _type(aval: Any) -> str:
+    text = str(aval.str_short(short_dtypes=True))
+    return text + (" (weak)" if getattr(aval, "weak_type", False) else "")
+
+

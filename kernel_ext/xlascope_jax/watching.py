@@ -1,0 +1,69 @@
+"""When jax is watched: from when it is imported, by whoever imports it, until the last who asked for it is gone."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from xlascope.runtime import beside
+
+_log = logging.getLogger(__name__)
+
+#: The versions of jax of which programs were watched. Of others the names of private functions may have moved.
+TRIED = ("0.10.2",)
+
+_lock = threading.RLock()
+_wanted = 0
+_waiting = False
+_bridge: Any = None
+
+
+def install() -> Callable[[], None]:
+    """Watch jax's programs in this process, as soon as there is jax; returns what undoes that.
+
+    Several may ask: it lasts until all have undone it. Undoing twice is harmless.
+    """
+    global _wanted, _waiting
+    with _lock:
+        _wanted += 1
+        if "jax" in sys.modules and beside.here():
+            _attach()
+        elif not _waiting:
+            _waiting = True
+            beside.on_import("jax", _attach)
+    undone = False
+
+    def undo() -> None:
+        global _wanted
+        nonlocal undone
+        with _lock:
+            if not undone:
+                undone = True
+                _wanted -= 1
+                if not _wanted:
+                    _detach()
+
+    return undo
+
+
+def _attach() -> None:
+    """Stand in jax's places, now that it is here. What fails is said in one line: the program goes on unwatched."""
+    global _bridge
+    with _lock:
+        if not _wanted or _bridge is not None:
+            return
+        try:
+            _bridge = importlib.import_module("xlascope_jax.bridge.bridge").Bridge(TRIED)
+        except Exception as error:
+            _log.warning("xlascope cannot watch this jax: %s: %s", type(error).__name__, error)
+
+
+def _detach() -> None:
+    global _bridge
+    if _bridge is not None:
+        _bridge.close()
+        _bridge = None
