@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from xlascope.inspect import register_renderer
 from xlascope.ir import sources
+from xlascope_jax import install
 
 from .magics import magics
 from .pictures import renderer
@@ -35,11 +36,13 @@ class Extension:
         self._as_written = written_in(shell)
         sources.written.append(self._as_written)
         self._tracebacks = Tracebacks(shell)
+        self._leave_jax = install()
         self._scope.on()
 
     def unload(self) -> None:
         """Undo all of it."""
         self._scope.off()
+        self._leave_jax()
         self._tracebacks.unload()
         _restore(self._shell, self._replaced)
         register_renderer(self._renderer)

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {
     "xlascope": ROOT / "core/xlascope",
     "xlascope_ipython": ROOT / "kernel_ext/xlascope_ipython",
+    "xlascope_jax": ROOT / "kernel_ext/xlascope_jax",
     "xlascope_widgets": ROOT / "widgets/xlascope_widgets",
 }
 
@@ -74,6 +75,7 @@ BY_NAME = {
     ("xlascope.names", "find_spec"),
     ("xlascope.xla.platforms.starting", "register_calls_of_cuda"),  # what is installed beside a plugin
     ("xlascope.lax.primitives", "operations_by_name"),  # every file of two layers below
+    ("xlascope_jax.watching", "_attach"),  # what imports jax, when it is there
 }
 
 
@@ -307,8 +309,12 @@ def test_only_the_seam_imports_jaxlib() -> None:
     )
 
 
-def test_nothing_of_ours_imports_jax() -> None:
-    expect_none([f.says("which is a peer, not a part") for f in every_import() if f.target.partition(".")[0] == "jax"])
+def test_only_the_bridge_imports_jax() -> None:
+    """And nobody imports the bridge: it is loaded when the user's program has imported jax."""
+    bridge = "xlascope_jax.bridge"
+    outside = [f for f in every_import() if not f.importer.startswith(bridge) and not f.meant]
+    expect_none([f.says("which is a peer, not a part") for f in outside if f.target.partition(".")[0] == "jax"])
+    expect_none([f.says("which imports jax") for f in outside if f.target.startswith(bridge)])
 
 
 def test_widgets_know_no_engine() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from jaxlib import _jax, utils, weakref_lru_cache  # noqa: F401  (the import order is the point)
 
 from . import beside, post_hooks
+from .quiet_log import quiet_log
 
 __all__ = [
     "DTYPE_PROMOTIONS",
@@ -73,7 +74,7 @@ __all__ = [
     "watch_calls",
 ]
 
-utils.absl_set_min_log_level(1)
+quiet_log()
 
 Configuration = _jax.config.Config
 

@@ -11,6 +11,7 @@ from jax._src import source_info_util, traceback_util
 
 from xlascope.inspect import register_producer
 from xlascope.inspect.running.runs import register_runs
+from xlascope.runtime.quiet_log import quiet_log
 
 from .producer import JaxProducer
 from .programs import Programs
@@ -28,6 +29,7 @@ class Bridge:
         self._undo: list[Callable[[], None]] = []
         if jax.__version__ not in tried:
             raise RuntimeError(f"jax {jax.__version__} was not tried; known are {', '.join(sorted(tried))}")
+        quiet_log()  # jaxlib may be loaded before jax could say it
         # Frames of ours are no user's: neither in the lines that jax keeps of operations, nor in tracebacks.
         source_info_util.register_exclusion(_HERE)
         traceback_util.register_exclusion(_HERE)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 #: Operations that compute nothing, or nothing with floating-point numbers.
-_NOTHING = frozenset(
-    """
-    all_gather all_to_all and argmax argmin bitcast_convert_type broadcast_in_dim concatenate convert_element_type copy
-    copy_p device_put dynamic_slice dynamic_update_slice eq gather ge gt iota is_finite le lt ne not optimization_barrier
-    or pad ppermute pbroadcast pvary random_bits random_fold_in random_seed random_split random_unwrap random_wrap
-    reshape reshard rev scatter select_and_scatter select_n sharding_constraint shift_left shift_right_arithmetic
-    shift_right_logical sign slice sort split squeeze stop_gradient threefry2x32 top_k transpose xor axis_index
-    """.split()
-)
+_NOTHING = frozenset({
+    "all_gather", "all_to_all", "and", "argmax", "argmin", "axis_index", "bitcast_convert_type", "broadcast_in_dim",
+    "concatenate", "convert_element_type", "copy", "device_put", "dynamic_slice", "dynamic_update_slice", "eq",
+    "gather", "ge", "gt", "iota", "is_finite", "le", "lt", "ne", "not", "optimization_barrier", "or", "pad",
+    "pbroadcast", "ppermute", "pvary", "random_bits", "random_fold_in", "random_seed", "random_split",
+    "random_unwrap", "random_wrap", "reshape", "reshard", "rev", "scatter", "select_and_scatter", "select_n",
+    "sharding_constraint", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "slice", "sort",
+    "split", "squeeze", "threefry2x32", "top_k", "transpose", "xor",
+})  # fmt: skip
 #: Operations for each element of the result, where that is not one.
 _OF_ELEMENTS = {"integer_pow": 2, "clamp": 2}
 

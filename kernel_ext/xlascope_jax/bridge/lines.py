@@ -11,7 +11,6 @@ from types import CodeType
 from typing import Any
 
 import jax
-import jaxlib
 
 from xlascope import records
 from xlascope.ir.sources import LIBRARY, locate
@@ -27,7 +26,7 @@ def _folders(*paths: str | None) -> tuple[str, ...]:
 #: What is never shown as the user's: jax itself and what watches it.
 _OURS = _folders(
     *jax.__path__,
-    *jaxlib.__path__,
+    *sys.modules["jaxlib"].__path__,
     LIBRARY,
     _WIDGETS_AND_KERNEL,
     os.path.join(os.path.dirname(_WIDGETS_AND_KERNEL), "xlascope_ipython"),

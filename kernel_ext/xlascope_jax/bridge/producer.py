@@ -42,9 +42,10 @@ class JaxProducer:
             lowered = traced.lower()
             known = self._stages.programs.of_jaxpr(traced.jaxpr.jaxpr)
             if known is None:
+                name = getattr(function, "__name__", "the function")
                 raise QuestionError(
-                    f"{getattr(function, '__name__', 'the function')} was traced, and jax did not lower it the way that "
-                    "is watched: ask about its StableHLO, as inspect.Program(lowered.as_text())"
+                    f"{name} was traced, and jax did not lower it the way that is watched: ask about its StableHLO, as "
+                    "inspect.Program(lowered.as_text())"
                 )
             return self._program(known, CallHost(self._stages, known, function, asked, traced, lowered))
 
@@ -127,7 +128,7 @@ class KnownHost(Host):
         return _NO_CALL
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
-        """jax's functions are jax's to change."""
+        """Jax's functions are jax's to change."""
         raise ChangeError("functions of jax cannot be changed from here yet; xlascope.jit's can")
 
 
@@ -198,5 +199,3 @@ class CallHost(KnownHost):
 
 def _copied(x: Any) -> Any:
     return jax.numpy.array(x, copy=True) if isinstance(x, jax.Array) else x
-
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -108,7 +108,10 @@ def _changes(old: Call, new: Call) -> Iterator[tuple[str, str]]:
             yield text, fix_for_static(before, value)
     for was, now in zip(old.surroundings, new.surroundings, strict=True):
         if was != now:
-            yield f"a setting changed: {shortened(str(was))} → {shortened(str(now))}", "Set it once, before the first call."
+            yield (
+                f"a setting changed: {shortened(str(was))} → {shortened(str(now))}",
+                "Set it once, before the first call.",
+            )
 
 
 def _named(old: Sequence[str], new: Sequence[str]) -> str:
@@ -120,5 +123,3 @@ def _named(old: Sequence[str], new: Sequence[str]) -> str:
 def _type(aval: Any) -> str:
     text = str(aval.str_short(short_dtypes=True))
     return text + (" (weak)" if getattr(aval, "weak_type", False) else "")
-
-

@@ -64,7 +64,7 @@ class JaxRuns:
         return list(tree_util.tree_leaves(out))
 
     def labels(self) -> Mapping[tuple[str, int], str]:
-        """jax's modules are named by their functions alone."""
+        """Jax's modules are named by their functions alone."""
         return labels_of(list(self._stages.programs.every()))
 
 

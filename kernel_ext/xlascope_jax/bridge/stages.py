@@ -167,7 +167,9 @@ class Stages:
             return
         self.programs.lowered(module, known)
         if watchers:
-            operations = sum(len(block.operations) for function in module.body.operations for block in _blocks(function))
+            operations = sum(
+                len(block.operations) for function in module.body.operations for block in _blocks(function)
+            )
             records.publish(records.Lowered(known.number, known.name, began, seconds, operations))
 
     # Compiling -----------------------------------------------------------------------------------------------------
@@ -305,9 +307,7 @@ def _call(rest: tuple[Any, ...], made: Any) -> Call:
     return Call(tuple(made.in_avals), tuple(names), made.in_tree, static, (mesh,))
 
 
-def _again(
-    closed: Callable[[], Any], given: tuple[Any, ...], more: dict[str, Any]
-) -> Callable[[str], Any]:
+def _again(closed: Callable[[], Any], given: tuple[Any, ...], more: dict[str, Any]) -> Callable[[str], Any]:
     """What lowers a program again, for a platform, as long as jax keeps its jaxpr."""
 
     def again(platform: str) -> Any:
