@@ -1,29 +1,35 @@
-"""Eight schools, sampled by numpyro's NUTS."""
+"""A logistic regression with numpyro's NUTS, and what it predicts."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from numpyro.infer import MCMC, NUTS, Predictive
-from numpyro.infer.reparam import TransformReparam
-
-EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
-ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 
 
-def eight_schools(errors, effects=None):
-    mu = numpyro.sample("mu", dist.Normal(0, 5))
-    tau = numpyro.sample("tau", dist.HalfCauchy(5))
-    with numpyro.plate("schools", len(errors)), numpyro.handlers.reparam(config={"theta": TransformReparam()}):
-        moved = dist.transforms.AffineTransform(mu, tau)
-        theta = numpyro.sample("theta", dist.TransformedDistribution(dist.Normal(0, 1), moved))
-        numpyro.sample("obs", dist.Normal(theta, errors), obs=effects)
+def simulated(count=20_000, features=32):
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(count, features)).astype(np.float32)
+    chance = 1 / (1 + np.exp(-(x @ generator.normal(size=features)) - 0.5))
+    return x, (generator.uniform(size=count) < chance).astype(np.int32)
 
 
-mcmc = MCMC(NUTS(eight_schools, target_accept_prob=0.9), num_warmup=300, num_samples=300, progress_bar=False)
-mcmc.run(jax.random.key(0), ERRORS, effects=EFFECTS, extra_fields=("potential_energy",))
+def model(x, y=None):
+    scale = numpyro.sample("scale", dist.HalfNormal(1.0))
+    with numpyro.plate("features", x.shape[1]):
+        weights = numpyro.sample("weights", dist.Normal(0.0, scale))
+    intercept = numpyro.sample("intercept", dist.Normal(0.0, 2.0))
+    logits = jnp.dot(x, weights) + intercept
+    with numpyro.plate("people", len(x)):
+        return numpyro.sample("y", dist.Bernoulli(logits=logits), obs=y)
+
+
+x, y = simulated()
+mcmc = MCMC(NUTS(model), num_warmup=100, num_samples=100, progress_bar=False)
+mcmc.run(jax.random.key(0), x, y, extra_fields=("num_steps",))
 samples = mcmc.get_samples()
 print({name: float(np.mean(values)) for name, values in samples.items()})
-print("energy", float(mcmc.get_extra_fields()["potential_energy"].mean()))
-predicted = Predictive(eight_schools, samples)(jax.random.key(1), ERRORS)["obs"]
-print("predicted", float(predicted.mean()))
+print("steps", int(mcmc.get_extra_fields()["num_steps"].sum()))
+predicted = Predictive(model, samples)(jax.random.key(1), x)["y"]
+print("right", float((predicted.mean(axis=0).round() == y).mean()))
