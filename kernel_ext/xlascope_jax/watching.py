@@ -7,7 +7,6 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from xlascope.runtime import beside
 
@@ -19,7 +18,7 @@ TRIED = ("0.10.2",)
 _lock = threading.RLock()
 _wanted = 0
 _waiting = False
-_bridge: Any = None
+_leave: Callable[[], None] | None = None
 
 
 def install() -> Callable[[], None]:
@@ -51,19 +50,25 @@ def install() -> Callable[[], None]:
 
 
 def _attach() -> None:
-    """Stand in jax's places, now that it is here. What fails is said in one line: the program goes on unwatched."""
-    global _bridge
+    """Stand in jax's places, now that it is here. What cannot be watched is said in one line; the program goes on."""
+    global _leave
     with _lock:
-        if not _wanted or _bridge is not None:
+        if not _wanted or _leave is not None:
             return
-        try:
-            _bridge = importlib.import_module("xlascope_jax.bridge.bridge").Bridge(TRIED)
-        except Exception as error:
-            _log.warning("xlascope cannot watch this jax: %s: %s", type(error).__name__, error)
+        version = sys.modules["jax"].__version__
+        if version in TRIED:
+            try:
+                _leave = importlib.import_module("xlascope_jax.bridge.whole").stand()
+                return
+            except Exception:
+                _log.exception("xlascope cannot stand in the places of jax %s", version)
+        known = ", ".join(TRIED)
+        _log.warning("xlascope shows kernels and times of jax %s, not its equations: it knows jax %s", version, known)
+        _leave = importlib.import_module("xlascope_jax.bridge.kernels_only").stand()
 
 
 def _detach() -> None:
-    global _bridge
-    if _bridge is not None:
-        _bridge.close()
-        _bridge = None
+    global _leave
+    if _leave is not None:
+        _leave()
+        _leave = None

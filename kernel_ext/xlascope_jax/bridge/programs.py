@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,10 +126,10 @@ class Programs:
         """The program of a number."""
         return self._by_number.get(number)
 
-    def every(self) -> Iterator[Known]:
+    def every(self) -> list[Known]:
         """All programs that are alive."""
         with self._lock:
-            return iter(list(self._by_number.values()))
+            return list(self._by_number.values())
 
 
 def module_key(executable: Any) -> tuple[str, int]:
@@ -139,6 +139,6 @@ def module_key(executable: Any) -> tuple[str, int]:
     return str(module.name), number
 
 
-def labels_of(programs: Sequence[Known]) -> dict[tuple[str, int], str]:
+def labels_of(programs: Iterable[Known]) -> dict[tuple[str, int], str]:
     """The labels of all modules, by what profiles say of them."""
     return {made.key: made.label for known in programs for made in known.made}

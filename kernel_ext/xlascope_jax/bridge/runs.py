@@ -3,75 +3,61 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from jax import tree_util
+from jax._src.interpreters import pxla
+from jax.extend.core import ClosedJaxpr
 
 from xlascope import records
-from xlascope.inspect.running.runs import Dispatched, Hook
 from xlascope.inspect.running.runs import Known as Running
-from xlascope.runtime import post_hooks
 
+from .kernel_runs import KernelRuns, running
 from .programs import Known, labels_of
 from .stages import Stages, compiled_again, traced_again
 
-_WHO = "jax"
 
-
-class JaxRuns:
-    """See :class:`~xlascope.inspect.running.runs.Runs`."""
+class JaxRuns(KernelRuns):
+    """The same with the programs that were watched on their way."""
 
     def __init__(self, stages: Stages) -> None:
-        self._stages = stages
-        self.dispatched: list[Dispatched] = stages.dispatched
+        super().__init__(stages.programs)
+        self._programs = stages.programs
+        self.dispatched = stages.dispatched
 
-    def hook(self) -> Hook | None:
-        """Who hears of calls on jax's behalf."""
-        return post_hooks.listening(_WHO)
+    def key(self, function: Any) -> Any:
+        """A function that ``jax.jit`` made; of a call outside of jit, and of one compiled ahead, its program."""
+        return function if is_jitted(function) else self._program_behind(function)
 
-    def set_hook(self, hook: Hook | None) -> None:
-        """In front of jax's own hook, which looks for NaNs."""
-        post_hooks.listen(_WHO, hook)
-
-    def is_mine(self, function: Any) -> bool:
-        """Functions that ``jax.jit`` made."""
-        return is_jitted(function)
-
-    def programs(self, function: Any) -> Sequence[Running]:
-        """What the function was traced to."""
-        return [
-            Running(each.number, each.name, partial(_modules, each))
-            for each in self._stages.programs.of_function(function._fun)
-        ]
+    def programs(self, key: Any) -> Sequence[Running]:
+        """What the function was traced to; of one that was compiled before, what is alive under its name."""
+        if isinstance(key, Known):
+            return running([key])
+        return running(self._programs.of_function(key._fun)) or super().programs(key)
 
     def records_of(self, number: int) -> Iterable[records.Record]:
         """What was told, or put together now."""
-        known = self._stages.programs.of_number(number)
+        known = self._programs.of_number(number)
         if known is None:
-            return
+            return super().records_of(number)
         traced = traced_again(known)
-        if traced is not None:
-            yield traced
-        for made in known.made:
-            yield compiled_again(known, made)
-
-    def remember(self, record: records.Traced | records.Compiled) -> None:
-        """Records are kept with their programs as it is."""
-
-    def leaves(self, out: Any) -> list[Any]:
-        """Flattened by jax's registry."""
-        return list(tree_util.tree_leaves(out))
+        return [*([traced] if traced is not None else []), *(compiled_again(known, made) for made in known.made)]
 
     def labels(self) -> Mapping[tuple[str, int], str]:
-        """Jax's modules are named by their functions alone."""
-        return labels_of(list(self._stages.programs.every()))
+        """Of all programs that are known."""
+        return {**super().labels(), **labels_of(self._programs.every())}
+
+    def _program_behind(self, function: Any) -> Known | None:
+        """What jax calls outside of jit is made for each call; what it closes over tells the program."""
+        cells = getattr(getattr(function, "_cache_miss", None), "__closure__", None) or ()
+        for each in cells:
+            held = each.cell_contents
+            if isinstance(held, ClosedJaxpr):
+                return self._programs.of_jaxpr(held.jaxpr)
+            if isinstance(held, pxla.MeshExecutable):
+                return self._programs.of_executable(held.xla_executable)
+        return None
 
 
 def is_jitted(function: Any) -> bool:
     """Whether ``jax.jit`` made a function."""
     return hasattr(function, "_jit_info") and hasattr(function, "_fun")
-
-
-def _modules(known: Known) -> list[str]:
-    return [made.label for made in known.made]

@@ -33,13 +33,13 @@ class EngineRuns:
         """Beside jax its own hook is called as well."""
         watch_calls(hook)
 
-    def is_mine(self, function: Any) -> bool:
-        """Functions that our ``jit`` made."""
-        return jitted_of(function) is not None
+    def key(self, function: Any) -> Any:
+        """A function that our ``jit`` made."""
+        return None if jitted_of(function) is None else function
 
-    def programs(self, function: Any) -> Sequence[Known]:
+    def programs(self, key: Any) -> Sequence[Known]:
         """The function's traces."""
-        return [Known(each.number, each.program.name, partial(_modules, each.program)) for each in traces_of(function)]
+        return [Known(each.number, each.program.name, partial(_modules, each.program)) for each in traces_of(key)]
 
     def records_of(self, number: int) -> Iterable[records.Record]:
         """Put together again from what the function keeps."""

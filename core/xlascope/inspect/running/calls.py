@@ -22,14 +22,15 @@ NEVER = 1 << 62
 class CallCounter:
     """Counts while it is started. ``made`` is called with some calls' functions and results, right after the call.
 
-    It also says whether it is the function's first call. The counter hears of the calls that repeat in C++; those that
-    need Python (the first of their kind) are announced by a ``Started`` record of the stage ``run`` instead. ``made``
-    runs on the thread that calls, and may not keep the results.
+    Functions are those of one engine, each by its key. It also says whether it is the function's first call. The
+    counter hears of the calls that repeat in C++; those that need Python (the first of their kind) are announced by a
+    ``Started`` record of the stage ``run`` instead. ``made`` runs on the thread that calls, and may not keep the
+    results.
     """
 
     def __init__(self, runs: Runs, made: Made) -> None:
         self._runs = runs
-        self._functions = _counting(made)
+        self._functions = _counting(runs.key, made)
         self._previous: Any = None
         self._on = False
 
@@ -48,8 +49,12 @@ class CallCounter:
                 self._runs.set_hook(self._previous)
 
     def counts(self) -> dict[Any, int]:
-        """The calls of each function so far, of those of the engine that is watched."""
-        return {each: calls for each, calls in self._functions.read().items() if self._runs.is_mine(each)}
+        """The calls so far, by the keys of functions."""
+        return self._functions.read()
+
+    def counted(self, key: Any) -> bool:
+        """Whether calls are counted by this key."""
+        return self._functions.counted(key)
 
     def ask(self) -> None:
         """Hand the results of the next two calls to ``made``: two in a row tell what one of them took."""
@@ -59,6 +64,7 @@ class CallCounter:
 class _Functions(NamedTuple):
     hook: Hook
     read: Callable[[], dict[Any, int]]
+    counted: Callable[[Any], bool]
     ask: Callable[[], None]
 
 
@@ -70,13 +76,14 @@ def _guarded(made: Made, function: Any, out: Any, first: bool) -> None:
         _log.exception("telling of a call failed")
 
 
-def _counting(made: Made) -> _Functions:
+def _counting(key_of: Callable[[Any], Any], made: Made) -> _Functions:
     """The hook, and what asks it.
 
     The hook runs after every call of every jitted function and has to be quick: two comparisons and one addition for a
     function that is called again and again (variables of a closure are the fastest Python has).
     """
     current: Any = None
+    key: Any = None
     count = 0
     mark = NEVER
     asked = 0
@@ -90,24 +97,27 @@ def _counting(made: Made) -> _Functions:
             switch(function, out)
 
     def switch(function: Any, out: Any) -> None:
-        nonlocal current, count, mark, asked
+        nonlocal current, key, count, mark, asked
         if inspecting():
             return
-        before, passed = current, count
-        current, count = function, 1
+        before, passed = key, count
+        key = key_of(function)
+        current, count, mark = function, 1, NEVER
         if before is not None:
             counts[before] = counts.get(before, 0) + passed
-        first = function not in counts
-        calls = counts.setdefault(function, 0) + 1
+        if key is None:
+            return
+        first = key not in counts
+        calls = counts.setdefault(key, 0) + 1
         wanted, asked = asked > 0, max(asked - 1, 0)
         following = next((each for each in MARKS if each > calls), NEVER)
         mark = 1 if asked else following - calls
         if first or wanted or calls in MARKS:
-            _guarded(made, function, out, first)
+            _guarded(made, key, out, first)
 
     def read() -> dict[Any, int]:
         found = dict(counts)
-        function, passed = current, count
+        function, passed = key, count
         if function is not None:
             found[function] = found.get(function, 0) + passed
         return found
@@ -116,4 +126,4 @@ def _counting(made: Made) -> _Functions:
         nonlocal asked, mark
         asked, mark = 2, 0
 
-    return _Functions(hook, read, ask)
+    return _Functions(hook, read, lambda each: each in counts, ask)

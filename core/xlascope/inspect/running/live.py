@@ -125,7 +125,8 @@ class Sampler:
             engine()
 
     def _programs_of(self, function: Any) -> Sequence[Known]:
-        return next((runs.programs(function) for runs in tuple(self._watched) if runs.is_mine(function)), ())
+        owners = (runs for runs, (counter, _) in tuple(self._watched.items()) if counter.counted(function))
+        return next((runs.programs(function) for runs in owners), ())
 
     def _counts(self) -> dict[Any, int]:
         counted: dict[Any, int] = {}
@@ -139,13 +140,12 @@ class Sampler:
     # On the threads of the program that is watched -------------------------------------------------------------------
 
     def _made(self, runs: Runs, function: Any, out: Any, first: bool) -> None:
-        if runs.is_mine(function):
-            made = Made(function, None, self._counts(), dict(self._starts), time.perf_counter())
-            self._finishes.add(made, partial(runs.leaves, out))
-            if first:
-                self._wake()
-                if self._first is not None:
-                    self._first(function)
+        made = Made(function, None, self._counts(), dict(self._starts), time.perf_counter())
+        self._finishes.add(made, partial(runs.leaves, out))
+        if first:
+            self._wake()
+            if self._first is not None:
+                self._first(function)
 
     def _dispatched(self, runs: Runs, program: int, out: Any) -> None:
         """A call that came through Python is on its way."""

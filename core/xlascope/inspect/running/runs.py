@@ -36,11 +36,14 @@ class Runs(Protocol):
     def set_hook(self, hook: Hook | None) -> None:
         """Let somebody hear of calls: those of other engines in the process, too."""
 
-    def is_mine(self, function: Any) -> bool:
-        """Whether a function that was called is one of this engine's jitted ones."""
+    def key(self, function: Any) -> Any:
+        """What the calls of a function are counted by; None for one that is not this engine's.
 
-    def programs(self, function: Any) -> Sequence[Known]:
-        """All programs of a jitted function so far, oldest first; none for what is not its own."""
+        It is the function itself, unless the engine makes another for each call.
+        """
+
+    def programs(self, key: Any) -> Sequence[Known]:
+        """All programs so far of the function that has this key, oldest first."""
 
     def records_of(self, number: int) -> Iterable[records.Record]:
         """What is known of a program that was made before: ``Traced``, and ``Compiled`` of what was compiled."""
