@@ -203,14 +203,6 @@ class Stages:
         if watchers:
             records.publish(compiled_again(known, made))
 
-    def compile_again(self, known: Known, lowered: Any) -> None:
-        """Compile StableHLO of jax another time, past what it keeps in memory."""
-        computation = lowered._lowering
-        computation._executable = None
-        _cached = pxla._cached_compilation
-        _cached.cache_clear()
-        lowered.compile()
-
     def _heard(self, event: str, **_: Any) -> None:
         if event == _HIT:
             self._thread.hits += 1
