@@ -23,9 +23,13 @@ _MOST = 200
 _UNTOLD = frozenset({"ctx_mesh", "debug_info", "jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"})
 
 
-def describe(jaxpr: Any) -> records.Jaxpr:
-    """A program of jax as plain data. Names of variables are unique in the whole of it."""
-    return _Describer().jaxpr(jaxpr, PROGRAM, name=_name(jaxpr))
+def describe(jaxpr: Any, call: records.SourceRange | None = None) -> records.Jaxpr:
+    """A program of jax as plain data. Names of variables are unique in the whole of it.
+
+    ``call`` is the line at which it is called: that of equations of which jax keeps no line of the user's. It keeps
+    those from the jitted function inwards, and many functions of its own are jitted.
+    """
+    return _Describer().jaxpr(jaxpr, PROGRAM, name=_name(jaxpr), holder=call)
 
 
 def _name(jaxpr: Any) -> str:
@@ -76,7 +80,7 @@ class _Describer:
     ) -> records.Equation:
         scope, role = _scope_and_role(equation.source_info.name_stack)
         operation = equation.primitive.name
-        line = line_of(equation.source_info.traceback) or holder
+        line = line_of(equation.source_info.traceback, holder)
         transposes = None if line is None or role == "forward" else self._transposed(line, operation)
         if line is not None and role == "forward":
             self._forward[line].append((path, operation))

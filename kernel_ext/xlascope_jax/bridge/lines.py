@@ -56,12 +56,20 @@ def is_users(file: str) -> bool:
     return _kinds[file] == _USER
 
 
-def line_of(traceback: Any) -> records.SourceRange | None:
-    """The user's line in a traceback that jax kept of an equation; None where there is none."""
-    if traceback is None:
-        return None
-    codes, instructions = traceback.raw_frames()
-    return _line(zip(codes, instructions, strict=True))
+def line_of(traceback: Any, holder: records.SourceRange | None = None) -> records.SourceRange | None:
+    """The user's line of an equation whose traceback jax kept: of the innermost file that is the user's own.
+
+    A traceback begins at the jitted function that was being traced. Where no file of the user's is in it the line
+    of that function's call, ``holder``, goes on from there; where that is none of the user's either it is a library's,
+    the innermost. None where there is nothing.
+    """
+    found = None
+    if traceback is not None:
+        codes, instructions = traceback.raw_frames()
+        found = _line(zip(codes, instructions, strict=True))
+    if found is None or (holder is not None and is_users(holder.file) and not is_users(found.file)):
+        return holder
+    return found
 
 
 def current_line() -> records.SourceRange | None:

@@ -247,7 +247,7 @@ def compiled_again(known: Known, made: Made) -> records.Compiled:
 
 def traced_record(known: Known, jaxpr: Any) -> records.Traced:
     """The record of a trace, of the program that is lowered."""
-    described = describe(jaxpr)
+    described = describe(jaxpr, known.line)
     return records.Traced(
         program=known.number,
         function=known.name,

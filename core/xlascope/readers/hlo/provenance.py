@@ -36,6 +36,8 @@ Known = Mapping[tuple[str, str], Paths]
 _PRODUCTS = frozenset({"dot_general", "conv_general_dilated"})
 _MULTIPLY_AND_ADD = frozenset({"dot", "convolution"})
 _REDUCES = frozenset({"reduce", "reduce-window"})
+#: Opcodes that run computations on what they hold.
+_HOLD = frozenset({"while", "conditional"})
 #: Opcodes with a name that compute nothing: the name of a product on one of these does not say who computes it.
 _NO_WORK = MOVES | {"parameter", "constant", "tuple", "broadcast", "fusion"}
 
@@ -61,7 +63,7 @@ def provenance_of(module: Module) -> dict[tuple[str, str], Paths]:
 def data_of(module: Module, known: Known) -> dict[tuple[str, str], Paths]:
     """Whose data each instruction gives: the equations that it works for, and of a copy those that made what it copies.
 
-    What a loop carries is the loop's.
+    What a loop carries is the loop's, and what the branches of a conditional are given is the conditional's.
 
     >>> from .text import read_module
     >>> module = read_module('''HloModule jit_f
@@ -74,7 +76,7 @@ def data_of(module: Module, known: Known) -> dict[tuple[str, str], Paths]:
     >>> known["main", "copy.1"], data_of(module, known)["main", "copy.1"]
     ((), ('0',))
     """
-    holders = {name: place for place, each in _instructions(module) for name in each.called if each.opcode == "while"}
+    holders = {name: place for place, each in _instructions(module) for name in each.called if each.opcode in _HOLD}
     found: dict[tuple[str, str], Paths] = dict(known)
     for computation in reversed(module.computations.values()):  # what calls a computation is written below it
         carried = found.get(holders.get(computation.name, ("", "")), ())
