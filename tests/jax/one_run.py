@@ -62,7 +62,6 @@ def digest(array: Any) -> str:
 
 def watched() -> dict[str, Any]:
     import xlascope_jax  # noqa: PLC0415
-
     from xlascope import records  # noqa: PLC0415
     from xlascope.inspect.running.live import Sampler  # noqa: PLC0415
 

@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from jax._src import compiler, core, monitoring, pjit
@@ -38,8 +38,9 @@ from .described import describe
 from .lines import current_line, line_of_error
 from .naming import named
 from .patching import Patches
-from .programs import Known, Made, Programs, module_key
+from .programs import Known, Made, Programs
 from .reasons import Call, Reasons
+from .telling import Telling
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class Stages:
         self._reasons = Reasons()
         self._thread = _Thread()
         self._patches = Patches()
+        self._telling = Telling()
 
     def install(self) -> None:
         """Stand in jax's places."""
@@ -79,6 +81,7 @@ class Stages:
     def uninstall(self) -> None:
         """Leave jax as it was."""
         self._patches.undo()
+        self._telling.close()
         monitoring.unregister_event_listener(self._heard)
 
     # Tracing -------------------------------------------------------------------------------------------------------
@@ -105,8 +108,9 @@ class Stages:
         jaxpr = made.params["jaxpr"].jaxpr
         known = self.programs.of_jaxpr(jaxpr)
         if known is None:
-            known = Known(records.next_program(), made.params["name"], began, seconds, line=current_line())
+            known = Known(records.next_program(), made.params["name"], began, line=current_line())
             known.reason, known.fix = self._reasons.of(fun, _call(rest, made))
+            known.seconds = 0.0 if known.reason == OUTSIDE else seconds  # nobody traced a single operation
             known = self.programs.add(jaxpr, known)
         self.programs.lead(fun, known)
 
@@ -198,10 +202,10 @@ class Stages:
     def _compiled(
         self, known: Known, executable: Any, devices: tuple[Any, ...], began: float, seconds: float, loaded: bool
     ) -> None:
-        made = Made(executable, devices, module_key(executable), began, seconds, loaded)
+        made = Made(executable, devices, began, seconds, loaded)
         self.programs.compiled(known, made)
         if watchers:
-            records.publish(compiled_again(known, made))
+            self._telling.tell(partial(compiled_again, known, made))
 
     def _heard(self, event: str, **_: Any) -> None:
         if event == _HIT:
@@ -230,6 +234,9 @@ class Stages:
         return began, time.perf_counter()
 
 
+_putting_together = threading.RLock()
+
+
 def traced_again(known: Known) -> records.Traced | None:
     """The record of a program's trace; None where jax has dropped what was lowered before anybody watched."""
     jaxpr = known.lowered()
@@ -240,9 +247,10 @@ def traced_again(known: Known) -> records.Traced | None:
 
 def compiled_again(known: Known, made: Made) -> records.Compiled:
     """The record of an executable, put together once."""
-    if made.record is None:
-        made.record = compiled_record(known, made)
-    return made.record
+    with _putting_together:
+        if made.record is None:
+            made.record = compiled_record(known, made)
+        return made.record
 
 
 def traced_record(known: Known, jaxpr: Any) -> records.Traced:
