@@ -54,7 +54,8 @@ class Known:
     """A program: its number and function, how it came to be traced, and what was made of it.
 
     ``again(platform)`` lowers it for a platform (None when jax has dropped it), ``lowered()`` is the jaxpr that was
-    lowered, while there is one. ``kept`` holds what questions found.
+    lowered, while there is one. ``operands`` says which of its constants and inputs the executable takes (None where
+    that cannot be told), ``kept`` holds what questions found.
     """
 
     number: int
@@ -67,6 +68,7 @@ class Known:
     again: Callable[[str], Any] | None = None
     traced: records.Traced | None = None
     made: list[Made] = field(default_factory=list)
+    operands: tuple[bool, ...] | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
     lowered: Callable[[], Any] = _nothing
 

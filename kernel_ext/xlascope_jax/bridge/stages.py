@@ -150,6 +150,7 @@ class Stages:
             known, given = self._thread.lowering, jaxpr
             with _harmless():
                 known = known or self._known(jaxpr.jaxpr, module_name.removeprefix("jit_"))
+                known.operands = _operands(jaxpr.jaxpr, more.get("num_const_args", -1), more.get("ordered_effects"))
                 self._tell_traced(known, jaxpr)
                 given = named(jaxpr)
             began, clock = self._begin(known, "lower")
@@ -280,7 +281,7 @@ def compiled_record(known: Known, made: Made) -> records.Compiled:
         made.began,
         made.seconds,
         "hit" if made.loaded else "miss",
-        None,
+        known.operands,
         None,
         made.label,
         (FROM_DISK,) if made.loaded else (),
@@ -317,6 +318,13 @@ def _again(closed: Callable[[], Any], given: tuple[Any, ...], more: dict[str, An
         return pxla.lower_sharding_computation(jaxpr, *given, **{**more, "lowering_platforms": (platform,)})
 
     return again
+
+
+def _operands(jaxpr: Any, constants: int, tokens: Any) -> tuple[bool, ...] | None:
+    """Which of a program's constants and inputs are operands: constants are, or they stand in the program's text."""
+    if tokens or constants not in (0, len(jaxpr.constvars)):
+        return None
+    return (constants > 0,) * len(jaxpr.constvars) + (True,) * len(jaxpr.invars)
 
 
 def _blocks(function: Any) -> Any:
