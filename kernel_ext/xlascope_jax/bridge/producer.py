@@ -20,10 +20,13 @@ from xlascope.xla.describe import device_name
 
 from .ceilings import measure_ceilings
 from .programs import Known, Made, labels_of
-from .runs import is_jitted
 from .stages import Stages, compiled_again, traced_again
 
 _NO_CALL = "of this program of jax no call is known now: ask about one, as in inspect.timings(f, x)"
+
+
+#: One of XLA's options, as it is anyhow.
+_OPTIONS_OF_ITS_OWN = {"xla_dump_hlo_as_text": False}
 
 
 class JaxProducer:
@@ -38,16 +41,15 @@ class JaxProducer:
         if function is None:
             return None
         with inspection():
-            traced = function.trace(*asked.args, **asked.kwargs)
-            lowered = traced.lower()
-            known = self._stages.programs.of_jaxpr(traced.jaxpr.jaxpr)
-            if known is None:
-                name = getattr(function, "__name__", "the function")
-                raise QuestionError(
-                    f"{name} was traced, and jax did not lower it the way that is watched: ask about its StableHLO, as "
-                    "inspect.Program(lowered.as_text())"
-                )
-            return self._program(known, CallHost(self._stages, known, function, asked, traced, lowered))
+            lowered = _lowered(function, asked)
+            known = self._stages.programs.of_module(lowered._lowering.stablehlo())
+        if known is None:
+            name = getattr(function, "__name__", "the function")
+            raise QuestionError(
+                f"{name} was lowered by jax in a way that is not watched: ask about its StableHLO, as "
+                "inspect.Program(lowered.as_text())"
+            )
+        return self._program(known, CallHost(self._stages, known, function, asked, lowered))
 
     def find(self, number: int) -> Program | None:
         """The program of a number, while jax keeps its trace."""
@@ -70,10 +72,18 @@ def _stablehlo(known: Known, platform: str) -> bytes:
     return bytes(mlir.module_to_bytecode(again.stablehlo()))
 
 
+def _lowered(function: Any, asked: Asked) -> Any:
+    """Jax's own Lowered: libraries around jit (equinox, flax) hold it in one of theirs."""
+    lowered = function.lower(*asked.args, **asked.kwargs)
+    while not isinstance(lowered, jax.stages.Lowered):
+        lowered = lowered.lowered
+    return lowered
+
+
 def _function_of(asked: Asked) -> Any:
-    """The jitted function that is asked about; None where the call is nothing of jax's."""
+    """What is asked about, as something that can be lowered; None where the call is nothing of jax's."""
     function = asked.function
-    if is_jitted(function) or (hasattr(function, "trace") and hasattr(function, "lower") and _is_of_jax(function)):
+    if hasattr(function, "lower") and not hasattr(function, "_jitted"):
         return function
     given = tree_util.tree_leaves((asked.args, asked.kwargs))
     if any(isinstance(each, jax.Array) and _is_of_jax(getattr(each, "aval", None)) for each in given):
@@ -135,9 +145,10 @@ class KnownHost(Host):
 class CallHost(KnownHost):
     """What this process can do with a call: compile and run it as its user does."""
 
-    def __init__(self, stages: Stages, known: Known, function: Any, asked: Asked, traced: Any, lowered: Any) -> None:
+    def __init__(self, stages: Stages, known: Known, function: Any, asked: Asked, lowered: Any) -> None:
         super().__init__(stages, known)
-        self._function, self._asked, self._traced, self._lowered = function, asked, traced, lowered
+        self._function, self._asked, self._lowered = function, asked, lowered
+        self._afresh: Any = None
 
     def compiled(self) -> list[records.Record] | None:
         """As the function itself runs it; what came from the disk is compiled again, to see."""
@@ -150,11 +161,11 @@ class CallHost(KnownHost):
         return super().compiled()
 
     def _compile_afresh(self) -> None:
-        """Without jax's cache on disk, which is found without names. XLA's options tell the two apart for jax."""
+        """Without jax's cache on disk; what jax keeps in memory it finds by options, too, of which one says nothing."""
         before = jax.config.jax_enable_compilation_cache
         jax.config.update("jax_enable_compilation_cache", False)
         try:
-            self.stages.compile_again(self.known, self._lowered)
+            self._afresh = self._lowered.compile(_OPTIONS_OF_ITS_OWN)
         finally:
             jax.config.update("jax_enable_compilation_cache", before)
 
@@ -169,7 +180,7 @@ class CallHost(KnownHost):
 
     def runner(self) -> Callable[[], None]:
         """The call itself; on copies where it reuses the memory of its arguments."""
-        function, (_, args, kwargs) = self._function, self._asked
+        function, args, kwargs = self._called()
         donates = any(each.donated for each in tree_util.tree_leaves(self._lowered.args_info))
 
         def run() -> None:
@@ -177,6 +188,17 @@ class CallHost(KnownHost):
             jax.block_until_ready(function(*given[0], **given[1]))
 
         return run
+
+    def _called(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        """What is called, and with what: of a program that was compiled again that, which takes no static arguments."""
+        _, args, kwargs = self._asked
+        if self._afresh is None:
+            return self._function, args, kwargs
+        options = getattr(self._function, "_jit_info", None)
+        static, names = (options.static_argnums, options.static_argnames) if options else ((), ())
+        positions = {each % len(args) for each in static if args}
+        dynamic = tuple(each for number, each in enumerate(args) if number not in positions)
+        return self._afresh, dynamic, {name: each for name, each in kwargs.items() if name not in names}
 
     def measured(self, compiled: records.Compiled) -> list[records.Record]:
         """Inside profiler windows."""

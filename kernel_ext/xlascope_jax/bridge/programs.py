@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from xlascope import records
@@ -21,15 +22,21 @@ _NAME, _NUMBER = 1, 5
 
 @dataclass(eq=False)
 class Made:
-    """An executable of a program. ``label`` tells its module from others of its name, ``key`` is what profiles say."""
+    """An executable of a program."""
 
     executable: Any
     devices: tuple[Any, ...]
-    key: tuple[str, int]
     began: float
     seconds: float
     loaded: bool
     record: records.Compiled | None = None
+
+    @cached_property
+    def key(self) -> tuple[str, int]:
+        """What profiles say of it: its module's name, and XLA's number of it."""
+        module = self.executable.hlo_modules()[0]
+        _, number = first_of(module.as_serialized_hlo_module_proto(), _NAME, _NUMBER)
+        return str(module.name), number
 
     @property
     def label(self) -> str:
@@ -47,7 +54,8 @@ class Known:
     """A program: its number and function, how it came to be traced, and what was made of it.
 
     ``again(platform)`` lowers it for a platform (None when jax has dropped it), ``lowered()`` is the jaxpr that was
-    lowered, while there is one. ``kept`` holds what questions found.
+    lowered, while there is one. ``operands`` says which of its constants and inputs the executable takes (None where
+    that cannot be told), ``kept`` holds what questions found.
     """
 
     number: int
@@ -60,6 +68,7 @@ class Known:
     again: Callable[[str], Any] | None = None
     traced: records.Traced | None = None
     made: list[Made] = field(default_factory=list)
+    operands: tuple[bool, ...] | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
     lowered: Callable[[], Any] = _nothing
 
@@ -130,13 +139,6 @@ class Programs:
         """All programs that are alive."""
         with self._lock:
             return list(self._by_number.values())
-
-
-def module_key(executable: Any) -> tuple[str, int]:
-    """What profiles say of a compiled program: its module's name, and XLA's number of it."""
-    module = executable.hlo_modules()[0]
-    _, number = first_of(module.as_serialized_hlo_module_proto(), _NAME, _NUMBER)
-    return str(module.name), number
 
 
 def labels_of(programs: Iterable[Known]) -> dict[tuple[str, int], str]:

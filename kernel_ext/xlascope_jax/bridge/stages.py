@@ -21,7 +21,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from jax._src import compiler, core, monitoring, pjit
@@ -38,8 +38,9 @@ from .described import describe
 from .lines import current_line, line_of_error
 from .naming import named
 from .patching import Patches
-from .programs import Known, Made, Programs, module_key
+from .programs import Known, Made, Programs
 from .reasons import Call, Reasons
+from .telling import Telling
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +66,7 @@ class Stages:
         self._reasons = Reasons()
         self._thread = _Thread()
         self._patches = Patches()
+        self._telling = Telling()
 
     def install(self) -> None:
         """Stand in jax's places."""
@@ -79,6 +81,7 @@ class Stages:
     def uninstall(self) -> None:
         """Leave jax as it was."""
         self._patches.undo()
+        self._telling.close()
         monitoring.unregister_event_listener(self._heard)
 
     # Tracing -------------------------------------------------------------------------------------------------------
@@ -105,8 +108,9 @@ class Stages:
         jaxpr = made.params["jaxpr"].jaxpr
         known = self.programs.of_jaxpr(jaxpr)
         if known is None:
-            known = Known(records.next_program(), made.params["name"], began, seconds, line=current_line())
+            known = Known(records.next_program(), made.params["name"], began, line=current_line())
             known.reason, known.fix = self._reasons.of(fun, _call(rest, made))
+            known.seconds = 0.0 if known.reason == OUTSIDE else seconds  # nobody traced a single operation
             known = self.programs.add(jaxpr, known)
         self.programs.lead(fun, known)
 
@@ -146,6 +150,7 @@ class Stages:
             known, given = self._thread.lowering, jaxpr
             with _harmless():
                 known = known or self._known(jaxpr.jaxpr, module_name.removeprefix("jit_"))
+                known.operands = _operands(jaxpr.jaxpr, more.get("num_const_args", -1), more.get("ordered_effects"))
                 self._tell_traced(known, jaxpr)
                 given = named(jaxpr)
             began, clock = self._begin(known, "lower")
@@ -198,18 +203,10 @@ class Stages:
     def _compiled(
         self, known: Known, executable: Any, devices: tuple[Any, ...], began: float, seconds: float, loaded: bool
     ) -> None:
-        made = Made(executable, devices, module_key(executable), began, seconds, loaded)
+        made = Made(executable, devices, began, seconds, loaded)
         self.programs.compiled(known, made)
         if watchers:
-            records.publish(compiled_again(known, made))
-
-    def compile_again(self, known: Known, lowered: Any) -> None:
-        """Compile StableHLO of jax another time, past what it keeps in memory."""
-        computation = lowered._lowering
-        computation._executable = None
-        _cached = pxla._cached_compilation
-        _cached.cache_clear()
-        lowered.compile()
+            self._telling.tell(partial(compiled_again, known, made))
 
     def _heard(self, event: str, **_: Any) -> None:
         if event == _HIT:
@@ -238,6 +235,9 @@ class Stages:
         return began, time.perf_counter()
 
 
+_putting_together = threading.RLock()
+
+
 def traced_again(known: Known) -> records.Traced | None:
     """The record of a program's trace; None where jax has dropped what was lowered before anybody watched."""
     jaxpr = known.lowered()
@@ -248,9 +248,10 @@ def traced_again(known: Known) -> records.Traced | None:
 
 def compiled_again(known: Known, made: Made) -> records.Compiled:
     """The record of an executable, put together once."""
-    if made.record is None:
-        made.record = compiled_record(known, made)
-    return made.record
+    with _putting_together:
+        if made.record is None:
+            made.record = compiled_record(known, made)
+        return made.record
 
 
 def traced_record(known: Known, jaxpr: Any) -> records.Traced:
@@ -280,7 +281,7 @@ def compiled_record(known: Known, made: Made) -> records.Compiled:
         made.began,
         made.seconds,
         "hit" if made.loaded else "miss",
-        None,
+        known.operands,
         None,
         made.label,
         (FROM_DISK,) if made.loaded else (),
@@ -317,6 +318,13 @@ def _again(closed: Callable[[], Any], given: tuple[Any, ...], more: dict[str, An
         return pxla.lower_sharding_computation(jaxpr, *given, **{**more, "lowering_platforms": (platform,)})
 
     return again
+
+
+def _operands(jaxpr: Any, constants: int, tokens: Any) -> tuple[bool, ...] | None:
+    """Which of a program's constants and inputs are operands: constants are, or they stand in the program's text."""
+    if tokens or constants not in (0, len(jaxpr.constvars)):
+        return None
+    return (constants > 0,) * len(jaxpr.constvars) + (True,) * len(jaxpr.invars)
 
 
 def _blocks(function: Any) -> Any:
