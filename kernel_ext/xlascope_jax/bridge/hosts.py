@@ -83,10 +83,11 @@ class CallHost(KnownHost):
         """As the function itself runs it; with options, or where it came from the disk, compiled for itself."""
         if self._own is not None:
             return self._own[0]
-        found = None if self._options else super()._made()
-        if found is None and self.known.made and not self._options:
+        if self._options:
+            return self._compile(self._options)
+        if any(each.loaded for each in self.known.made):
             return self._compile_afresh()
-        return found or self._compile(self._options)
+        return super()._made() or self._compile(None)
 
     def _compile(self, options: Mapping[str, Any] | None) -> Made:
         with inspection():

@@ -319,7 +319,7 @@ def _past_the_disk(
     *_: Any,
     **__: Any,
 ) -> Any:
-    """What jax does where it has no such cache. (The setting is read once, at the first compilation.)"""
+    """What jax does where it has no such cache; the setting is read once, at the first compilation."""
     return compiler.backend_compile_and_load(backend, computation, executable_devices, compile_options, host_callbacks)
 
 
