@@ -326,7 +326,9 @@ def _past_the_disk(
 def _call(rest: tuple[Any, ...], made: Any) -> Call:
     """What is to be compared with other calls of a function."""
     info, _, _, _, args, kwargs = rest
-    static = {f"argument {number}": args[number] for number in info.static_argnums if -len(args) <= number < len(args)}
+    parameters = list(getattr(info.fun_signature, "parameters", ()))
+    numbers = [number % len(args) for number in info.static_argnums if -len(args) <= number < len(args)]
+    static = {(parameters[n] if n < len(parameters) else f"argument {n}"): args[n] for n in numbers}
     static |= {name: kwargs[name] for name in info.static_argnames if name in kwargs}
     names = made.arg_names or tuple(f"argument {number}" for number in range(len(made.in_avals)))
     mesh = made.params.get("ctx_mesh")
