@@ -22,8 +22,8 @@ _PRELUDES = {
     "optax": "import jax\nimport jax.numpy as jnp\nimport optax",
     "equinox": "import equinox\nimport equinox as eqx\nimport jax\nimport jax.numpy as jnp\nimport jax.random as jr",
     "numpyro": (
-        "import jax\nimport jax.numpy as jnp\nimport numpy as np\nimport numpyro\nimport numpyro.distributions as dist\n"
-        "from jax import lax, random, vmap\nfrom numpyro.infer import *"
+        "import jax\nimport jax.numpy as jnp\nimport numpy as np\nimport numpyro\n"
+        "import numpyro.distributions as dist\nfrom jax import lax, random, vmap\nfrom numpyro.infer import *"
     ),
 }
 
