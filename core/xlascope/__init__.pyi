@@ -74,6 +74,7 @@ from .control.rules.closures import custom_gradient as custom_gradient
 from .control.rules.custom_jvp import custom_jvp as custom_jvp
 from .control.rules.custom_vjp import custom_vjp as custom_vjp
 from .dtypes import float0 as float0
+from .scripts.block import watch as watch
 from .settings import allow_f16_reductions as allow_f16_reductions
 from .settings import array_garbage_collection_guard as array_garbage_collection_guard
 from .settings import auto_pcast as auto_pcast

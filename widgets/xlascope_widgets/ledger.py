@@ -25,6 +25,7 @@ from xlascope.records import (
     Passes,
     Record,
     Scaled,
+    ScriptRun,
     Started,
     Traced,
 )
@@ -160,7 +161,7 @@ class Program:
     @property
     def weight(self) -> tuple[bool, float, int]:
         """How much there is to see: a function or an operation, seconds measured making and running it, equations."""
-        ran = self.executed.step * self.executed.calls if self.executed else 0.0
+        ran = self.executed.running if self.executed else 0.0
         made = sum(stage.seconds for stage in (self.traced, self.lowered, self.compiled) if stage is not None)
         return not self.is_operation, ran + made, self.equations
 
@@ -178,6 +179,8 @@ class Ledger:
     diff: Diff | None = None
     #: How programs scale, if somebody asked.
     scaled: list[Scaled] = field(default_factory=list)
+    #: The script that these are the programs of, where one was watched.
+    script: ScriptRun | None = None
 
     @classmethod
     def of(cls, shown: Iterable[Record] | Diff) -> Ledger:
@@ -189,6 +192,9 @@ class Ledger:
 
     def receive(self, record: Record) -> bool:
         """Take in a record; True when it changes what is drawn rather than only its numbers."""
+        if isinstance(record, ScriptRun):
+            self.script = record
+            return True
         if record.program is None:
             self.failures.append(record)
             return False

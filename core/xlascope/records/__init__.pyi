@@ -33,6 +33,8 @@ from .programs import Variable as Variable
 from .scaled import Exchanged as Exchanged
 from .scaled import Scaled as Scaled
 from .scaled import ScaledTo as ScaledTo
+from .script import ScriptRun as ScriptRun
+from .script import Share as Share
 from .store import from_json as from_json
 from .store import load as load
 from .store import save as save

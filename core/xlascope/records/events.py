@@ -14,6 +14,7 @@ from .decisions import Explained, Passes
 from .findings import Diagnosis
 from .programs import Jaxpr, SourceRange, SourceText
 from .scaled import Scaled
+from .script import ScriptRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,11 @@ class Executed:
     profiling: float = 0.0
     module: str = ""
 
+    @property
+    def running(self) -> float:
+        """Seconds of all calls: so many times that of one; 0.0 while that is not known."""
+        return self.step * self.calls
+
 
 @dataclass(frozen=True, slots=True)
 class Ceilings:
@@ -256,4 +262,5 @@ Record = (
     | Passes
     | Diagnosis
     | Scaled
+    | ScriptRun
 )

@@ -50,8 +50,17 @@ def from_json(data: dict[str, Any]) -> Record:
 
 def save(records: Iterable[Record], file: str | os.PathLike[str]) -> None:
     """Write records to a file, whole or not at all: a reader never sees half of it."""
-    text = json.dumps({"xlascope_records": VERSION, "records": [to_json(each) for each in records]})
-    write_whole(text.encode(), file)
+    write_whole(document(map(text_of, records)), file)
+
+
+def text_of(record: Record) -> str:
+    """A record as JSON text, for :func:`document`."""
+    return json.dumps(to_json(record))
+
+
+def document(texts: Iterable[str]) -> bytes:
+    """What a file of records holds, of their texts: who writes the same records again and again makes these once."""
+    return f'{{"xlascope_records": {VERSION}, "records": [{", ".join(texts)}]}}'.encode()
 
 
 def write_whole(data: bytes, file: str | os.PathLike[str]) -> None:

@@ -45,20 +45,23 @@ class Reasons:
         self._codes: RecentlyUsed[tuple[str, CodeType], int] = RecentlyUsed(4096)
 
     def of(self, function: Any, call: Call) -> tuple[str, str]:
-        """The reason, and what would have spared the trace (``""`` where nothing would)."""
+        """The reason, and what would have spared the trace.
+
+        ``""`` where nothing would, and of a library's function: how that is called is not its user's to change.
+        """
         if getattr(function, "_apply_primitive", False):
             return OUTSIDE, ""
         try:
             earlier = self._calls.setdefault(function, [])
         except TypeError:
             return FIRST, ""
-        reason = _differing(earlier, call) if earlier else self._first(function)
+        code = _users_code(function)
+        text, fix = _differing(earlier, call) if earlier else self._first(code)
         earlier.append(call)
         del earlier[:-_MOST]
-        return reason
+        return text, fix if code is not None else ""
 
-    def _first(self, function: Any) -> tuple[str, str]:
-        code = _users_code(function)
+    def _first(self, code: CodeType | None) -> tuple[str, str]:
         if code is None:
             return FIRST, ""
         key = code.co_filename, code

@@ -1,0 +1,168 @@
+"""A script run in this process as Python itself runs one: the same names, arguments, paths and errors."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import sys
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder, SourcelessFileLoader
+from importlib.util import find_spec
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+#: Files of ours and Python's that stand between the interpreter and the script.
+_HERE = __file__
+
+
+class NoScriptError(Exception):
+    """There is no such script; ``status`` is Python's exit status then."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass
+class Script:
+    """What is to run: ``name`` for people, ``argv`` as the script sees it, ``folder`` of its files.
+
+    ``ready`` sets the module ``__main__`` up and gives its code; to be called once ``sys.path`` is the script's.
+    """
+
+    name: str
+    argv: list[str]
+    folder: str
+    path: str | None
+    ready: Callable[[ModuleType], CodeType]
+
+    def run(self) -> None:
+        """Run it to its end; what it raises leaves as it is."""
+        sys.argv[:] = self.argv
+        # With -P, or PYTHONSAFEPATH, Python puts nothing in front.
+        if self.path is not None and not sys.flags.safe_path:
+            sys.path[0] = self.path
+        main = ModuleType("__main__")
+        main.__dict__["__builtins__"] = builtins
+        sys.modules["__main__"] = main
+        exec(self.ready(main), main.__dict__)
+
+
+def of_file(path: str, arguments: Sequence[str]) -> Script:
+    """What ``python path …`` runs: a file, or a folder or zip file that holds a ``__main__.py``."""
+    if os.path.isdir(path) or zipfile.is_zipfile(path):
+        return Script(os.path.basename(os.path.abspath(path)), [path, *arguments], path, path, _packed(path))
+    try:
+        with io.open_code(os.path.abspath(path)) as file:
+            source = file.read()
+    except OSError as error:
+        message = f"can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}"
+        raise NoScriptError(message, 2) from None
+    folder = os.path.dirname(os.path.realpath(path))
+    return Script(os.path.basename(path), [path, *arguments], folder, folder, _file(os.path.abspath(path), source))
+
+
+def of_module(name: str, arguments: Sequence[str]) -> Script:
+    """What ``python -m name …`` runs."""
+    here = os.getcwd()
+    return Script(name, ["-m", *arguments], here, here, lambda main: _module(main, name))
+
+
+def of_text(text: str, arguments: Sequence[str]) -> Script:
+    """What ``python -c text …`` runs."""
+
+    def ready(main: ModuleType) -> CodeType:
+        main.__spec__ = None
+        return _compiled(text.encode(), "<string>")
+
+    return Script("-c", ["-c", *arguments], os.getcwd(), "", ready)
+
+
+def _file(path: str, source: bytes) -> Callable[[ModuleType], CodeType]:
+    def ready(main: ModuleType) -> CodeType:
+        main.__spec__ = None
+        main.__dict__.update(__file__=path, __cached__=None)
+        if path.endswith(".pyc"):
+            loaded = SourcelessFileLoader("__main__", path).get_code("__main__")
+            assert loaded is not None
+            return loaded
+        return _compiled(source, path)
+
+    return ready
+
+
+def _compiled(source: bytes, path: str) -> CodeType:
+    return compile(source, path, "exec", dont_inherit=True)
+
+
+def _packed(path: str) -> Callable[[ModuleType], CodeType]:
+    def ready(main: ModuleType) -> CodeType:
+        spec = PathFinder.find_spec("__main__", [path])
+        if spec is None:
+            raise NoScriptError(f"can't find '__main__' module in {path!r}", 1)
+        return _specified(main, spec)
+
+    return ready
+
+
+def _module(main: ModuleType, name: str) -> CodeType:
+    try:
+        spec = find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            package, name = name, f"{name}.__main__"
+            spec = find_spec(name)
+            if spec is None:
+                message = f"No module named {name}; {package!r} is a package and cannot be directly executed"
+                raise NoScriptError(message, 1)
+    except (ImportError, ValueError, AttributeError, TypeError) as error:
+        if not _is_ours(error):
+            raise
+        raise NoScriptError(f"Error while finding module specification for {name!r} ({error})", 1) from None
+    if spec is None:
+        raise NoScriptError(f"No module named {name}", 1)
+    code = _specified(main, spec)
+    sys.argv[0] = str(spec.origin)
+    return code
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether an error is about what was looked for, not of a package that is imported on the way."""
+    where = error.__traceback__
+    while where is not None:
+        file = where.tb_frame.f_code.co_filename
+        if file != _HERE and not file.startswith("<frozen"):
+            return False
+        where = where.tb_next
+    return True
+
+
+def _specified(main: ModuleType, spec: ModuleSpec) -> CodeType:
+    loader: Any = spec.loader
+    code = loader.get_code(spec.name) if loader is not None else None
+    if code is None:
+        raise NoScriptError(f"No code object available for {spec.name}", 1)
+    main.__spec__, main.__loader__, main.__package__ = spec, loader, spec.parent
+    main.__dict__.update(__file__=spec.origin, __cached__=spec.cached)
+    return code  # type: ignore[no-any-return]
+
+
+def without_us(where: TracebackType | None) -> TracebackType | None:
+    """The part of a traceback that the script would have alone: what lies above it is Python's and ours."""
+    while where is not None and where.tb_frame.f_code is not Script.run.__code__:
+        where = where.tb_next
+    return where.tb_next if where is not None else None
+
+
+def hide_us() -> None:
+    """Let the error that ends this process be told as it would be without us, by whoever tells it."""
+    tell = sys.excepthook
+
+    def told(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        shown = without_us(where)
+        error.__traceback__ = shown
+        tell(kind, error, shown)
+
+    sys.excepthook = told
