@@ -109,9 +109,8 @@ class Stages:
         jaxpr = made.params["jaxpr"].jaxpr
         known = self.programs.of_jaxpr(jaxpr)
         if known is None:
-            known = Known(records.next_program(), made.params["name"], began, line=current_line())
+            known = Known(records.next_program(), made.params["name"], began, seconds, line=current_line())
             known.reason, known.fix = self._reasons.of(fun, _call(rest, made))
-            known.seconds = 0.0 if known.reason == OUTSIDE else seconds  # nobody traced a single operation
             known = self.programs.add(jaxpr, known)
         self.programs.lead(fun, known)
 
