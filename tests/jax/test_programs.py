@@ -52,10 +52,9 @@ def check(program: str, folder: Path) -> None:
 
 def expect_the_same(alone: Ran, watched: Ran) -> None:
     """What was printed, compiled and computed, to the last byte."""
-    assert alone.compiled and alone.report["numbers"]
+    assert alone.compiled and alone.printed
     assert [name for name, _ in watched.compiled] == [name for name, _ in alone.compiled]
     assert watched.compiled == alone.compiled
-    assert watched.code == alone.code
     assert watched.report["numbers"] == alone.report["numbers"]
     assert watched.printed == alone.printed
 
