@@ -7,8 +7,8 @@ import { count, percent, plural, seconds, shorten } from "../program/format.js";
 /** @typedef {import("../program/wire.js").Script} Script */
 /** @typedef {import("../program/wire.js").Share} Share */
 
-/** Programs listed at first, and the part of the time that all others in the list have then. */
-const FIRST = 8, SMALL = 0.01;
+/** Programs listed at first: so many at least, so many at most, and of these none with less than this part of the time. */
+const LEAST = 5, MOST = 12, SMALL = 0.01;
 
 /** Draw the card when it has changed; none where no script was watched. @param {HTMLElement} part @param {Store} store */
 export function showScript(part, store) {
@@ -71,8 +71,8 @@ function table({ programs }, shown, all) {
   const most = Math.max(...programs.map(timeOf), 1e-12);
   const whole = programs.reduce((sum, each) => sum + timeOf(each), 0) || 1;
   const single = programs.filter(([number]) => number >= 0);
-  let first = Math.min(FIRST, single.length);
-  while (first < single.length && timeOf(single[first]) > SMALL * whole) first += 1;
+  let first = Math.min(LEAST, single.length);
+  while (first < Math.min(MOST, single.length) && timeOf(single[first]) > SMALL * whole) first += 1;
   const listed = all ? single : single.slice(0, first);
   const others = /** @type {Share[]} */ (all ? [] : single.slice(first)).concat(programs.filter(([number]) => number < 0));
   if (!programs.length) return el("div", { class: "xs-muted xs-script-line" }, "no program was traced, compiled or run");
