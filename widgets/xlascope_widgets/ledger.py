@@ -228,6 +228,11 @@ class Ledger:
         """The programs, those with most to see first."""
         return sorted(self.programs.values(), key=lambda program: program.weight, reverse=True)
 
+    def shown(self, most: int) -> list[Program]:
+        """The programs that are shown, at most so many; of a script those that were kept whole."""
+        whole = None if self.script is None else {each.program for each in self.script.shares if each.kept}
+        return [each for each in self.by_weight() if whole is None or each.number in whole][:most]
+
     @property
     def runs(self) -> dict[str, Run]:
         """What a later run of the same cell is compared with, by function: of several of one name, the one with most
@@ -241,4 +246,4 @@ class Ledger:
         """The program shown unless the user picks another."""
         if self.diff is not None:
             return self.programs.get(AFTER)
-        return next(iter(self.by_weight()), None)
+        return next(iter(self.shown(1)), None)

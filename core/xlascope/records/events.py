@@ -6,6 +6,7 @@ that joins the stages of one program; it is unique within a process.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -214,8 +215,14 @@ class Executed:
 
     @property
     def running(self) -> float:
-        """Seconds of all calls: so many times that of one; 0.0 while that is not known."""
-        return self.step * self.calls
+        """Seconds that devices ran the calls, or else that these took by the host's clock; 0.0 while neither is known.
+
+        The host hears late of a call that is done while it makes the next program.
+        """
+        busy = [device.busy for device in self.devices if device.whole]
+        if not self.observed_calls or not busy:
+            return self.step * self.calls
+        return min(sum(busy) / len(busy) / self.observed_calls, self.step or math.inf) * self.calls
 
 
 @dataclass(frozen=True, slots=True)
