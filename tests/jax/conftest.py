@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-collect_ignore = ["programs", "one_run.py", "coverage_of.py"]
+collect_ignore = ["programs", "asked.py", "one_run.py", "coverage_of.py"]
 
 #: What the extra `jax-programs` brings.
 LIBRARIES = ("diffrax", "equinox", "flax", "numpyro", "optax")

@@ -109,7 +109,8 @@ def _changes(old: Call, new: Call) -> Iterator[tuple[str, str]]:
     for name, value in new.static.items():
         before = old.static.get(name)
         if before != value:
-            text = f"the static argument {name}: {shortened(repr(before))} → {shortened(repr(value))}"
+            was = shortened(repr(before)) if name in old.static else "(not given)"
+            text = f"the static argument {name}: {was} → {shortened(repr(value))}"
             yield text, fix_for_static(before, value)
     for was, now in zip(old.surroundings, new.surroundings, strict=True):
         if was != now:
