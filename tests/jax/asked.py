@@ -117,7 +117,7 @@ def beside_ours():
 
 
 def counted():
-    """Calls of functions compiled before, jitted, compiled ahead, and derived outside of jit, while somebody watches."""
+    """Calls of functions compiled before, jitted, compiled ahead and derived outside of jit, while somebody watches."""
     import jax
     import jax.numpy as jnp
 
