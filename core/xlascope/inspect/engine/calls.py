@@ -60,6 +60,7 @@ class Call(NamedTuple):
             keep_unused=self.jitted.options.keep_unused,
             number=self.traced.number,
             overrides=self.jitted.options.compiler_options,
+            keep=self.jitted.options.keep,
         )
 
 
@@ -126,6 +127,7 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
             made.cache,
             made.kept,
             made.partition,
+            made.kept_values,
         )
     return kept[key]  # type: ignore[no-any-return]
 
