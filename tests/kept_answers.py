@@ -63,6 +63,10 @@ def _encoded(value: Any, numbers: bytearray) -> Any:
         return ["complex", value.real, value.imag]
     if kind is bytes:
         return ["bytes", value.hex()]
+    if kind is slice:
+        return ["slice", *several((value.start, value.stop, value.step))]
+    if kind is np.ndarray and value.dtype == object:
+        return ["objects", list(value.shape), *several(value.ravel())]
     if isinstance(value, np.dtype):
         return ["dtype", _name(value)]
     if kind is np.ndarray or isinstance(value, np.generic):
@@ -85,6 +89,8 @@ def _decoded(tree: Any, numbers: bytes) -> Any:
     if kind in ("array", "number"):
         array = _array(numbers, *rest)
         return array if kind == "array" else array[()]
+    if kind == "objects":
+        return np.array([None, *(_decoded(each, numbers) for each in rest[1:])], object)[1:].reshape(rest[0])
     if kind in _SIMPLE:
         return _SIMPLE[kind](*rest)
     values = [_decoded(each, numbers) for each in rest]
@@ -101,6 +107,7 @@ _CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
     "list": list,
     "tuple": tuple,
     "set": set,
+    "slice": lambda parts: slice(*parts),
     "frozenset": frozenset,
     "dict": lambda both: dict(zip(both[: len(both) // 2], both[len(both) // 2 :], strict=True)),
 }
