@@ -3,6 +3,7 @@
 # make check   style, types and the tests nearest to what has changed, in a minute
 # make slow    the tests marked slow
 # make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
+# make answers keep what jax answers to the questions that are new, in tests/answers_of_jax
 # make matrix  the tests on each Python and jaxlib that we say we run on; PARTS=… names parts, PYTHONS=3.13 chooses
 # make names   write what follows from the lists of public names; print how many of jax's are here, module by module
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
@@ -25,7 +26,7 @@ PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test check style types front-types pytest slow judge matrix names notebooks wheel bench guard clean
+.PHONY: lab test check style types front-types pytest slow judge answers matrix names notebooks wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -69,6 +70,12 @@ SEED ?= 0
 CALLS ?= 20000
 judge: $(VENV)/.installed-test
 	$(BIN)/python -m tests.differential run --seed $(SEED) --calls $(CALLS) --only "$(ONLY)"
+
+# The tests ask; what no test asks for any more is removed.
+answers: $(VENV)/.installed-test
+	rm -f build/oracle/asked
+	XLASCOPE_TESTS_ANSWERS=keep $(PYTEST) $(PARALLEL) -m "not slow" tests/core
+	$(BIN)/python -m tests.answers tidy
 
 matrix: $(VENV)/.installed-test
 	$(BIN)/python -m tests.matrix $(if $(PYTHONS),--environments $(PYTHONS)) $(if $(PARTS),--parts $(PARTS))

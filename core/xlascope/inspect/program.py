@@ -104,12 +104,14 @@ class Source(NamedTuple):
     """A program's StableHLO as its producer has it: text or bytes, or read already.
 
     ``callbacks`` is how many Python functions it calls (None: as many as there are such calls in it), ``kept`` which of
-    the jaxpr's constants and inputs it takes (None: all of them).
+    the jaxpr's constants and inputs it takes (None: all of them), ``options`` XLA's flags without which it is not what
+    its producer compiles.
     """
 
     stablehlo: bytes | str | StableHLO
     callbacks: int | None = None
     kept: tuple[bool, ...] | None = None
+    options: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,7 +170,7 @@ class Program:
             if target.platform == "cpu":
                 raise
             raise NoLoweringError(f"{name} cannot be compiled for {target.name}: {error}") from error
-        given = CompilerInput(target, read.module, record.program, name, self.options)
+        given = CompilerInput(target, read.module, record.program, name, _joined(self.options, source.options))
         callbacks = read.callbacks if source.callbacks is None else source.callbacks
         return check_callbacks(given._replace(callbacks=callbacks, kept=self._kept(source, read)))
 
@@ -226,6 +228,14 @@ class Program:
         jaxpr = self.record.jaxpr
         operands = len(jaxpr.constants) + len(jaxpr.inputs)
         return (True,) * operands if operands == len(read.arguments) else None
+
+
+def _joined(options: tuple[tuple[str, Any], ...], more: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    """Options with more of them; what is a list in both is one list."""
+    found = dict(options)
+    for name, value in more:
+        found[name] = f"{found[name]},{value}" if name in found else value
+    return tuple(found.items())
 
 
 StableHLOSource = bytes | str | Source

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax.extend.core as core
+import numpy as np
 from jax._src.source_info_util import Scope, Transform
 
 from xlascope import records
@@ -114,7 +115,7 @@ class _Describer:
 
     def _name_of(self, atom: Any) -> str:
         if isinstance(atom, core.Literal):
-            return f"{atom.val}:{_type(atom.aval)}"
+            return f"{_literal(atom)}:{_type(atom.aval)}"
         name = self._names.get(id(atom))
         if name is None:
             name = self._names[id(atom)] = letters(len(self._names))
@@ -162,6 +163,15 @@ def _parameters(params: dict[str, Any]) -> str:
 def _holds_program(value: Any) -> bool:
     values = value if isinstance(value, tuple | list) else (value,)
     return any(isinstance(open_jaxpr(each), core.Jaxpr) for each in values)
+
+
+def _literal(atom: Any) -> str:
+    """A number with as many digits as tell it apart in its own type."""
+    dtype = getattr(atom.aval, "dtype", None)
+    try:
+        return str(np.dtype(dtype).type(atom.val))
+    except TypeError:  # a key's, which is none of NumPy's
+        return str(atom.val)
 
 
 def _type(aval: Any) -> str:

@@ -6,6 +6,7 @@
 ``mlir.lower_jaxpr_to_module``     its equations get their names; what is lowered is what is drawn: ``Traced``,
                                    ``Lowered``
 ``compiler.compile_or_get_cached``  ``Compiled``
+``MeshExecutable.__init__``        what is to be called holds its program: compiled ahead, it outlives its jaxpr
 ``ExecuteReplicated.__call__``     a call that came through Python (those that repeat in C++ are heard by the hook)
 =================================  ====================================================================================
 
@@ -76,6 +77,7 @@ class Stages:
         replace(pxla, "lower_sharding_computation", self._preparing)
         replace(mlir, "lower_jaxpr_to_module", self._lowering)
         replace(compiler, "compile_or_get_cached", self._compiling)
+        replace(pxla.MeshExecutable, "__init__", self._loading)
         replace(pxla.ExecuteReplicated, "__call__", self._executing)
         monitoring.register_event_listener(self._heard)
 
@@ -109,9 +111,8 @@ class Stages:
         jaxpr = made.params["jaxpr"].jaxpr
         known = self.programs.of_jaxpr(jaxpr)
         if known is None:
-            known = Known(records.next_program(), made.params["name"], began, line=current_line())
+            known = Known(records.next_program(), made.params["name"], began, seconds, line=current_line())
             known.reason, known.fix = self._reasons.of(fun, _call(rest, made))
-            known.seconds = 0.0 if known.reason == OUTSIDE else seconds  # nobody traced a single operation
             known = self.programs.add(jaxpr, known)
         self.programs.lead(fun, known)
 
@@ -222,6 +223,15 @@ class Stages:
     def _heard(self, event: str, **_: Any) -> None:
         if event == _HIT:
             self._thread.hits += 1
+
+    def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def __init__(made: Any, xla_executable: Any, *rest: Any, **more: Any) -> None:  # noqa: N807
+            original(made, xla_executable, *rest, **more)
+            with _harmless():
+                self.programs.loaded(made, xla_executable)
+
+        return __init__
 
     # Running -------------------------------------------------------------------------------------------------------
 

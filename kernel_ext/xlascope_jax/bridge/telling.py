@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 from collections.abc import Callable
@@ -25,6 +26,7 @@ class Telling:
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         watching.late.append(self.finish)
+        atexit.register(self.finish)  # nothing of ours may be at work in C++ when that is taken down
 
     def tell(self, make: Make) -> None:
         """Publish what ``make()`` returns, soon."""
@@ -47,6 +49,7 @@ class Telling:
         self.finish()
         if self.finish in watching.late:
             watching.late.remove(self.finish)
+        atexit.unregister(self.finish)
 
     def _run(self) -> None:
         while True:
