@@ -37,6 +37,24 @@ def test_program_of_a_library(program: str, tmp_path: Path) -> None:
     check(program, tmp_path)
 
 
+@pytest.mark.slow
+def test_program_with_a_cache_on_disk(tmp_path: Path) -> None:
+    """Watched it finds what was compiled unwatched, and adds nothing; and what it adds itself is found as well."""
+    path, kept = PROGRAMS / "persistent_cache.py", tmp_path / "kept"
+    alone, files = run(path, "alone", tmp_path, str(kept)), entries(kept)
+    watched = run(path, "watched", tmp_path, str(kept))
+    assert watched.printed == alone.printed and watched.report["numbers"] == alone.report["numbers"]
+    assert entries(kept) == files and len(files) == len(alone.compiled) and not watched.compiled
+    assert watched.report["time"] == 0 and watched.report["failures"] == []
+    kept.rename(tmp_path / "away")  # the folder's name is in the key
+    run(path, "watched", tmp_path, str(kept))
+    assert entries(kept) == files
+
+
+def entries(cache: Path) -> list[str]:
+    return sorted(each.name for each in cache.iterdir() if each.name.endswith("-cache"))
+
+
 def test_every_program_is_run() -> None:
     assert sorted([*OF_JAX, *MORE_OF_JAX, *OF_LIBRARIES, "persistent_cache"]) == sorted(
         each.stem for each in PROGRAMS.glob("*.py")
