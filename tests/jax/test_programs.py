@@ -1,10 +1,10 @@
 """Programs of jax and its libraries, each alone and watched: the same programs and numbers, and nearly all is known."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from .libraries import need_libraries
 from .running import PROGRAMS, Ran, run
 
 #: Of the kernels' time, what is at least to have an equation, or to copy what one made; and of the equations, a line.
@@ -13,34 +13,26 @@ KNOWN, PLACED = 0.95, 0.95
 WITH_EQUATION = 0.9
 MANY_COPIES = {"diffrax_solve": 0.8, "donated": 0.8, "numpyro_nuts": 0.6}
 
-#: Rules and bodies of all kinds, several devices, callbacks; the others are slow.
-OF_JAX = ["custom_rules", "printing", "shard_map_eight"]
-MORE_OF_JAX = ["donated", "pmap_step", "remat_blocks", "retracing", "scan_lstm", "vmap_jacfwd"]
+OF_JAX = ["custom_rules", "printing", "scan_lstm", "shard_map_eight"]
+MORE_OF_JAX = ["donated", "pmap_step", "remat_blocks", "retracing", "vmap_jacfwd"]
 OF_LIBRARIES = ["diffrax_solve", "equinox_mlp", "flax_linen_transformer", "flax_nnx_transformer", "numpyro_nuts"]
 
 
-@pytest.mark.parametrize("program", OF_JAX)
+@pytest.mark.parametrize("program", [*OF_JAX, *(pytest.param(each, marks=pytest.mark.slow) for each in MORE_OF_JAX)])
 def test_program_of_jax(program: str, tmp_path: Path) -> None:
     check(program, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("program", MORE_OF_JAX)
-def test_another_program_of_jax(program: str, tmp_path: Path) -> None:
-    check(program, tmp_path)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("program", OF_LIBRARIES)
-def test_program_of_a_library(program: str, tmp_path: Path, needs_libraries: Callable[[], None]) -> None:
-    needs_libraries()
+def test_program_of_a_library(program: str, tmp_path: Path) -> None:
+    need_libraries()
     check(program, tmp_path)
 
 
 def test_every_program_is_run() -> None:
-    assert sorted([*OF_JAX, *MORE_OF_JAX, *OF_LIBRARIES, "persistent_cache"]) == sorted(
-        each.stem for each in PROGRAMS.glob("*.py")
-    )
+    named = [*OF_JAX, *MORE_OF_JAX, *OF_LIBRARIES, "persistent_cache"]
+    assert sorted(named) == sorted(each.stem for each in PROGRAMS.glob("*.py"))
 
 
 def check(program: str, folder: Path) -> None:
