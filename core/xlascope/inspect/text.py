@@ -32,7 +32,7 @@ def fusions(found: Sequence[Record]) -> str:
         known = _told(kernel.equations, equations)
         told = operations(known) if known else source_words(kernel, equations)
         rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), told))
-    first = _compiled_line(compiled, one(Traced, found))
+    first = "\n".join([_compiled_line(compiled, one(Traced, found)), *kept_line(compiled.kept)])
     across = collectives(compiled, equations, {each.file: each.title for each in one(Traced, found).sources})
     return "\n".join([first, *table(rows, right=(2,)), *across, *_notes(compiled, equations), *unread(compiled)])
 
@@ -86,6 +86,15 @@ def _compiled_line(compiled: Compiled, traced: Traced) -> str:
     many, kernels = how_many_equations(traced), how_many_kernels(compiled)
     where = f"{len(compiled.devices)} devices ({compiled.platform})" if len(compiled.devices) > 1 else compiled.platform
     return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {where}"
+
+
+def kept_line(kept: Sequence[EquationPath]) -> list[str]:
+    """Which equations' results are kept, and why, in a line; none when none are."""
+    if not kept:
+        return []
+    named = ", ".join([*kept[:MOST_NAMES], *(["…"] if len(kept) > MOST_NAMES else [])])
+    results = "1 result is" if len(kept) == 1 else f"{len(kept)} results are"
+    return [f"{results} kept in memory, which XLA would compute again in several kernels: equations {named}"]
 
 
 def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:

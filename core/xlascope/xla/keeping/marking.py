@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -61,8 +63,12 @@ def keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[str, 
 
 
 def with_barriers(overrides: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
-    """XLA's options with the one by which barriers stay in programs for a CPU, besides what they have of that kind."""
+    """XLA's options with the one by which barriers stay in programs for a CPU, besides the passes that options leave
+    out anyway, or XLA_FLAGS where these name none: an option stands in place of the flag of that name.
+    """
     name, value = BARRIERS_STAY
     given = dict(overrides)
-    given[name] = ",".join(filter(None, [str(given.get(name, "")), value]))
+    flags = re.findall(rf"--{name}=(\S+)", os.environ.get("XLA_FLAGS", ""))
+    passes = str(given[name]) if name in given else "".join(flags[-1:])
+    given[name] = ",".join(dict.fromkeys(filter(None, [*passes.split(","), value])))
     return tuple(given.items())
