@@ -12,6 +12,7 @@ from ..analysis.costs.waiting import waits_of
 from ..analysis.figures import percent, plural, rate, seconds, size
 from ..records import Ceilings, Collective, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
 from .device_text import beside_kernels
+from .kept_text import kept_line
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
@@ -86,15 +87,6 @@ def _compiled_line(compiled: Compiled, traced: Traced) -> str:
     many, kernels = how_many_equations(traced), how_many_kernels(compiled)
     where = f"{len(compiled.devices)} devices ({compiled.platform})" if len(compiled.devices) > 1 else compiled.platform
     return f"{compiled.function}: {many}, compiled in {seconds(compiled.seconds)} to {kernels} for {where}"
-
-
-def kept_line(kept: Sequence[EquationPath]) -> list[str]:
-    """Which equations' results are kept, and why, in a line; none when none are."""
-    if not kept:
-        return []
-    named = ", ".join([*kept[:MOST_NAMES], *(["…"] if len(kept) > MOST_NAMES else [])])
-    results = "1 result is" if len(kept) == 1 else f"{len(kept)} results are"
-    return [f"{results} kept in memory, which XLA would compute again in several kernels: equations {named}"]
 
 
 def _notes(compiled: Compiled, equations: dict[EquationPath, Equation]) -> list[str]:

@@ -243,8 +243,8 @@ def lower_keeping(
     chooses = None if keep == "auto" else keep
     lowered = lower(program, module, platform=platform, partition=partition, chooses=chooses, **options)
     judged = keep == "auto" and partition is None and lowered.operations >= FEWEST_EQUATIONS
-    names = keep_values(lowered.module, lowered.chosen, judged) if judged or lowered.chosen else ()
-    return lowered, Kept(names, lowered.barriers or bool(names))
+    values = keep_values(lowered.module, lowered.chosen, judged) if judged or lowered.chosen else ()
+    return lowered, Kept(values, lowered.barriers or bool(values))
 
 
 def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Compilation:

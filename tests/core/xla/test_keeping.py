@@ -56,6 +56,18 @@ def test_what_is_kept_is_what_layers_hand_on():
     assert "6 results are kept in memory, which XLA would compute again in several kernels: equations" in str(found)
 
 
+def test_it_is_told_in_how_many_kernels_each_would_be_computed():
+    function, arguments = programs.layers(8)
+    told = str(xs.inspect.kept(function, *arguments)).splitlines()
+    assert told[0] == "step: 6 results are kept of 407 equations, otherwise computed in so many kernels each:"
+    assert [line.split()[0] for line in told[1:]] == ["7", "6", "5", "4", "3", "2"]
+    assert all("add_any f32[64,32], kept_programs.py:" in line for line in told[1:])
+    compiled = inspected(function, arguments, keep="off")
+    kept = [line.split()[2] for line in told[1:]]
+    real = [sum(path in kernel.equations for kernel in compiled.kernels) for path in kept]
+    assert real == [7, 6, 5, 4, 3, 2]
+
+
 def test_the_record_is_written_and_read_back_and_old_ones_are_read():
     compiled = inspected(*programs.layers(8))
     data = json.loads(json.dumps(records.to_json(compiled)))

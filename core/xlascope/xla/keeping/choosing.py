@@ -5,7 +5,7 @@ would compute a good part again and again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from .fusing import Kernel, kernels_of
@@ -65,19 +65,24 @@ def _time(graph: Graph, kernel: Kernel) -> float:
     return LAUNCH + work + READ * read + WRITE * graph.size[kernel.root].bytes
 
 
-def worth_keeping(graph: Graph) -> Set[int]:
-    """The values of a computation that are worth keeping, if any are."""
+def worth_keeping(graph: Graph) -> Mapping[int, int]:
+    """The values of a computation that are worth keeping, if any are, and in how many kernels each would be computed
+    otherwise.
+    """
     if not _FEWEST_VALUES <= len(graph) <= _MOST_VALUES:
-        return frozenset()
+        return {}
     kernels = kernels_of(graph)
     before = estimate(graph, kernels)
     if before.times < _FEWEST_TIMES:
-        return frozenset()
+        return {}
     kept = candidates(graph, kernels)
     after = estimate(graph, kernels_of(graph, kept))
     saved = 1.0 - after.nanoseconds / before.nanoseconds
     enough = saved >= (_LEAST_SAVED if before.times < _MANY_TIMES else _LEAST_SAVED_OF_MANY)
-    return kept if enough and after.written <= _MOST_WRITTEN * before.written else frozenset()
+    if not enough or after.written > _MOST_WRITTEN * before.written:
+        return {}
+    computed = Counter(value for each in kernels for value in each.computed)
+    return {value: computed[value] for value in sorted(kept)}
 
 
 def candidates(graph: Graph, kernels: Sequence[Kernel]) -> set[int]:
