@@ -6,7 +6,12 @@ python -m tests.answers compare  ask all of them again and say which are no long
 
 from __future__ import annotations
 
+import argparse
+import itertools
+import math
+import random
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,16 +36,20 @@ def tidy() -> str:
     return f"{len(asked)} answers of jax are kept, {size / 1e6:.1f} MB; {len(gone)} were removed"
 
 
-def compare() -> list[str]:
-    """Ask jax all of the kept questions and say what it answers otherwise now, to the last places of numbers."""
-    return [f"{file.name}: {each}" for file in _files() for each in _compared(_said(file))]
-
-
-def _compared(said: dict[str, Any]) -> list[str]:
-    if said["versions"] != oracle.versions():
-        return []  # of another jax, so that it is given to nobody here
-    anew, _ = oracle.asked(Path(said["path"]), said["function"], said["settings"], said["flags"])
-    return list(differences(anew, said["answer"]))[:5]
+def compare(seed: str, seconds: float) -> tuple[int, list[str]]:
+    """Ask jax kept questions again, in an order that rotates by seed, for some time; how many, and what has changed."""
+    files, until = _files(), time.monotonic() + seconds
+    random.Random(seed).shuffle(files)
+    count, found = 0, []
+    for file in files:
+        said = _said(file)
+        if (said["versions"], said["instructions"]) == (oracle.versions(), oracle.instructions()):
+            anew, _ = oracle.asked(Path(said["path"]), said["function"], said["settings"], said["flags"])
+            found += [f"{file.name}: {each}" for each in itertools.islice(differences(anew, said["answer"]), 5)]
+            count += 1
+        if time.monotonic() > until:
+            break
+    return count, found
 
 
 def differences(anew: Any, kept: Any, place: str = "") -> Iterator[str]:
@@ -72,14 +81,20 @@ def _files() -> list[Path]:
     return sorted(kept_answers.FOLDER.glob("*.npz"))
 
 
-def main(command: str) -> int:
-    if command == "tidy":
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.answers", description=__doc__)
+    parser.add_argument("command", choices=["tidy", "compare"])
+    parser.add_argument("--seed", default="0", help="another order of the questions")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="ask no further question after so many")
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "tidy":
         print(tidy())
         return 0
-    found = compare()
-    print("\n".join(found) or f"jax still answers what is kept, to {len(_files())} questions")
+    count, found = compare(chosen.seed, chosen.seconds)
+    print("\n".join(found))
+    print(f"answers: {count} of {len(_files())} asked again, {len(found)} differences")
     return 1 if found else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -145,7 +145,9 @@ def _name(path: Path, function: str, settings: Mapping[str, str]) -> str:
 def _read_repository(path: Path, function: str, settings: Mapping[str, str]) -> Found | None:
     """The repository's answer with what it was made from; None if there is none, or that has changed."""
     said = kept_answers.read(_place(path, function, settings))
-    return (said["answer"], said["sources"]) if said and is_current(said["sources"]) else None
+    if said is None or said["instructions"] != instructions() or not is_current(said["sources"]):
+        return None
+    return said["answer"], said["sources"]
 
 
 def _keep(path: Path, function: str, settings: Mapping[str, str], answer: Any, sources: dict[str, str]) -> None:
@@ -154,7 +156,8 @@ def _keep(path: Path, function: str, settings: Mapping[str, str], answer: Any, s
     with ASKED.open("a", encoding="utf-8") as file:
         file.write(f"{place.name}\n")
     if _read_repository(path, function, settings) is None:
-        said = {**_question(path, function, settings), "versions": versions(), "sources": sources}
+        question = _question(path, function, settings)
+        said = {**question, "versions": versions(), "instructions": instructions(), "sources": sources}
         with contextlib.suppress(kept_answers.UnknownKindError):  # it is asked for in each first run
             kept_answers.write(place, answer, **said)
 
@@ -175,6 +178,14 @@ def versions() -> dict[str, str]:
     """What jax's answers depend on beside the question."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, "machine": platform.machine(), **{each: importlib.metadata.version(each) for each in JAX}}
+
+
+@functools.cache
+def instructions() -> list[str]:
+    """What the processor can, as far as the last places of numbers may depend on it."""
+    about = Path("/proc/cpuinfo")
+    words = about.read_text(encoding="utf-8").partition("flags")[2].partition("\n")[0].split() if about.exists() else []
+    return sorted(word for word in words if word.startswith(("amx", "avx", "fma"))) or [platform.processor()]
 
 
 def _read(kept: Path) -> Found | None:

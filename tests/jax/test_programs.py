@@ -19,14 +19,8 @@ MORE_OF_JAX = ["donated", "pmap_step", "remat_blocks", "retracing", "scan_lstm",
 OF_LIBRARIES = ["diffrax_solve", "equinox_mlp", "flax_linen_transformer", "flax_nnx_transformer", "numpyro_nuts"]
 
 
-@pytest.mark.parametrize("program", OF_JAX)
+@pytest.mark.parametrize("program", [*OF_JAX, *(pytest.param(each, marks=pytest.mark.slow) for each in MORE_OF_JAX)])
 def test_program_of_jax(program: str, tmp_path: Path) -> None:
-    check(program, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("program", MORE_OF_JAX)
-def test_another_program_of_jax(program: str, tmp_path: Path) -> None:
     check(program, tmp_path)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .. import records
 from ..analysis.doctor import Copied
 from ..analysis.folded_products import with_folded
+from ..records.op_names import equation_path
 from ..xla.stablehlo import StableHLO, read_stablehlo
 from ..xla.targets import (
     CompilerInput,
@@ -105,13 +106,15 @@ class Source(NamedTuple):
 
     ``callbacks`` is how many Python functions it calls (None: as many as there are such calls in it), ``kept`` which of
     the jaxpr's constants and inputs it takes (None: all of them), ``options`` XLA's flags without which it is not what
-    its producer compiles.
+    its producer compiles. ``kept_values`` are the names of operations whose results are kept, each with the number of
+    kernels that would compute it otherwise (0 where nobody knows).
     """
 
     stablehlo: bytes | str | StableHLO
     callbacks: int | None = None
     kept: tuple[bool, ...] | None = None
     options: tuple[tuple[str, Any], ...] = ()
+    kept_values: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -204,6 +207,13 @@ class Program:
             return made
 
         return finish
+
+    def kept_values(self) -> dict[records.EquationPath, int]:
+        """The equations whose results a CPU's compiler is told to keep, and in how many kernels it would compute each
+        otherwise (0 where nobody knows).
+        """
+        found = ((equation_path(name), kernels) for name, kernels in self._source("cpu").kept_values)
+        return dict(sorted((path, kernels) for path, kernels in found if path is not None))
 
     def _source(self, platform: str) -> Source:
         """The StableHLO for a platform, read; one text is for all platforms."""

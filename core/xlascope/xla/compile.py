@@ -243,8 +243,8 @@ def lower_keeping(
     chooses = None if keep == "auto" else keep
     lowered = lower(program, module, platform=platform, partition=partition, chooses=chooses, **options)
     judged = keep == "auto" and partition is None and lowered.operations >= FEWEST_EQUATIONS
-    names = keep_values(lowered.module, lowered.chosen, judged) if judged or lowered.chosen else ()
-    return lowered, Kept(names, lowered.barriers or bool(names))
+    values = keep_values(lowered.module, lowered.chosen, judged) if judged or lowered.chosen else ()
+    return lowered, Kept(values, lowered.barriers or bool(values))
 
 
 def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Compilation:
@@ -259,6 +259,8 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     try:
         executable, module, cache, made = _loaded_or_told(program, device, overrides, began)
     except (ir.MLIRError, _jax.JaxRuntimeError) as error:
+        if _barriers_cannot_stay(program, error):
+            return compile_lowered(program._replace(kept=Kept()), device, overrides)
         raise _explained(error, program.program, device, bool(overrides)) from None
     partition = program.partition
     if partition is not None:
@@ -301,6 +303,13 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     )
 
 
+def _barriers_cannot_stay(program: LoweredProgram, error: Exception) -> bool:
+    """Whether XLA refuses a program because of barriers that are left in it: it writes the smallest loops, those of
+    some hundred bytes, in a way that does not know them.
+    """
+    return program.kept.barriers and "opt-barrier" in str(error)
+
+
 def _with_even_results(program: LoweredProgram, results: Sequence[OnSeveral], device: Any) -> LoweredProgram:
     """The program lowered again: results of which XLA would give devices unequal parts are whole on each of them."""
     partition, avals = program.partition, program.program.out_avals
@@ -325,7 +334,7 @@ def _loaded_or_told(program: LoweredProgram, device: Any, overrides: Sequence[tu
     try:
         return _loaded(program, program.devices(device), _options(program, device, overrides))
     except Exception as error:
-        if watchers:
+        if watchers and not _barriers_cannot_stay(program, error):
             failure = records.Failure(program.number, program.name, "compile", began, type(error).__name__, str(error))
             records.publish(failure)
         raise

@@ -21,6 +21,7 @@ from ...ir.describe import traced_record
 from ...key_types import is_key
 from ...settings import default_matmul_precision
 from ...transforms.split import split_program
+from ...xla.keeping import BARRIERS_STAY, with_barriers
 from ..changing import (
     EXAMPLES,
     GONE,
@@ -146,18 +147,13 @@ def _split(asked: Asked, value: Any) -> Changed:
         jitted = _keeping_barriers(call.jitted) if platform == "cpu" else call.jitted
         return call._replace(traced=made, jitted=jitted), record
 
-    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({_KEEP[0]}={_KEEP[1]})"
+    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({'='.join(BARRIERS_STAY)})"
     return Changed(asked, words, nullcontext(), rewrite, on_cpu=note)
 
 
-#: The CPU's pipeline takes barriers out before it fuses; a TPU's and a GPU's do so after, and cannot do without that.
-_KEEP = ("xla_disable_hlo_passes", "cse_barrier_expander")
-
-
 def _keeping_barriers(jitted: Jitted) -> Jitted:
-    options = dict(jitted.options.compiler_options)
-    options[_KEEP[0]] = ",".join(filter(None, [options.get(_KEEP[0]), _KEEP[1]]))
-    kept = jitted.options._replace(compiler_options=tuple(options.items()))
+    """A TPU's and a GPU's pipelines take barriers out after they fuse, and cannot do without that."""
+    kept = jitted.options._replace(compiler_options=with_barriers(jitted.options.compiler_options))
     return jit_function(jitted.function, kept)._jitted  # type: ignore[no-any-return]
 
 

@@ -24,4 +24,5 @@ def lowered_for(call: Call, platform: str) -> Source:
         partition=call.place.partition,
     )
     options = (BARRIERS_STAY,) if kept.barriers else ()
-    return Source(StableHLO(bytecode(made.module), module, (), len(made.callbacks)), kept=made.kept, options=options)
+    stablehlo = StableHLO(bytecode(made.module), module, (), len(made.callbacks))
+    return Source(stablehlo, kept=made.kept, options=options, kept_values=kept.values)

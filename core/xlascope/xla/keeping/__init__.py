@@ -7,6 +7,6 @@ simulates which kernels would compute what, ``choosing`` weighs computing again 
 ``marking`` puts a barrier behind what is worth keeping.
 """
 
-from .marking import BARRIERS_STAY, Keep, Kept, asked_for, keep_values, with_barriers
+from .marking import BARRIERS_STAY, Keep, Kept, KeptValue, asked_for, keep_values, with_barriers
 
-__all__ = ["BARRIERS_STAY", "Keep", "Kept", "asked_for", "keep_values", "with_barriers"]
+__all__ = ["BARRIERS_STAY", "Keep", "Kept", "KeptValue", "asked_for", "keep_values", "with_barriers"]

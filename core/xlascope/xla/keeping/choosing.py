@@ -5,15 +5,19 @@ would compute a good part again and again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 
 from .fusing import Kernel, kernels_of
 from .graph import Graph
 from .rates import LAUNCH, MOVING, READ, WRITE
 
-#: Nothing is kept in a computation of fewer values.
-_FEWEST_VALUES = 150
+#: Nothing is kept in a computation of fewer values; what the model needs grows with the square of their number.
+_FEWEST_VALUES, _MOST_VALUES = 150, 30_000
+#: Of what a value is computed from so many values are looked at; more would not change what is decided.
+_MOST_LOOKED_AT = 300
+#: Nor where a value is computed fewer times on average: there is nothing to save.
+_FEWEST_TIMES = 1.15
 #: Nor where a smaller part of the time is saved. In a computation of which a value is computed so many times on average
 #: that there is most to lose, the model is trusted sooner: compiling takes a fraction of the time as well.
 _LEAST_SAVED, _LEAST_SAVED_OF_MANY, _MANY_TIMES = 0.05, 0.02, 1.9
@@ -61,19 +65,24 @@ def _time(graph: Graph, kernel: Kernel) -> float:
     return LAUNCH + work + READ * read + WRITE * graph.size[kernel.root].bytes
 
 
-def worth_keeping(graph: Graph) -> Set[int]:
-    """The values of a computation that are worth keeping, if any are."""
-    if len(graph) < _FEWEST_VALUES:
-        return frozenset()
+def worth_keeping(graph: Graph) -> Mapping[int, int]:
+    """The values of a computation that are worth keeping, if any are, and in how many kernels each would be computed
+    otherwise.
+    """
+    if not _FEWEST_VALUES <= len(graph) <= _MOST_VALUES:
+        return {}
     kernels = kernels_of(graph)
     before = estimate(graph, kernels)
-    if before.computed == before.distinct:
-        return frozenset()
+    if before.times < _FEWEST_TIMES:
+        return {}
     kept = candidates(graph, kernels)
     after = estimate(graph, kernels_of(graph, kept))
     saved = 1.0 - after.nanoseconds / before.nanoseconds
     enough = saved >= (_LEAST_SAVED if before.times < _MANY_TIMES else _LEAST_SAVED_OF_MANY)
-    return kept if enough and after.written <= _MOST_WRITTEN * before.written else frozenset()
+    if not enough or after.written > _MOST_WRITTEN * before.written:
+        return {}
+    computed = Counter(value for each in kernels for value in each.computed)
+    return {value: computed[value] for value in sorted(kept)}
 
 
 def candidates(graph: Graph, kernels: Sequence[Kernel]) -> set[int]:
@@ -124,7 +133,7 @@ class _Weighing:
         """Nanoseconds to compute a value from what is in memory."""
         graph = self.graph
         cost, known, pending = graph.work[value], {value}, list(graph.operands[value])
-        while pending:
+        while pending and len(known) < _MOST_LOOKED_AT:
             operand = pending.pop()
             if operand in known:
                 continue

@@ -52,17 +52,28 @@ class _Ways:
 
     def all_pass(self, producer: int, consumer: int) -> bool:
         """Whether on every way from one value to another each step can be computed on the way to the next one."""
-        if producer == consumer:
-            return True
-        answer = self.known.get((producer, consumer))
-        if answer is None:
-            bit = 1 << producer
-            answer = self.known[producer, consumer] = all(
-                self._passes(operand, consumer) and self.all_pass(producer, operand)
-                for operand in self.graph.operands[consumer]
-                if self.needs[operand] & bit
-            )
-        return answer
+        known, pending = self.known, [consumer]
+        known[producer, producer] = True
+        while pending:  # no recursion: ways are as long as programs
+            answer = self._answer(producer, pending[-1])
+            if isinstance(answer, bool):
+                known[producer, pending.pop()] = answer
+            else:
+                pending.append(answer)
+        return known[producer, consumer]
+
+    def _answer(self, producer: int, consumer: int) -> bool | int:
+        """Whether every step passes, or an operand of the consumer's for which that has to be known before."""
+        bit = 1 << producer
+        for operand in self.graph.operands[consumer]:
+            if not self.needs[operand] & bit:
+                continue
+            if not self._passes(operand, consumer):
+                return False
+            answer = self.known.get((producer, operand))
+            if answer is not True:
+                return operand if answer is None else False
+        return True
 
     def _passes(self, producer: int, consumer: int) -> bool:
         graph = self.graph

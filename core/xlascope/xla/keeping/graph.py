@@ -36,7 +36,8 @@ class Graph:
     of it stands in lists under that number.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, module: Any) -> None:
+        self.module = module  # the values in it are gone when it is
         #: The operation, by StableHLO's name.
         self.kind: list[str] = []
         self.size: list[Size] = []
@@ -86,6 +87,7 @@ class _Reader:
     """Reads one module."""
 
     def __init__(self, module: Any) -> None:
+        self.module = module
         self.functions = {
             view.operation.attributes["sym_name"].value: view.operation
             for view in module.body.operations
@@ -103,7 +105,7 @@ class _Reader:
 
     def computation(self, block: Any, outside: Mapping[Any, int], prefix: str) -> None:
         """Read a block as a computation of its own: what it takes from outside is in memory."""
-        graph = Graph()
+        graph = Graph(self.module)
         self.graphs.append(graph)
         given = [self.in_memory(graph, each) for each in block.arguments]
         graph.results.update(self.block(graph, block, given, prefix))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from jaxlib.mlir import ir
@@ -21,13 +23,27 @@ Keep = Literal["auto", "off"] | Callable[[Operation, Sequence[ShapedArray]], boo
 BARRIERS_STAY = ("xla_disable_hlo_passes", "cse_barrier_expander")
 
 
-class Kept(NamedTuple):
-    """Of a module: the names of the operations whose results are kept, and whether barriers of any kind are in it that
-    the compiler is to leave there.
+class KeptValue(NamedTuple):
+    """The name of the operation that makes a value which is kept, and in how many kernels XLA would compute it
+    otherwise, as far as the model was asked (else 0).
     """
 
-    names: tuple[str, ...] = ()
+    name: str
+    kernels: int
+
+
+class Kept(NamedTuple):
+    """Of a module: the values that are kept, and whether barriers of any kind are in it that the compiler is to leave
+    there.
+    """
+
+    values: tuple[KeptValue, ...] = ()
     barriers: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the operations that make the values."""
+        return tuple(each.name for each in self.values)
 
 
 def asked_for(given: Keep | None) -> Keep:
@@ -35,18 +51,17 @@ def asked_for(given: Keep | None) -> Keep:
     return keep.value if given is None else given
 
 
-def keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[str, ...]:
-    """Put a barrier behind each value that was ``chosen`` or, of a module that is ``judged``, is worth keeping.
-
-    Returns the names of the operations that make them.
+def keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[KeptValue, ...]:
+    """Put a barrier behind each value that was ``chosen`` or, of a module that is ``judged``, is worth keeping; returns
+    those.
     """
     marked: dict[Any, None] = dict.fromkeys(value for value in chosen if isinstance(value, ir.OpResult))
-    names: list[str] = []
+    values: list[KeptValue] = []
     for graph in graphs_of(module):
-        worth = worth_keeping(graph) if judged else ()
+        worth: Mapping[int, int] = worth_keeping(graph) if judged else {}
         for number, maker in enumerate(graph.made_by):
             if maker is not None and (number in worth or (chosen and maker.value in marked)):
-                names.append(name_of(maker))
+                values.append(KeptValue(name_of(maker), worth.get(number, 0)))
                 marked[maker.value] = None  # once, though its function may be called in several places
     for value in marked:
         barrier = ir.Operation.create(
@@ -57,12 +72,16 @@ def keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[str, 
             ip=ir.InsertionPoint.after(value.owner),
         )
         value.replace_all_uses_except(barrier.results[0], barrier)
-    return tuple(names)
+    return tuple(values)
 
 
 def with_barriers(overrides: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
-    """XLA's options with the one by which barriers stay in programs for a CPU, besides what they have of that kind."""
+    """XLA's options with the one by which barriers stay in programs for a CPU, besides the passes that options leave
+    out anyway, or XLA_FLAGS where these name none: an option stands in place of the flag of that name.
+    """
     name, value = BARRIERS_STAY
     given = dict(overrides)
-    given[name] = ",".join(filter(None, [str(given.get(name, "")), value]))
+    flags = re.findall(rf"--{name}=(\S+)", os.environ.get("XLA_FLAGS", ""))
+    passes = str(given[name]) if name in given else "".join(flags[-1:])
+    given[name] = ",".join(dict.fromkeys(filter(None, [*passes.split(","), value])))
     return tuple(given.items())
