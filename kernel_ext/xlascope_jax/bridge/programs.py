@@ -55,7 +55,7 @@ class Known:
 
     ``again(platform)`` lowers it for a platform (None when jax has dropped it), ``lowered()`` is the jaxpr that was
     lowered, while there is one. ``operands`` says which of its constants and inputs the executable takes (None where
-    that cannot be told), ``kept`` holds what questions found.
+    that cannot be told), ``told`` says that the trace is told, or will be soon. ``kept`` holds what questions found.
     """
 
     number: int
@@ -67,10 +67,16 @@ class Known:
     line: records.SourceRange | None = None
     again: Callable[[str], Any] | None = None
     traced: records.Traced | None = None
+    told: bool = False
     made: list[Made] = field(default_factory=list)
     operands: tuple[bool, ...] | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
     lowered: Callable[[], Any] = _nothing
+
+    @property
+    def coming(self) -> bool:
+        """Whether its records are being put together, and will be told."""
+        return self.told and self.traced is None
 
 
 class Programs:
