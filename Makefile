@@ -3,6 +3,7 @@
 # make check   style, types and the tests nearest to what has changed, in a minute
 # make slow    the tests marked slow
 # make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
+# make answers keep what jax answers to the questions that are new, in tests/answers_of_jax
 # make matrix  the tests on each Python and jaxlib that we say we run on; PARTS=… names parts, PYTHONS=3.13 chooses
 # make names   write what follows from the lists of public names; print how many of jax's are here, module by module
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
@@ -21,11 +22,13 @@ PYTEST_ARGS ?=
 TYPESCRIPT ?= typescript@5.9.3
 LAB_ARGS ?=
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
+# Tests that drive browsers and kernels leave half of the time of two processes on two cores unused.
+WAITING := --numprocesses 4 --dist worksteal
 
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test check style types front-types pytest slow judge matrix names notebooks wheel bench guard clean
+.PHONY: lab test check style types front-types pytest slow judge answers matrix names notebooks wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -49,12 +52,12 @@ front-types:
 # Python may keep what it compiles, wherever it is told not to: each process reads hundreds of files.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
-# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these: two share
-# the machine, and what failed beside another is asked again alone. PYTEST_ARGS names tests to run instead.
+# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these: four
+# share the machine, and what failed beside another is asked again alone. PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test
 ifeq ($(PYTEST_ARGS),)
 	$(PYTEST) $(PARALLEL) -m "not slow and not live"
-	$(PYTEST) $(PARALLEL) -m "not slow and live" || { test $$? -eq 1 && \
+	$(PYTEST) $(WAITING) -m "not slow and live" || { test $$? -eq 1 && \
 	$(PYTEST) -m "not slow and live" --last-failed --last-failed-no-failures=none; }
 else
 	$(PYTEST) $(PYTEST_ARGS)
@@ -69,6 +72,12 @@ SEED ?= 0
 CALLS ?= 20000
 judge: $(VENV)/.installed-test
 	$(BIN)/python -m tests.differential run --seed $(SEED) --calls $(CALLS) --only "$(ONLY)"
+
+# The tests ask; what no test asks for any more is removed.
+answers: $(VENV)/.installed-test
+	rm -f build/oracle/asked
+	XLASCOPE_TESTS_ANSWERS=keep $(PYTEST) $(PARALLEL) -m "not slow" tests/core
+	$(BIN)/python -m tests.answers tidy
 
 matrix: $(VENV)/.installed-test
 	$(BIN)/python -m tests.matrix $(if $(PYTHONS),--environments $(PYTHONS)) $(if $(PARTS),--parts $(PARTS))

@@ -15,6 +15,9 @@ import pytest
 from tests import compiling, live
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# `nbformat` brings `jsonschema`, which would build 38 grammars of addresses in other scripts, in two seconds of each
+# process; it does without them where they are not installed, and no notebook has such an address.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 # Whoever reads the traceback of a failing test wants to see the library's frames.
 os.environ.setdefault("XLASCOPE_TRACEBACK_FILTERING", "off")
 

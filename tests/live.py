@@ -1,4 +1,4 @@
-"""Which tests watch programs live and run after the others, two at a time, and which files neither run reads."""
+"""Which tests watch programs live and run after the others, four at a time, and which files neither run reads."""
 
 import functools
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+#: What is imported beside jax alone, which is not for a process of tests.
+BESIDE_JAX = HERE.parent / "kernel_ext" / "xlascope_jax" / "bridge"
 #: Where tests drive a browser, a kernel or a profiler and wait for it; single tests elsewhere are marked one by one.
 PLACES = (
     "browser/",
@@ -33,6 +35,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out what holds no test of a run by the mark: reading all files takes a process 20 seconds."""
+    if collection_path == BESIDE_JAX:
+        return True
     words = str(config.option.markexpr).split()
     if "live" not in words or "or" in words:
         return None

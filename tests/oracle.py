@@ -1,9 +1,10 @@
-"""The jax of this environment in interpreters of its own, running our programs; what it said is kept in build/oracle.
+"""The jax of this environment in interpreters of its own, running our programs; what it said is kept in build/oracle,
+and in the repository (`kept_answers.py`).
 
 It is the one that belongs to the jaxlib here: what it changed between 0.10.2 and 0.11.2 stands in `changes_of_jax.py`.
 
 An answer is kept with the files and folders that were read while it was made and the versions it was made with, and
-given again for as long as they are the same. CI begins without any.
+given again for as long as they are the same. CI begins without any and takes none of the repository.
 """
 
 from __future__ import annotations
@@ -27,12 +28,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import compiling
+from tests import compiling, kept_answers
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "build" / "oracle"
 #: What an answer is made with.
 PACKAGES = ("jax", "jaxlib", "numpy", "ml_dtypes")
+JAX = PACKAGES[:2]
+#: What is done with the repository's answers: they are given (nothing), kept for questions that are new (`keep`), or
+#: left alone (`leave`).
+HOW = os.environ.get("XLASCOPE_TESTS_ANSWERS", "")
+#: The names of the repository's answers that were asked for while new ones were kept.
+ASKED = FOLDER / "asked"
+
+#: An answer, and the digests of the files that it was made from.
+Found = tuple[Any, dict[str, str]]
 
 #: The program that answers.
 _ANSWERING = Path(__file__).with_name("answering.py")
@@ -44,13 +54,19 @@ def ask(path: Path, function: str, settings: Mapping[str, str]) -> Any:
     """What a function of a file of programs gives with jax as its library, kept or made now."""
     kept = FOLDER / f"{_name(path, function, settings)}.pickle"
     with _one_at_a_time(kept):
-        found = _read(kept)
-        if found is not None:
-            return found[0]
-        result, sources = _run(path, function, settings)
-        mine = [each for each in map(Path, sources) if each.is_relative_to(ROOT / "tests")]
-        _write(kept, (result, _contents(mine)))
-        return result
+        found = None if HOW == "leave" else _read_repository(path, function, settings)
+        found = found or _read(kept) or _asked_now(kept, path, function, settings)
+        if HOW == "keep":
+            _keep(path, function, settings, *found)
+        return found[0]
+
+
+def _asked_now(kept: Path, path: Path, function: str, settings: Mapping[str, str]) -> Found:
+    result, sources = asked(path, function, settings, _flags())
+    mine = [each for each in map(Path, sources) if each.is_relative_to(ROOT / "tests")]
+    found = result, _contents(mine)
+    _write(kept, found)
+    return found
 
 
 @contextlib.contextmanager
@@ -70,11 +86,12 @@ def rows(names: Iterable[str], known: Mapping[str, str]) -> list[Any]:
     return [pytest.param(name, marks=marks.get(name, []), id=name) for name in names]
 
 
-def _run(path: Path, function: str, settings: Mapping[str, str]) -> tuple[Any, list[str]]:
+def asked(path: Path, function: str, settings: Mapping[str, str], flags: str) -> tuple[Any, list[str]]:
+    """What jax answers now, compiled with some of XLA's flags, and the files that were read meanwhile."""
     server = _server(tuple(sorted(_variables(settings).items())))
     with tempfile.TemporaryDirectory() as folder:
         into = Path(folder) / "answer"
-        status = server.ask(folder, _flags(), str(path), function, str(into))
+        status = server.ask(folder, flags, str(ROOT / path), function, str(into))
         assert status == "0", f"{function} of {path} ended with {status}:\n{into.read_text() if into.exists() else ''}"
         answer: tuple[Any, list[str]] = pickle.loads(into.read_bytes())
     return answer
@@ -125,19 +142,70 @@ def _name(path: Path, function: str, settings: Mapping[str, str]) -> str:
     return hashlib.sha256(json.dumps([question, versions, _digest(_ANSWERING)]).encode()).hexdigest()
 
 
-def _read(kept: Path) -> Any:
+def _read_repository(path: Path, function: str, settings: Mapping[str, str]) -> Found | None:
+    """The repository's answer with what it was made from; None if there is none, or that has changed."""
+    said = kept_answers.read(_place(path, function, settings))
+    if said is None or said["instructions"] != instructions() or not is_current(said["sources"]):
+        return None
+    return said["answer"], said["sources"]
+
+
+def _keep(path: Path, function: str, settings: Mapping[str, str], answer: Any, sources: dict[str, str]) -> None:
+    """Put an answer into the repository, unless it is there."""
+    place = _place(path, function, settings)
+    with ASKED.open("a", encoding="utf-8") as file:
+        file.write(f"{place.name}\n")
+    if _read_repository(path, function, settings) is None:
+        question = _question(path, function, settings)
+        said = {**question, "versions": versions(), "instructions": instructions(), "sources": sources}
+        with contextlib.suppress(kept_answers.UnknownKindError):  # it is asked for in each first run
+            kept_answers.write(place, answer, **said)
+
+
+def _place(path: Path, function: str, settings: Mapping[str, str]) -> Path:
+    """The file of the repository's answer to a question."""
+    question = json.dumps([_question(path, function, settings), versions(), _digest(_ANSWERING)])
+    return kept_answers.FOLDER / f"{path.stem}.{function}.{hashlib.sha256(question.encode()).hexdigest()[:12]}.npz"
+
+
+def _question(path: Path, function: str, settings: Mapping[str, str]) -> dict[str, Any]:
+    around = {name: value for name, value in os.environ.items() if name.startswith("JAX_")}
+    place = path.relative_to(ROOT).as_posix()
+    return {"path": place, "function": function, "settings": dict(settings), "around": around, "flags": _flags()}
+
+
+def versions() -> dict[str, str]:
+    """What jax's answers depend on beside the question."""
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"python": python, "machine": platform.machine(), **{each: importlib.metadata.version(each) for each in JAX}}
+
+
+@functools.cache
+def instructions() -> list[str]:
+    """What the processor can, as far as the last places of numbers may depend on it."""
+    about = Path("/proc/cpuinfo")
+    words = about.read_text(encoding="utf-8").partition("flags")[2].partition("\n")[0].split() if about.exists() else []
+    return sorted(word for word in words if word.startswith(("amx", "avx", "fma"))) or [platform.processor()]
+
+
+def _read(kept: Path) -> Found | None:
     """The answer in a file with what it was made from; None if there is none, or what it was made from has changed."""
     try:
         answer, contents = pickle.loads(kept.read_bytes())  # written by a run of these tests into their own folder
     except (OSError, EOFError, pickle.UnpicklingError):
         return None
-    return (answer,) if contents == _contents([ROOT / each for each in contents]) else None
+    return (answer, contents) if is_current(contents) else None
 
 
 def _write(kept: Path, content: Any) -> None:
     with tempfile.NamedTemporaryFile(dir=kept.parent, delete=False) as file:
         file.write(pickle.dumps(content))
     os.replace(file.name, kept)
+
+
+def is_current(contents: Mapping[str, str]) -> bool:
+    """Whether the files that an answer was made from are what they were."""
+    return contents == _contents([ROOT / each for each in contents])
 
 
 def _contents(files: list[Path]) -> dict[str, str]:

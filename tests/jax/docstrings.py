@@ -22,34 +22,13 @@ _PRELUDES = {
     "optax": "import jax\nimport jax.numpy as jnp\nimport optax",
     "equinox": "import equinox\nimport equinox as eqx\nimport jax\nimport jax.numpy as jnp\nimport jax.random as jr",
     "numpyro": (
-        "import jax\nimport jax.numpy as jnp\nimport numpy as np\nimport numpyro\nimport numpyro.distributions as dist\n"
-        "from jax import lax, random, vmap\nfrom numpyro.infer import *"
+        "import jax\nimport jax.numpy as jnp\nimport numpy as np\nimport numpyro\n"
+        "import numpyro.distributions as dist\nfrom jax import lax, random, vmap\nfrom numpyro.infer import *"
     ),
 }
 
 #: Objects whose docstrings hold programs, each by its module and name.
-PROGRAMS = (
-    "equinox:filter_custom_vjp",
-    "flax.linen:BatchNorm",
-    "flax.linen:MultiHeadDotProductAttention",
-    "flax.linen:RNN",
-    "flax.linen:SpectralNorm",
-    "flax.linen:WeightNorm",
-    "flax.linen:scan",
-    "flax.linen:switch",
-    "flax.linen:while_loop",
-    "flax.nnx:BatchNorm",
-    "flax.nnx:MultiMetric",
-    "flax.nnx:Optimizer",
-    "flax.nnx:custom_vjp",
-    "flax.nnx:split_rngs",
-    "flax.nnx:vmap",
-    "jax.experimental.checkify:checkify",
-    "jax.experimental.sparse:",
-    "jax.lax:associative_scan",
-    "jax.numpy.fft:fftn",
-    "jax.numpy.linalg:svd",
-    "jax.numpy:einsum",
+OF_JAX = (
     "jax:checkpoint",
     "jax:hessian",
     "jax:jacfwd",
@@ -58,22 +37,30 @@ PROGRAMS = (
     "jax:pure_callback",
     "jax:vjp",
     "jax:vmap",
-    "numpyro.contrib.control_flow:cond",
+    "jax.experimental.checkify:checkify",
+    "jax.lax:associative_scan",
+    "jax.numpy:einsum",
+    "jax.numpy.linalg:svd",
+)
+OF_LIBRARIES = (
+    "equinox:filter_custom_vjp",
+    "flax.linen:BatchNorm",
+    "flax.linen:MultiHeadDotProductAttention",
+    "flax.linen:scan",
+    "flax.linen:while_loop",
+    "flax.nnx:BatchNorm",
+    "flax.nnx:MultiMetric",
+    "flax.nnx:Optimizer",
+    "flax.nnx:custom_vjp",
+    "flax.nnx:split_rngs",
+    "flax.nnx:vmap",
     "numpyro.contrib.control_flow:scan",
     "numpyro.infer:DiscreteHMCGibbs",
-    "numpyro.infer:HMCECS",
-    "numpyro.infer:HMCGibbs",
-    "numpyro.infer:SVI",
-    "numpyro.optim:Minimize",
-    "optax.contrib:galore",
-    "optax.contrib:schedule_free_adamw",
     "optax:adam",
-    "optax:inject_hyperparams",
-    "optax:lbfgs",
     "optax:multi_transform",
     "optax:optimistic_adam",
     "optax:scale_by_backtracking_linesearch",
-    "optax:scale_by_zoom_linesearch",
+    "optax.contrib:schedule_free_adamw",
 )
 
 _FENCED = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

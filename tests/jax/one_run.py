@@ -1,7 +1,7 @@
 """One program of jax in a process of its own: ``python one_run.py HOW REPORT PROGRAM [WORDS…]``.
 
-HOW is ``alone``, ``watched``, or ``measured``: watched inside one window of the profiler. What is left in memory and,
-where it is watched, how much of it is known goes to the file REPORT, as JSON.
+HOW is ``alone`` or ``watched``: then calls are counted, and all runs inside one window of the profiler. What is left in
+memory and, where it is watched, how much of it is known goes to the file REPORT, as JSON.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def numbers(names: dict[str, Any]) -> list[str]:
 
     jax.effects_barrier()
     leaves = [each for name in sorted(names) for each in jax.tree.leaves(names[name]) if isinstance(each, jax.Array)]
-    return sorted(digest(each) for each in [*leaves, *jax.live_arrays()] if not each.is_deleted())
+    return [digest(each) for each in leaves if not each.is_deleted()]
 
 
 def digest(array: Any) -> str:
@@ -61,35 +61,23 @@ def digest(array: Any) -> str:
 
 
 def watched() -> dict[str, Any]:
-    import xlascope_jax  # noqa: PLC0415
+    from coverage_of import coverage  # noqa: PLC0415 -- beside this file
 
+    import xlascope_jax  # noqa: PLC0415
     from xlascope import records  # noqa: PLC0415
     from xlascope.inspect.running.live import Sampler  # noqa: PLC0415
+    from xlascope.xla.profile import Window  # noqa: PLC0415
 
     failures: list[str] = []
     logging.getLogger().addHandler(Heard(failures))
     found: list[records.Record] = []
     undo = xlascope_jax.install()
     report: dict[str, Any] = {}
-    with records.watch(found.append):
-        if HOW == "watched":
-            with Sampler():
-                run(report)
-        else:
-            report |= measured(report, found)
-    undo()
-    return report | {"failures": failures, "records": dict(Counter(type(each).__name__ for each in found))}
-
-
-def measured(report: dict[str, Any], found: list[Any]) -> dict[str, Any]:
-    """Run it in one window of the profiler: the parts of the time and of the equations that are known."""
-    from coverage_of import coverage  # noqa: PLC0415 -- beside this file
-
-    from xlascope.xla.profile import Window  # noqa: PLC0415
-
-    with Window() as window:
+    with records.watch(found.append), Sampler(windows=False), Window() as window:
         run(report)
-    return coverage(found, window.data, PROGRAM)
+    undo()
+    report |= coverage(found, window.data, PROGRAM)
+    return report | {"failures": failures, "records": dict(Counter(type(each).__name__ for each in found))}
 
 
 class Heard(logging.Handler):

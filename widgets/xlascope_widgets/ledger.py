@@ -12,6 +12,7 @@ from xlascope.analysis.costs.roofline import HotKernel, hottest, kernel_flops
 from xlascope.analysis.diff import Diff
 from xlascope.analysis.earlier_run import Run
 from xlascope.analysis.folded_products import with_folded
+from xlascope.analysis.retrace_words import OUTSIDE
 from xlascope.analysis.retraces import Retraces
 from xlascope.records import (
     Ceilings,
@@ -155,8 +156,8 @@ class Program:
 
     @property
     def is_operation(self) -> bool:
-        """Whether this is a single operation run outside of jit, which nobody traced."""
-        return self.traced is not None and self.traced.seconds == 0
+        """Whether this is a single operation run outside of jit: nobody traced it, or jax a function of its own."""
+        return self.traced is not None and (self.traced.seconds == 0 or self.traced.reason == OUTSIDE)
 
     @property
     def weight(self) -> tuple[bool, float, int]:

@@ -13,6 +13,7 @@ from typing import Literal
 from .compiled import Kernel, MemoryUse
 from .decisions import Explained, Passes
 from .findings import Diagnosis
+from .paths import EquationPath
 from .programs import Jaxpr, SourceRange, SourceText
 from .scaled import Scaled
 from .script import ScriptRun
@@ -75,6 +76,9 @@ class Compiled:
     of such a program is measured: ``estimated_seconds`` is the estimate of one run, by whom ``estimated_by`` says.
     ``notes`` say what of XLA's words could not be read, and is missing here.
 
+    ``kept`` are the equations whose results XLA was told to compute once and keep, where it would compute them again in
+    several kernels.
+
     Of a program that several devices share ``mesh`` says how they stand (``x=4, y=2``); ``inputs_lie`` and
     ``outputs_lie`` are PartitionSpecs of the jaxpr's constants and inputs, and of its outputs, as XLA has them.
     """
@@ -99,6 +103,7 @@ class Compiled:
     mesh: str = ""
     inputs_lie: tuple[str, ...] = ()
     outputs_lie: tuple[str, ...] = ()
+    kept: tuple[EquationPath, ...] = ()
 
     @property
     def unread(self) -> bool:

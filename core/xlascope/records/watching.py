@@ -13,6 +13,10 @@ from .watchers import watchers
 _log = logging.getLogger(__name__)
 _program_numbers = itertools.count(1)
 
+#: Who tells of something later than it happens, to keep nobody waiting: each returns when all of it has been told.
+#: Who ends a subscription has it all.
+late: list[Callable[[], None]] = []
+
 
 class Subscription:
     """A subscription to records; closing it (or leaving its ``with`` block) ends it."""
@@ -22,9 +26,13 @@ class Subscription:
         watchers.append(callback)
 
     def close(self) -> None:
-        """End the subscription; closing twice is harmless."""
+        """End the subscription, once all that has happened is told; closing twice is harmless."""
         if self._callback in watchers:
-            watchers.remove(self._callback)
+            try:
+                for told in tuple(late):
+                    told()
+            finally:  # an interrupt ends the wait, too
+                watchers.remove(self._callback)
 
     def __enter__(self) -> Subscription:
         return self

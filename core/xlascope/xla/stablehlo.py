@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext, _sdy
-from jaxlib.mlir.dialects import chlo, func, stablehlo  # noqa: F401  (importing registers their operations)
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, func, sdy, stablehlo  # noqa: F401  (importing registers their operations)
 
 #: How operations are named in an artifact that other versions of StableHLO can read.
 _PORTABLE = "vhlo."
@@ -59,7 +59,7 @@ def new_context() -> Any:
     made.load_all_available_dialects()
     stablehlo.register_dialect(made)
     chlo.register_dialect(made)
-    _sdy.register_dialect(made)
+    sdy.register_dialect(made)
     return made
 
 

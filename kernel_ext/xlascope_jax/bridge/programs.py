@@ -1,7 +1,7 @@
 """The programs of jax that were met, found again by whatever of jax leads to them. Nothing here keeps jax's alive.
 
-A program lives as long as its jaxpr does, which is as long as jax keeps the trace of its function. It holds its
-executables, which takes no memory that jax would have given back: the two go together.
+A program lives as long as its jaxpr does, which is as long as jax keeps the trace of its function, or as long as what
+calls it. It holds its executables, which takes no memory that jax would have given back: they go together.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from xlascope import records
@@ -21,15 +22,21 @@ _NAME, _NUMBER = 1, 5
 
 @dataclass(eq=False)
 class Made:
-    """An executable of a program. ``label`` tells its module from others of its name, ``key`` is what profiles say."""
+    """An executable of a program."""
 
     executable: Any
     devices: tuple[Any, ...]
-    key: tuple[str, int]
     began: float
     seconds: float
     loaded: bool
     record: records.Compiled | None = None
+
+    @cached_property
+    def key(self) -> tuple[str, int]:
+        """What profiles say of it: its module's name, and XLA's number of it."""
+        module = self.executable.hlo_modules()[0]
+        _, number = first_of(module.as_serialized_hlo_module_proto(), _NAME, _NUMBER)
+        return str(module.name), number
 
     @property
     def label(self) -> str:
@@ -47,7 +54,8 @@ class Known:
     """A program: its number and function, how it came to be traced, and what was made of it.
 
     ``again(platform)`` lowers it for a platform (None when jax has dropped it), ``lowered()`` is the jaxpr that was
-    lowered, while there is one. ``kept`` holds what questions found.
+    lowered, while there is one. ``operands`` says which of its constants and inputs the executable takes (None where
+    that cannot be told), ``told`` says that the trace is told, or will be soon. ``kept`` holds what questions found.
     """
 
     number: int
@@ -59,9 +67,16 @@ class Known:
     line: records.SourceRange | None = None
     again: Callable[[str], Any] | None = None
     traced: records.Traced | None = None
+    told: bool = False
     made: list[Made] = field(default_factory=list)
+    operands: tuple[bool, ...] | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
     lowered: Callable[[], Any] = _nothing
+
+    @property
+    def coming(self) -> bool:
+        """Whether its records are being put together, and will be told."""
+        return self.told and self.traced is None
 
 
 class Programs:
@@ -72,6 +87,7 @@ class Programs:
         self._by_jaxpr: weakref.WeakKeyDictionary[Any, Known] = weakref.WeakKeyDictionary()
         self._by_module: weakref.WeakKeyDictionary[Any, Known] = weakref.WeakKeyDictionary()
         self._by_executable: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
+        self._held: weakref.WeakKeyDictionary[Any, Known] = weakref.WeakKeyDictionary()
         self._by_number: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
         self._by_function: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Known]] = weakref.WeakKeyDictionary()
 
@@ -118,6 +134,13 @@ class Programs:
             known.made.append(made)
             self._by_executable[id(made.executable)] = known
 
+    def loaded(self, execute: Any, executable: Any) -> None:
+        """Let the program of an executable live as long as what calls it."""
+        known = self.of_executable(executable)
+        if known is not None:
+            with self._lock:
+                self._held[execute] = known
+
     def of_executable(self, executable: Any) -> Known | None:
         """The program of an executable that is alive."""
         return self._by_executable.get(id(executable))
@@ -130,13 +153,6 @@ class Programs:
         """All programs that are alive."""
         with self._lock:
             return list(self._by_number.values())
-
-
-def module_key(executable: Any) -> tuple[str, int]:
-    """What profiles say of a compiled program: its module's name, and XLA's number of it."""
-    module = executable.hlo_modules()[0]
-    _, number = first_of(module.as_serialized_hlo_module_proto(), _NAME, _NUMBER)
-    return str(module.name), number
 
 
 def labels_of(programs: Iterable[Known]) -> dict[tuple[str, int], str]:

@@ -6,6 +6,7 @@
 ``mlir.lower_jaxpr_to_module``     its equations get their names; what is lowered is what is drawn: ``Traced``,
                                    ``Lowered``
 ``compiler.compile_or_get_cached``  ``Compiled``
+``MeshExecutable.__init__``        what is to be called holds its program: compiled ahead, it outlives its jaxpr
 ``ExecuteReplicated.__call__``     a call that came through Python (those that repeat in C++ are heard by the hook)
 =================================  ====================================================================================
 
@@ -18,10 +19,10 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from jax._src import compiler, core, monitoring, pjit
@@ -38,8 +39,9 @@ from .described import describe
 from .lines import current_line, line_of_error
 from .naming import named
 from .patching import Patches
-from .programs import Known, Made, Programs, module_key
+from .programs import Known, Made, Programs
 from .reasons import Call, Reasons
+from .telling import Telling
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +56,7 @@ FROM_DISK = (
 class _Thread(threading.local):
     lowering: Known | None = None
     hits = 0
+    past_the_disk = False
 
 
 class Stages:
@@ -65,6 +68,7 @@ class Stages:
         self._reasons = Reasons()
         self._thread = _Thread()
         self._patches = Patches()
+        self._telling = Telling()
 
     def install(self) -> None:
         """Stand in jax's places."""
@@ -73,12 +77,14 @@ class Stages:
         replace(pxla, "lower_sharding_computation", self._preparing)
         replace(mlir, "lower_jaxpr_to_module", self._lowering)
         replace(compiler, "compile_or_get_cached", self._compiling)
+        replace(pxla.MeshExecutable, "__init__", self._loading)
         replace(pxla.ExecuteReplicated, "__call__", self._executing)
         monitoring.register_event_listener(self._heard)
 
     def uninstall(self) -> None:
         """Leave jax as it was."""
         self._patches.undo()
+        self._telling.close()
         monitoring.unregister_event_listener(self._heard)
 
     # Tracing -------------------------------------------------------------------------------------------------------
@@ -146,21 +152,26 @@ class Stages:
             known, given = self._thread.lowering, jaxpr
             with _harmless():
                 known = known or self._known(jaxpr.jaxpr, module_name.removeprefix("jit_"))
-                self._tell_traced(known, jaxpr)
+                known.operands = _operands(jaxpr.jaxpr, more.get("num_const_args", -1), more.get("ordered_effects"))
+                known.lowered = weakref.ref(jaxpr.jaxpr)
                 given = named(jaxpr)
             began, clock = self._begin(known, "lower")
-            made = original(module_name, given, *rest, **more)
+            try:
+                made = original(module_name, given, *rest, **more)
+            finally:
+                with _harmless():
+                    self._tell_traced(known, jaxpr.jaxpr)
             with _harmless():
                 self._lowered(known, made.module, began, time.perf_counter() - clock)
             return made
 
         return lower_jaxpr_to_module
 
-    def _tell_traced(self, known: Known, closed: Any) -> None:
-        known.lowered = weakref.ref(closed.jaxpr)
-        if watchers and known.traced is None:
-            known.traced = traced_record(known, closed.jaxpr)
-            records.publish(known.traced)
+    def _tell_traced(self, known: Known | None, jaxpr: Any) -> None:
+        """Not before it is lowered: while that goes on another thread would take Python's time, and none after it."""
+        if watchers and known is not None and not known.told:
+            known.told = True
+            self._telling.tell(partial(traced_now, known, jaxpr))
 
     def _lowered(self, known: Known | None, module: Any, began: float, seconds: float) -> None:
         if known is None:
@@ -170,7 +181,7 @@ class Stages:
             operations = sum(
                 len(block.operations) for function in module.body.operations for block in _blocks(function)
             )
-            records.publish(records.Lowered(known.number, known.name, began, seconds, operations))
+            self._tell(records.Lowered(known.number, known.name, began, seconds, operations))
 
     # Compiling -----------------------------------------------------------------------------------------------------
 
@@ -181,11 +192,12 @@ class Stages:
             hits = self._thread.hits
             began, clock = self._begin(known, "compile")
             try:
-                executable = original(backend, computation, devices, *rest, **more)
+                compiling = _past_the_disk if self._thread.past_the_disk else original
+                executable = compiling(backend, computation, devices, *rest, **more)
             except Exception as error:
                 if known is not None and watchers:
                     told = type(error).__name__, str(error), known.line
-                    records.publish(records.Failure(known.number, known.name, "compile", began, *told))
+                    self._tell(records.Failure(known.number, known.name, "compile", began, *told))
                 raise
             with _harmless():
                 if known is not None:
@@ -195,17 +207,35 @@ class Stages:
 
         return compile_or_get_cached
 
+    @contextmanager
+    def past_the_disk(self) -> Iterator[None]:
+        """A ``with`` block in which this thread compiles what jax would look for in its cache on disk."""
+        self._thread.past_the_disk = True
+        try:
+            yield
+        finally:
+            self._thread.past_the_disk = False
+
     def _compiled(
         self, known: Known, executable: Any, devices: tuple[Any, ...], began: float, seconds: float, loaded: bool
     ) -> None:
-        made = Made(executable, devices, module_key(executable), began, seconds, loaded)
+        made = Made(executable, devices, began, seconds, loaded)
         self.programs.compiled(known, made)
         if watchers:
-            records.publish(compiled_again(known, made))
+            self._telling.tell(partial(compiled_again, known, made))
 
     def _heard(self, event: str, **_: Any) -> None:
         if event == _HIT:
             self._thread.hits += 1
+
+    def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def __init__(made: Any, xla_executable: Any, *rest: Any, **more: Any) -> None:  # noqa: N807
+            original(made, xla_executable, *rest, **more)
+            with _harmless():
+                self.programs.loaded(made, xla_executable)
+
+        return __init__
 
     # Running -------------------------------------------------------------------------------------------------------
 
@@ -223,26 +253,44 @@ class Stages:
 
         return __call__
 
+    def _tell(self, record: records.Record) -> None:
+        """Behind what is not told yet."""
+        self._telling.tell(lambda: record)
+
     def _begin(self, known: Known | None, stage: Any) -> tuple[float, float]:
         began = time.time()
         if known is not None and watchers:
-            records.publish(records.Started(known.number, known.name, stage, began))
+            started = records.Started(known.number, known.name, stage, began)
+            if stage == "run":
+                records.publish(started)
+            else:
+                self._tell(started)
         return began, time.perf_counter()
+
+
+_putting_together = threading.RLock()
 
 
 def traced_again(known: Known) -> records.Traced | None:
     """The record of a program's trace; None where jax has dropped what was lowered before anybody watched."""
     jaxpr = known.lowered()
-    if known.traced is None and jaxpr is not None:
-        known.traced = traced_record(known, jaxpr)
-    return known.traced
+    return known.traced if jaxpr is None else traced_now(known, jaxpr)
+
+
+def traced_now(known: Known, jaxpr: Any) -> records.Traced:
+    """The record of a program's trace, put together once."""
+    with _putting_together:
+        if known.traced is None:
+            known.traced = traced_record(known, jaxpr)
+        return known.traced
 
 
 def compiled_again(known: Known, made: Made) -> records.Compiled:
     """The record of an executable, put together once."""
-    if made.record is None:
-        made.record = compiled_record(known, made)
-    return made.record
+    with _putting_together:
+        if made.record is None:
+            made.record = compiled_record(known, made)
+        return made.record
 
 
 def traced_record(known: Known, jaxpr: Any) -> records.Traced:
@@ -272,7 +320,7 @@ def compiled_record(known: Known, made: Made) -> records.Compiled:
         made.began,
         made.seconds,
         "hit" if made.loaded else "miss",
-        None,
+        known.operands,
         None,
         made.label,
         (FROM_DISK,) if made.loaded else (),
@@ -289,10 +337,26 @@ def _without_paths(found: records.Compiled) -> records.Compiled:
     return replace(found, kernels=kernels, memory=memory)
 
 
+def _past_the_disk(
+    backend: Any,
+    computation: Any,
+    devices: Any,
+    compile_options: Any,
+    host_callbacks: Any,
+    executable_devices: Any,
+    *_: Any,
+    **__: Any,
+) -> Any:
+    """What jax does where it has no such cache; the setting is read once, at the first compilation."""
+    return compiler.backend_compile_and_load(backend, computation, executable_devices, compile_options, host_callbacks)
+
+
 def _call(rest: tuple[Any, ...], made: Any) -> Call:
     """What is to be compared with other calls of a function."""
     info, _, _, _, args, kwargs = rest
-    static = {f"argument {number}": args[number] for number in info.static_argnums if -len(args) <= number < len(args)}
+    parameters = list(getattr(info.fun_signature, "parameters", ()))
+    numbers = [number % len(args) for number in info.static_argnums if -len(args) <= number < len(args)]
+    static = {(parameters[n] if n < len(parameters) else f"argument {n}"): args[n] for n in numbers}
     static |= {name: kwargs[name] for name in info.static_argnames if name in kwargs}
     names = made.arg_names or tuple(f"argument {number}" for number in range(len(made.in_avals)))
     mesh = made.params.get("ctx_mesh")
@@ -311,12 +375,19 @@ def _again(closed: Callable[[], Any], given: tuple[Any, ...], more: dict[str, An
     return again
 
 
+def _operands(jaxpr: Any, constants: int, tokens: Any) -> tuple[bool, ...] | None:
+    """Which of a program's constants and inputs are operands: constants are, or they stand in the program's text."""
+    if tokens or constants not in (0, len(jaxpr.constvars)):
+        return None
+    return (constants > 0,) * len(jaxpr.constvars) + (True,) * len(jaxpr.invars)
+
+
 def _blocks(function: Any) -> Any:
     return (block for region in function.regions for block in region.blocks)
 
 
 @contextmanager
-def _harmless() -> Any:
+def _harmless() -> Iterator[None]:
     """What fails inside is ours alone: it is logged, and the program goes on."""
     try:
         yield

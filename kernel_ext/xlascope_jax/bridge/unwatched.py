@@ -15,7 +15,7 @@ from typing import Any
 from xlascope import records
 from xlascope.xla.describe import describe_executable
 
-from .programs import Known, Made, Programs, module_key
+from .programs import Known, Made, Programs
 
 REASON = "compiled before anybody watched: its kernels are known, its equations are not"
 _NO_WORD = re.compile(r"[^A-Za-z0-9_]")
@@ -47,7 +47,7 @@ class Unwatched:
             if mine and id(executable) not in self._found and self._watched.of_executable(executable) is None:
                 known = Known(records.next_program(), module.removeprefix("jit_"), time.time(), reason=REASON)
                 devices = tuple(executable.local_devices())
-                known.made.append(Made(executable, devices, module_key(executable), known.began, 0.0, False))
+                known.made.append(Made(executable, devices, known.began, 0.0, False))
                 self._found[id(executable)] = known
 
     def of_number(self, number: int) -> Known | None:

@@ -199,3 +199,16 @@ def test_the_page_shows_what_happens(tmp_path, root):
         "print(len(examples))"
     )
     assert _run("-c", program, str(page), str(tmp_path)) >= text.count("```python notest") > 0
+
+
+_DIALECTS = """
+from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+print([sorted(vars(each)) for each in (chlo, sdy, stablehlo)])
+"""
+
+
+def test_what_jax_imports_of_jaxlib_is_whole_beside_us() -> None:
+    """Some modules of jaxlib 0.11 lose names when a part of them was imported by another way before."""
+    ours = "import xlascope.inspect, xlascope.numpy, xlascope.xla.compile\n"
+    alone, beside = (subprocess.check_output([sys.executable, "-c", each + _DIALECTS]) for each in ("", ours))
+    assert beside == alone

@@ -105,25 +105,25 @@ def convolved(x: Any, w: Any) -> Any:
 #: What is measured depends on what else the machine does: a finding that is there, or is not, stays so.
 TRIES = 4
 HEALTHY = {
-    "attention": (xs.grad(lambda q: jnp.sum(attention(q, q, q))), (normal(4, 128, 4, 32),)),
-    "lstm": (xs.grad(lstm), (normal(128, 256) * 0.1, normal(100, 64))),
-    "bodies": (bodies, (normal(512, 3), normal(512, 3))),
-    "spectrum": (spectrum, (normal(64, 4096),)),
-    "kalman": (kalman, (normal(64, 64) * 0.1, jnp.eye(64), normal(16, 64), normal(16))),
-    "convolution": (xs.grad(convolved, argnums=1), (normal(8, 16, 32, 32), normal(32, 16, 3, 3))),
-    "embedding": (lambda k, table: jnp.sum(table[k]), (jnp.arange(50_000) % 4096, normal(4096, 64))),
-    "median": (jnp.median, (normal(100_000),)),
-    "chain": (lambda x: jnp.tanh(jnp.sin(x) * jnp.exp(-x * x)), (normal(1_000_000),)),
-    "transposed": (lambda x: x.T + 1.0, (normal(1024, 1024),)),
-    "eigenvalues": (jnp.linalg.eigvalsh, (normal(64, 64),)),
-    "monte carlo": (lambda key: jnp.mean(xs.random.normal(key, (1_000_000,)) ** 2), (xs.random.key(1),)),
+    "attention": lambda: (xs.grad(lambda q: jnp.sum(attention(q, q, q))), (normal(4, 128, 4, 32),)),
+    "lstm": lambda: (xs.grad(lstm), (normal(128, 256) * 0.1, normal(100, 64))),
+    "bodies": lambda: (bodies, (normal(512, 3), normal(512, 3))),
+    "spectrum": lambda: (spectrum, (normal(64, 4096),)),
+    "kalman": lambda: (kalman, (normal(64, 64) * 0.1, jnp.eye(64), normal(16, 64), normal(16))),
+    "convolution": lambda: (xs.grad(convolved, argnums=1), (normal(8, 16, 32, 32), normal(32, 16, 3, 3))),
+    "embedding": lambda: (lambda k, table: jnp.sum(table[k]), (jnp.arange(50_000) % 4096, normal(4096, 64))),
+    "median": lambda: (jnp.median, (normal(100_000),)),
+    "chain": lambda: (lambda x: jnp.tanh(jnp.sin(x) * jnp.exp(-x * x)), (normal(1_000_000),)),
+    "transposed": lambda: (lambda x: x.T + 1.0, (normal(1024, 1024),)),
+    "eigenvalues": lambda: (jnp.linalg.eigvalsh, (normal(64, 64),)),
+    "monte carlo": lambda: (lambda key: jnp.mean(xs.random.normal(key, (1_000_000,)) ** 2), (xs.random.key(1),)),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HEALTHY)
 def test_a_healthy_program_has_no_finding(name: str) -> None:
-    function, arguments = HEALTHY[name]
+    function, arguments = HEALTHY[name]()
     for _ in range(TRIES):
         found = inspect.doctor(xs.jit(function), *arguments)
         if not found.diagnosis.findings:
@@ -132,10 +132,10 @@ def test_a_healthy_program_has_no_finding(name: str) -> None:
 
 
 SICK = {
-    "product order": (lambda a, v: (a @ a) @ v, (normal(768, 768), normal(768))),
-    "one-hot product": (lambda k, table: xs.nn.one_hot(k, 4096) @ table, (jnp.arange(1024), normal(4096, 64))),
-    "one by one": (lambda x: lax.map(lambda row: jnp.tanh(x[:64] @ row), x), (normal(512, 64),)),
-    "unrolled loop": (
+    "product order": lambda: (lambda a, v: (a @ a) @ v, (normal(768, 768), normal(768))),
+    "one-hot product": lambda: (lambda k, table: xs.nn.one_hot(k, 4096) @ table, (jnp.arange(1024), normal(4096, 64))),
+    "one by one": lambda: (lambda x: lax.map(lambda row: jnp.tanh(x[:64] @ row), x), (normal(512, 64),)),
+    "unrolled loop": lambda: (
         lambda x: jnp.sum(_rounds(x)),
         (normal(1000),),
     ),
@@ -152,5 +152,5 @@ def _rounds(x: Any) -> Any:
 @pytest.mark.parametrize("name", SICK)
 def test_a_sick_program_has_its_finding(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "BUILDING", 0.0)
-    function, arguments = SICK[name]
+    function, arguments = SICK[name]()
     assert any(name in rules_of(function, *arguments) for _ in range(TRIES))

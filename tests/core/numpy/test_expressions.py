@@ -99,13 +99,15 @@ def _gives_arrays(result: Any) -> bool:
     return isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], np.ndarray)
 
 
-def test_the_expressions_give_the_same_inside_jit() -> None:
-    rows = [row for row in TABLE.ROWS if _gives_arrays(alone(row))]
+def test_the_expressions_give_the_same_inside_jit(expected: dict[str, Any]) -> None:
+    # by itself each gives what jax gives, as the test above has seen, perhaps in another process
+    wanted = {row: alone(row) if row in KNOWN else expected[row] for row in TABLE.ROWS}
+    rows = [row for row in TABLE.ROWS if _gives_arrays(wanted[row])]
     complaints = []
     for start in range(0, len(rows), 100):
         some = rows[start : start + 100]
         for row, inside in zip(some, TABLE.together(xs, some), strict=True):
-            if complaint := _difference(inside, alone(row), rough_difference):
+            if complaint := _difference(inside, wanted[row], rough_difference):
                 complaints.append(f"{row}: inside jit {complaint.replace('jax gives', 'by itself')}")
     assert not complaints, "\n".join(complaints)
 

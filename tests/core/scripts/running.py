@@ -54,6 +54,7 @@ class Place:
         """A process in which Ctrl-C is what it is in a terminal."""
         given: dict[str, object] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
         environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "RANK")}
+        environment["JAX_PLATFORMS"] = "cpu"  # jax says much of plugins that are installed and have no device
         return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
             [sys.executable, *words],
             cwd=self.folder,

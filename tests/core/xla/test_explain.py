@@ -60,6 +60,11 @@ def deciding(explained: Explained) -> Any:
     return explained.decisions[explained.about[-1]]
 
 
+def test_a_program_that_calls_lapack_is_explained() -> None:
+    answer = inspect.why(lambda x: jnp.linalg.cholesky(x @ x.T).sum(), jnp.eye(20), budget=120.0)
+    assert "not fused" in str(answer)
+
+
 def test_why_not_on_the_cpu() -> None:
     found = asked(layer, X, W, first="dot_general", second="tanh", target="cpu")
     assert found.outcome == "refused"

@@ -30,7 +30,7 @@ def loss(layers, x):
 
     x, _ = jax.lax.scan(body, x, layers)
     for number in range(2):
-        x = dots_kept(jax.tree.map(lambda w: w[number], layers), x)
+        x = dots_kept(jax.tree.map(lambda w, n=number: w[n], layers), x)
     return jnp.mean(x**2)
 
 

@@ -6,6 +6,7 @@ print, and may abort: both are this process's affair. It ends when the one that 
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import resource
@@ -38,6 +39,8 @@ def main() -> None:
         with _context():
             parsed = ir.Module.parse(module)
         devices = _devices(asked, _partitions(parsed))
+        if b"lapack_" in module and devices[0].platform == "cpu":
+            _know_lapack()
         tell(stage="compiling")
         made = _compile(devices, parsed, asked)
         tell(stage="reading what it made")
@@ -62,6 +65,13 @@ def _answer(made: Any, answers: Any, tell: Any, plan: bool) -> None:
     )
     for part in parts:
         answers.write(part)
+
+
+def _know_lapack() -> None:
+    """XLA compiles calls of functions that it knows; nothing is run here, so LAPACK itself need not be loaded."""
+    lapack = importlib.import_module("jaxlib.lapack")
+    for name, target, version in lapack.registrations()["cpu"]:
+        xla_client.register_custom_call_target(name, target, platform="cpu", api_version=version)
 
 
 def _end_with(requests: Any) -> None:

@@ -1,0 +1,106 @@
+"""One thing about a call of jax, changed: what :func:`xlascope.inspect.what_if` can ask about its functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import tree_util
+
+from xlascope.inspect import ChangeError
+from xlascope.inspect.changing import (
+    GONE,
+    donated_arguments,
+    flags,
+    flags_text,
+    not_floating,
+    nothing_floating,
+    the_change,
+)
+from xlascope.inspect.producers import Asked
+
+
+class Changed(NamedTuple):
+    """A changed call: what it is now, in words, the setting it is traced under, and XLA's flags for it.
+
+    ``unmeasured`` says why its time cannot be compared (``""`` when it can).
+    """
+
+    asked: Asked
+    words: str
+    setting: AbstractContextManager[Any] = nullcontext()
+    options: Mapping[str, Any] | None = None
+    unmeasured: str = ""
+
+
+def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
+    """A call with one thing changed; raises ChangeError, with examples, for a change that is none."""
+    kind, value = the_change(change, _CHANGES, whose="of a function of jax, ")
+    return _CHANGES[kind](asked, value)
+
+
+def _options(asked: Asked, value: Any) -> Changed:
+    return Changed(asked, flags_text(flags(value)), options=value)
+
+
+def _donate(asked: Asked, value: Any) -> Changed:
+    function, info = _jitted(asked)
+    numbers, words = donated_arguments(value, list(inspect.signature(function).parameters))
+    again = jax.jit(
+        function,
+        static_argnums=info.static_argnums,
+        static_argnames=info.static_argnames,
+        donate_argnums=tuple(sorted({*info.donate_argnums, *numbers})),
+    )
+    return Changed(asked._replace(function=again), words, unmeasured=GONE)
+
+
+def _jitted(asked: Asked) -> tuple[Callable[..., Any], Any]:
+    """The function behind a jitted one, and how it was jitted; refused where it says how its arguments lie."""
+    function, info = getattr(asked.function, "_fun", None), getattr(asked.function, "_jit_info", None)
+    if function is None or info is None:
+        raise ChangeError("donate is for functions that jax.jit itself made")
+    if info.user_specified_in_shardings or info.device or info.backend:
+        raise ChangeError("donate is not for functions that were jitted with shardings or a device of their own")
+    return function, info
+
+
+def _precision(asked: Asked, value: Any) -> Changed:
+    try:
+        setting = jax.default_matmul_precision(value)
+    except ValueError as error:
+        raise ChangeError(str(error)) from None
+    return Changed(asked, f"matrix products in precision {value}", setting)
+
+
+def _dtype(asked: Asked, value: Any) -> Changed:
+    wanted = jnp.dtype(value)
+    if not jnp.issubdtype(wanted, jnp.floating):
+        raise not_floating(value)
+    converted = 0
+
+    def convert(leaf: Any) -> Any:
+        nonlocal converted
+        if not hasattr(leaf, "shape") or not jnp.issubdtype(getattr(leaf, "dtype", None), jnp.floating):
+            return leaf
+        converted += 1
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            return jax.ShapeDtypeStruct(leaf.shape, wanted)
+        return jnp.asarray(leaf, wanted)
+
+    args, kwargs = tree_util.tree_map(convert, (asked.args, asked.kwargs))
+    if not converted:
+        raise nothing_floating(wanted.name)
+    return Changed(Asked(asked.function, args, kwargs), f"floating-point arguments as {wanted.name}")
+
+
+_CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {
+    "options": _options,
+    "donate": _donate,
+    "precision": _precision,
+    "dtype": _dtype,
+}

@@ -1,0 +1,163 @@
+"""What this process can do with a program of jax: of one that was met, and of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+from jax import tree_util
+
+from xlascope import records
+from xlascope.inspect import ChangeError, Host, QuestionError
+from xlascope.inspect.producers import Asked
+from xlascope.inspect.program import Variant
+from xlascope.inspect.quiet import inspection
+from xlascope.inspect.running.measure import measure
+from xlascope.xla.describe import device_name
+
+from .ceilings import measure_ceilings
+from .programs import Known, Made, labels_of
+from .stages import Stages, compiled_again
+
+_NO_CALL = "of this program of jax no call is known now: ask about one, as in inspect.timings(f, x)"
+#: One of XLA's options, as it is anyhow.
+_OPTIONS_OF_ITS_OWN = {"xla_dump_hlo_as_text": False}
+#: Makes the variant of a call that has one thing changed.
+Change = Callable[[Asked, Mapping[str, Any]], Variant]
+
+
+class KnownHost(Host):
+    """What this process can do with a program that was met: it knows what was compiled."""
+
+    def __init__(self, stages: Stages, known: Known) -> None:
+        super().__init__(known.kept)
+        self.stages, self.known = stages, known
+
+    def compiled(self) -> list[records.Record] | None:
+        """What runs here; None where that is not known, or came from the disk without names."""
+        made = self._made()
+        return None if made is None else [compiled_again(self.known, made)]
+
+    def _made(self) -> Made | None:
+        return next((each for each in reversed(self.known.made) if not each.loaded), None)
+
+    def running(self) -> str:
+        """The optimized HLO of the first executable."""
+        return str(self.known.made[0].executable.hlo_modules()[0].to_string()) if self.known.made else ""
+
+    def check_callable(self) -> None:
+        """No call is kept."""
+        raise QuestionError(_NO_CALL)
+
+    def unmeasured(self) -> str:
+        """Arguments are not kept."""
+        return _NO_CALL
+
+    def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
+        """A change is one of a call."""
+        raise ChangeError(_NO_CALL)
+
+
+class CallHost(KnownHost):
+    """What this process can do with a call: compile and run it as its user does, and change it.
+
+    ``lowered`` is jax's, ``options`` are XLA's flags beside those of the function, ``change`` makes variants.
+    """
+
+    def __init__(
+        self,
+        stages: Stages,
+        known: Known,
+        asked: Asked,
+        lowered: Any,
+        change: Change,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(stages, known)
+        self.variety = tuple(sorted(options.items())) if options else ()
+        self._asked, self._lowered, self._options, self._change = asked, lowered, options, change
+        self._own: tuple[Made, Any] | None = None
+
+    def _made(self) -> Made | None:
+        """As the function itself runs it; with options, or where it came from the disk, compiled for itself."""
+        if self._own is not None:
+            return self._own[0]
+        if self._options:
+            return self._compile(self._options)
+        if any(each.loaded for each in self.known.made):
+            return self._compile_afresh()
+        return super()._made() or self._compile(None)
+
+    def _compile(self, options: Mapping[str, Any] | None) -> Made:
+        with inspection():
+            compiled = self._lowered.compile(None if options is None else dict(options))
+        executable = compiled._executable.xla_executable
+        made = next(each for each in self.known.made if each.executable is executable)
+        if options:
+            self._own = made, compiled
+        return made
+
+    def _compile_afresh(self) -> Made:
+        """Past jax's cache on disk; what jax keeps in memory it finds by options, too, of which one says nothing."""
+        with self.stages.past_the_disk():
+            return self._compile(_OPTIONS_OF_ITS_OWN)
+
+    def check_callable(self) -> None:
+        """It is a call."""
+
+    def unmeasured(self) -> str:
+        """A call of types has no values to run with."""
+        given = tree_util.tree_leaves((self._asked.args, self._asked.kwargs))
+        shapes = any(isinstance(each, jax.ShapeDtypeStruct) for each in given)
+        return "there are shapes and no values among the arguments" if shapes else ""
+
+    def runner(self) -> Callable[[], None]:
+        """The call itself; on copies where it reuses the memory of its arguments."""
+        self._made()
+        function, args, kwargs = self._called()
+        donates = any(each.donated for each in tree_util.tree_leaves(self._lowered.args_info))
+
+        def run() -> None:
+            given = tree_util.tree_map(_copied, (args, kwargs)) if donates else (args, kwargs)
+            jax.block_until_ready(function(*given[0], **given[1]))
+
+        return run
+
+    def _called(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        """What is called, and with what: of a program compiled for itself that, which takes no static arguments."""
+        function, args, kwargs = self._asked
+        if self._own is None:
+            return function, args, kwargs
+        options = getattr(function, "_jit_info", None)
+        static, names = (options.static_argnums, options.static_argnames) if options else ((), ())
+        positions = {each % len(args) for each in static if args}
+        dynamic = tuple(each for number, each in enumerate(args) if number not in positions)
+        return self._own[1], dynamic, {name: each for name, each in kwargs.items() if name not in names}
+
+    def measured(self, compiled: records.Compiled) -> list[records.Record]:
+        """Inside profiler windows."""
+        if reason := self.unmeasured():
+            raise QuestionError(f"{self.known.name} cannot be run: {reason}")
+        with inspection():
+            run = self.runner()
+            run()
+            executed = measure(run, compiled, labels_of([self.known]))
+            device = self.known.made[0].devices[0]
+            found = measure_ceilings(device)
+        told = executed.program, executed.function, found.time, device_name(device)
+        return [executed, records.Ceilings(*told, found.flops, found.bytes_per_second, found.source)]
+
+    def numbers(self) -> frozenset[int]:
+        """Those of the function's traces."""
+        function = getattr(self._asked.function, "_fun", None)
+        return frozenset(each.number for each in self.stages.programs.of_function(function))
+
+    def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
+        """The call with one thing changed, traced again where that is needed."""
+        with inspection():
+            return self._change(self._asked, change)
+
+
+def _copied(x: Any) -> Any:
+    return jax.numpy.array(x, copy=True) if isinstance(x, jax.Array) else x
