@@ -26,7 +26,7 @@ from .sources import Undo, install
 _log = logging.getLogger(__name__)
 
 #: Seconds between two looks at what is due.
-TICK = 0.25
+TICK = 0.5
 #: How long the thread that ticks is waited for, and a signal that the main thread has not answered.
 PATIENCE, DEAF = 1.0, 2.0
 
