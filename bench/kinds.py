@@ -115,6 +115,40 @@ def mixer(side: Side) -> Program:
     return Program(_descend(side, loss), (weights, *arrays((16, places, width), (16, width))), follows=True)
 
 
+def residual_layers(side: Side) -> Program:
+    """A step of sixteen residual layers of 512 on a thousand rows, each after a layer norm."""
+    xs, jnp = side.xs, side.jnp
+
+    def loss(weights: Any, x: Any) -> Any:
+        for up, down in weights:
+            centred = x - jnp.mean(x, -1, keepdims=True)
+            normed = centred / jnp.sqrt(jnp.mean(centred * centred, -1, keepdims=True) + 1e-5)
+            x = x + xs.nn.gelu(normed @ up) @ down
+        return jnp.mean(x * x)
+
+    weights = [arrays((256, 512), (512, 256)) for _ in range(16)]
+    return Program(_descend(side, loss), (weights, *arrays((1024, 256))), follows=True)
+
+
+def messages(side: Side) -> Program:
+    """A step of eight layers of a graph network: 2,000 nodes send messages along 10,000 edges."""
+    jnp = side.jnp
+    nodes, edges = 2000, 10_000
+
+    def loss(weights: Any, x: Any, source: Any, target: Any) -> Any:
+        for along, at in weights:
+            received = jnp.zeros_like(x).at[target].add(jnp.tanh(x[source] @ along))
+            x = x + jnp.tanh(received @ at)
+            centred = x - jnp.mean(x, -1, keepdims=True)
+            x = centred / jnp.sqrt(jnp.mean(centred * centred, -1, keepdims=True) + 1e-5)
+        return jnp.mean(x**2)
+
+    random = np.random.default_rng(0)
+    source, target = (random.integers(0, nodes, edges).astype(np.int32) for _ in range(2))
+    weights = [arrays((32, 32), (32, 32)) for _ in range(8)]
+    return Program(_descend(side, loss), (weights, *arrays((nodes, 32)), source, target), follows=True)
+
+
 def _attention(side: Side, tokens: int, heads: int = 4, width: int = 32) -> tuple[Callable[..., Any], list[Any]]:
     jnp, xs = side.jnp, side.xs
 
@@ -168,6 +202,26 @@ def convolutions(side: Side) -> Program:
     labels = np.random.default_rng(0).integers(0, 10, 16).astype(np.int32)
     weights = {"layers": layers, "out": arrays((32, 10))[0]}
     return Program(_descend(side, loss), (weights, *arrays((16, 32, 32, 3)), labels), follows=True)
+
+
+def residual_convolutions(side: Side) -> Program:
+    """A step of eight residual blocks of two convolutions with batch norm."""
+    xs, jnp = side.xs, side.jnp
+
+    def convolved(x: Any, kernel: Any, scale: Any, shift: Any) -> Any:
+        x = xs.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        mean, variance = jnp.mean(x, axis=(0, 1, 2)), jnp.var(x, axis=(0, 1, 2))
+        return (x - mean) / jnp.sqrt(variance + 1e-5) * scale + shift
+
+    def loss(weights: Any, images: Any, wanted: Any) -> Any:
+        x = images
+        for first, second in weights:
+            x = xs.nn.relu(x + convolved(xs.nn.relu(convolved(x, *first)), *second))
+        return jnp.mean((jnp.mean(x, axis=(1, 2)) - wanted) ** 2)
+
+    half = [(3, 3, 16, 16), (16,), (16,)]
+    weights = [(arrays(*half), arrays(*half)) for _ in range(8)]
+    return Program(_descend(side, loss), (weights, *arrays((8, 16, 16, 16), (8, 16))), follows=True)
 
 
 def elementwise_large(side: Side) -> Program:
@@ -361,8 +415,9 @@ def autoencoder(side: Side) -> Program:
 KINDS: dict[str, Callable[[Side], Program]] = {
     made.__name__: made
     for made in (
-        *(transformer_12, transformer_wide, transformer_checkpointed, mixer, normed_layers, mlp_50, digits),
-        *(attention_small, attention_large, attention_forward, convolutions, autoencoder, lstm, clipped_gradients),
+        *(transformer_12, transformer_wide, transformer_checkpointed, mixer, residual_layers, residual_convolutions),
+        *(messages, normed_layers, mlp_50, digits, attention_small, attention_large, attention_forward, convolutions),
+        *(autoencoder, lstm, clipped_gradients),
         *(elementwise_large, chain_gradient, black_scholes, softmax_large, statistics, einsums, hessian),
         *(n_body, hamiltonian, gauss_newton, odeint, heat, power_iteration, eigen_solver, gaussian_process),
     )

@@ -72,6 +72,7 @@ def test_jaxpr(terminal: Any) -> None:
         ("%fusions update(w, x) --text", "operations"),
         ("%jaxpr (lambda *a, **k: update(*a, **k))(*(w, x))", "name=update"),
         ("%jaxpr update({'a': w}['a'], x)", "f32[8,4]"),
+        ("%whatif --keep off --untimed update(w, x)", "nothing kept"),
         ("%jaxpr --kept update(w, x)", "update: nothing is kept that would be computed again"),
     ],
 )

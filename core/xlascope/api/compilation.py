@@ -91,7 +91,7 @@ def jit(
         overrides_of(compiler_options or {}),
         in_shardings=told("in_shardings", in_shardings),
         out_shardings=told("out_shardings", out_shardings),
-        keep=_told_to_keep(keep),
+        keep=told_to_keep(keep),
     )
     return jit_function(fun, options)
 
@@ -106,14 +106,13 @@ class _ByPolicy:
         return saves(self.policy, operation, operands)
 
 
-def _told_to_keep(keep: Any) -> Keep | None:
+def told_to_keep(keep: Any) -> Keep | None:
     """What is kept, as options have it; raises ValueError for what says nothing of the kind."""
     if callable(keep):
         return _ByPolicy(keep)
     if keep not in (None, "auto", "off"):
         raise ValueError(
-            f"jit: keep is 'auto', 'off', a policy such as checkpoint_policies.dots_saveable, or None, got {keep!r}"
-            f"{here()}"
+            f"keep is 'auto', 'off', a policy such as checkpoint_policies.dots_saveable, or None, got {keep!r}{here()}"
         )
     return keep  # type: ignore[no-any-return]
 

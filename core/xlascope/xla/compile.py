@@ -33,8 +33,9 @@ from .persistent_cache import Loaded, load_or_compile
 
 _modules = itertools.count(1)
 
-#: A program of fewer equations is not looked at: what its fusion could compute again is little.
-FEWEST_EQUATIONS = 100
+#: A program of fewer equations is not looked at, since its fusion could compute little again, nor one of more, which it
+#: would take seconds to simulate.
+FEWEST_EQUATIONS, MOST_EQUATIONS = 100, 60_000
 
 
 def module_name(function: str) -> str:
@@ -242,7 +243,7 @@ def lower_keeping(
         return lower(program, module, platform=platform, partition=partition, **options), Kept()
     chooses = None if keep == "auto" else keep
     lowered = lower(program, module, platform=platform, partition=partition, chooses=chooses, **options)
-    judged = keep == "auto" and partition is None and lowered.operations >= FEWEST_EQUATIONS
+    judged = keep == "auto" and partition is None and FEWEST_EQUATIONS <= lowered.operations <= MOST_EQUATIONS
     values = keep_values(lowered.module, lowered.chosen, judged) if judged or lowered.chosen else ()
     return lowered, Kept(values, lowered.barriers or bool(values))
 

@@ -252,3 +252,14 @@ def test_long_programs_are_looked_at_without_recursion():
 
     shapes = [xs.ShapeDtypeStruct((64, 64), np.float32)] * 2
     assert "optimization_barrier" not in xs.jit(function).lower(*shapes).as_text()
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "kept"), [("off", "nothing kept", 0), ("auto", "kept what is worth it", 6)]
+)
+def test_what_if_nothing_were_kept(change, words, kept):
+    function, arguments = programs.layers(8)
+    found = xs.inspect.what_if(function, *arguments, change={"keep": change}, timings=False)
+    assert words in found.text
+    (after,) = (each for each in found.diff.after if isinstance(each, records.Compiled))
+    assert len(after.kept) == kept

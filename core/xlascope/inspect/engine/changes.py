@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ... import records, tree
+from ...api.compilation import told_to_keep
 from ...control.jit.arguments import Options
 from ...control.jit.functions import jit_function
 from ...control.jit.jitted import Jitted
@@ -67,6 +68,14 @@ def _options(asked: Asked, value: Any) -> Changed:
         flags_text(value),
         nullcontext(),
     )
+
+
+def _keep(asked: Asked, value: Any) -> Changed:
+    keep = _checked(told_to_keep, value)
+    made = _jitted(asked, lambda options: {"keep": keep})
+    if isinstance(value, str):
+        return Changed(made, {"off": "nothing kept", "auto": "kept what is worth it"}[value], nullcontext())
+    return Changed(made, "kept what a policy says", nullcontext())
 
 
 def _donate(asked: Asked, value: Any) -> Changed:
@@ -186,4 +195,5 @@ _CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {
     "precision": _precision,
     "dtype": _dtype,
     "batch": _batch,
+    "keep": _keep,
 }

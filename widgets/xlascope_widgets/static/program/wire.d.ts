@@ -82,6 +82,8 @@ interface Compiled {
   memory?: MemoryPlan;
   /** How arguments and results lie over several devices, by name. */
   lies?: Record<string, string>;
+  /** Equations whose results XLA was told to keep, where it would compute them again. */
+  kept?: string[];
   /** What of XLA's words could not be read, and is missing here. */
   notes?: string[];
 }
