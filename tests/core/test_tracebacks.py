@@ -155,6 +155,7 @@ def test_an_error_that_causes_itself_ends():
     first, second = ValueError("first"), ValueError("second")
     first.__context__, second.__context__ = second, first
     filter_traceback(first)
+    assert (first.__context__, second.__context__) == (second, first)
 
 
 def test_groups_of_errors_are_gone_through():
