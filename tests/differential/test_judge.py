@@ -79,12 +79,12 @@ ARRAYS = ("array.", "lax.", "numpy.", "ops.", "tree.", "tree_util.")
 
 
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.slow)])
-def test_bad_arguments_are_refused_in_python(both: Pair, functions: list[Function], count: int) -> None:
+def test_bad_arguments_are_refused_in_python(quick: Pair, functions: list[Function], count: int) -> None:
     """One argument of each call is of no use: no process ends, no compiler speaks, no accident of ours is shown."""
     chosen = [each for each in functions if each.name.startswith(ARRAYS)]
     rounds = 1 + count // len(chosen)
     calls = [generating.bad_call(each, count, round_) for round_ in range(rounds) for each in chosen][:count]
-    answers = zip(calls, both.ours.ask(calls), strict=True)
+    answers = zip(calls, quick.ours.ask(calls), strict=True)
     wrong = {source.line(call): comparing.mishap(answer) for call, answer in answers}
     found = [f"{line}\n        {text}" for line, text in wrong.items() if text]
     assert len(found) <= UNCLEAR * count, "\n".join(found)

@@ -17,6 +17,7 @@ from xlascope.records.op_names import equation_path
 from xlascope.xla.keeping import with_barriers
 from xlascope.xla.keeping.fusing import kernels_of
 from xlascope.xla.keeping.graph import graphs_of, name_of
+from xlascope.xla.lowering import lower
 
 # Which --------------------------------------------------------------------------------------------------------------
 
@@ -242,6 +243,12 @@ def test_kernels_of_each_equation_are_those_of_xla(name):
     right = sum(abs(real[path] - predicted[path]) <= 0.2 * real[path] for path in both)
     assert len(both) >= 0.9 * len(real)
     assert right >= part * len(both)
+
+
+def test_a_quotient_by_a_reduction_over_one_number_is_looked_at():
+    jaxpr = xs.make_jaxpr(lambda x: 2.0 / jnp.max(x, axis=1))(np.ones((1, 1), np.float32))
+    (graph,) = graphs_of(lower(jaxpr, "quotient").module)
+    assert graph.kind[-1] == "divide" and "reshape" in graph.kind
 
 
 def test_long_programs_are_looked_at_without_recursion():

@@ -159,7 +159,7 @@ class _Reader:
         if len(results) > 1:
             kind += "s"
         elif kind == "reduce" and graph.size[operands[0]].elements == size.elements:
-            kind, expensive = "reshape", False
+            kind, expensive, operands = "reshape", False, operands[:1]  # what it begins with changes nothing
         elif kind == "divide" and _is_constant(graph, operands[1]):  # XLA multiplies
             kind, expensive = "multiply", False
         made_by = None if prefix is None or len(results) > 1 else Maker(results[0], prefix)
