@@ -201,11 +201,11 @@ def test_checkpoint_saves_memory_because_its_barriers_stay():
 @pytest.mark.parametrize(
     ("flags", "options", "passes"),
     [
-        ("", {}, "cse_barrier_expander"),
-        ("", {"xla_disable_hlo_passes": "dce"}, "dce,cse_barrier_expander"),
-        ("--xla_disable_hlo_passes=dce,cse --xla_x=1", {}, "dce,cse,cse_barrier_expander"),
-        ("--xla_disable_hlo_passes=cse", {"xla_disable_hlo_passes": "dce"}, "dce,cse_barrier_expander"),
-        ("", {"xla_disable_hlo_passes": "cse_barrier_expander"}, "cse_barrier_expander"),
+        ("", {}, "cse_barrier_expander,small-while-loop-hoisting"),
+        ("", {"xla_disable_hlo_passes": "dce"}, "dce,cse_barrier_expander,small-while-loop-hoisting"),
+        ("--xla_disable_hlo_passes=dce,cse --xla_x=1", {}, "dce,cse,cse_barrier_expander,small-while-loop-hoisting"),
+        ("--xla_disable_hlo_passes=cse", {"xla_disable_hlo_passes": "dce"}, "dce,cse_barrier_expander,small-while-loop-hoisting"),
+        ("", {"xla_disable_hlo_passes": "cse_barrier_expander,small-while-loop-hoisting"}, "cse_barrier_expander"),
     ],
 )
 def test_passes_that_the_user_leaves_out_are_left_out_still(monkeypatch, flags, options, passes):

@@ -20,7 +20,8 @@ from .graph import graphs_of, name_of
 Keep = Literal["auto", "off"] | Callable[[Operation, Sequence[ShapedArray]], bool]
 
 #: The CPU's pipeline takes barriers out before it fuses, unless it is told to leave out the pass that does.
-BARRIERS_STAY = ("xla_disable_hlo_passes", "cse_barrier_expander")
+#: The smallest loops it hands to an emitter that knows no barriers, and aborts the process: they stay loops as others.
+BARRIERS_STAY = ("xla_disable_hlo_passes", "cse_barrier_expander,small-while-loop-hoisting")
 
 
 class KeptValue(NamedTuple):
@@ -83,5 +84,5 @@ def with_barriers(overrides: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any]
     given = dict(overrides)
     flags = re.findall(rf"--{name}=(\S+)", os.environ.get("XLA_FLAGS", ""))
     passes = str(given[name]) if name in given else "".join(flags[-1:])
-    given[name] = ",".join(dict.fromkeys(filter(None, [*passes.split(","), value])))
+    given[name] = ",".join(dict.fromkeys(filter(None, [*passes.split(","), *value.split(",")])))
     return tuple(given.items())
