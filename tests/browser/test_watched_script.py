@@ -5,7 +5,9 @@ import subprocess
 import sys
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from tests.browser.saved_page import Opened
+from tests.browser.test_accessible import AXE
 
 from xlascope import records
 
@@ -73,6 +75,8 @@ def test_a_run_and_its_programs(opened, page):
     assert all(" " in step[column] for column in (1, 3, 4))  # numbers with their units
     assert card.locator("tr.selected .xs-script-name").inner_text() in opened.find(".xs-strip").inner_text()
     opened.screenshot(f"script_{opened.scheme}")
+    opened.page.evaluate(AXE_SCRIPT)
+    assert opened.page.evaluate(AXE, None) == []
 
 
 def test_another_program_opens(opened, page):
