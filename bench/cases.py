@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .kinds import transformer_12
 from .mlp import digits_like, init, make_update
 from .models import MODELS, equations_in
 from .sides import Side
@@ -223,13 +224,43 @@ def first_call_cold(side: Side) -> float:
 
 def first_call_warm(side: Side) -> float:
     """The same when another process has compiled it before and kept it on disk."""
+    return _from_disk(side, first_call_cold)
+
+
+def first_result_cold(side: Side) -> float:
+    """Seconds to the first result of a training step of twelve transformer blocks: trace, lower, compile, run."""
+    function, arguments, _ = transformer_12(side)
+    return _best(lambda: side.xs.block_until_ready(function(*arguments)), 1)
+
+
+def first_result_warm(side: Side) -> float:
+    """The same when another process has compiled it before and kept it on disk."""
+    return _from_disk(side, first_result_cold)
+
+
+def transformer_step(side: Side) -> float:
+    """Seconds for one such step, once it is compiled."""
+    function, (state, sentences), _ = transformer_12(side)
+    state = side.xs.block_until_ready(function(state, sentences))
+
+    def steps() -> None:
+        current = state
+        for _ in range(20):
+            current = function(current, sentences)
+        side.xs.block_until_ready(current)
+
+    return _best(steps) / 20
+
+
+def _from_disk(side: Side, cold: Callable[[Side], float]) -> float:
+    """Seconds of a case when another process has run it before and kept on disk what was compiled."""
     with tempfile.TemporaryDirectory() as folder:
         side.xs.config.update("jax_compilation_cache_dir", folder)
         side.xs.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         kept = {"JAX_COMPILATION_CACHE_DIR": folder, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-        command = [sys.executable, "-m", "bench.one", side.name, "first_call_cold"]
+        command = [sys.executable, "-m", "bench.one", side.name, cold.__name__]
         subprocess.run(command, check=True, env={**os.environ, **kept}, capture_output=True)
-        return first_call_cold(side)
+        return cold(side)
 
 
 CASES: dict[str, Callable[[Side], Any]] = {
@@ -256,5 +287,8 @@ CASES: dict[str, Callable[[Side], Any]] = {
         first_step,
         first_call_cold,
         first_call_warm,
+        first_result_cold,
+        first_result_warm,
+        transformer_step,
     )
 } | MODEL_CASES

@@ -1,4 +1,4 @@
-"""Programs of many kinds, to be watched while they run: loops, solvers, samplers, gradients of each example."""
+"""Programs of many kinds, for either side: loops, solvers, samplers, gradients of each example."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import xlascope as xs
-import xlascope.numpy as jnp
-from xlascope import lax
-
 from .language_model import state_and_tokens, train_step
 from .mlp import digits_like, init, make_update
-from .sides import side
+from .sides import Side
 
 
 class Program(NamedTuple):
@@ -24,26 +20,28 @@ class Program(NamedTuple):
     follows: bool = False
 
 
-def _arrays(*shapes: tuple[int, ...]) -> list[Any]:
+def arrays(*shapes: tuple[int, ...]) -> list[Any]:
+    """Small random numbers, the same each time."""
     random = np.random.default_rng(0)
-    return [jnp.asarray(0.1 * random.standard_normal(shape, np.float32)) for shape in shapes]
+    return [0.1 * random.standard_normal(shape, np.float32) for shape in shapes]
 
 
-def language_model() -> Program:
-    """A training step of six transformer blocks: some hundred kernels, two cores at once."""
+def language_model(side: Side) -> Program:
+    """A training step of six transformer blocks: some hundred kernels, two cores at once. Ours alone."""
+    assert side.name == "xlascope"
     state, tokens = state_and_tokens()
     return Program(train_step, (state, tokens), follows=True)
 
 
-def digits() -> Program:
+def digits(side: Side) -> Program:
     """The training step of the first notebook."""
-    ours = side("xlascope")
-    return Program(make_update(ours), (init(ours), *digits_like()), follows=True)
+    return Program(make_update(side), (init(side), *digits_like()), follows=True)
 
 
-def lstm() -> Program:
+def lstm(side: Side) -> Program:
     """A training step of an LSTM: a scan forward, and one back."""
-    weights = dict(zip(("x", "h", "b", "out"), _arrays((32, 512), (128, 512), (512,), (128, 8)), strict=True))
+    xs, jnp = side.xs, side.jnp
+    weights = dict(zip(("x", "h", "b", "out"), arrays((32, 512), (128, 512), (512,), (128, 8)), strict=True))
 
     def cell(weights: Any, carry: Any, x: Any) -> Any:
         h, c = carry
@@ -54,7 +52,7 @@ def lstm() -> Program:
 
     def loss(weights: Any, sequence: Any, wanted: Any) -> Any:
         start = jnp.zeros((sequence.shape[1], 128))
-        _, hidden = lax.scan(lambda carry, x: cell(weights, carry, x), (start, start), sequence)
+        _, hidden = xs.lax.scan(lambda carry, x: cell(weights, carry, x), (start, start), sequence)
         return jnp.mean((hidden @ weights["out"] - wanted) ** 2)
 
     @xs.jit
@@ -62,11 +60,12 @@ def lstm() -> Program:
         gradient = xs.grad(loss)(weights, sequence, wanted)
         return xs.tree_util.tree_map(lambda w, g: w - 0.1 * g, weights, gradient)
 
-    return Program(lstm_step, (weights, *_arrays((50, 16, 32), (50, 16, 8))), follows=True)
+    return Program(lstm_step, (weights, *arrays((50, 16, 32), (50, 16, 8))), follows=True)
 
 
-def n_body() -> Program:
+def n_body(side: Side) -> Program:
     """The gradient of where one of 64 bodies is after a hundred steps of time: thousands of small kernels."""
+    xs, jnp = side.xs, side.jnp
 
     def forces(x: Any, mass: Any) -> Any:
         apart = x[:, None] - x[None, :]
@@ -80,15 +79,16 @@ def n_body() -> Program:
         return x, v + 0.5 * dt * forces(x, mass)
 
     def miss(v: Any, x: Any, mass: Any, target: Any) -> Any:
-        end, _ = lax.fori_loop(0, 100, lambda i, state: move(i, state, mass), (x, v))
+        end, _ = xs.lax.fori_loop(0, 100, lambda i, state: move(i, state, mass), (x, v))
         return jnp.sum((end[0] - target) ** 2)
 
-    x, v, mass, target = _arrays((64, 3), (64, 3), (64,), (3,))
-    return Program(xs.jit(xs.grad(miss)), (v, x, jnp.abs(mass), target))
+    x, v, mass, target = arrays((64, 3), (64, 3), (64,), (3,))
+    return Program(xs.jit(xs.grad(miss)), (v, x, np.abs(mass), target))
 
 
-def gauss_newton() -> Program:
+def gauss_newton(side: Side) -> Program:
     """A fit of three numbers by Gauss-Newton until it converges: as small as programs get."""
+    xs, jnp = side.xs, side.jnp
 
     def residual(theta: Any, at: Any, seen: Any) -> Any:
         a, b, c = theta
@@ -108,14 +108,15 @@ def gauss_newton() -> Program:
         def goes_on(state: Any) -> Any:
             return (jnp.linalg.norm(state[1]) > 1e-6) & (state[2] < 50)
 
-        return lax.while_loop(goes_on, lambda state: improve(state, at, seen), (theta, jnp.ones(3), 0))[0]
+        return xs.lax.while_loop(goes_on, lambda state: improve(state, at, seen), (theta, jnp.ones(3), 0))[0]
 
-    at = jnp.linspace(0.0, 1.0, 100)
-    return Program(fit, (jnp.asarray([1.0, 1.0, 0.0]), at, 2.0 * jnp.exp(-1.5 * at) + 0.5))
+    at = np.linspace(0.0, 1.0, 100, dtype=np.float32)
+    return Program(fit, (np.asarray([1.0, 1.0, 0.0], np.float32), at, 2.0 * np.exp(-1.5 * at) + np.float32(0.5)))
 
 
-def clipped_gradients() -> Program:
+def clipped_gradients(side: Side) -> Program:
     """A gradient of each example, clipped: a few large kernels."""
+    xs, jnp = side.xs, side.jnp
 
     def loss(weights: Any, x: Any, y: Any) -> Any:
         hidden = jnp.tanh(x @ weights["in"] + weights["b"])
@@ -130,13 +131,14 @@ def clipped_gradients() -> Program:
         scale = jnp.minimum(1.0, 1.0 / xs.vmap(norm)(gradients))
         return xs.tree_util.tree_map(lambda g: jnp.einsum("b,b...->...", scale, g) / x.shape[0], gradients)
 
-    into, bias, out, x = _arrays((64, 128), (128,), (128, 10), (256, 64))
-    y = jnp.asarray(np.random.default_rng(1).integers(0, 10, 256).astype(np.int32))
+    into, bias, out, x = arrays((64, 128), (128,), (128, 10), (256, 64))
+    y = np.random.default_rng(1).integers(0, 10, 256).astype(np.int32)
     return Program(clipped, ({"in": into, "b": bias, "out": out}, x, y))
 
 
-def hamiltonian() -> Program:
+def hamiltonian(side: Side) -> Program:
     """Two hundred steps of Hamiltonian Monte Carlo: random numbers, a loop in a loop, a branch."""
+    xs, jnp = side.xs, side.jnp
 
     def log_density(q: Any) -> Any:
         return -0.5 * jnp.sum(q**2) - 0.1 * jnp.sum(q**4)
@@ -150,17 +152,17 @@ def hamiltonian() -> Program:
     def step(q: Any, key: Any) -> Any:
         key1, key2 = xs.random.split(key)
         p = xs.random.normal(key1, q.shape)
-        new_q, new_p = lax.fori_loop(0, 10, leap, (q, p))
+        new_q, new_p = xs.lax.fori_loop(0, 10, leap, (q, p))
         gain = (log_density(new_q) - 0.5 * jnp.sum(new_p**2)) - (log_density(q) - 0.5 * jnp.sum(p**2))
         accepted = jnp.log(xs.random.uniform(key2)) < gain
-        q = lax.cond(accepted, lambda: new_q, lambda: q)
+        q = xs.lax.cond(accepted, lambda: new_q, lambda: q)
         return q, q
 
     @xs.jit
     def sample(q: Any, key: Any) -> Any:
-        return lax.scan(step, q, xs.random.split(key, 200))[1]
+        return xs.lax.scan(step, q, xs.random.split(key, 200))[1]
 
-    return Program(sample, (*_arrays((20,)), xs.random.PRNGKey(0)))
+    return Program(sample, (*arrays((20,)), xs.random.PRNGKey(0)))
 
 
 PROGRAMS = {

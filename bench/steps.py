@@ -20,6 +20,7 @@ from xlascope.inspect.running.live import Sampler
 
 from .programs import PROGRAMS, Program
 from .results import replace_table
+from .sides import side
 
 #: Rounds, and about the seconds of each of a round's loops.
 ROUNDS, SECONDS = 3, 1.0
@@ -40,6 +41,11 @@ class Found(NamedTuple):
     observed: int
     waited: float
     asked: float
+
+
+def _with_arrays(program: Program) -> Program:
+    """The program with arrays of ours for its arguments."""
+    return program._replace(arguments=xs.tree_util.tree_map(xs.numpy.asarray, program.arguments))
 
 
 def _loop(program: Program, calls: int) -> float:
@@ -82,7 +88,7 @@ def _asked(program: Program) -> float:
 
 def measure(name: str) -> Found:
     """One program, in this process."""
-    program = PROGRAMS[name]()
+    program = _with_arrays(PROGRAMS[name](side("xlascope")))
     _loop(program, 3)
     calls = max(8, int(SECONDS / _loop(program, 3)))
     few = max(5, calls // 8)

@@ -249,6 +249,13 @@ threefry_partitionable = _switch(
     boot.threefry_partitionable, "Draw random bits in a way that does not depend on how arrays are split over devices."
 )
 
+# What is compiled
+keep = _choice(
+    boot.keep,
+    boot.KEPT,
+    "Whether programs for a CPU keep values in memory that XLA would compute again in many kernels.",
+)
+
 # Looking for mistakes
 debug_nans = _switch(boot.debug_nans, "Raise FloatingPointError at the operation that makes a NaN.")
 debug_infs = _switch(boot.debug_infs, "Raise FloatingPointError at the operation that makes an infinity.")

@@ -47,6 +47,10 @@ _WHY = """
     ``--why`` tells why the compiler fused what it did and why not the rest, in its words and in plain ones;
     ``--edge 3,4`` asks about two equations by their paths: ``xlascope.inspect.why(f, x, edge=("3", "4"))``.
     """
+_KEPT = """
+    ``--kept`` tells which results are kept in memory that XLA would compute again in several kernels:
+    ``xlascope.inspect.kept(f, x)``.
+    """
 #: Of a larger file nobody would see more; reading it takes about ten times its size.
 MOST_BYTES = 300_000_000
 _USAGE = "%scope takes on, off, pin, or open FILE. Example: %scope off"
@@ -70,6 +74,8 @@ def _question(
     flags = ("text", "json")
     if name == "fusions":
         flags, more = ("why", *flags), (("edge", "PATH,PATH"), *more)
+    if name == "jaxpr":
+        flags = ("kept", *flags)
     grammar = Grammar(name, flags, values=(("save", "FILE"), *more))
 
     @no_var_expand
@@ -77,12 +83,14 @@ def _question(
         question = parse(line, grammar)
         if {"why", "edge"} & question.options.keys():
             return ask(question, why_for(question, grammar), shell, grammar)
+        if "kept" in question.options:
+            return ask(question, inspect.kept, shell, grammar)
         names = question.options.get("target")
         return ask(question, asked_for(names.split(","), grammar) if names else function, shell, grammar)
 
     magic.__name__ = name
     where = " [--target NAME]" if more else ""
-    about = _WHY if "why" in flags else ""
+    about = {"fusions": _WHY, "jaxpr": _KEPT}.get(name, "")
     magic.__doc__ = f"""%{name} [--text] [--json] [--save FILE]{where} f(x): {what}.
 
     The arguments are evaluated once. ``--text`` prints text instead of a picture, ``--json`` prints the records as

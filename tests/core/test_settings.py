@@ -24,6 +24,7 @@ OTHER = {
     "default_device": "cpu",
     "default_matmul_precision": "highest",
     "default_prng_impl": "rbg",
+    "keep": "auto",
     "legacy_prng_key": "error",
     "num_cpu_devices": 3,
     "numpy_dtype_promotion": "strict",
@@ -150,7 +151,10 @@ def test_names_that_are_no_settings():
 def test_names_of_jax(jax_says):
     ours = set(xs.config.values)
     known, defaults = jax_says(PROGRAMS.with_name("settings_names.py"), "names", platforms="")
-    assert ours - set(known) == {"jax_jax2tf_associative_scan_reductions"}  # jax: without jax_ in front
+    assert ours - set(known) == {
+        "jax_jax2tf_associative_scan_reductions",  # jax: without jax_ in front
+        "jax_keep",  # ours alone
+    }
     differ = {name for name in defaults if name in ours and xs.config.values[name] != defaults[name]}
     cache = {f"jax_{name}" for name in OF_THE_CACHE}
     assert differ - cache <= {

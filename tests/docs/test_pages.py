@@ -25,6 +25,8 @@ PAGES = [
 LINK = re.compile(r"\]\(([^)#]+)[^)]*\)")
 #: How a page begins that is about several devices: they have to be there before the first array is made.
 DEVICES = re.compile(r"<!-- on (\d+) devices -->")
+#: How one begins whose blocks import jax, which has a process of its own.
+WITH_JAX = "<!-- with jax -->"
 SYBIL = Sybil([PythonCodeBlockParser(doctest_optionflags=ELLIPSIS | NORMALIZE_WHITESPACE)], path=str(ROOT))
 
 
@@ -42,14 +44,21 @@ every_page = pytest.mark.parametrize("page", [_row(page) for page in PAGES])
 
 @every_page
 def test_page(page: Path) -> None:
-    wanted = DEVICES.match(page.read_text(encoding="utf-8"))
-    if wanted is None:
+    text = page.read_text(encoding="utf-8")
+    if wanted := DEVICES.match(text):
+        run_apart(page, {"XLASCOPE_NUM_CPU_DEVICES": wanted[1]})
+    elif text.startswith(WITH_JAX):
+        run_apart(page, {"JAX_PLATFORMS": "cpu"})
+    else:
         run(page)
-        return
-    environment = os.environ | {"XLASCOPE_NUM_CPU_DEVICES": wanted[1]}
+
+
+def run_apart(page: Path, environment: dict[str, str], folder: Path = ROOT) -> None:
+    """Run what stands on a page in a process of its own, in a folder."""
     program = f"from pathlib import Path; from tests.docs.test_pages import run; run(Path({str(page)!r}))"
+    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], cwd=folder, env=surroundings, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -23,11 +22,13 @@ _MODULE = re.compile(r"module_(\d+)\.(.*)\.cpu_after_optimizations\.txt")
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run printed, what it compiled (optimized HLO, and machine code) in that order, and what it reported."""
+    """What a run printed, the optimized HLO of what it compiled, and what it reported.
+
+    Not the machine code: of some programs that is another one already where the same file is run from another folder.
+    """
 
     printed: str
     compiled: list[tuple[str, str]]
-    code: list[tuple[str, str]]
     report: dict[str, Any]
 
 
@@ -47,16 +48,10 @@ def run(program: Path, how: str, folder: Path, *words: str, check: bool = True) 
     assert done.returncode == 0, done.stderr[-3000:]
     told = json.loads(report.read_text(encoding="utf-8"))
     assert not check or "error" not in told, done.stderr[-3000:]
-    return Ran(done.stdout, _compiled(dumps), _code(dumps), told)
+    return Ran(done.stdout, _compiled(dumps), told)
 
 
 def _compiled(dumps: Path) -> list[tuple[str, str]]:
     """The optimized HLO of every program, in the order in which they were compiled."""
     found = [(int(made[1]), made[2], path) for path in dumps.glob("*.txt") if (made := _MODULE.fullmatch(path.name))]
     return [(name, path.read_text(encoding="utf-8")) for _, name, path in sorted(found)]
-
-
-def _code(dumps: Path) -> list[tuple[str, str]]:
-    """The digest of all machine code."""
-    files = sorted(dumps.glob("*.o"))
-    return [(path.name.partition(".")[2], hashlib.sha256(path.read_bytes()).hexdigest()) for path in files]

@@ -72,6 +72,8 @@ def test_jaxpr(terminal: Any) -> None:
         ("%fusions update(w, x) --text", "operations"),
         ("%jaxpr (lambda *a, **k: update(*a, **k))(*(w, x))", "name=update"),
         ("%jaxpr update({'a': w}['a'], x)", "f32[8,4]"),
+        ("%whatif --keep off --untimed update(w, x)", "nothing kept"),
+        ("%jaxpr --kept update(w, x)", "update: nothing is kept that would be computed again"),
     ],
 )
 def test_questions(terminal: Any, line: str, expected: str) -> None:
@@ -103,7 +105,10 @@ def test_a_question_can_be_saved_and_opened(terminal: Any, tmp_path: Path) -> No
         ("%explore w", "%explore takes one call of a function, got 'w'"),
         ("%fusions update(w, x), update(w, x)", "takes one call of a function"),
         ("%timings update(w, ", "takes one call of a function"),
-        ("%jaxpr --loud update(w, x)", "%jaxpr has no option --loud; it has --text, --json and --save FILE. Example: "),
+        (
+            "%jaxpr --loud update(w, x)",
+            "%jaxpr has no option --loud; it has --kept, --text, --json and --save FILE. Example: ",
+        ),
         ("%jaxpr --save", "%jaxpr has no option --save"),
         ("%jaxpr --save /no/such/folder/a.json update(w, x)", "cannot write /no/such/folder/a.json: No such file"),
         ("%scope", "%scope takes on, off, pin, or open FILE. Example: %scope off"),

@@ -25,6 +25,7 @@ SHOWN = (
     "program/deeds.js",
     "program/format.js",
     "program/opening.js",
+    "program/words.js",
     "graph/depth.js",
     "graph/layout.js",
     "graph/between.js",

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -181,3 +182,11 @@ def test_a_target_has_kernels_of_its_own(script):
         return [names(program), names(programFor(program, b)), names(program)];
     })()"""
     assert script(ask, heavy, target) == [["here"], ["there"], ["here"]]
+
+
+def test_what_is_kept_is_said_of_its_equation_alone(script, samples):
+    traced, compiled = samples.traced(), samples.compiled()
+    path = compiled.kernels[0].equations[0]
+    heavy = wire.heavy(Ledger.of([traced, replace(compiled, kept=(path,))]).main)
+    ask = "[...new Program(a).equations.keys()].filter((path) => describe(new Program(a), path).join().includes(b))"
+    assert script(ask, heavy, "kept in memory: XLA would compute it again in several kernels") == [path]

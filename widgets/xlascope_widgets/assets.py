@@ -21,7 +21,14 @@ WIDGET, PAGE, LOADER = "widget.js", "page.js", "loader.js"
 #: What draws without a browser.
 PICTURES = ("frame/picture.js", "compare/compare_picture.js")
 
-STYLES = ("graph/graph.css", "frame/panel.css", "frame/doctor.css", "time/time.css", "compare/compare.css")
+STYLES = (
+    "graph/graph.css",
+    "frame/panel.css",
+    "frame/doctor.css",
+    "frame/script.css",
+    "time/time.css",
+    "compare/compare.css",
+)
 
 
 @cache

@@ -22,6 +22,7 @@ from .ledger import Ledger, Program
 from .wire_diff import diff_wire
 from .wire_doctor import doctor
 from .wire_measured import ceilings, latest_ceilings
+from .wire_script import script, told_failures
 
 _log = logging.getLogger(__name__)
 
@@ -102,7 +103,7 @@ class Feed:
                     return 0
                 grown, self._dirty, self._grown = self._grown, False, False
                 self._sequence += 1
-                shown = self.ledger.by_weight()[:MOST_PROGRAMS]
+                shown = self.ledger.shown(MOST_PROGRAMS)
                 live = self._live(shown)
             programs = self._heavy([p.number for p in shown]) if grown else None
             return self._send(programs, live)
@@ -114,16 +115,20 @@ class Feed:
             "now": time.time(),
             "finished": self.finished,
             "main": None if not shown else AFTER if self.ledger.diff is not None else shown[0].number,
-            "more": len(self.ledger.programs) + len(self.ledger.forgotten) - len(shown),
+            "more": 0 if self.ledger.script is not None else self._more(shown),
             "programs": [wire.light(program, known) | self._since(program) for program in shown],
-            "failures": [wire.failure(failure) for failure in self.ledger.failures],
+            "failures": [wire.failure(failure) for failure in told_failures(self.ledger, shown)],
             **self._retraced(),
             **({"cell": self._cell} if self._cell else {}),
             **bounded(ceilings(shown)),
             **doctor(self.ledger, shown, self.finished),
+            **script(self.ledger, shown),
             **({"tab": self.tab} if self.tab else {}),
             **({"diff": diff_wire(self.ledger.diff)} if self.ledger.diff is not None else {}),
         }
+
+    def _more(self, shown: list[Program]) -> int:
+        return len(self.ledger.programs) + len(self.ledger.forgotten) - len(shown)
 
     def _since(self, program: Program) -> wire.JSON:
         """What has changed since the cell ran before."""

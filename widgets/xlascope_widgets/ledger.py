@@ -12,6 +12,7 @@ from xlascope.analysis.costs.roofline import HotKernel, hottest, kernel_flops
 from xlascope.analysis.diff import Diff
 from xlascope.analysis.earlier_run import Run
 from xlascope.analysis.folded_products import with_folded
+from xlascope.analysis.retrace_words import OUTSIDE
 from xlascope.analysis.retraces import Retraces
 from xlascope.records import (
     Ceilings,
@@ -155,8 +156,8 @@ class Program:
 
     @property
     def is_operation(self) -> bool:
-        """Whether this is a single operation run outside of jit, which nobody traced."""
-        return self.traced is not None and self.traced.seconds == 0
+        """Whether this is a single operation run outside of jit: nobody traced it, or jax a function of its own."""
+        return self.traced is not None and (self.traced.seconds == 0 or self.traced.reason == OUTSIDE)
 
     @property
     def weight(self) -> tuple[bool, float, int]:
@@ -227,6 +228,13 @@ class Ledger:
         """The programs, those with most to see first."""
         return sorted(self.programs.values(), key=lambda program: program.weight, reverse=True)
 
+    def shown(self, most: int) -> list[Program]:
+        """The programs that are shown, at most so many; of a script those that were kept whole, in its own order."""
+        if self.script is None:
+            return self.by_weight()[:most]
+        kept = (self.programs.get(each.program or 0) for each in self.script.shares if each.kept)
+        return sorted((each for each in kept if each is not None), key=lambda each: each.is_operation)[:most]
+
     @property
     def runs(self) -> dict[str, Run]:
         """What a later run of the same cell is compared with, by function: of several of one name, the one with most
@@ -240,4 +248,4 @@ class Ledger:
         """The program shown unless the user picks another."""
         if self.diff is not None:
             return self.programs.get(AFTER)
-        return next(iter(self.by_weight()), None)
+        return next(iter(self.shown(1)), None)

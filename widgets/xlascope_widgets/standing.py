@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from .feed import Feed
 from .ledger import Ledger
 from .packed import JSON
@@ -19,3 +21,32 @@ def state_of(ledger: Ledger) -> JSON:
     feed.show(ledger)
     feed.finish()
     return state
+
+
+def within(state: JSON, most: int) -> JSON:
+    """The same with fewer programs, where they would be more than so many characters of JSON.
+
+    Those with most to see stay, and the first whatever its size; a script's card says which are not shown.
+    """
+    kept: set[int] = set()
+    size = 0
+    for light in state["live"]["programs"]:
+        size += len(json.dumps(state["programs"][str(light["number"])])) + len(json.dumps(light))
+        if size > most and kept:
+            break
+        kept.add(light["number"])
+    if len(kept) == len(state["programs"]):
+        return state
+    live = dict(state["live"])
+    left_out = [light for light in live["programs"] if light["number"] not in kept]
+    live["programs"] = [light for light in live["programs"] if light["number"] in kept]
+    if "script" in live:
+        live["script"] = _without(live["script"], kept)
+    else:
+        live["more"] += len(left_out)
+    return state | {"live": live, "programs": {n: heavy for n, heavy in state["programs"].items() if int(n) in kept}}
+
+
+def _without(script: JSON, kept: set[int]) -> JSON:
+    programs = [[*share[:-1], int(share[0] in kept)] for share in script["programs"]]
+    return script | {"programs": programs}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from xlascope.analysis.script_text import script_text
 from xlascope.records import Failure, Kernel, Record
 from xlascope.records.plain import plain, plain_lines
 
@@ -13,6 +14,8 @@ from .ledger import Ledger, Program
 CLOCKS = {"host": "host clock", "profile": "profiler", "": "measured"}
 UNKNOWN_CLOCK = "by a clock that this version does not know"
 
+#: Programs of a script that are told one by one; a table tells of all.
+MOST_OF_SCRIPT = 5
 #: Lines of a jaxpr up to which a summary contains it.
 MOST_LINES = 40
 #: Characters of text beside the picture that a saved notebook keeps.
@@ -29,9 +32,10 @@ def text(records: Iterable[Record], *, jaxpr: bool = True) -> str:
 def ledger_text(ledger: Ledger, *, jaxpr: bool = True, most: int | None = None) -> str:
     """A ledger's programs, those with most to see first, at most ``most`` of them."""
     programs = ledger.by_weight()
-    shown = programs[:most]
-    parts = [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure(f) for f in ledger.failures]
-    if len(programs) > len(shown):
+    shown = programs[:most] if ledger.script is None else ledger.shown(MOST_OF_SCRIPT)[:most]
+    parts = [] if ledger.script is None else [script_text(ledger.script)]
+    parts += [program_text(program, jaxpr=jaxpr) for program in shown] + [_failure(f) for f in ledger.failures]
+    if len(programs) > len(shown) and ledger.script is None:
         parts.append(_plural(len(programs) - len(shown), "more program"))
     return "\n\n".join(parts) or "xlascope: nothing was traced, compiled or run"
 

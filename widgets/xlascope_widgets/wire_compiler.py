@@ -46,6 +46,8 @@ def compiled(record: Compiled) -> JSON:
         wire["peak"] = record.memory.peak
     if record.notes:
         wire["notes"] = list(record.notes)
+    if record.kept:
+        wire["kept"] = list(record.kept)
     if record.target:
         wire |= {"target": record.target, "seconds": record.seconds}
         wire |= {"estimate": record.estimated_seconds, "by": record.estimated_by}

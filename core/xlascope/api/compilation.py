@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
+from ..control.checkpoint.policies import Policy, saves
 from ..control.jit.arguments import Options
 from ..control.jit.functions import jit_function
 from ..control.jit.placing import told
 from ..control.jit.stages import overrides_of
+from ..ir.avals import ShapedArray
+from ..ir.operation import Operation
+from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
+from ..xla.keeping import Keep
 from .naming import Names, Numbers, numbers_of, strings_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -36,6 +42,7 @@ def jit(
     compiler_options: dict[str, Any] | None = None,
     in_shardings: Any = None,
     out_shardings: Any = None,
+    keep: str | Policy | None = None,
 ) -> Any:
     """Compile ``fun`` with XLA, once for each kind of arguments it is called with.
 
@@ -44,6 +51,10 @@ def jit(
     arguments' memory. ``device`` or ``backend`` says where to run; ``compiler_options`` are XLA's flags by name, for
     this function alone. ``in_shardings`` and ``out_shardings`` say how arguments and results lie over devices: trees of
     NamedShardings (PartitionSpecs where a mesh is current, None to leave it to XLA) that are prefixes of theirs.
+    ``keep`` says which values a program for a CPU keeps in memory that XLA would compute again in each kernel that
+    needs them: ``"auto"`` those that a model of its fusion finds worth it, ``"off"`` none, a policy (one of
+    ``checkpoint_policies``, say) the results of which it says so; None what the setting ``keep`` says. Results differ
+    in their last bits at most.
     ``f.trace``, ``f.lower`` and ``f.eval_shape`` give the stages of a call. Works as a decorator,
     with and without arguments. Raises TypeError when an argument or a result is no array.
 
@@ -66,6 +77,7 @@ def jit(
             compiler_options=compiler_options,
             in_shardings=in_shardings,
             out_shardings=out_shardings,
+            keep=keep,
         )
     target = device if backend is None else _first_device(backend)
     options = Options(
@@ -79,8 +91,30 @@ def jit(
         overrides_of(compiler_options or {}),
         in_shardings=told("in_shardings", in_shardings),
         out_shardings=told("out_shardings", out_shardings),
+        keep=told_to_keep(keep),
     )
     return jit_function(fun, options)
+
+
+@dataclass(frozen=True)
+class _ByPolicy:
+    """A policy as the compiler asks it."""
+
+    policy: Policy
+
+    def __call__(self, operation: Operation, operands: Sequence[ShapedArray]) -> bool:
+        return saves(self.policy, operation, operands)
+
+
+def told_to_keep(keep: Any) -> Keep | None:
+    """What is kept, as options have it; raises ValueError for what says nothing of the kind."""
+    if callable(keep):
+        return _ByPolicy(keep)
+    if keep not in (None, "auto", "off"):
+        raise ValueError(
+            f"keep is 'auto', 'off', a policy such as checkpoint_policies.dots_saveable, or None, got {keep!r}{here()}"
+        )
+    return keep  # type: ignore[no-any-return]
 
 
 def _first_device(platform: str) -> Any:

@@ -20,7 +20,7 @@ from .doctor import Examined, doctor
 from .drawing import NoRendererError, register_drawing
 from .producers import Producer, call, find_program, register_producer
 from .program import Host, Program, QuestionError, Source
-from .questions import explore, fusions, jaxpr, memory, timings
+from .questions import explore, fusions, jaxpr, kept, memory, timings
 from .recompile_log import RecompileLog, recompiles, watch_recompiles
 from .result import Inspection, Renderer, register_renderer
 
@@ -50,6 +50,7 @@ __all__ = [
     "fusions",
     "hlo",
     "jaxpr",
+    "kept",
     "known_targets",
     "memory",
     "passes",

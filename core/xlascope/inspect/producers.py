@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple, Protocol
 
 from ..starting import engine, is_started
 from .program import Program
 from .quiet import inspection
+
+_log = logging.getLogger(__name__)
+
+#: Entry points of the group are named by the module whose programs they watch: functions that begin it.
+GROUP = "xlascope.watchers"
 
 
 class Asked(NamedTuple):
@@ -80,5 +89,22 @@ def find_program(number: int) -> Program | None:
 
 def _producers() -> Iterator[Producer]:
     """Those registered, and our engine, which takes any function: started when nobody else does."""
+    if not _registered:
+        _watch_what_is_imported()
     yield from tuple(_registered)
     yield engine()
+
+
+def _watch_what_is_imported() -> None:
+    """Where a question may be about a function of jax and nobody watches jax: from now on it is watched."""
+    for each in _installed():
+        if each.name in sys.modules:
+            try:
+                each.load()()
+            except Exception as error:  # whatever its package does when it is imported
+                _log.warning("programs of %s are not known (%s: %s)", each.name, type(error).__name__, error)
+
+
+@cache
+def _installed() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=GROUP))

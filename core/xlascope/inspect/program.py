@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from .. import records
 from ..analysis.doctor import Copied
 from ..analysis.folded_products import with_folded
+from ..records.op_names import equation_path
 from ..xla.stablehlo import StableHLO, read_stablehlo
 from ..xla.targets import (
     CompilerInput,
@@ -104,12 +105,16 @@ class Source(NamedTuple):
     """A program's StableHLO as its producer has it: text or bytes, or read already.
 
     ``callbacks`` is how many Python functions it calls (None: as many as there are such calls in it), ``kept`` which of
-    the jaxpr's constants and inputs it takes (None: all of them).
+    the jaxpr's constants and inputs it takes (None: all of them), ``options`` XLA's flags without which it is not what
+    its producer compiles. ``kept_values`` are the names of operations whose results are kept, each with the number of
+    kernels that would compute it otherwise (0 where nobody knows).
     """
 
     stablehlo: bytes | str | StableHLO
     callbacks: int | None = None
     kept: tuple[bool, ...] | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+    kept_values: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -168,7 +173,7 @@ class Program:
             if target.platform == "cpu":
                 raise
             raise NoLoweringError(f"{name} cannot be compiled for {target.name}: {error}") from error
-        given = CompilerInput(target, read.module, record.program, name, self.options)
+        given = CompilerInput(target, read.module, record.program, name, _joined(self.options, source.options))
         callbacks = read.callbacks if source.callbacks is None else source.callbacks
         return check_callbacks(given._replace(callbacks=callbacks, kept=self._kept(source, read)))
 
@@ -203,6 +208,13 @@ class Program:
 
         return finish
 
+    def kept_values(self) -> dict[records.EquationPath, int]:
+        """The equations whose results a CPU's compiler is told to keep, and in how many kernels it would compute each
+        otherwise (0 where nobody knows).
+        """
+        found = ((equation_path(name), kernels) for name, kernels in self._source("cpu").kept_values)
+        return dict(sorted((path, kernels) for path, kernels in found if path is not None))
+
     def _source(self, platform: str) -> Source:
         """The StableHLO for a platform, read; one text is for all platforms."""
         key = platform if callable(self.stablehlo) else ""
@@ -226,6 +238,14 @@ class Program:
         jaxpr = self.record.jaxpr
         operands = len(jaxpr.constants) + len(jaxpr.inputs)
         return (True,) * operands if operands == len(read.arguments) else None
+
+
+def _joined(options: tuple[tuple[str, Any], ...], more: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    """Options with more of them; what is a list in both is one list."""
+    found = dict(options)
+    for name, value in more:
+        found[name] = f"{found[name]},{value}" if name in found else value
+    return tuple(found.items())
 
 
 StableHLOSource = bytes | str | Source

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..records import Compiled
 from . import text
+from .kept_text import kept_text
 from .memory_text import memory_text
 from .producers import Subject, program_of
 from .program import QuestionError
@@ -35,6 +36,21 @@ def jaxpr(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     """The same as :func:`explore`, shown as the jaxpr's text everywhere, pictures or not."""
     found = explore(fun, *args, **kwargs)
     return Inspection("jaxpr", found.records, found.text)
+
+
+def kept(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
+    """Which results of equations ``fun(*args, **kwargs)`` keeps in memory that XLA's CPU back end would compute again.
+
+    Traces and lowers, does not compile. Each has the number of kernels in which XLA would compute it otherwise, by the
+    model of its fusion that decides what is kept (``jit(keep=...)``); none where a policy said so. Raises what tracing
+    and lowering raise.
+
+    >>> import xlascope as xs, xlascope.numpy as jnp
+    >>> xs.inspect.kept(lambda x: jnp.sin(x) * 2.0, 1.0)
+    <lambda>: nothing is kept that would be computed again (2 equations)
+    """
+    program = program_of(fun, args, kwargs)
+    return Inspection("jaxpr", (program.record,), kept_text(program.record, program.kept_values()))
 
 
 def fusions(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:

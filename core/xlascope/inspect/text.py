@@ -12,6 +12,7 @@ from ..analysis.costs.waiting import waits_of
 from ..analysis.figures import percent, plural, rate, seconds, size
 from ..records import Ceilings, Collective, Compiled, Equation, EquationPath, Executed, Kernel, Record, Traced
 from .device_text import beside_kernels
+from .kept_text import kept_line
 
 R = TypeVar("R", Traced, Compiled, Executed)
 
@@ -32,7 +33,7 @@ def fusions(found: Sequence[Record]) -> str:
         known = _told(kernel.equations, equations)
         told = operations(known) if known else source_words(kernel, equations)
         rows.append((kernel.name, kernel.kind, str(len(known)), _saved(kernel), told))
-    first = _compiled_line(compiled, one(Traced, found))
+    first = "\n".join([_compiled_line(compiled, one(Traced, found)), *kept_line(compiled.kept)])
     across = collectives(compiled, equations, {each.file: each.title for each in one(Traced, found).sources})
     return "\n".join([first, *table(rows, right=(2,)), *across, *_notes(compiled, equations), *unread(compiled)])
 

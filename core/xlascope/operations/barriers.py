@@ -29,7 +29,7 @@ class OptimizationBarrier(Operation, name="optimization_barrier"):
         return list(operands)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return builder.emit("stablehlo.optimization_barrier", operands)  # type: ignore[no-any-return]
+        return builder.barrier(operands)  # type: ignore[no-any-return]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *primals), _barrier_of_moving(tangents)

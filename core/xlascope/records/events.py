@@ -6,12 +6,14 @@ that joins the stages of one program; it is unique within a process.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 from .compiled import Kernel, MemoryUse
 from .decisions import Explained, Passes
 from .findings import Diagnosis
+from .paths import EquationPath
 from .programs import Jaxpr, SourceRange, SourceText
 from .scaled import Scaled
 from .script import ScriptRun
@@ -74,6 +76,9 @@ class Compiled:
     of such a program is measured: ``estimated_seconds`` is the estimate of one run, by whom ``estimated_by`` says.
     ``notes`` say what of XLA's words could not be read, and is missing here.
 
+    ``kept`` are the equations whose results XLA was told to compute once and keep, where it would compute them again in
+    several kernels.
+
     Of a program that several devices share ``mesh`` says how they stand (``x=4, y=2``); ``inputs_lie`` and
     ``outputs_lie`` are PartitionSpecs of the jaxpr's constants and inputs, and of its outputs, as XLA has them.
     """
@@ -98,6 +103,7 @@ class Compiled:
     mesh: str = ""
     inputs_lie: tuple[str, ...] = ()
     outputs_lie: tuple[str, ...] = ()
+    kept: tuple[EquationPath, ...] = ()
 
     @property
     def unread(self) -> bool:
@@ -214,8 +220,14 @@ class Executed:
 
     @property
     def running(self) -> float:
-        """Seconds of all calls: so many times that of one; 0.0 while that is not known."""
-        return self.step * self.calls
+        """Seconds that devices ran the calls, or else that these took by the host's clock; 0.0 while neither is known.
+
+        The host hears late of a call that is done while it makes the next program.
+        """
+        busy = [device.busy for device in self.devices if device.whole]
+        if not self.observed_calls or not busy:
+            return self.step * self.calls
+        return min(sum(busy) / len(busy) / self.observed_calls, self.step or math.inf) * self.calls
 
 
 @dataclass(frozen=True, slots=True)

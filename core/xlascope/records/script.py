@@ -9,8 +9,9 @@ from dataclasses import dataclass
 class Share:
     """What a program took of a run, or ``programs`` small ones together, of which ``program`` is None then.
 
-    ``running`` is the seconds of its ``calls``, 0.0 where none was measured; ``made`` those of tracing, lowering and
-    compiling it, what was traced inside of it included. ``kept`` says whether its records are among those of the run.
+    ``running`` is the seconds of its ``calls`` (``Executed.running``), 0.0 where none was measured; ``made`` those of
+    tracing, lowering and compiling it, what was traced inside of it included. ``kept`` says whether its records are
+    among those of the run.
     """
 
     program: int | None

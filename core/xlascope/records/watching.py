@@ -28,9 +28,11 @@ class Subscription:
     def close(self) -> None:
         """End the subscription, once all that has happened is told; closing twice is harmless."""
         if self._callback in watchers:
-            for told in tuple(late):
-                told()
-            watchers.remove(self._callback)
+            try:
+                for told in tuple(late):
+                    told()
+            finally:  # an interrupt ends the wait, too
+                watchers.remove(self._callback)
 
     def __enter__(self) -> Subscription:
         return self

@@ -19,6 +19,7 @@ from .quiet_log import quiet_log
 
 __all__ = [
     "DTYPE_PROMOTIONS",
+    "KEPT",
     "LEGACY_PRNG_KEYS",
     "MATMUL_ALGORITHMS",
     "MATMUL_PRECISIONS",
@@ -52,6 +53,7 @@ __all__ = [
     "forget_calls",
     "from_environment",
     "in_trace",
+    "keep",
     "legacy_prng_key",
     "log_compiles",
     "no_execution",
@@ -88,6 +90,7 @@ MATMUL_ALGORITHMS = (
 _PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float32")
 MATMUL_PRECISIONS = (None, *_PRECISIONS, *MATMUL_ALGORITHMS)
 RANK_PROMOTIONS = ("allow", "warn", "raise")
+KEPT = ("auto", "off")
 DTYPE_PROMOTIONS = ("standard", "strict")
 #: As in ``key_types.KEY_TYPES``, which stands above this room.
 PRNG_IMPLEMENTATIONS = ("threefry2x32", "rbg", "unsafe_rbg")
@@ -162,6 +165,7 @@ debug_nans = _state("debug_nans", False)
 debug_infs = _state("debug_infs", False)
 debug_key_reuse = _state("debug_key_reuse", False)
 no_execution = _state("no_execution", False)
+keep = _state("keep", "off", allowed=KEPT)
 
 
 class _InBlock:
@@ -206,7 +210,7 @@ _of_traces = (
 )
 #: The mesh that is current on a thread: PartitionSpecs in a program are over it.
 context_mesh = _configuration("context_mesh", None, in_key=False)
-_of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution, context_mesh)
+_of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution, keep, context_mesh)
 _at_first = tuple(state.value for state in _of_traces)
 
 

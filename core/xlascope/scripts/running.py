@@ -54,7 +54,8 @@ class Script:
 def of_file(path: str, arguments: Sequence[str]) -> Script:
     """What ``python path …`` runs: a file, or a folder or zip file that holds a ``__main__.py``."""
     if os.path.isdir(path) or zipfile.is_zipfile(path):
-        return Script(os.path.basename(os.path.abspath(path)), [path, *arguments], path, path, _packed(path))
+        whole = os.path.abspath(path)
+        return Script(os.path.basename(whole), [path, *arguments], whole, whole, _packed(whole))
     try:
         with io.open_code(os.path.abspath(path)) as file:
             source = file.read()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from ..analysis.script_text import run_text
 from ..inspect.drawing import drawing_of
 from ..inspect.writing import check_suffix
 from ..records.store import load
-from .text import run_text
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib.metadata import entry_points
 
-GROUP = "xlascope.watchers"
+from ..inspect.producers import GROUP
 
 Undo = Callable[[], object]
 

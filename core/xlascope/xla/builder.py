@@ -270,6 +270,12 @@ class Builder:
             ip=self.insertion,
         )
 
+    def barrier(self, operands: Sequence[Any]) -> list[Any]:
+        """The operands behind a barrier: the compiler computes all of them before it uses any."""
+        types = [x.type for x in operands]
+        made = _create("stablehlo.optimization_barrier", types, operands, loc=self.location, ip=self.insertion)
+        return list(made.results)
+
     def emit1(
         self, name: str, operands: Sequence[Any], aval: ShapedArray, attributes: dict[str, Any] | None = None
     ) -> Any:

@@ -24,6 +24,7 @@ from .callbacks import guarded
 from .compiling import Source, compile_source
 from .describe import cost_of, describe_executable, memory_stats_of
 from .failures import compilation_error, is_out_of_memory, memory_error, require_room
+from .keeping import Keep, Kept, asked_for, keep_values, with_barriers
 from .logs import log_compilation
 from .lowering import Lowered, lower
 from .named_shardings import OnSeveral
@@ -31,6 +32,10 @@ from .partitions import Partition, is_even, lying_texts, results_of_partition, s
 from .persistent_cache import Loaded, load_or_compile
 
 _modules = itertools.count(1)
+
+#: A program of fewer equations is not looked at, since its fusion could compute little again, nor one of more, which it
+#: would take seconds to simulate.
+FEWEST_EQUATIONS, MOST_EQUATIONS = 100, 60_000
 
 
 def module_name(function: str) -> str:
@@ -56,11 +61,14 @@ def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> A
 
 
 class Compilation:
-    """A compiled program: the loaded executable, which operands it takes, and what its records say."""
+    """A compiled program: the loaded executable, which operands it takes, and what its records say.
+
+    ``kept_values`` are the names of the operations whose results XLA was told to keep.
+    """
 
     __slots__ = (
-        *("began", "cache", "calls_python", "device", "executable", "kept", "module", "number", "partition"),
-        "seconds",
+        *("began", "cache", "calls_python", "device", "executable", "kept", "kept_values", "module", "number"),
+        *("partition", "seconds"),
     )
 
     def __init__(
@@ -75,8 +83,10 @@ class Compilation:
         cache: Literal["hit", "miss"] = "miss",
         calls_python: bool = False,
         partition: Partition | None = None,
+        kept_values: tuple[str, ...] = (),
     ) -> None:
         self.executable = executable
+        self.kept_values = kept_values
         self.calls_python = calls_python
         self.partition = partition
         self.kept = kept
@@ -107,7 +117,7 @@ class Compilation:
 
 class LoweredProgram(NamedTuple):
     """A program as StableHLO, ready to be compiled: the module, its name, and the program, its number and name;
-    ``donated`` says which operands it may overwrite.
+    ``donated`` says which operands it may overwrite, ``kept`` which values are kept, as ``keep`` asked for.
     """
 
     lowered: Lowered
@@ -117,6 +127,8 @@ class LoweredProgram(NamedTuple):
     program: ClosedJaxpr
     donated: Sequence[bool]
     partition: Partition | None = None
+    kept: Kept = Kept()
+    keep: Keep = "off"
 
     def devices(self, device: Any) -> tuple[Any, ...]:
         """The devices that run it when it is compiled for this one: those among which it is partitioned."""
@@ -153,11 +165,18 @@ def compile_program(
     number: int | None = None,
     overrides: Sequence[tuple[str, str]] = (),
     partition: Partition | None = None,
+    keep: Keep | None = None,
 ) -> Compilation:
     """Lower and compile a program for one device, or for those that share it; raises what those two raise."""
     require_room(program, donated, device)
     lowered = lower_program(
-        program, device.platform, donated=donated, keep_unused=keep_unused, number=number, partition=partition
+        program,
+        device.platform,
+        donated=donated,
+        keep_unused=keep_unused,
+        number=number,
+        partition=partition,
+        keep=keep,
     )
     return compile_lowered(lowered, device, overrides)
 
@@ -179,8 +198,12 @@ def lower_program(
     keep_unused: bool = False,
     number: int | None = None,
     partition: Partition | None = None,
+    keep: Keep | None = None,
 ) -> LoweredProgram:
-    """The StableHLO of a program for a platform; raises CompilationError when there is none."""
+    """The StableHLO of a program for a platform, with what is kept of its values; raises CompilationError when there is
+    none.
+    """
+    keep = asked_for(keep)
     name = program.name or "main"
     if number is None:
         number = records.next_program()
@@ -190,8 +213,14 @@ def lower_program(
     began = _begin(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
     try:
-        lowered = lower(
-            program, module, donated=donated, keep_unused=keep_unused, platform=platform, partition=partition
+        lowered, kept = lower_keeping(
+            program,
+            module,
+            keep,
+            donated=donated,
+            keep_unused=keep_unused,
+            platform=platform,
+            partition=partition,
         )
     except ir.MLIRError as error:
         raise compilation_error(error, program, platform) from None
@@ -199,7 +228,24 @@ def lower_program(
     log_compilation("Finished jaxpr to MLIR module conversion jit(%s) in %.9f sec", name, seconds)
     if watchers:
         records.publish(records.Lowered(number, name, began[0], seconds, lowered.operations))
-    return LoweredProgram(lowered, module, number, name, program, donated, partition)
+    return LoweredProgram(lowered, module, number, name, program, donated, partition, kept, keep)
+
+
+def lower_keeping(
+    program: ClosedJaxpr, module: str, keep: Keep, *, platform: str, partition: Partition | None = None, **options: Any
+) -> tuple[Lowered, Kept]:
+    """The StableHLO of a program (:func:`.lower`), and what is kept of its values, which have barriers in it.
+
+    On a CPU alone: the compilers of other platforms have a model of their own. Of programs that several devices share
+    it is known too little what they compute.
+    """
+    if platform != "cpu" or keep == "off":
+        return lower(program, module, platform=platform, partition=partition, **options), Kept()
+    chooses = None if keep == "auto" else keep
+    lowered = lower(program, module, platform=platform, partition=partition, chooses=chooses, **options)
+    judged = keep == "auto" and partition is None and FEWEST_EQUATIONS <= lowered.operations <= MOST_EQUATIONS
+    values = keep_values(lowered.module, lowered.chosen, judged) if judged or lowered.chosen else ()
+    return lowered, Kept(values, lowered.barriers or bool(values))
 
 
 def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Compilation:
@@ -214,6 +260,8 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     try:
         executable, module, cache, made = _loaded_or_told(program, device, overrides, began)
     except (ir.MLIRError, _jax.JaxRuntimeError) as error:
+        if _barriers_cannot_stay(program, error):
+            return compile_lowered(program._replace(kept=Kept()), device, overrides)
         raise _explained(error, program.program, device, bool(overrides)) from None
     partition = program.partition
     if partition is not None:
@@ -237,10 +285,30 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
                 cache,
                 kept,
                 None if partition is None else lying_texts(partition, len(kept)),
+                kept_values=program.kept.names,
             )
         )
     calls_python = bool(program.lowered.callbacks)
-    return Compilation(executable, kept, device, module, number, began, seconds, cache, calls_python, partition)
+    return Compilation(
+        executable,
+        kept,
+        device,
+        module,
+        number,
+        began,
+        seconds,
+        cache,
+        calls_python,
+        partition,
+        program.kept.names,
+    )
+
+
+def _barriers_cannot_stay(program: LoweredProgram, error: Exception) -> bool:
+    """Whether XLA refuses a program because of barriers that are left in it: it writes the smallest loops, those of
+    some hundred bytes, in a way that does not know them.
+    """
+    return program.kept.barriers and "opt-barrier" in str(error)
 
 
 def _with_even_results(program: LoweredProgram, results: Sequence[OnSeveral], device: Any) -> LoweredProgram:
@@ -258,6 +326,7 @@ def _with_even_results(program: LoweredProgram, results: Sequence[OnSeveral], de
         keep_unused=all(program.lowered.kept),
         number=program.number,
         partition=partition._replace(results=chosen),
+        keep=program.keep,
     )
 
 
@@ -266,14 +335,14 @@ def _loaded_or_told(program: LoweredProgram, device: Any, overrides: Sequence[tu
     try:
         return _loaded(program, program.devices(device), _options(program, device, overrides))
     except Exception as error:
-        if watchers:
+        if watchers and not _barriers_cannot_stay(program, error):
             failure = records.Failure(program.number, program.name, "compile", began, type(error).__name__, str(error))
             records.publish(failure)
         raise
 
 
 def _options(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]]) -> Any:
-    options = compile_options(device, overrides)
+    options = compile_options(device, with_barriers(overrides) if program.kept.barriers else overrides)
     if program.partition is not None:
         set_partition(options, program.partition.devices, len(program.program.out_avals))
     return options

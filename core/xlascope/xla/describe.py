@@ -8,6 +8,7 @@ from typing import Any, Literal
 from jaxlib import _jax
 
 from .. import records
+from ..records.op_names import equation_path
 from .compiled_module import read_compiled
 from .memory_use import memory_use
 
@@ -29,11 +30,13 @@ def describe_executable(
     lying: Mapping[str, Any] | None = None,
     module_name: str = "",
     notes: Sequence[str] = (),
+    kept_values: Sequence[str] = (),
 ) -> records.Compiled:
     """What the compiler made, as a record: optimized HLO, kernels, cost, memory.
 
     ``kept`` are the operands it takes (None: nobody knows), ``lying`` what is to be said of how several devices share
     it. ``module_name`` is what tells the module from others of its name, where that is not its name itself.
+    ``kept_values`` name what it was told to keep.
     """
     module = executable.hlo_modules()[0]
     text = module.to_string()
@@ -56,8 +59,15 @@ def describe_executable(
         bytes_accessed=cost.get("bytes accessed"),
         memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept),
         notes=(*notes, *read.notes),
+        kept=kept_paths(kept_values),
         **(lying or {}),
     )
+
+
+def kept_paths(names: Sequence[str]) -> tuple[records.EquationPath, ...]:
+    """The equations that operations of those names belong to, in the order of the program."""
+    found = (equation_path(name) for name in names)
+    return tuple(sorted({path for path in found if path is not None}))
 
 
 def cost_of(executable: Any) -> dict[str, float]:

@@ -37,6 +37,7 @@ from .compile import Compilation, compile_program
 from .compiling import forget_left
 from .faces import is_foreign, is_ours
 from .failures import is_out_of_memory, memory_error, note_donations, require_live
+from .keeping import Keep, asked_for
 from .key_array import KeyArray, call_structure, held, results_of
 from .meshes import Mesh, PartitionSpec
 from .named_shardings import NamedSharding, OnSeveral, Tiles, held_sharding, typed
@@ -309,11 +310,13 @@ def executable_of(
     keep_unused: bool = False,
     number: int | None = None,
     overrides: tuple[tuple[str, str], ...] = (),
+    keep: Keep | None = None,
 ) -> Executable:
     """The executable of a program for a device, compiled at the first call and kept with the program."""
+    keep = asked_for(keep)
     if checked_calls.value and calls_are_checked():
         donated = ()  # who looks for the cause of a NaN runs the program again
-    kept_for = (donated, keep_unused, overrides)
+    kept_for = (donated, keep_unused, overrides, keep)
     place = with_meshes(program, place)
     key = ("executable", place, kept_for)
     found = program.derived.get(key)
@@ -330,6 +333,7 @@ def executable_of(
                 number=number,
                 overrides=overrides,
                 partition=place.partition,
+                keep=keep,
             )
         )
         found = Executable(compilation, program, place.committed, donated)

@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 from ..ir.avals import ShapedArray, in_words
 from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
+from ..ir.operation import Operation
 from ..ir.sources import locate
 from ..key_types import KEY_TYPES, is_key
 from ..records.op_names import body_prefix, scoped
@@ -39,12 +40,21 @@ def use_words(on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]) -> 
 
 
 class Lowered(NamedTuple):
-    """A module, which of the program's operands (constants first) it takes, and the Python functions it calls."""
+    """A module, which of the program's operands (constants first) it takes, and the Python functions it calls.
+
+    ``chosen`` are the values of equations that were chosen; ``barriers`` says whether the program has barriers.
+    """
 
     module: Any
     kept: tuple[bool, ...]
     operations: int
     callbacks: tuple[Callable[..., Any], ...]
+    chosen: tuple[Any, ...] = ()
+    barriers: bool = False
+
+
+#: Says of an operation, and the types of its operands, whether its results are chosen.
+Chooses = Callable[[Operation, Sequence[ShapedArray]], bool]
 
 
 def lower(
@@ -55,11 +65,13 @@ def lower(
     keep_unused: bool = False,
     platform: str = "cpu",
     partition: Partition | None = None,
+    chooses: Chooses | None = None,
 ) -> Lowered:
     """The StableHLO module of a program, with its constants as leading arguments.
 
     Operands that no equation uses are dropped unless ``keep_unused``; ``donated`` marks operands whose memory may be
-    reused. With a ``partition`` the operands lie so, and the devices share the program.
+    reused. With a ``partition`` the operands lie so, and the devices share the program. ``chooses`` says which values
+    are among those ``chosen``.
     """
     jaxpr = program.jaxpr
     variables = [*jaxpr.constvars, *jaxpr.invars]
@@ -67,7 +79,7 @@ def lower(
     with lowering_context(), ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(module_name)
-        lowering = _ModuleLowering(module, platform, partition)
+        lowering = _ModuleLowering(module, platform, partition, chooses)
         parameters = [v for v, keep in zip(variables, kept, strict=True) if keep]
         function = lowering.function("main", parameters, jaxpr, f"jit({_plain(jaxpr.name)})/", public=True)
         donations = [*[False] * len(jaxpr.constvars), *(donated or [False] * len(jaxpr.invars))]
@@ -89,7 +101,8 @@ def lower(
                         for s, v in zip(partition.results, jaxpr.outvars, strict=True)
                     ]
                 )
-    return Lowered(module, kept, lowering.operations, tuple(lowering.callbacks))
+    callbacks, chosen = tuple(lowering.callbacks), tuple(lowering.chosen)
+    return Lowered(module, kept, lowering.operations, callbacks, chosen, lowering.barriers)
 
 
 def _lying(lowering: _ModuleLowering, variables: Sequence[Any], constants: int) -> list[tuple[str, ...]]:
@@ -115,8 +128,11 @@ def _used(jaxpr: Jaxpr) -> list[bool]:
 class _ModuleLowering:
     """Writes the functions of one module."""
 
-    def __init__(self, module: Any, platform: str, partition: Partition | None = None) -> None:
+    def __init__(self, module: Any, platform: str, partition: Partition | None, chooses: Chooses | None) -> None:
         self.module = module
+        self.chooses = chooses
+        self.chosen: list[Any] = []
+        self.barriers = False
         self.partition = partition
         self.meshes: dict[Any, str] = {}
         self.platform = platform
@@ -170,6 +186,7 @@ class _ModuleLowering:
     def equations(self, builder: _FunctionBuilder, jaxpr: Jaxpr, environment: dict[Any, Any]) -> list[Any]:
         """Write the equations of a jaxpr; returns the values of its results."""
         literal, named, lines, prefix = builder.literal, ir.Location.name, self.lines, builder.prefix
+        chooses = self.chooses
         for index, equation in enumerate(jaxpr.raw):
             operation, inputs, outputs, code, lasti, origin = equation
             line = lines.get((id(code), lasti)) or self.line(code, lasti)
@@ -190,6 +207,8 @@ class _ModuleLowering:
                     (v, value if v.aval.explicit is None else builder.lying(value, v.aval))
                     for v, value in zip(outputs, map(builder.in_type, values, outputs), strict=True)
                 )
+            if chooses is not None and chooses(operation, [x.aval for x in inputs]):
+                self.chosen += [environment[v] for v in outputs]
         self.operations += len(jaxpr.raw)
         builder.location = ir.Location.unknown()
         return [literal(x) if x.__class__ is Literal else environment[x] for x in jaxpr.outvars]
@@ -388,6 +407,10 @@ class _FunctionBuilder(Builder):
         finally:
             self.manual = outside
         return list(made.results)
+
+    def barrier(self, operands: Sequence[Any]) -> list[Any]:
+        self.lowering.barriers = True
+        return super().barrier(operands)
 
     def equation_on_words(self, operands: Sequence[Any]) -> list[Any]:
         """The results of the current equation where it makes keys of keys: it is written for their words. Else []."""

@@ -48,13 +48,12 @@ def bodies_of(equation: Any) -> list[Any]:
 
 
 def with_bodies(equation: Any, change: Callable[[Any, int], Any]) -> dict[str, Any]:
-    """The parameters of an equation with each body changed: ``change(jaxpr, number)`` gives the new open jaxpr."""
+    """The parameters of an equation with each body changed: ``change(body, number)``, of a body as it is held."""
     parameters, number = dict(equation.params), 0
     for name in _PARAMETERS.get(equation.primitive.name, ()):
         held, changed = parameters.get(name), []
         for body in _programs(held):
-            new = change(open_jaxpr(body), number)
-            changed.append(body.replace(jaxpr=new) if hasattr(body, "consts") else new)
+            changed.append(change(body, number))
             number += 1
         if changed:
             parameters[name] = tuple(changed) if isinstance(held, tuple) else changed[0]

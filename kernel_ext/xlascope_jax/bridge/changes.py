@@ -12,16 +12,16 @@ import jax.numpy as jnp
 from jax import tree_util
 
 from xlascope.inspect import ChangeError
+from xlascope.inspect.changing import (
+    GONE,
+    donated_arguments,
+    flags,
+    flags_text,
+    not_floating,
+    nothing_floating,
+    the_change,
+)
 from xlascope.inspect.producers import Asked
-
-#: What can be changed, with an example each.
-_EXAMPLES: dict[str, Any] = {
-    "options": {"xla_cpu_enable_fast_math": True},
-    "donate": 0,
-    "precision": "highest",
-    "dtype": "bfloat16",
-}
-_GONE = "a donated argument is gone after a call, and would have to be copied for the next one"
 
 
 class Changed(NamedTuple):
@@ -39,31 +39,24 @@ class Changed(NamedTuple):
 
 def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
     """A call with one thing changed; raises ChangeError, with examples, for a change that is none."""
-    if not isinstance(change, Mapping) or len(change) != 1 or not set(change) <= set(_CHANGES):
-        examples = ", ".join(f"{{{name!r}: {value!r}}}" for name, value in _EXAMPLES.items())
-        raise ChangeError(f"of a function of jax, change is one of {examples}; got {change!r}")
-    ((kind, value),) = change.items()
+    kind, value = the_change(change, _CHANGES, whose="of a function of jax, ")
     return _CHANGES[kind](asked, value)
 
 
 def _options(asked: Asked, value: Any) -> Changed:
-    if not isinstance(value, Mapping) or not value:
-        raise ChangeError(f"options are XLA's flags by name, as in {_EXAMPLES['options']}; got {value!r}")
-    return Changed(asked, ", ".join(f"{name}={text}" for name, text in value.items()), options=value)
+    return Changed(asked, flags_text(flags(value)), options=value)
 
 
 def _donate(asked: Asked, value: Any) -> Changed:
     function, info = _jitted(asked)
-    names = list(inspect.signature(function).parameters)
-    numbers = [_number(each, names) for each in ((value,) if isinstance(value, int | str) else value)]
+    numbers, words = donated_arguments(value, list(inspect.signature(function).parameters))
     again = jax.jit(
         function,
         static_argnums=info.static_argnums,
         static_argnames=info.static_argnames,
         donate_argnums=tuple(sorted({*info.donate_argnums, *numbers})),
     )
-    words = f"argument{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} donated"
-    return Changed(asked._replace(function=again), words, unmeasured=_GONE)
+    return Changed(asked._replace(function=again), words, unmeasured=GONE)
 
 
 def _jitted(asked: Asked) -> tuple[Callable[..., Any], Any]:
@@ -74,15 +67,6 @@ def _jitted(asked: Asked) -> tuple[Callable[..., Any], Any]:
     if info.user_specified_in_shardings or info.device or info.backend:
         raise ChangeError("donate is not for functions that were jitted with shardings or a device of their own")
     return function, info
-
-
-def _number(argument: int | str, names: list[str]) -> int:
-    """The place of an argument that is given by its place or its name."""
-    if isinstance(argument, int):
-        return argument
-    if argument not in names:
-        raise ChangeError(f"the function has no argument {argument!r}; it has {', '.join(names)}")
-    return names.index(argument)
 
 
 def _precision(asked: Asked, value: Any) -> Changed:
@@ -96,7 +80,7 @@ def _precision(asked: Asked, value: Any) -> Changed:
 def _dtype(asked: Asked, value: Any) -> Changed:
     wanted = jnp.dtype(value)
     if not jnp.issubdtype(wanted, jnp.floating):
-        raise ChangeError(f"dtype is what floating-point arguments become, as in 'bfloat16'; got {value!r}")
+        raise not_floating(value)
     converted = 0
 
     def convert(leaf: Any) -> Any:
@@ -110,7 +94,7 @@ def _dtype(asked: Asked, value: Any) -> Changed:
 
     args, kwargs = tree_util.tree_map(convert, (asked.args, asked.kwargs))
     if not converted:
-        raise ChangeError(f"no argument is a floating-point array: there is nothing to turn into {wanted.name}")
+        raise nothing_floating(wanted.name)
     return Changed(Asked(asked.function, args, kwargs), f"floating-point arguments as {wanted.name}")
 
 

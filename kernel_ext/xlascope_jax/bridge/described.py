@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.extend.core as core
+import numpy as np
 from jax._src.source_info_util import Scope, Transform
 
 from xlascope import records
@@ -22,6 +24,9 @@ _MOST = 200
 #: Parameters that say nothing to a reader.
 _UNTOLD = frozenset({"ctx_mesh", "debug_info", "jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd"})
 
+#: jax's scope of what a checkpoint computes another time.
+_AGAIN = "rematted_computation"
+
 
 def describe(jaxpr: Any, call: records.SourceRange | None = None) -> records.Jaxpr:
     """A program of jax as plain data. Names of variables are unique in the whole of it.
@@ -29,12 +34,19 @@ def describe(jaxpr: Any, call: records.SourceRange | None = None) -> records.Jax
     ``call`` is the line at which it is called: that of equations of which jax keeps no line of the user's. It keeps
     those from the jitted function inwards, and many functions of its own are jitted.
     """
-    return _Describer().jaxpr(jaxpr, PROGRAM, name=_name(jaxpr), holder=call)
+    return _Describer().jaxpr(jaxpr, PROGRAM, _Holder(call), name=_name(jaxpr))
 
 
 def _name(jaxpr: Any) -> str:
     named = getattr(jaxpr.debug_info, "func_name", "") or ""
     return str(named)
+
+
+class _Holder(NamedTuple):
+    """What holds a program: its line, and the pass that made it, which is that of all in it."""
+
+    line: records.SourceRange | None
+    role: str = "forward"
 
 
 class _Describer:
@@ -43,17 +55,19 @@ class _Describer:
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []
+        self._letters = map(letters, itertools.count())
         self._forward: defaultdict[records.SourceRange, list[tuple[EquationPath, str]]] = defaultdict(list)
 
     def jaxpr(
         self,
         jaxpr: Any,
         outer: EquationPath,
+        holder: _Holder,
         body: int = 0,
         name: str = "",
-        holder: records.SourceRange | None = None,
     ) -> records.Jaxpr:
         variables: dict[str, records.Variable] = {}
+        self._bind(jaxpr)
         labels = _labels(jaxpr)
         for each in jaxpr.constvars:
             self._variable(variables, each)
@@ -76,17 +90,18 @@ class _Describer:
         equation: Any,
         path: EquationPath,
         variables: dict[str, records.Variable],
-        holder: records.SourceRange | None,
+        holder: _Holder,
     ) -> records.Equation:
-        scope, role = _scope_and_role(equation.source_info.name_stack)
+        scope, role = _scope_and_role(equation.source_info.name_stack, holder.role)
         operation = equation.primitive.name
-        line = line_of(equation.source_info.traceback, holder)
-        transposes = None if line is None or role == "forward" else self._transposed(line, operation)
+        line = line_of(equation.source_info.traceback, holder.line)
+        again = _AGAIN in scope  # what is computed another time transposes nothing
+        transposes = None if line is None or again or role == "forward" else self._transposed(line, operation)
         if line is not None and role == "forward":
             self._forward[line].append((path, operation))
         own = equation.params.get("name")
         bodies = tuple(
-            self.jaxpr(each, path, number, str(own) if isinstance(own, str) else _inner_name(each), line)
+            self.jaxpr(each, path, _Holder(line, role), number, str(own) if isinstance(own, str) else _inner_name(each))
             for number, each in enumerate(bodies_of(equation))
         )
         for each in equation.outvars:
@@ -112,14 +127,16 @@ class _Describer:
         found = alike if len(here) > 1 else [path for path, _ in here]
         return found[0] if len(found) == 1 else None
 
+    def _bind(self, jaxpr: Any) -> None:
+        """Name the variables of a program: those of a body that is held several times anew in each place."""
+        for each in (*jaxpr.constvars, *jaxpr.invars, *(out for eqn in jaxpr.eqns for out in eqn.outvars)):
+            self._names[id(each)] = next(self._letters)
+            self._kept.append(each)  # an id must not be given out again while it names something
+
     def _name_of(self, atom: Any) -> str:
         if isinstance(atom, core.Literal):
-            return f"{atom.val}:{_type(atom.aval)}"
-        name = self._names.get(id(atom))
-        if name is None:
-            name = self._names[id(atom)] = letters(len(self._names))
-            self._kept.append(atom)  # an id must not be given out again while it names something
-        return name
+            return f"{_literal(atom)}:{_type(atom.aval)}"
+        return self._names[id(atom)]
 
     def _variable(self, variables: dict[str, records.Variable], variable: Any, label: str = "") -> None:
         name, aval = self._name_of(variable), variable.aval
@@ -141,11 +158,11 @@ def _inner_name(jaxpr: Any) -> str:
     return "" if name.startswith("<") else name
 
 
-def _scope_and_role(names: Any) -> tuple[str, str]:
-    """The user's scopes around an equation, and the pass that made it."""
+def _scope_and_role(names: Any, around: str) -> tuple[str, str]:
+    """The user's scopes around an equation, and the pass that made it: what holds it is of the same, or it says."""
     scopes = [each.name for each in names.stack if isinstance(each, Scope) and each.name]
     transformations = {each.name for each in names.stack if isinstance(each, Transform)}
-    return "/".join(scopes), "backward" if "transpose" in transformations else "forward"
+    return "/".join(scopes), "backward" if "transpose" in transformations else around
 
 
 def _parameters(params: dict[str, Any]) -> str:
@@ -162,6 +179,15 @@ def _parameters(params: dict[str, Any]) -> str:
 def _holds_program(value: Any) -> bool:
     values = value if isinstance(value, tuple | list) else (value,)
     return any(isinstance(open_jaxpr(each), core.Jaxpr) for each in values)
+
+
+def _literal(atom: Any) -> str:
+    """A number with as many digits as tell it apart in its own type."""
+    dtype = getattr(atom.aval, "dtype", None)
+    try:
+        return str(np.dtype(dtype).type(atom.val))
+    except TypeError:  # a key's, which is none of NumPy's
+        return str(atom.val)
 
 
 def _type(aval: Any) -> str:

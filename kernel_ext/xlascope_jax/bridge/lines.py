@@ -23,9 +23,9 @@ def _folders(*paths: str | None) -> tuple[str, ...]:
     return tuple(os.path.join(os.path.abspath(path), "") for path in paths if path)
 
 
+_JAX = _folders(*jax.__path__)
 #: What is never shown as the user's: jax itself and what watches it.
-_OURS = _folders(
-    *jax.__path__,
+_OURS = _JAX + _folders(
     *sys.modules["jaxlib"].__path__,
     LIBRARY,
     _WIDGETS_AND_KERNEL,
@@ -54,6 +54,11 @@ _kinds = _Kinds(4096)
 def is_users(file: str) -> bool:
     """Whether a file is the user's own: no library, no Python, not jax and nothing of ours."""
     return _kinds[file] == _USER
+
+
+def is_jax(file: str) -> bool:
+    """Whether a file is jax's own."""
+    return file.startswith(_JAX)
 
 
 def line_of(traceback: Any, holder: records.SourceRange | None = None) -> records.SourceRange | None:

@@ -1,7 +1,7 @@
 """The programs of jax that were met, found again by whatever of jax leads to them. Nothing here keeps jax's alive.
 
-A program lives as long as its jaxpr does, which is as long as jax keeps the trace of its function. It holds its
-executables, which takes no memory that jax would have given back: the two go together.
+A program lives as long as its jaxpr does, which is as long as jax keeps the trace of its function, or as long as what
+calls it. It holds its executables, which takes no memory that jax would have given back: they go together.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Known:
 
     ``again(platform)`` lowers it for a platform (None when jax has dropped it), ``lowered()`` is the jaxpr that was
     lowered, while there is one. ``operands`` says which of its constants and inputs the executable takes (None where
-    that cannot be told), ``kept`` holds what questions found.
+    that cannot be told), ``told`` says that the trace is told, or will be soon. ``kept`` holds what questions found.
     """
 
     number: int
@@ -67,10 +67,16 @@ class Known:
     line: records.SourceRange | None = None
     again: Callable[[str], Any] | None = None
     traced: records.Traced | None = None
+    told: bool = False
     made: list[Made] = field(default_factory=list)
     operands: tuple[bool, ...] | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
     lowered: Callable[[], Any] = _nothing
+
+    @property
+    def coming(self) -> bool:
+        """Whether its records are being put together, and will be told."""
+        return self.told and self.traced is None
 
 
 class Programs:
@@ -81,6 +87,7 @@ class Programs:
         self._by_jaxpr: weakref.WeakKeyDictionary[Any, Known] = weakref.WeakKeyDictionary()
         self._by_module: weakref.WeakKeyDictionary[Any, Known] = weakref.WeakKeyDictionary()
         self._by_executable: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
+        self._held: weakref.WeakKeyDictionary[Any, Known] = weakref.WeakKeyDictionary()
         self._by_number: weakref.WeakValueDictionary[int, Known] = weakref.WeakValueDictionary()
         self._by_function: weakref.WeakKeyDictionary[Any, weakref.WeakSet[Known]] = weakref.WeakKeyDictionary()
 
@@ -126,6 +133,13 @@ class Programs:
         with self._lock:
             known.made.append(made)
             self._by_executable[id(made.executable)] = known
+
+    def loaded(self, execute: Any, executable: Any) -> None:
+        """Let the program of an executable live as long as what calls it."""
+        known = self.of_executable(executable)
+        if known is not None:
+            with self._lock:
+                self._held[execute] = known
 
     def of_executable(self, executable: Any) -> Known | None:
         """The program of an executable that is alive."""

@@ -21,7 +21,7 @@ from xlascope.analysis.retrace_words import (
 from xlascope.ir.sources import title_of
 from xlascope.recent import RecentlyUsed
 
-from .lines import is_users
+from .lines import is_jax, is_users
 
 #: Of one function, how many calls are remembered to compare with.
 _MOST = 64
@@ -47,15 +47,17 @@ class Reasons:
     def of(self, function: Any, call: Call) -> tuple[str, str]:
         """The reason, and what would have spared the trace.
 
-        ``""`` where nothing would, and of a library's function: how that is called is not its user's to change.
+        ``""`` where nothing would, and of a library's function: how that is called is not its user's to change. One of
+        jax's own (``jax.random.normal``) is an operation to its user, run outside of jit.
         """
-        if getattr(function, "_apply_primitive", False):
+        code = _code_of(function)
+        if getattr(function, "_apply_primitive", False) or (code is not None and is_jax(code.co_filename)):
             return OUTSIDE, ""
         try:
             earlier = self._calls.setdefault(function, [])
         except TypeError:
             return FIRST, ""
-        code = _users_code(function)
+        code = code if code is not None and is_users(code.co_filename) else None
         text, fix = _differing(earlier, call) if earlier else self._first(code)
         earlier.append(call)
         del earlier[:-_MOST]
@@ -72,13 +74,13 @@ class Reasons:
         return made_again(code.co_name, times, place)
 
 
-def _users_code(function: Any) -> CodeType | None:
-    """The code of the function that the user wrote, behind partials and wrappers; None where it is not the user's."""
+def _code_of(function: Any) -> CodeType | None:
+    """The code of the function behind partials and wrappers; None where there is none."""
     for _ in range(50):
         function = getattr(function, "__wrapped__", None) or getattr(function, "func", None) or function
         code = getattr(function, "__code__", None)
         if isinstance(code, CodeType) and not hasattr(function, "__wrapped__"):
-            return code if is_users(code.co_filename) else None
+            return code
     return None
 
 
@@ -107,7 +109,8 @@ def _changes(old: Call, new: Call) -> Iterator[tuple[str, str]]:
     for name, value in new.static.items():
         before = old.static.get(name)
         if before != value:
-            text = f"the static argument {name}: {shortened(repr(before))} → {shortened(repr(value))}"
+            was = shortened(repr(before)) if name in old.static else "(not given)"
+            text = f"the static argument {name}: {was} → {shortened(repr(value))}"
             yield text, fix_for_static(before, value)
     for was, now in zip(old.surroundings, new.surroundings, strict=True):
         if was != now:

@@ -35,10 +35,12 @@ class JaxRuns(KernelRuns):
         return running(self._programs.of_function(key._fun)) or super().programs(key)
 
     def records_of(self, number: int) -> Iterable[records.Record]:
-        """What was told, or put together now."""
+        """What was told, or put together now; nothing of what is about to be told."""
         known = self._programs.of_number(number)
         if known is None:
             return super().records_of(number)
+        if known.coming:
+            return ()
         traced = traced_again(known)
         return [*([traced] if traced is not None else []), *(compiled_again(known, made) for made in known.made)]
 

@@ -6,6 +6,7 @@
 ``mlir.lower_jaxpr_to_module``     its equations get their names; what is lowered is what is drawn: ``Traced``,
                                    ``Lowered``
 ``compiler.compile_or_get_cached``  ``Compiled``
+``MeshExecutable.__init__``        what is to be called holds its program: compiled ahead, it outlives its jaxpr
 ``ExecuteReplicated.__call__``     a call that came through Python (those that repeat in C++ are heard by the hook)
 =================================  ====================================================================================
 
@@ -76,6 +77,7 @@ class Stages:
         replace(pxla, "lower_sharding_computation", self._preparing)
         replace(mlir, "lower_jaxpr_to_module", self._lowering)
         replace(compiler, "compile_or_get_cached", self._compiling)
+        replace(pxla.MeshExecutable, "__init__", self._loading)
         replace(pxla.ExecuteReplicated, "__call__", self._executing)
         monitoring.register_event_listener(self._heard)
 
@@ -109,9 +111,8 @@ class Stages:
         jaxpr = made.params["jaxpr"].jaxpr
         known = self.programs.of_jaxpr(jaxpr)
         if known is None:
-            known = Known(records.next_program(), made.params["name"], began, line=current_line())
+            known = Known(records.next_program(), made.params["name"], began, seconds, line=current_line())
             known.reason, known.fix = self._reasons.of(fun, _call(rest, made))
-            known.seconds = 0.0 if known.reason == OUTSIDE else seconds  # nobody traced a single operation
             known = self.programs.add(jaxpr, known)
         self.programs.lead(fun, known)
 
@@ -152,21 +153,25 @@ class Stages:
             with _harmless():
                 known = known or self._known(jaxpr.jaxpr, module_name.removeprefix("jit_"))
                 known.operands = _operands(jaxpr.jaxpr, more.get("num_const_args", -1), more.get("ordered_effects"))
-                self._tell_traced(known, jaxpr)
+                known.lowered = weakref.ref(jaxpr.jaxpr)
                 given = named(jaxpr)
             began, clock = self._begin(known, "lower")
-            made = original(module_name, given, *rest, **more)
+            try:
+                made = original(module_name, given, *rest, **more)
+            finally:
+                with _harmless():
+                    self._tell_traced(known, jaxpr.jaxpr)
             with _harmless():
                 self._lowered(known, made.module, began, time.perf_counter() - clock)
             return made
 
         return lower_jaxpr_to_module
 
-    def _tell_traced(self, known: Known, closed: Any) -> None:
-        known.lowered = weakref.ref(closed.jaxpr)
-        if watchers and known.traced is None:
-            known.traced = traced_record(known, closed.jaxpr)
-            records.publish(known.traced)
+    def _tell_traced(self, known: Known | None, jaxpr: Any) -> None:
+        """Not before it is lowered: while that goes on another thread would take Python's time, and none after it."""
+        if watchers and known is not None and not known.told:
+            known.told = True
+            self._telling.tell(partial(traced_now, known, jaxpr))
 
     def _lowered(self, known: Known | None, module: Any, began: float, seconds: float) -> None:
         if known is None:
@@ -176,7 +181,7 @@ class Stages:
             operations = sum(
                 len(block.operations) for function in module.body.operations for block in _blocks(function)
             )
-            records.publish(records.Lowered(known.number, known.name, began, seconds, operations))
+            self._tell(records.Lowered(known.number, known.name, began, seconds, operations))
 
     # Compiling -----------------------------------------------------------------------------------------------------
 
@@ -192,7 +197,7 @@ class Stages:
             except Exception as error:
                 if known is not None and watchers:
                     told = type(error).__name__, str(error), known.line
-                    records.publish(records.Failure(known.number, known.name, "compile", began, *told))
+                    self._tell(records.Failure(known.number, known.name, "compile", began, *told))
                 raise
             with _harmless():
                 if known is not None:
@@ -223,6 +228,15 @@ class Stages:
         if event == _HIT:
             self._thread.hits += 1
 
+    def _loading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(original)
+        def __init__(made: Any, xla_executable: Any, *rest: Any, **more: Any) -> None:  # noqa: N807
+            original(made, xla_executable, *rest, **more)
+            with _harmless():
+                self.programs.loaded(made, xla_executable)
+
+        return __init__
+
     # Running -------------------------------------------------------------------------------------------------------
 
     def _executing(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -239,10 +253,18 @@ class Stages:
 
         return __call__
 
+    def _tell(self, record: records.Record) -> None:
+        """Behind what is not told yet."""
+        self._telling.tell(lambda: record)
+
     def _begin(self, known: Known | None, stage: Any) -> tuple[float, float]:
         began = time.time()
         if known is not None and watchers:
-            records.publish(records.Started(known.number, known.name, stage, began))
+            started = records.Started(known.number, known.name, stage, began)
+            if stage == "run":
+                records.publish(started)
+            else:
+                self._tell(started)
         return began, time.perf_counter()
 
 
@@ -252,9 +274,15 @@ _putting_together = threading.RLock()
 def traced_again(known: Known) -> records.Traced | None:
     """The record of a program's trace; None where jax has dropped what was lowered before anybody watched."""
     jaxpr = known.lowered()
-    if known.traced is None and jaxpr is not None:
-        known.traced = traced_record(known, jaxpr)
-    return known.traced
+    return known.traced if jaxpr is None else traced_now(known, jaxpr)
+
+
+def traced_now(known: Known, jaxpr: Any) -> records.Traced:
+    """The record of a program's trace, put together once."""
+    with _putting_together:
+        if known.traced is None:
+            known.traced = traced_record(known, jaxpr)
+        return known.traced
 
 
 def compiled_again(known: Known, made: Made) -> records.Compiled:

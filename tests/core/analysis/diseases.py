@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from tests.core.xla import kept_programs
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope import inspect, lax
+from xlascope import inspect, lax, settings
 from xlascope.analysis.doctor import Copied, Evidence
 from xlascope.analysis.retraces import Retrace
 from xlascope.records import Ceilings, Compiled, DeviceTime, Executed, Kernel, KernelTime, Record, Span, Traced
@@ -33,6 +34,7 @@ class Case(NamedTuple):
     seconds: Mapping[str, float] = {}
     change: Callable[[Evidence], Evidence] = lambda evidence: evidence
     x64: bool = False
+    keep: str = "auto"
 
 
 class Pair(NamedTuple):
@@ -46,7 +48,7 @@ class Pair(NamedTuple):
 
 def evidence_of(case: Case) -> Evidence:
     """The evidence of a case."""
-    with xs.enable_x64(case.x64):
+    with xs.enable_x64(case.x64), settings.keep(case.keep):
         found = list(inspect.fusions(xs.jit(case.function), *case.arguments).records)
     traced = next(each for each in found if isinstance(each, Traced))
     compiled = next(each for each in found if isinstance(each, Compiled))
@@ -237,6 +239,12 @@ PAIRS = [
         Case(typed_twice, (LONG, shape(1, dtype="float64")), {"sin": 1e-3}, x64=True),
         ("though the data come in float32, since they meet scale in float64", "do: make scale a float32"),
         Case(wide_on_purpose, (LONG,), {"tanh": 1e-3}, x64=True),
+    ),
+    Pair(
+        "computed again",
+        Case(*kept_programs.layers(6), {"add_any": 1e-3}, keep="off"),
+        (" times, in as many kernels, and its like 2.", "do: let what layers hand on be kept", "keep='auto'"),
+        Case(*kept_programs.layers(6), {"add_any": 1e-3}),
     ),
     Pair(
         "copies",

@@ -43,7 +43,7 @@ def test_a_split_makes_two_kernels_of_one() -> None:
     assert kernels(before) == [("0", "1", "2", "3")]
     assert kernels(after) == [("0", "1"), ("3", "4")]  # equation 2 is the barrier
     assert [change.sign for change in found.diff.equations] == ["=", "=", "+", "~", "="]
-    assert "told not to (xla_disable_hlo_passes=cse_barrier_expander)" in found.text
+    assert "told not to (xla_disable_hlo_passes=cse_barrier_expander,small-while-loop-hoisting)" in found.text
 
 
 @needs_compilers

@@ -96,8 +96,8 @@ def test_kind_of_one_instruction(line: str, kind: str) -> None:
     assert kernel.bytes_read == 32 * (2 if line.count("%x") == 2 else 1)
 
 
-def test_attributes_end_where_metadata_ends() -> None:
-    """Metadata that says no line ends with the name, and its bracket is nobody's value."""
+def test_attributes_end_where_metadata_begins_or_ends() -> None:
+    """Metadata may say a name and no line, whose bracket is nobody's value, or a line and no name."""
     text = """HloModule jit_f
 %fused (p: f32[4]) -> f32[4] {
   ROOT %p = f32[4]{0} parameter(0)
@@ -105,10 +105,12 @@ def test_attributes_end_where_metadata_ends() -> None:
 ENTRY %main (x: (f32[4], s32[])) -> f32[4] {
   %x = (f32[4]{0}, s32[]) parameter(0)
   %part = f32[4]{0} get-tuple-element(%x), index=0, metadata={op_name="jit(f)/e0/scan"}
+  %other = s32[] get-tuple-element(%x), index=1, metadata={stack_frame_id=7}
   ROOT %fusion = f32[4]{0} fusion(%part), kind=kLoop, calls=%fused, metadata={op_name="jit(f)/e0/scan"}
 }"""
     main = read_module(text).entry.instructions
-    assert main["part"].attribute("index") == "0" and main["fusion"].attribute("kind") == "kLoop"
+    assert main["part"].attribute("index") == "0" and main["other"].attribute("index") == "1"
+    assert main["fusion"].attribute("kind") == "kLoop" and main["other"].attribute("stack_frame_id") == "7"
 
 
 def test_a_called_computation_is_seen_through() -> None:

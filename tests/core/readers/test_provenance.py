@@ -70,6 +70,26 @@ def test_a_copy_of_a_loops_result_says_whose_it_is_and_has_no_equation() -> None
     assert (kernels["wrapped"].equations, kernels["wrapped"].moves) == ((), ())
 
 
+def test_what_a_branch_is_given_is_its_conditionals() -> None:
+    text = """HloModule jit_f
+%first (x: f32[8]) -> f32[8] {
+  %x.1 = f32[8]{0} parameter(0)
+  ROOT %copy.1 = f32[8]{0} copy(%x.1)
+}
+%later (x: f32[8]) -> f32[8] {
+  %x.2 = f32[8]{0} parameter(0)
+  ROOT %sin.1 = f32[8]{0} sine(%x.2), metadata={op_name="jit(f)/e1/c/b1/e0/sin"}
+}
+ENTRY %main (i: s32[], x: f32[8]) -> f32[8] {
+  %i = s32[] parameter(0)
+  %x = f32[8]{0} parameter(1)
+  ROOT %out = f32[8] conditional(%i, %x, %x), branch_computations={%first,%later}, metadata={op_name="jit(f)/e1/c"}
+}"""
+    module = read_module(text)
+    known = provenance_of(module)
+    assert known["first", "copy.1"] == () and data_of(module, known)["first", "copy.1"] == ("1",)
+
+
 def test_ten_thousand_unnamed_instructions_in_a_row() -> None:
     for opcode in ("negate", "reduce-window", "multiply", "dot", "bitcast"):
         lines = [f"  %n{i} = f32[] {opcode}(%n{i - 1})" for i in range(1, 10_000)]

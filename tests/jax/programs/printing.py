@@ -19,9 +19,7 @@ def remember(x):
 def relax(field):
     def step(number, field):
         field = 0.25 * sum(jnp.roll(field, shift, axis) for shift in (-1, 1) for axis in (0, 1))
-        jax.lax.cond(
-            number % 10 == 0, lambda: jax.debug.print("{n}: {x}", n=number, x=field[0, 0], ordered=True), lambda: None
-        )
+        jax.lax.cond(number % 10 == 0, lambda: jax.debug.print("{n}: {x}", n=number, x=field[0, 0]), lambda: None)
         return field
 
     field = jax.lax.fori_loop(0, 30, step, field)

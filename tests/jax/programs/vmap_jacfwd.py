@@ -38,8 +38,8 @@ def curvature(angles, targets):
 
 
 key = jax.random.key(0)
-angles = jax.random.uniform(key, (64, 5))
-targets = jax.random.normal(jax.random.fold_in(key, 1), (64, 2))
+angles = jax.random.uniform(key, (2048, 5))
+targets = jax.random.normal(jax.random.fold_in(key, 1), (2048, 2))
 for _ in range(5):
     angles, left = reach(angles, targets)
 print(float(left.max()))

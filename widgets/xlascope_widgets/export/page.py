@@ -14,8 +14,11 @@ from html import escape
 from .. import assets
 from ..html import image
 from ..ledger import Ledger
-from ..standing import state_of
+from ..standing import state_of, within
 from ..text import ledger_text
+
+#: Characters of the programs in a page: what is more, those with least time, is left out.
+MOST_STATE = 8_000_000
 
 _BODY = "body{margin:12px;background:#fff}@media(prefers-color-scheme:dark){body{background:#11151c;color:#dfe5ee}}"
 
@@ -41,7 +44,7 @@ _PAGE = """<!doctype html>
 
 def page(ledger: Ledger) -> str:
     """The page that shows the programs of a ledger."""
-    state = state_of(ledger)
+    state = within(state_of(ledger), MOST_STATE)
     script = assets.page_module().replace("</script", "<\\/script").replace("<!--", "<\\!--")
     told = ledger_text(ledger)
     return _PAGE.format(

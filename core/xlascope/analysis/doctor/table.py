@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...records import Diagnosis, Finding
 from ..figures import percent, plural, seconds, size
-from . import calls, loops, products, reuse, values
+from . import again, calls, loops, products, reuse, values
 from .evidence import Evidence
 from .rule import WORTH_IN_ALL, WORTH_SECONDS, WORTH_SHARE, Rule
 
@@ -53,6 +53,11 @@ RULES = (
         "sorted for few",
         f"{values.SORTED:,} values, an eighth of them kept; {_WORTH}",
         values.sorted_for_few,
+    ),
+    Rule(
+        "computed again",
+        f"a CPU, {again.ON_AVERAGE:g} kernels for what is cheap on average, {again.ONE} for one equation; {_WORTH}",
+        again.computed_again,
     ),
     Rule("copies", f"{_WORTH}, and {percent(values.COMPUTING)} computes", values.copies),
     Rule(

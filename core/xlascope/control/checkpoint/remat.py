@@ -50,8 +50,7 @@ class Remat(Calling, name="remat2"):
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         if self.differentiated and self.prevent_cse and operands:
-            made = builder.operation("stablehlo.optimization_barrier", operands, {}, builder.in_avals)
-            operands = list(made.results)
+            operands = builder.barrier(operands)
         return super().to_stablehlo(builder, operands)
 
     def linearize_rule(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -13,6 +13,7 @@ from ...keys import Exact, parts
 from ...trace.source import here
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
+from ...xla.keeping import Keep
 from ..programs.names import name_of, operand_names, parameter_names
 
 
@@ -32,6 +33,8 @@ class Options(NamedTuple):
     #: Where arguments and results are to lie (``placing.Told``); None: as they like.
     in_shardings: Any = None
     out_shardings: Any = None
+    #: What is kept in memory that XLA would compute again; None: what the settings say.
+    keep: Keep | None = None
 
 
 class Arguments(NamedTuple):

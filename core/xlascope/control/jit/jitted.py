@@ -104,6 +104,7 @@ class Jitted:
             keep_unused=self.options.keep_unused,
             number=traced.number,
             overrides=self.options.compiler_options,
+            keep=self.options.keep,
         )
         return executable, operands
 

@@ -137,6 +137,7 @@ class Traced(Stage):
             keep_unused=self._options.keep_unused,
             number=self._number,
             partition=self._place.partition,
+            keep=self._options.keep,
         )
         return Lowered(self, lowered, platform)
 

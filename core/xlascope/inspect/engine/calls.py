@@ -61,6 +61,7 @@ class Call(NamedTuple):
             keep_unused=self.jitted.options.keep_unused,
             number=self.traced.number,
             overrides=self.jitted.options.compiler_options,
+            keep=self.jitted.options.keep,
         )
 
 
@@ -127,6 +128,7 @@ def compiled_again(executable: Executable, traced: TracedCall) -> records.Compil
             made.cache,
             made.kept,
             None if made.partition is None else lying_texts(made.partition, len(made.kept)),
+            kept_values=made.kept_values,
         )
     return kept[key]  # type: ignore[no-any-return]
 

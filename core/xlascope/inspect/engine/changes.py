@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ... import records, tree
+from ...api.compilation import told_to_keep
 from ...control.jit.arguments import Options
 from ...control.jit.functions import jit_function
 from ...control.jit.jitted import Jitted
@@ -21,21 +22,22 @@ from ...ir.describe import traced_record
 from ...key_types import is_key
 from ...settings import default_matmul_precision
 from ...transforms.split import split_program
+from ...xla.keeping import BARRIERS_STAY, with_barriers
+from ..changing import (
+    EXAMPLES,
+    GONE,
+    donated_arguments,
+    flags,
+    flags_text,
+    not_floating,
+    nothing_floating,
+    the_change,
+)
 from ..producers import Asked
 from ..program import ChangeError
 from .calls import Call, jitted_of
 
 T = TypeVar("T")
-
-#: What can be changed, with an example each.
-KINDS = {
-    "options": {"xla_cpu_enable_fast_math": True},
-    "split": ("3", "5"),
-    "donate": 0,
-    "precision": "highest",
-    "dtype": "bfloat16",
-    "batch": {"x": 64},
-}
 
 
 class Changed(NamedTuple):
@@ -55,40 +57,31 @@ class Changed(NamedTuple):
 
 def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
     """A call with one thing changed; raises :class:`ChangeError`, with examples, for a change that is none."""
-    if not isinstance(change, Mapping) or len(change) != 1 or not set(change) <= set(KINDS):
-        examples = ", ".join(f"{{{name!r}: {value!r}}}" for name, value in KINDS.items())
-        raise ChangeError(f"change is one of {examples}; got {change!r}")
-    ((kind, value),) = change.items()
+    kind, value = the_change(change, _CHANGES)
     return _CHANGES[kind](asked, value)
 
 
 def _options(asked: Asked, value: Any) -> Changed:
-    if not isinstance(value, Mapping) or not value:
-        raise ChangeError(f"options are XLA's flags by name, as in {KINDS['options']}; got {value!r}")
-    words = ", ".join(f"{name}={text}" for name, text in value.items())
+    more = overrides_of(dict(flags(value)))
     return Changed(
-        _jitted(asked, lambda options: {"compiler_options": (*options.compiler_options, *overrides_of(value))}),
-        words,
+        _jitted(asked, lambda options: {"compiler_options": (*options.compiler_options, *more)}),
+        flags_text(value),
         nullcontext(),
     )
 
 
+def _keep(asked: Asked, value: Any) -> Changed:
+    keep = _checked(told_to_keep, value)
+    made = _jitted(asked, lambda options: {"keep": keep})
+    if isinstance(value, str):
+        return Changed(made, {"off": "nothing kept", "auto": "kept what is worth it"}[value], nullcontext())
+    return Changed(made, "kept what a policy says", nullcontext())
+
+
 def _donate(asked: Asked, value: Any) -> Changed:
-    named = _parameters(asked.function)
-    numbers = [_number(each, named) for each in ((value,) if isinstance(value, int | str) else value)]
+    numbers, words = donated_arguments(value, _parameters(asked.function))
     made = _jitted(asked, lambda options: {"donate_argnums": tuple(sorted({*options.donate_argnums, *numbers}))})
-    words = f"argument{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))} donated"
-    why = "a donated argument is gone after a call, and would have to be copied for the next one"
-    return Changed(made, words, nullcontext(), unmeasured=why)
-
-
-def _number(argument: int | str, names: list[str]) -> int:
-    """The place of an argument that is given by its place or its name."""
-    if isinstance(argument, int):
-        return argument
-    if argument not in names:
-        raise ChangeError(f"the function has no argument {argument!r}; it has {', '.join(names)}")
-    return names.index(argument)
+    return Changed(made, words, nullcontext(), unmeasured=GONE)
 
 
 def _precision(asked: Asked, value: Any) -> Changed:
@@ -98,7 +91,7 @@ def _precision(asked: Asked, value: Any) -> Changed:
 def _dtype(asked: Asked, value: Any) -> Changed:
     wanted = _checked(np.dtype, value)
     if not is_floating(wanted):
-        raise ChangeError(f"dtype is what floating-point arguments become, as in 'bfloat16'; got {value!r}")
+        raise not_floating(value)
     converted = 0
 
     def convert(leaf: Any) -> Any:
@@ -114,13 +107,13 @@ def _dtype(asked: Asked, value: Any) -> Changed:
 
     args, kwargs = tree.map(convert, (asked.args, asked.kwargs))
     if not converted:
-        raise ChangeError(f"no argument is a floating-point array: there is nothing to turn into {wanted.name}")
+        raise nothing_floating(wanted.name)
     return Changed(Asked(asked.function, args, kwargs), f"floating-point arguments as {wanted.name}", nullcontext())
 
 
 def _batch(asked: Asked, value: Any) -> Changed:
     if not isinstance(value, Mapping) or not value:
-        raise ChangeError(f"batch is the size of leading axes by argument, as in {KINDS['batch']}; got {value!r}")
+        raise ChangeError(f"batch is the size of leading axes by argument, as in {EXAMPLES['batch']}; got {value!r}")
     args, kwargs = list(asked.args), dict(asked.kwargs)
     names = _parameters(asked.function)
     for name, size in value.items():
@@ -152,7 +145,7 @@ def _resized(name: Any, value: Any, size: int) -> Any:
 
 def _split(asked: Asked, value: Any) -> Changed:
     if not isinstance(value, tuple | list) or len(value) != 2 or not all(isinstance(each, str) for each in value):
-        raise ChangeError(f"split takes the paths of two equations, as in {KINDS['split']}; got {value!r}")
+        raise ChangeError(f"split takes the paths of two equations, as in {EXAMPLES['split']}; got {value!r}")
     first, second = value
     words = f"equations {first} and {second} split"
 
@@ -163,18 +156,13 @@ def _split(asked: Asked, value: Any) -> Changed:
         jitted = _keeping_barriers(call.jitted) if platform == "cpu" else call.jitted
         return call._replace(traced=made, jitted=jitted), record
 
-    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({_KEEP[0]}={_KEEP[1]})"
+    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({'='.join(BARRIERS_STAY)})"
     return Changed(asked, words, nullcontext(), rewrite, on_cpu=note)
 
 
-#: The CPU's pipeline takes barriers out before it fuses; a TPU's and a GPU's do so after, and cannot do without that.
-_KEEP = ("xla_disable_hlo_passes", "cse_barrier_expander")
-
-
 def _keeping_barriers(jitted: Jitted) -> Jitted:
-    options = dict(jitted.options.compiler_options)
-    options[_KEEP[0]] = ",".join(filter(None, [options.get(_KEEP[0]), _KEEP[1]]))
-    kept = jitted.options._replace(compiler_options=tuple(options.items()))
+    """A TPU's and a GPU's pipelines take barriers out after they fuse, and cannot do without that."""
+    kept = jitted.options._replace(compiler_options=with_barriers(jitted.options.compiler_options))
     return jit_function(jitted.function, kept)._jitted  # type: ignore[no-any-return]
 
 
@@ -207,4 +195,5 @@ _CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {
     "precision": _precision,
     "dtype": _dtype,
     "batch": _batch,
+    "keep": _keep,
 }

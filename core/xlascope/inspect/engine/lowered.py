@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...xla.builder import bytecode
-from ...xla.compile import module_name
-from ...xla.lowering import lower
+from ...xla.compile import lower_keeping, module_name
+from ...xla.keeping import BARRIERS_STAY, asked_for
 from ...xla.stablehlo import StableHLO
 from ..program import Source
 from .calls import Call
@@ -14,12 +14,15 @@ def lowered_for(call: Call, platform: str) -> Source:
     """The StableHLO of a call for a platform; raises NotImplementedError, naming what the platform does not have."""
     module = module_name(call.traced.program.name or "main")
     keep_unused = call.jitted.options.keep_unused
-    made = lower(
+    made, kept = lower_keeping(
         call.traced.program,
         module,
+        asked_for(call.jitted.options.keep),
         donated=call.donated,
         keep_unused=keep_unused,
         platform=platform,
         partition=call.place.partition,
     )
-    return Source(StableHLO(bytecode(made.module), module, (), len(made.callbacks)), kept=made.kept)
+    options = (BARRIERS_STAY,) if kept.barriers else ()
+    stablehlo = StableHLO(bytecode(made.module), module, (), len(made.callbacks))
+    return Source(stablehlo, kept=made.kept, options=options, kept_values=kept.values)

@@ -148,8 +148,7 @@ def _instruction(started: re.Match[str], line: str, number: int) -> Instruction:
         called=_called(structure) if opcode[1].removesuffix("-start") in _RUNS else (),
         op_name=unescaped(metadata[1]) if metadata else "",
         attributes=_number(opcode[1], line[opcode.end() : end - 1])
-        + structure
-        + rest[metadata.end() if metadata else 0 :],
+        + f"{structure}, {rest[metadata.end() if metadata else 0 :]}",
         root=started[1] is not None,
     )
 

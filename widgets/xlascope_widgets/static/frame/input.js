@@ -12,6 +12,7 @@ import { pressClose } from "./banners.js";
 import { pressDoctor } from "./doctor.js";
 import { pressEdited } from "./edited.js";
 import { toggleFull } from "./room.js";
+import { pressScript } from "./script.js";
 import { scrollInside } from "./source_pane.js";
 import { openTab } from "./tab.js";
 /** @typedef {import("./view.js").View} View */
@@ -22,6 +23,7 @@ export function listen(view) {
   for (const kind of ["keyup", "keypress"]) view.root.addEventListener(kind, (event) => event.stopPropagation());
   view.root.addEventListener("pointerdown", () => (view.pressed = true));
   view.strip.addEventListener("click", (event) => pressStrip(view, /** @type {Element} */ (event.target)));
+  view.part("xs-script").addEventListener("click", (event) => pressScript(view.store, /** @type {Element} */ (event.target)) && view.drawStrip());
   view.part("xs-failures").addEventListener("click", (event) => pressClose(/** @type {Element} */ (event.target)) && view.drawFailures());
   view.part("xs-edited").addEventListener("click", (event) => pressAsk(view.store, /** @type {Element} */ (event.target)));
   view.part("xs-again").addEventListener("click", (event) => {

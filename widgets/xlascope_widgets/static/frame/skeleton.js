@@ -6,6 +6,7 @@ import { el } from "../program/element.js";
 /** What a view fills. */
 export function skeleton() {
   return el("div", { class: "xs-frame" },
+    el("div", { class: "xs-script", role: "region", "aria-label": "the script that was watched", hidden: "" }),
     el("div", { class: "xs-strip", role: "group", "aria-label": "what this cell does" }),
     el("div", { class: "xs-said", role: "status" }),
     el("div", { class: "xs-failures", role: "status" }),

@@ -18,6 +18,7 @@ import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
 import { showRecompiles } from "./recompiles.js";
 import { chosenRoom, isFull, keepRoom, listenRoom, showFull } from "./room.js";
+import { showScript } from "./script.js";
 import { skeleton } from "./skeleton.js";
 import { drawSource, markSource, refreshTimes, showFirstLine } from "./source_pane.js";
 import { announce, drawStrip, tickStrip } from "./strip.js";
@@ -147,6 +148,7 @@ export class View {
     fill(this.strip, drawStrip(this.store, this.isOpen));
     if (why) /** @type {HTMLElement|null} */ (this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : ".xs-open"))?.focus({ preventScroll: true });
     announce(this.part("xs-said"), this.store);
+    showScript(this.part("xs-script"), this.store);
     this.drawFailures();
   }
 

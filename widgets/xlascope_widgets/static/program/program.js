@@ -48,6 +48,7 @@ export class Program extends Structure {
       const [type, bytes, label] = this.variables.get(name) ?? ["", 0];
       this.variables.set(name, [`${type} ${spec}`, bytes, label]);
     }
+    /** Equations whose results are kept in memory, where XLA would compute them again. */ this.kept = new Set(heavy.kept ?? []);
     this.light = light;
     this.update(light);
   }

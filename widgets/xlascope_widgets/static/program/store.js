@@ -38,6 +38,7 @@ export class Store {
     /** Where the question "what lies between these two" begins. */ this.start = "";
     this.query = "";
     this.why = false;
+    /** Whether all programs of a script are listed. */ this.allPrograms = false;
     /** Whether the comparison with the cell's run before is shown. */ this.comparing = false;
     /** @type {Set<string>} */ this.found = new Set();
     /** @type {(() => void)|undefined} */ this.stop = undefined;

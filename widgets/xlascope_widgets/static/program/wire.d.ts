@@ -82,6 +82,8 @@ interface Compiled {
   memory?: MemoryPlan;
   /** How arguments and results lie over several devices, by name. */
   lies?: Record<string, string>;
+  /** Equations whose results XLA was told to keep, where it would compute them again. */
+  kept?: string[];
   /** What of XLA's words could not be read, and is missing here. */
   notes?: string[];
 }
@@ -318,6 +320,24 @@ export interface Live {
   tab?: string;
   diff?: Diff;
   doctor?: Record<string, Diagnosis>;
+  script?: Script;
+}
+
+/** A program of a script: its number (-1: many small ones), function, calls, seconds running and making it, how many it stands for, whether it is shown. */
+export type Share = [number, string, number, number, number, number, number];
+
+/** The run of a script whose programs these are. */
+export interface Script {
+  name: string;
+  command: string;
+  folder: string;
+  began: number;
+  seconds: number;
+  ended: string;
+  making: number;
+  facts: string[];
+  programs: Share[];
+  notes?: string[];
 }
 
 /** Something that only the kernel can answer. */

@@ -137,6 +137,7 @@ export function describe(program, path) {
   if (kernels.length > 3) parts.push(`in ${plural(kernels.length, "kernel")}`);
   else if (kernels.length) parts.push(`in ${shorten(kernels.map((k) => k.name).join(", "), 60)}`);
   else if (program.heavy.kernels) parts.push("in no kernel (folded away, or its kernel is not known)");
+  if (program.kept.has(path)) parts.push("kept in memory: XLA would compute it again in several kernels");
   parts.push(...timeWords(program, path, kernels));
   if (equation.flops) parts.push(`${flopCount(equation.flops)}${(tripsOf(equation) ?? 1) > 1 ? " in all steps" : ""} (our count)`);
   if (!program.byNames) parts.push(`${byteSize(program.bytesOf(equation))} read and written if it ran alone (our count)`);

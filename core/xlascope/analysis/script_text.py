@@ -7,6 +7,10 @@ from collections.abc import Iterable
 from ..records.events import Failure, Record
 from ..records.plain import plain
 from ..records.script import ScriptRun, Share
+from .retraces import Retraces, retraces_text
+
+#: Functions whose retraces are told of.
+MOST_RETRACED = 5
 
 
 def run_text(found: Iterable[Record]) -> str:
@@ -24,18 +28,23 @@ def run_text(found: Iterable[Record]) -> str:
     run = next((each for each in records if isinstance(each, ScriptRun)), None)
     if run is None:
         raise ValueError("these are no records of a watched run; -o FILE.html draws them")
+    told = [script_text(run)]
+    again = retraces_text(Retraces.of(records).by_cost()[:MOST_RETRACED])
+    told += [again] if again else []
+    failures = (each for each in records if isinstance(each, Failure))
+    told += [f"failed: {plain(each.function, 60)}: {plain(each.error, 60)}: {plain(each.message)}" for each in failures]
+    return "\n".join(told)
+
+
+def script_text(run: ScriptRun) -> str:
+    """The same without what the records of single programs say."""
     lines = [
         f"{plain(' '.join(run.command), 300)}: {plain(run.ended, 60) or 'still running'} after {run.seconds:.3g} s",
         f"tracing, lowering and compiling {run.making:.3g} s, running {run.running:.3g} s (calls × time of one)",
         f"{'running':>10} {'making':>10} {'calls':>8}  program",
         *map(_row, run.shares),
     ]
-    lines += [f"note: {plain(each, 300)}" for each in run.notes]
-    failures = (each for each in records if isinstance(each, Failure))
-    lines += [
-        f"failed: {plain(each.function, 60)}: {plain(each.error, 60)}: {plain(each.message)}" for each in failures
-    ]
-    return "\n".join(lines)
+    return "\n".join(lines + [f"note: {plain(each, 300)}" for each in run.notes])
 
 
 def _row(share: Share) -> str:

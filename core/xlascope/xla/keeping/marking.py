@@ -1,0 +1,88 @@
+"""Barriers behind values that are kept, written into a module before it is compiled."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from jaxlib.mlir import ir
+
+from ...ir.avals import ShapedArray
+from ...ir.operation import Operation
+from ...runtime.boot import keep
+from .choosing import worth_keeping
+from .graph import graphs_of, name_of
+
+#: What is kept: what the model says, nothing, or each result of an operation (on operands of some types) of which a
+#: function says so.
+Keep = Literal["auto", "off"] | Callable[[Operation, Sequence[ShapedArray]], bool]
+
+#: The CPU's pipeline takes barriers out before it fuses, unless it is told to leave out the pass that does.
+#: The smallest loops it hands to an emitter that knows no barriers, and aborts the process: they stay loops as others.
+BARRIERS_STAY = ("xla_disable_hlo_passes", "cse_barrier_expander,small-while-loop-hoisting")
+
+
+class KeptValue(NamedTuple):
+    """The name of the operation that makes a value which is kept, and in how many kernels XLA would compute it
+    otherwise, as far as the model was asked (else 0).
+    """
+
+    name: str
+    kernels: int
+
+
+class Kept(NamedTuple):
+    """Of a module: the values that are kept, and whether barriers of any kind are in it that the compiler is to leave
+    there.
+    """
+
+    values: tuple[KeptValue, ...] = ()
+    barriers: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the operations that make the values."""
+        return tuple(each.name for each in self.values)
+
+
+def asked_for(given: Keep | None) -> Keep:
+    """What is kept where a function says ``given``: what the settings say, when that is None."""
+    return keep.value if given is None else given
+
+
+def keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[KeptValue, ...]:
+    """Put a barrier behind each value that was ``chosen`` or, of a module that is ``judged``, is worth keeping; returns
+    those.
+    """
+    marked: dict[Any, None] = dict.fromkeys(value for value in chosen if isinstance(value, ir.OpResult))
+    values: list[KeptValue] = []
+    for graph in graphs_of(module):
+        worth: Mapping[int, int] = worth_keeping(graph) if judged else {}
+        for number, maker in enumerate(graph.made_by):
+            if maker is not None and (number in worth or (chosen and maker.value in marked)):
+                values.append(KeptValue(name_of(maker), worth.get(number, 0)))
+                marked[maker.value] = None  # once, though its function may be called in several places
+    for value in marked:
+        barrier = ir.Operation.create(
+            "stablehlo.optimization_barrier",
+            results=[value.type],
+            operands=[value],
+            loc=value.owner.location,
+            ip=ir.InsertionPoint.after(value.owner),
+        )
+        value.replace_all_uses_except(barrier.results[0], barrier)
+    return tuple(values)
+
+
+def with_barriers(overrides: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
+    """XLA's options with the one by which barriers stay in programs for a CPU, besides the passes that options leave
+    out anyway, or XLA_FLAGS where these name none: an option stands in place of the flag of that name.
+    """
+    name, value = BARRIERS_STAY
+    given = dict(overrides)
+    flags = re.findall(rf"--{name}=(\S+)", os.environ.get("XLA_FLAGS", ""))
+    passes = str(given[name]) if name in given else "".join(flags[-1:])
+    given[name] = ",".join(dict.fromkeys(filter(None, [*passes.split(","), *value.split(",")])))
+    return tuple(given.items())

@@ -1,0 +1,115 @@
+"""Programs of which XLA's CPU back end would compute much again, and some of which it would not."""
+
+import numpy as np
+
+import xlascope as xs
+import xlascope.numpy as jnp
+
+
+def norm(x):
+    centred = x - jnp.mean(x, -1, keepdims=True)
+    return centred / jnp.sqrt(jnp.mean(centred * centred, -1, keepdims=True) + 1e-5)
+
+
+def normals(*shapes):
+    random = np.random.default_rng(0)
+    return [0.2 * random.standard_normal(shape, np.float32) for shape in shapes]
+
+
+def layers(count, rows=64, width=32):
+    """A step of so many residual layers, with weights and rows."""
+
+    def loss(weights, x):
+        for up, down in weights:
+            x = x + jnp.tanh(norm(x) @ up) @ down
+        return jnp.mean(x * x)
+
+    def step(weights, x):
+        gradient = xs.grad(loss)(weights, x)
+        return xs.tree_util.tree_map(lambda w, g: w - 0.1 * g, weights, gradient)
+
+    weights = [tuple(normals((width, 2 * width), (2 * width, width))) for _ in range(count)]
+    return step, (weights, *normals((rows, width)))
+
+
+def layers_in_a_loop(count):
+    """Five of those steps, one after the other."""
+    step, (weights, x) = layers(count)
+
+    def steps(weights, x):
+        return xs.lax.fori_loop(0, 5, lambda _, w: step(w, x), weights)
+
+    return steps, (weights, x)
+
+
+def layers_of_a_branch(count):
+    """That step if rows are positive on average, nothing otherwise."""
+    step, (weights, x) = layers(count)
+
+    def perhaps(weights, x):
+        return xs.lax.cond(jnp.mean(x) > -1.0, lambda: step(weights, x), lambda: weights)
+
+    return perhaps, (weights, x)
+
+
+def layers_by_a_function(count):
+    """The layers as calls of one jitted function."""
+
+    @xs.jit
+    def layer(x, up, down):
+        return x + jnp.tanh(norm(x) @ up) @ down
+
+    def loss(weights, x):
+        for up, down in weights:
+            x = layer(x, up, down)
+        return jnp.mean(x * x)
+
+    return xs.grad(loss), layers(count)[1]
+
+
+def checkpointed(count):
+    """The gradient of layers whose values are computed again for it."""
+
+    @xs.checkpoint
+    def layer(x, up, down):
+        return x + jnp.tanh(norm(x) @ up) @ down
+
+    def loss(weights, x):
+        for up, down in weights:
+            x = layer(x, up, down)
+        return jnp.mean(x * x)
+
+    return xs.grad(loss), layers(count)[1]
+
+
+def attention():
+    """The gradient of attention with a mask."""
+
+    def loss(query, key, value):
+        scores = jnp.einsum("htd,hsd->hts", query, key) / 8.0
+        scores = jnp.where(jnp.tril(jnp.ones((64, 64), bool)), scores, -1e9)
+        return jnp.sum(jnp.einsum("hts,hsd->htd", xs.nn.softmax(scores), value) ** 2)
+
+    return xs.grad(loss, argnums=(0, 1, 2)), tuple(normals(*[(4, 64, 16)] * 3))
+
+
+def chain():
+    """The gradient of a hundred elementwise steps: one kernel."""
+
+    def steps(x):
+        for _ in range(50):
+            x = jnp.sin(x) * 1.01 + 0.1 * x
+        return jnp.sum(x)
+
+    return xs.grad(steps), tuple(normals((1000,)))
+
+
+def perceptron():
+    """The gradient of ten dense layers."""
+
+    def loss(weights, x):
+        for w in weights:
+            x = jnp.tanh(x @ w)
+        return jnp.mean(x)
+
+    return xs.grad(loss), (normals(*[(32, 32)] * 10), *normals((16, 32)))

@@ -1,0 +1,212 @@
+"""Questions about functions of jax, and what is left behind, in a process of its own: prints rows as JSON."""
+
+import json
+import logging
+import sys
+import tempfile
+
+import xlascope_jax
+from xlascope import inspect, records
+from xlascope.inspect.running.live import Sampler
+
+WHAT = sys.argv[1]
+STEP = """
+import jax, jax.numpy as jnp
+
+@jax.jit
+def step(p, x):
+    def loss(p):
+        return jnp.tanh(jax.nn.relu(x @ p["w"])).sum()
+    return jax.tree.map(lambda a, g: a - 0.1 * g, p, jax.grad(loss)(p))
+
+p, x = {"w": jnp.ones((64, 64))}, jnp.ones((200, 64))
+"""
+
+
+def of(kind, found):
+    return [each for each in found if isinstance(each, kind)]
+
+
+def attributed(compiled):
+    return sorted({path for kernel in compiled.kernels for path in kernel.equations})
+
+
+def questions():
+    import jax
+    import jax.numpy as jnp
+
+    original = places(jax)
+    undo, again = xlascope_jax.install(), xlascope_jax.install()
+    names = {"__name__": "user", "jax": jax, "jnp": jnp}
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+        file.write(STEP)
+        file.flush()
+        exec(compile(STEP, file.name, "exec"), names)
+        step, p, x = names["step"], names["p"], names["x"]
+        explored = inspect.explore(step, p, x)
+        timed = inspect.timings(step, p, x)
+    (traced,), (compiled,) = of(records.Traced, explored.records), of(records.Compiled, timed.records)
+    (executed,) = of(records.Executed, timed.records)
+    found = inspect.find_program(traced.program)
+
+    def changed(**change):
+        return inspect.what_if(step, p, x, change=change, timings=False).diff
+
+    rows = {
+        "function": traced.function,
+        "labels": [variable.label for variable in traced.jaxpr.variables.values() if variable.label],
+        "lines": sorted({each.source.line for each in traced.jaxpr.walk()}),
+        "roles": sorted({each.role for each in traced.jaxpr.walk()}),
+        "work": sum(each.flops for each in traced.jaxpr.equations if each.operation == "dot_general"),
+        "held": [each.path for each in traced.jaxpr.walk() if each.operation == "max"],
+        "equations": attributed(compiled),
+        "whole calls": executed.observed_calls > 0 and executed.clock == "host",
+        "memory": "p['w']" in str(inspect.memory(step, p, x)),
+        "why": "InstructionFusion" in str(inspect.why(step, p, x)),
+        "passes": "passes changed" in str(inspect.passes(step, p, x)),
+        "doctor": str(inspect.doctor(step, p, x)).splitlines()[0],
+        "of a number": [found.record.function, attributed(of(records.Compiled, inspect.fusions(found).records)[0])],
+        "no call": refused(lambda: inspect.timings(found)),
+        "plain": inspect.explore(lambda x: jnp.sin(x) * 2.0, x).records[0].jaxpr.equations[0].operation,
+        "shapes": inspect.explore(step, p, jax.ShapeDtypeStruct((8, 64), "float32")).records[0].function,
+        "options": changed(options={"xla_cpu_enable_fast_math": True}) is not None,
+        "donate": refused(lambda: changed(donate="q")),
+        "donated": str(inspect.what_if(step, p, x, change={"donate": "p"})).splitlines()[0],
+        "dtype": any("bf16" in str(each) for each in changed(dtype="bfloat16").equations),
+        "split": refused(lambda: changed(split=("0", "1"))),
+        "raises": refused(lambda: inspect.explore(step, p)),
+        "booted": "xlascope.runtime.boot" in sys.modules,
+    }
+    again()
+    rows["in place"] = places(jax) != original
+    undo(), undo()
+    return rows | {"left": places(jax) == original}
+
+
+def places(jax):
+    """What stands in the places that are taken while somebody watches."""
+    from jax._src import compiler, pjit
+    from jax._src.interpreters import mlir, pxla
+
+    functions = pjit._trace_for_jit, pxla.lower_sharding_computation, mlir.lower_jaxpr_to_module
+    return *functions, compiler.compile_or_get_cached, pxla.ExecuteReplicated.__call__
+
+
+def refused(ask):
+    try:
+        return str(ask())
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def beside_ours():
+    """The same step on both engines: which equations differ."""
+    xlascope_jax.install()
+    names = {}
+    exec(STEP, names)
+    import xlascope as xs
+    import xlascope.numpy as xnp
+
+    ours = dict(names, jax=xs, jnp=xnp)
+    exec(
+        STEP.replace("import jax, jax.numpy as jnp", "").replace("jax.tree.map", "xlascope.tree.map"),
+        ours | {"xlascope": xs},
+    )
+    found = inspect.diff((names["step"], names["p"], names["x"]), (ours["step"], ours["p"], ours["x"]), timings=False)
+    return {"kernels": [each.kind for each in found.diff.kernels]}
+
+
+def counted():
+    """Calls of functions compiled before, jitted, compiled ahead and derived outside of jit, while somebody watches."""
+    import jax
+    import jax.numpy as jnp
+
+    early = jax.jit(lambda x: jnp.sin(x) @ x)
+    early.__wrapped__.__name__ = early.__name__ = "early"
+    x = jnp.ones((50, 50))
+    early(x)
+    if WHAT == "unknown":
+        xlascope_jax.watching.TRIED = ("0.1",)
+    xlascope_jax.install()
+    seen = []
+
+    def late(x):
+        return jnp.cos(x) @ x
+
+    late, ahead = jax.jit(late), jax.jit(lambda x: jnp.tan(x) @ x).lower(x).compile()
+    derived = jax.grad(lambda x: late(x).sum())
+    with Sampler(emit=seen.append, windows=False):
+        for _ in range(30):
+            early(x), late(x), derived(x), ahead(x)
+    latest = {each.program: each for each in of(records.Executed, seen)}
+    notes = {each.function: each.notes for each in of(records.Compiled, seen)}
+    return {
+        "calls": sorted([each.function, each.calls] for each in latest.values() if each.calls >= 29),
+        "unwatched": notes.get("early"),
+        "labels": len({each.module for each in of(records.Compiled, seen)}) == len(of(records.Compiled, seen)),
+    }
+
+
+def from_the_disk():
+    """The second of two processes: what the first compiled is loaded."""
+    xlascope_jax.install()
+    seen = []
+    subscription = records.watch(seen.append)
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", sys.argv[2])
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    names = {}
+    exec(STEP, names)
+    names["step"](names["p"], names["x"])
+    subscription.close()
+    (loaded,) = [each for each in of(records.Compiled, seen) if each.function == "step"]
+    asked = of(records.Compiled, inspect.fusions(names["step"], names["p"], names["x"]).records)[0]
+    return {
+        "cache": loaded.cache,
+        "equations": attributed(loaded),
+        "said": [note for note in loaded.notes if "on disk" in note] != [],
+        "asked": [asked.cache, len(attributed(asked)) > 3],
+    }
+
+
+def retraced():
+    xlascope_jax.install()
+    seen = []
+    records.watch(seen.append)
+    import jax
+    import jax.numpy as jnp
+
+    def f(x, n=2):
+        return x**n
+
+    twice = jax.jit(f, static_argnames="n")
+    for x in (jnp.ones(3), jnp.ones(4), jnp.ones(4, jnp.int32), 2.0):
+        twice(x)
+    twice(2.0, n=3)
+    for _ in range(2):
+        jax.jit(lambda x: x * 3)(jnp.ones(3))
+    try:
+        jax.jit(lambda x: x if x > 0 else -x)(1.0)
+    except jax.errors.TracerBoolConversionError:
+        pass
+    (failure,) = of(records.Failure, seen)
+    jitted = [each for each in of(records.Traced, seen) if each.function in ("f", "<lambda>")]
+    return {
+        "reasons": [each.reason for each in jitted],
+        "fixes": [each.fix != "" for each in jitted],
+        "failure": [failure.stage, failure.error, failure.source.function],
+    }
+
+
+ROWS = {
+    "questions": questions,
+    "beside ours": beside_ours,
+    "counted": counted,
+    "unknown": counted,
+    "disk": from_the_disk,
+    "retraced": retraced,
+}
+logging.basicConfig(stream=sys.stderr, format="%(message)s")
+print(json.dumps(ROWS[WHAT]()))

@@ -1,0 +1,110 @@
+"""Functions of jax: every question about them, what is counted and said, and what is left behind.
+
+What is asked stands in ``asked.py``; each of its parts runs in a process that has jax, and where nothing of our engine
+was started.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ASKED = Path(__file__).parent / "asked.py"
+ENVIRONMENT = {**os.environ, "JAX_PLATFORMS": "cpu"}
+UNWATCHED = ["no source known: compiled before anybody watched: its kernels are known, its equations are not"]
+
+
+@cache
+def asked(*what: str) -> tuple[dict[str, Any], str]:
+    """The rows of one part, and what was said on the standard error."""
+    done = subprocess.run(
+        [sys.executable, ASKED, *what], capture_output=True, text=True, timeout=300, env=ENVIRONMENT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1]), done.stderr
+
+
+QUESTIONS = {
+    "function": "step",
+    "labels": ["p['w']", "x"],
+    "lines": [7, 8],
+    "roles": ["backward", "forward"],
+    "work": 2 * (2 * 200 * 64 * 64),
+    "held": ["1/0/0"],
+    "whole calls": True,
+    "memory": True,
+    "why": True,
+    "passes": True,
+    "no call": "QuestionError: of this program of jax no call is known now",
+    "plain": "sin",
+    "shapes": "step",
+    "options": True,
+    "donate": "ChangeError: the function has no argument 'q'; it has p, x",
+    "donated": "as it is  →  argument 0 donated",
+    "dtype": True,
+    "split": "ChangeError: of a function of jax, change is one of",
+    "raises": "TypeError: step() missing 1 required positional argument: 'x'",
+    "booted": False,
+    "in place": True,
+    "left": True,
+}
+
+
+@pytest.mark.parametrize("row", QUESTIONS)
+def test_questions(row: str) -> None:
+    found, wanted = asked("questions")[0][row], QUESTIONS[row]
+    assert found.startswith(wanted) if isinstance(wanted, str) else found == wanted
+
+
+def test_kernels_have_their_equations_by_call_and_by_number() -> None:
+    rows, _ = asked("questions")
+    assert {"0", "1/0/0"} <= set(rows["equations"]) and len(rows["equations"]) > 9
+    assert rows["of a number"] == ["step", rows["equations"]]
+    assert rows["doctor"].startswith("step: ")
+
+
+def test_the_same_step_on_both_engines_makes_the_same_kernels() -> None:
+    assert set(asked("beside ours")[0]["kernels"]) == {"same"}
+
+
+def test_all_calls_are_counted() -> None:
+    rows, _ = asked("counted")
+    assert {name for name, calls in rows["calls"] if calls == 30} >= {"early", "late", "<lambda>"}
+    assert all(calls == 30 for _, calls in rows["calls"])
+    assert rows["unwatched"] == UNWATCHED
+    assert rows["labels"]
+
+
+def test_a_jax_that_was_not_tried_shows_kernels_and_says_so() -> None:
+    rows, said = asked("unknown")
+    assert ["early", 30] in rows["calls"]
+    assert rows["unwatched"] == UNWATCHED
+    assert [line for line in said.splitlines() if "xlascope" in line] == [
+        line for line in said.splitlines() if "kernels and times of jax" in line and line.endswith("it knows jax 0.1")
+    ]
+
+
+def test_what_comes_from_the_disk_has_no_equations_until_somebody_asks(tmp_path: Path) -> None:
+    first, second = (asked("disk", str(tmp_path / "cache"), number)[0] for number in ("first", "second"))
+    assert first["cache"] == "miss" and first["equations"]
+    assert second == {"cache": "hit", "equations": [], "said": True, "asked": ["miss", True]}
+
+
+def test_why_it_was_traced_again() -> None:
+    rows, _ = asked("retraced")
+    assert rows["reasons"][:6] == [
+        "first call",
+        "x: f32[3] → f32[4]",
+        "x: f32[4] → i32[4]",
+        "x: f32[4] → f32[] (weak)",
+        "the static argument n: (not given) → 3",
+        "first call",
+    ]
+    assert rows["reasons"][6].startswith("<lambda> is a new function object: the 2nd made from the code at asked.py:")
+    assert rows["fixes"] == [False, True, True, True, True, False, True]
+    assert rows["failure"] == ["trace", "TracerBoolConversionError", "retraced.<locals>.<lambda>"]
