@@ -23,12 +23,19 @@ class Worker:
     """One library in a process of its own."""
 
     def __init__(
-        self, library: str, faults: Sequence[str] = (), patience: float = PATIENCE, xla_flags: str = ""
+        self,
+        library: str,
+        faults: Sequence[str] = (),
+        patience: float = PATIENCE,
+        xla_flags: str = "",
+        compiled: Path | None = None,
     ) -> None:
         self._command = [sys.executable, "-m", "tests.differential.worker", library, *faults]
         self._process: subprocess.Popen[bytes] | None = None
         self._patience = patience
-        self._xla_flags = xla_flags
+        self._settings = {"XLA_FLAGS": xla_flags}
+        if compiled:  # a folder where our programs are kept from run to run
+            self._settings["XLASCOPE_COMPILATION_CACHE_DIR"] = str(compiled)
         self._unread = b""
         self._performed = 0
         self.restarts = 0
@@ -74,7 +81,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**_environment(), "XLA_FLAGS": self._xla_flags},
+                env=_environment() | self._settings,
             )
         self._performed += coming
         return self._process

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests import compiling
+
 from . import answers, building, programs, sparse_arrays
 from . import library as library_
 from .processes import ROOT, Pair, Worker
@@ -57,8 +59,9 @@ def _about(library: str) -> str:
 
 @contextlib.contextmanager
 def pair(faults: Sequence[str] = (), xla_flags: str = "") -> Iterator[Pair]:
-    """Both libraries, for as long as the block lasts."""
-    both = Pair(Worker("xlascope", faults, xla_flags=xla_flags), RememberedWorker("jax", xla_flags=xla_flags))
+    """Both libraries, for as long as the block lasts; what is compiled with flags for tests is kept."""
+    ours = Worker("xlascope", faults, xla_flags=xla_flags, compiled=compiling.KEPT if xla_flags else None)
+    both = Pair(ours, RememberedWorker("jax", xla_flags=xla_flags))
     try:
         yield both
     finally:
