@@ -15,8 +15,12 @@ import pytest
 from tests import live
 
 #: Rooms where what a program gives is tested and not how it was compiled: what was compiled before is loaded.
-_ROOMS = ["compositions", "control", "extend", "lax", "nn", "numpy", "operations", "random", "scipy", "transforms"]
-KEPT_PLACES = (*(f"core/{room}/" for room in _ROOMS), "core/test_api_transforms")
+_ROOMS = ["compositions", "control", "example_libraries", "experimental", "extend", "lax", "nn", "numpy", "operations"]
+_ROOMS += ["random", "scipy", "transforms"]
+#: The same rooms of the engine, and others, whose docstrings have examples.
+_EXAMPLES = (*(f"core/xlascope/{room}/" for room in [*_ROOMS, "api", "special"]), "core/xlascope/image")
+_FILES = ("core/test_api_transforms", "core/test_noops", "core/test_planned")
+KEPT_PLACES = (*(f"core/{room}/" for room in _ROOMS), *_FILES, *_EXAMPLES)
 KEPT = Path(__file__).resolve().parents[1] / "build" / "compiled"
 #: What makes compiling fast, in a third of the time, where XLA has these options.
 _QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
@@ -31,7 +35,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Compile from now on as this test's programs are to be compiled."""
     import xlascope  # noqa: PLC0415 -- not above: tests set what it reads from the environment when it is imported
 
-    place = live.place_of(item.path)
+    place = live.place_of(item.path) or item.path.relative_to(item.config.rootpath).as_posix()
     folder = str(KEPT) if place.startswith(KEPT_PLACES) else None
     if xlascope.config.jax_compilation_cache_dir != folder:
         xlascope.config.update("compilation_cache_dir", folder)

@@ -24,7 +24,7 @@ OTHER = {
     "default_device": "cpu",
     "default_matmul_precision": "highest",
     "default_prng_impl": "rbg",
-    "keep": "off",
+    "keep": "auto",
     "legacy_prng_key": "error",
     "num_cpu_devices": 3,
     "numpy_dtype_promotion": "strict",

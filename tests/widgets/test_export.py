@@ -23,6 +23,7 @@ from xlascope_widgets.export.charts import CHARTS, chart, texts_of
 from xlascope_widgets.export.dot import NO_GRAPHVIZ, dot
 from xlascope_widgets.export.png import MOST_PIXELS, png, scale
 from xlascope_widgets.ledger import Ledger
+from xlascope_widgets.standing import state_of, within
 
 
 @pytest.fixture(scope="module")
@@ -273,3 +274,15 @@ def test_the_picture_of_a_comparison_says_signs_words_and_numbers(samples, diff)
     ):
         assert said in svg
     assert ElementTree.fromstring(svg).tag.endswith("svg")
+
+
+def test_a_page_of_many_large_programs_keeps_the_first_ones(samples):
+    ledger = Ledger.of([samples.traced(program=number) for number in range(1, 8)])
+    whole = state_of(ledger)
+    numbers = [light["number"] for light in whole["live"]["programs"]]
+    size = len(json.dumps(whole["programs"][str(numbers[0])]))
+    assert within(whole, 100 * size) is whole
+    less = within(whole, int(3.5 * size))
+    assert [light["number"] for light in less["live"]["programs"]] == numbers[: len(less["programs"])]
+    assert 1 < len(less["programs"]) < 4 and less["live"]["more"] == 7 - len(less["programs"])
+    assert len(within(whole, 1)["programs"]) == 1

@@ -229,9 +229,11 @@ class Ledger:
         return sorted(self.programs.values(), key=lambda program: program.weight, reverse=True)
 
     def shown(self, most: int) -> list[Program]:
-        """The programs that are shown, at most so many; of a script those that were kept whole."""
-        whole = None if self.script is None else {each.program for each in self.script.shares if each.kept}
-        return [each for each in self.by_weight() if whole is None or each.number in whole][:most]
+        """The programs that are shown, at most so many; of a script those that were kept whole, in its own order."""
+        if self.script is None:
+            return self.by_weight()[:most]
+        kept = (self.programs.get(each.program or 0) for each in self.script.shares if each.kept)
+        return sorted((each for each in kept if each is not None), key=lambda each: each.is_operation)[:most]
 
     @property
     def runs(self) -> dict[str, Run]:

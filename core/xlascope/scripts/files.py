@@ -59,7 +59,7 @@ class Files:
         """Have the page drawn; without ``wait`` it appears when it is ready, unless one is being drawn already."""
         if not wait and self.drawing is not None and self.drawing.poll() is None:
             return
-        self._end()
+        self.give_up()
         words = [sys.executable, "-P", "-m", "xlascope", "show", str(self.json), "--output", str(self.html)]
         # In a session of its own: Ctrl-C is for the script.
         self.drawing = subprocess.Popen(
@@ -80,7 +80,7 @@ class Files:
         try:
             _, said = self.drawing.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
-            self._end()
+            self.give_up()
             self.complaint = f"drawing it took more than {LIMIT:g} s"
             return
         lines = said.decode(errors="replace").strip().splitlines()
@@ -88,7 +88,8 @@ class Files:
             self.complaint = lines[-1] if lines else f"what draws it ended with status {self.drawing.returncode}"
         self.drawing = None
 
-    def _end(self) -> None:
+    def give_up(self) -> None:
+        """End the drawing that goes on, if there is one."""
         if self.drawing is not None and self.drawing.poll() is None:
             self.drawing.kill()
             self.drawing.communicate()

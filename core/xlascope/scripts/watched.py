@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from typing import Any
 
 from .. import records
@@ -26,7 +27,7 @@ from .sources import Undo, install
 _log = logging.getLogger(__name__)
 
 #: Seconds between two looks at what is due.
-TICK = 0.25
+TICK = 0.5
 #: How long the thread that ticks is waited for, and a signal that the main thread has not answered.
 PATIENCE, DEAF = 1.0, 2.0
 
@@ -58,12 +59,14 @@ class Watched:
         self._signals.meet()
         self._undo, complaints = install()
         self.about.notes.update(dict.fromkeys(complaints))
-        os.register_at_fork(after_in_child=self._forked)
+        _begun.add(self)
         if "xlascope.runtime.boot" in sys.modules or "jax" in sys.modules:
             self._start()
 
     def settle(self) -> None:
         """Watch no more. What was seen is still to be written."""
+        if os.getpid() != self._process:
+            return
         self._over.set()
         self.about.end()
         sampler, self._sampler = self._sampler, None
@@ -101,7 +104,10 @@ class Watched:
 
     def _last(self, ended: str) -> None:
         try:
-            self.write(ended)
+            try:
+                self.write(ended)
+            except KeyboardInterrupt:  # once more: that was impatience
+                self.write(ended)
         except OSError as error:
             self.progress.say(f"what was seen cannot be written: {error}")
             return
@@ -115,6 +121,7 @@ class Watched:
         try:
             self.files.draw(wait=True)
         except KeyboardInterrupt:
+            self.files.give_up()
             self.files.complaint = "interrupted"
         except OSError as error:
             self.files.complaint = str(error)
@@ -156,8 +163,8 @@ class Watched:
             self._ticker = threading.Thread(target=self._tick, name="xlascope-watch", daemon=True)
             self._ticker.start()
 
-    def _forked(self) -> None:
-        """In a child that was forked nobody is watched: it has none of our threads."""
+    def leave(self) -> None:
+        """Watch no more in a child that was forked: it has none of our threads."""
         if self._subscription is not None:
             self._subscription.close()
 
@@ -192,6 +199,18 @@ class Watched:
                 self.files.draw(wait=False)
             except OSError as error:
                 self.progress.say(f"what was seen so far cannot be written: {error}")
+
+
+#: Those that are watched now, for a child that is forked.
+_begun: weakref.WeakSet[Watched] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for each in tuple(_begun):
+        each.leave()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def _place(error: BaseException, folder: str) -> SourceRange | None:

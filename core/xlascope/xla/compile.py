@@ -24,7 +24,7 @@ from .callbacks import guarded
 from .compiling import Source, compile_source
 from .describe import cost_of, describe_executable, memory_stats_of
 from .failures import compilation_error, is_out_of_memory, memory_error, require_room
-from .keeping import Keep, Kept, asked_for, keep_values, with_barriers
+from .keeping import Keep, Kept, asked_for, keep_values, passes_left_out, with_barriers
 from .logs import log_compilation
 from .lowering import Lowered, lower
 from .named_shardings import OnSeveral
@@ -245,7 +245,8 @@ def lower_keeping(
     lowered = lower(program, module, platform=platform, partition=partition, chooses=chooses, **options)
     judged = keep == "auto" and partition is None and FEWEST_EQUATIONS <= lowered.operations <= MOST_EQUATIONS
     values = keep_values(lowered.module, lowered.chosen, judged) if judged or lowered.chosen else ()
-    return lowered, Kept(values, lowered.barriers or bool(values))
+    passes = passes_left_out(lowered.module) if values or lowered.barriers else ()
+    return lowered, Kept(values, passes) if passes else Kept()
 
 
 def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Compilation:
@@ -305,10 +306,8 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
 
 
 def _barriers_cannot_stay(program: LoweredProgram, error: Exception) -> bool:
-    """Whether XLA refuses a program because of barriers that are left in it: it writes the smallest loops, those of
-    some hundred bytes, in a way that does not know them.
-    """
-    return program.kept.barriers and "opt-barrier" in str(error)
+    """Whether XLA refuses a program because of barriers that are left in it, in a place that we know nothing of."""
+    return bool(program.kept.passes) and "opt-barrier" in str(error)
 
 
 def _with_even_results(program: LoweredProgram, results: Sequence[OnSeveral], device: Any) -> LoweredProgram:
@@ -342,7 +341,8 @@ def _loaded_or_told(program: LoweredProgram, device: Any, overrides: Sequence[tu
 
 
 def _options(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]]) -> Any:
-    options = compile_options(device, with_barriers(overrides) if program.kept.barriers else overrides)
+    passes = program.kept.passes
+    options = compile_options(device, with_barriers(overrides, passes) if passes else overrides)
     if program.partition is not None:
         set_partition(options, program.partition.devices, len(program.program.out_avals))
     return options

@@ -200,6 +200,7 @@ def doubles(row: Any) -> list[str]:
 
 @pytest.mark.rows("moving")
 def test_derivative(row):
+    assert doubles(row)
     for dtype in doubles(row):
         with x64(dtype):
             check_derivative(*derivative_case(row, dtype))
@@ -250,6 +251,7 @@ def _rebuilt(row: Any, dtype: str, moving: Sequence[Any]) -> list[Any]:
 @pytest.mark.slow
 @pytest.mark.rows("moving_twice")
 def test_second_derivative(row):
+    assert doubles(row)
     for dtype in doubles(row):
         with x64(dtype):
             check_second_derivative(*derivative_case(row, dtype))

@@ -4,6 +4,7 @@ import numpy as np
 
 import xlascope as xs
 import xlascope.numpy as jnp
+from xlascope import lax
 
 
 def norm(x):
@@ -113,3 +114,51 @@ def perceptron():
         return jnp.mean(x)
 
     return xs.grad(loss), (normals(*[(32, 32)] * 10), *normals((16, 32)))
+
+
+# Barriers in all places -----------------------------------------------------------------------------------------------
+
+
+def _behind(x):
+    return lax.optimization_barrier((jnp.sin(x) * 2.0, x))[0]
+
+
+def _add(x, y):
+    return lax.optimization_barrier(x + y)
+
+
+def _steps(step):
+    """A loop of three steps."""
+    return lambda x: lax.fori_loop(0, 3, lambda _, y: step(y), x)
+
+
+def _until(x):
+    """A loop whose condition has a barrier."""
+    return lax.while_loop(lambda y: jnp.max(_behind(y)) < 1.9, lambda y: y + 0.1, x)
+
+
+def _checkpointed_scan(x):
+    """The gradient of a scan of what is computed again for it."""
+    step = xs.checkpoint(lambda y: jnp.sin(jnp.exp(jnp.sin(y)) * 2.0))
+    return xs.grad(lambda x: jnp.sum(lax.scan(lambda y, _: (step(y), None), x, None, 6)[0]))(x)
+
+
+#: Functions of a vector.
+BARRIERS = {
+    "in the program": lambda x: jnp.cos(_behind(x)),
+    "of the result": _behind,
+    "in a call": lambda x: jnp.cos(xs.jit(_behind)(x)),
+    "in a branch": lambda x: lax.cond(x[0] > 0.0, lambda: jnp.cos(_behind(x)), lambda: x),
+    "in a loop": _steps(_behind),
+    "in a call in a loop": _steps(xs.jit(_behind)),
+    "in a loop in a loop": _steps(_steps(_behind)),
+    "in a condition": _until,
+    "of one value in a loop": _steps(lambda x: jnp.cos(_add(x, 1.0))),
+    "of checkpoint in a scan": _checkpointed_scan,
+    "in a map": lambda x: lax.map(lambda y: jnp.cos(_behind(y)), x),
+    "in a reduction": lambda x: lax.reduce(x, 0.0, _add, (0,)),
+    "in a call in a reduction": lambda x: lax.reduce(x, 0.0, xs.jit(_add), (0,)),
+    "in a window": lambda x: lax.reduce_window(x, 0.0, _add, (2,), (1,), "SAME"),
+    "in a reduction in a loop": _steps(lambda x: x + 0.1 * lax.reduce(x, 0.0, _add, (0,))),
+}
+FOR_ELEMENTS = {place for place in BARRIERS if "reduction" in place or "window" in place}

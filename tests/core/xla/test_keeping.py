@@ -18,6 +18,14 @@ from xlascope.xla.keeping import with_barriers
 from xlascope.xla.keeping.fusing import kernels_of
 from xlascope.xla.keeping.graph import graphs_of, name_of
 
+
+@pytest.fixture(autouse=True)
+def automatic():
+    """Keep what the model finds worth it, where nothing else is said."""
+    with settings.keep("auto"):
+        yield
+
+
 # Which --------------------------------------------------------------------------------------------------------------
 
 #: A program, and how many of its equations' results are kept.
@@ -178,15 +186,19 @@ def test_a_barrier_of_the_users_separates_kernels(keep, kernels):
     assert len(inspected(function, (jnp.ones(100),), keep=keep).kernels) == kernels
 
 
-def test_a_barrier_in_a_loop_too_small_for_it_is_as_if_it_were_not_there():
-    def function(x):
-        return lax.fori_loop(0, 3, lambda _, x: jnp.sin(lax.optimization_barrier(jnp.cos(x))), x)
-
+@pytest.mark.parametrize("size", [4, 4000])
+@pytest.mark.parametrize("place", programs.BARRIERS)
+def test_barriers_are_where_xla_can_have_them(place, size):
+    """A program that XLA cannot compile with them would end the process."""
+    function = programs.BARRIERS[place]
+    x = jnp.linspace(0.1, 1.0, size)
     seen = []
     with records.watch(seen.append):
-        result = xs.jit(function, keep="auto")(jnp.ones(4))
-    np.testing.assert_allclose(result, xs.jit(function, keep="off")(jnp.ones(4)), rtol=1e-6)
+        results = xs.jit(function, keep="auto")(x)
+    np.testing.assert_allclose(results, xs.jit(function, keep="off")(x), rtol=1e-5)
     assert not [each for each in seen if isinstance(each, records.Failure)]
+    text = next(each.hlo for each in seen if isinstance(each, records.Compiled))
+    assert ("opt-barrier" in text) == (place not in programs.FOR_ELEMENTS)
 
 
 def test_checkpoint_saves_memory_because_its_barriers_stay():
@@ -210,8 +222,17 @@ def test_checkpoint_saves_memory_because_its_barriers_stay():
 )
 def test_passes_that_the_user_leaves_out_are_left_out_still(monkeypatch, flags, options, passes):
     monkeypatch.setenv("XLA_FLAGS", flags)
-    found = dict(with_barriers([("xla_other", True), *options.items()]))
+    found = dict(with_barriers([("xla_other", True), *options.items()], ["cse_barrier_expander"]))
     assert found == {"xla_other": True, "xla_disable_hlo_passes": passes}
+
+
+def test_a_checkpoint_in_the_smallest_loop_does_not_end_the_process():
+    def last(x):
+        return lax.scan(lambda c, _: (xs.checkpoint(lambda y: jnp.sin(y) * 2.0)(c), c), x, None, length=2)[0]
+
+    x = jnp.asarray([0.1, 0.2, 0.3])
+    gradient = xs.grad(lambda x: last(x).sum())
+    np.testing.assert_allclose(xs.jit(gradient)(x), xs.jit(gradient, keep="off")(x), rtol=1e-6)
 
 
 # The model and XLA ----------------------------------------------------------------------------------------------------

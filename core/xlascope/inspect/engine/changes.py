@@ -22,7 +22,7 @@ from ...ir.describe import traced_record
 from ...key_types import is_key
 from ...settings import default_matmul_precision
 from ...transforms.split import split_program
-from ...xla.keeping import BARRIERS_STAY, with_barriers
+from ...xla.keeping import LEFT_OUT, PICKING_LOOPS, TAKING_OUT, with_barriers
 from ..changing import (
     EXAMPLES,
     GONE,
@@ -156,13 +156,15 @@ def _split(asked: Asked, value: Any) -> Changed:
         jitted = _keeping_barriers(call.jitted) if platform == "cpu" else call.jitted
         return call._replace(traced=made, jitted=jitted), record
 
-    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({'='.join(BARRIERS_STAY)})"
+    note = f"on a CPU XLA drops barriers before it fuses; here it was told not to ({LEFT_OUT}={TAKING_OUT})"
     return Changed(asked, words, nullcontext(), rewrite, on_cpu=note)
 
 
 def _keeping_barriers(jitted: Jitted) -> Jitted:
     """A TPU's and a GPU's pipelines take barriers out after they fuse, and cannot do without that."""
-    kept = jitted.options._replace(compiler_options=with_barriers(jitted.options.compiler_options))
+    kept = jitted.options._replace(
+        compiler_options=with_barriers(jitted.options.compiler_options, (TAKING_OUT, PICKING_LOOPS))
+    )
     return jit_function(jitted.function, kept)._jitted  # type: ignore[no-any-return]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...xla.builder import bytecode
 from ...xla.compile import lower_keeping, module_name
-from ...xla.keeping import BARRIERS_STAY, asked_for
+from ...xla.keeping import LEFT_OUT, asked_for
 from ...xla.stablehlo import StableHLO
 from ..program import Source
 from .calls import Call
@@ -23,6 +23,6 @@ def lowered_for(call: Call, platform: str) -> Source:
         platform=platform,
         partition=call.place.partition,
     )
-    options = (BARRIERS_STAY,) if kept.barriers else ()
+    options = ((LEFT_OUT, ",".join(kept.passes)),) if kept.passes else ()
     stablehlo = StableHLO(bytecode(made.module), module, (), len(made.callbacks))
     return Source(stablehlo, kept=made.kept, options=options, kept_values=kept.values)

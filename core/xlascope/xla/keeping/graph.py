@@ -16,6 +16,10 @@ PARAMETER = "parameter"
 BARRIER = "barrier"
 
 
+#: Operations that call a function, and which attribute names it.
+CALLING = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+
+
 class Size(NamedTuple):
     """Of a value: how many elements, bytes, and axes longer than one."""
 
@@ -130,7 +134,7 @@ class _Reader:
                 operands.append(number)
             results = list(operation.results)
             name = operation.name
-            if name == "func.call":
+            if name in CALLING:
                 numbers = self.call(graph, operation, operands, prefix)
                 values.update(zip(results, numbers, strict=True))
             elif name == "stablehlo.optimization_barrier":
@@ -145,9 +149,11 @@ class _Reader:
         return operands
 
     def call(self, graph: Graph, operation: Any, operands: Sequence[int], prefix: str | None) -> list[int]:
-        body = self.functions[operation.attributes["callee"].value]
+        body = self.functions[operation.attributes[CALLING[operation.name]].value]
         name = _name_of(operation)
         inside = None if prefix is None or _COMPUTED_AGAIN in name else f"{prefix}{name}/"
+        if inside is not None and operation.name == "stablehlo.composite":  # the names in there are whole
+            inside = ""
         return self.block(graph, body.regions[0].blocks[0], operands, inside)
 
     def value(

@@ -19,8 +19,8 @@ from .graph import graphs_of, name_of
 #: function says so.
 Keep = Literal["auto", "off"] | Callable[[Operation, Sequence[ShapedArray]], bool]
 
-#: The CPU's pipeline takes barriers out before it fuses, unless it is told to leave out the pass that does.
-BARRIERS_STAY = ("xla_disable_hlo_passes", "cse_barrier_expander")
+#: XLA's option that names passes to be left out.
+LEFT_OUT = "xla_disable_hlo_passes"
 
 
 class KeptValue(NamedTuple):
@@ -33,12 +33,10 @@ class KeptValue(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Of a module: the values that are kept, and whether barriers of any kind are in it that the compiler is to leave
-    there.
-    """
+    """Of a module: the values that are kept, and which passes of XLA's are left out so that its barriers stay."""
 
     values: tuple[KeptValue, ...] = ()
-    barriers: bool = False
+    passes: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,13 +73,12 @@ def keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[KeptV
     return tuple(values)
 
 
-def with_barriers(overrides: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
-    """XLA's options with the one by which barriers stay in programs for a CPU, besides the passes that options leave
-    out anyway, or XLA_FLAGS where these name none: an option stands in place of the flag of that name.
+def with_barriers(overrides: Sequence[tuple[str, Any]], passes: Sequence[str]) -> tuple[tuple[str, Any], ...]:
+    """XLA's options without those passes for which barriers stay, and without those that options leave out anyway, or
+    XLA_FLAGS where these name none: an option stands in place of the flag of that name.
     """
-    name, value = BARRIERS_STAY
     given = dict(overrides)
-    flags = re.findall(rf"--{name}=(\S+)", os.environ.get("XLA_FLAGS", ""))
-    passes = str(given[name]) if name in given else "".join(flags[-1:])
-    given[name] = ",".join(dict.fromkeys(filter(None, [*passes.split(","), value])))
+    flags = re.findall(rf"--{LEFT_OUT}=(\S+)", os.environ.get("XLA_FLAGS", ""))
+    own = str(given[LEFT_OUT]) if LEFT_OUT in given else "".join(flags[-1:])
+    given[LEFT_OUT] = ",".join(dict.fromkeys(filter(None, [*own.split(","), *passes])))
     return tuple(given.items())
