@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import defaultdict
 from typing import Any
 
@@ -23,18 +24,17 @@ def _of_time(found: list[Any], profile: bytes) -> dict[str, Any]:
     modules = {each.module: each for each in found if isinstance(each, Compiled)}
     kernels = {name: {each.name: each for each in module.kernels} for name, module in modules.items()}
     known = moved = total = 0.0
-    unknown: dict[str, float] = defaultdict(float)
-    for event in read_events(profile, _MOST).kernels:
-        module = f"{event.module}.{event.program_id}"
-        kernel = kernels.get(module, {}).get(event.kernel)
-        total += event.own
+    unknown: dict[str, float] = {}
+    for (module, name), seconds in _seconds(profile).items():
+        kernel = kernels.get(module, {}).get(name)
+        total += seconds
         if kernel is not None and kernel.equations:
-            known += event.own
+            known += seconds
             continue
         if kernel is not None and kernel.moves:
-            moved += event.own
+            moved += seconds
         kind = "of no kernel" if kernel is None else kernel.kind if not kernel.moves else "copies"
-        unknown[f"{module} {event.kernel} ({kind})"] += event.own
+        unknown[f"{module} {name} ({kind})"] = seconds
     most = sorted(unknown.items(), key=lambda item: -item[1])[:_TOLD]
     return {
         "time": known / total if total else 1.0,
@@ -42,6 +42,14 @@ def _of_time(found: list[Any], profile: bytes) -> dict[str, Any]:
         "seconds": total,
         "without equation": {name: seconds / total for name, seconds in most},
     }
+
+
+def _seconds(profile: bytes) -> dict[tuple[str, str], float]:
+    """The seconds of each kernel: its runs at their median, as others on the machine stop now one, now another."""
+    runs: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for event in read_events(profile, _MOST).kernels:
+        runs[f"{event.module}.{event.program_id}", event.kernel].append(event.own)
+    return {key: statistics.median(seconds) * len(seconds) for key, seconds in runs.items()}
 
 
 def _of_equations(found: list[Any], program: str) -> dict[str, Any]:
