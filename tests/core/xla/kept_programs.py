@@ -162,3 +162,4 @@ BARRIERS = {
     "in a reduction in a loop": _steps(lambda x: x + 0.1 * lax.reduce(x, 0.0, _add, (0,))),
 }
 FOR_ELEMENTS = {place for place in BARRIERS if "reduction" in place or "window" in place}
+IN_LOOPS = {place for place in BARRIERS if any(word in place for word in ("loop", "condition", "scan", "map"))}

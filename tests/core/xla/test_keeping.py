@@ -165,7 +165,7 @@ def test_a_policy_chooses_equations_by_name_in_functions_and_loops_too():
         x, _ = lax.scan(lambda x, _: (step(x), None), xs.jit(step)(x), None, 3)
         return x
 
-    policy, x = xs.checkpoint_policies.save_only_these_names("exponentials"), jnp.ones(1000)
+    policy, x = xs.checkpoint_policies.save_only_these_names("exponentials"), jnp.ones(2000)
     kept = inspected(function, (x,), keep=policy).kept
     assert kept == ("0/0", "1/0")
     np.testing.assert_allclose(xs.jit(function, keep=policy)(x), xs.jit(function, keep="off")(x), rtol=1e-6)
@@ -199,7 +199,8 @@ def test_barriers_are_where_xla_can_have_them(place, size):
     np.testing.assert_allclose(results, xs.jit(function, keep="off")(x), rtol=1e-5)
     assert not [each for each in seen if isinstance(each, records.Failure)]
     text = next(each.hlo for each in seen if isinstance(each, records.Compiled))
-    assert ("opt-barrier" in text) == (place not in programs.FOR_ELEMENTS)
+    can_stay = place not in programs.FOR_ELEMENTS and (place not in programs.IN_LOOPS or size == 4000)
+    assert ("opt-barrier" in text) == can_stay
 
 
 def test_checkpoint_saves_memory_because_its_barriers_stay():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
@@ -40,8 +40,10 @@ class Graph:
     of it stands in lists under that number.
     """
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, in_loop: bool) -> None:
         self.module = module  # the values in it are gone when it is
+        #: Whether it is, or is within, the body of a loop.
+        self.in_loop = in_loop
         #: The operation, by StableHLO's name.
         self.kind: list[str] = []
         self.size: list[Size] = []
@@ -83,7 +85,7 @@ class Graph:
 def graphs_of(module: Any) -> list[Graph]:
     """The computations of a module: its main function, and the bodies of its loops and branches."""
     reader = _Reader(module)
-    reader.computation(reader.functions["main"].regions[0].blocks[0], {}, "")
+    reader.computation(reader.functions["main"].regions[0].blocks[0], "", in_loop=False)
     return reader.graphs
 
 
@@ -104,12 +106,12 @@ class _Reader:
         kind = value.type
         found = self.sizes.get(kind)
         if found is None:
-            found = self.sizes[kind] = _size(kind)
+            found = self.sizes[kind] = size_of(kind)
         return found
 
-    def computation(self, block: Any, outside: Mapping[Any, int], prefix: str) -> None:
+    def computation(self, block: Any, prefix: str, *, in_loop: bool) -> None:
         """Read a block as a computation of its own: what it takes from outside is in memory."""
-        graph = Graph(self.module)
+        graph = Graph(self.module, in_loop)
         self.graphs.append(graph)
         given = [self.in_memory(graph, each) for each in block.arguments]
         graph.results.update(self.block(graph, block, given, prefix))
@@ -142,7 +144,8 @@ class _Reader:
             elif results:
                 for region in operation.regions if name in _HOLD_COMPUTATIONS else ():
                     for inner in region.blocks:
-                        self.computation(inner, values, prefix or "")
+                        within = graph.in_loop or name == "stablehlo.while"
+                        self.computation(inner, prefix or "", in_loop=within)
                 values.update(dict.fromkeys(results, self.value(graph, operation, operands, results, prefix)))
             elif name not in _ENDS:
                 graph.results.update(operands)
@@ -216,7 +219,8 @@ def name_of(maker: Maker) -> str:
 _BITS = {"f16": 16, "bf16": 16, "complex<f32>": 64, "complex<f64>": 128}
 
 
-def _size(kind: Any) -> Size:
+def size_of(kind: Any) -> Size:
+    """The size of values of an MLIR type."""
     if not isinstance(kind, ir.RankedTensorType):  # a token
         return Size(0, 0, 0)
     elements = 1

@@ -14,6 +14,7 @@ from ...ir.operation import Operation
 from ...runtime.boot import keep
 from .choosing import worth_keeping
 from .graph import graphs_of, name_of
+from .staying import has_small_loops
 
 #: What is kept: what the model says, nothing, or each result of an operation (on operands of some types) of which a
 #: function says so.
@@ -55,8 +56,10 @@ def keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[KeptV
     """
     marked: dict[Any, None] = dict.fromkeys(value for value in chosen if isinstance(value, ir.OpResult))
     values: list[KeptValue] = []
-    for graph in graphs_of(module):
-        worth: Mapping[int, int] = worth_keeping(graph) if judged else {}
+    graphs = graphs_of(module)
+    loops_too = judged and any(graph.in_loop for graph in graphs) and not has_small_loops(module)
+    for graph in graphs:
+        worth: Mapping[int, int] = worth_keeping(graph) if judged and (loops_too or not graph.in_loop) else {}
         for number, maker in enumerate(graph.made_by):
             if maker is not None and (number in worth or (chosen and maker.value in marked)):
                 values.append(KeptValue(name_of(maker), worth.get(number, 0)))
