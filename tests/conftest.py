@@ -50,12 +50,6 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """The same for what a file of tests leaves: tests that collect garbage would take long after others."""
-    if nextitem is None or nextitem.path != item.path:
-        pytest_collection_finish()
-
-
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many tests ran, which is fewer than were chosen when the run was stopped; `.ci/run` reads it."""
     outcomes = ("passed", "failed", "skipped", "xfailed", "xpassed", "error")
