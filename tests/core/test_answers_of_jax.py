@@ -50,6 +50,10 @@ def test_another_answer_is_noticed(change):
     assert list(answers.differences(*CHANGES[change]))
 
 
+def test_the_order_of_a_set_in_a_message_is_no_difference():
+    assert not list(answers.differences(["one of {'a', 'b'}"], ["one of {'b', 'a'}"]))
+
+
 def test_the_kept_answers_are_of_the_programs_that_are_here():
     assert answers.out_of_date() == [], "run `make answers`: what these were made from has changed"
 
