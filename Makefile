@@ -23,7 +23,7 @@ TYPESCRIPT ?= typescript@5.9.3
 LAB_ARGS ?=
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 # Tests that drive browsers and kernels leave half of the time of two processes on two cores unused.
-WAITING := --numprocesses 4 --dist worksteal
+WAITING := --numprocesses 2 --dist worksteal
 
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
