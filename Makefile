@@ -52,7 +52,7 @@ front-types:
 # Python may keep what it compiles, wherever it is told not to: each process reads hundreds of files.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
-# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these: four
+# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these: two
 # share the machine, and what failed beside another is asked again alone. PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test
 ifeq ($(PYTEST_ARGS),)

@@ -1,4 +1,4 @@
-"""Which tests watch programs live and run after the others, four at a time, and which files neither run reads."""
+"""Which tests watch programs live and run after the others, two at a time, and which files neither run reads."""
 
 import functools
 from pathlib import Path
