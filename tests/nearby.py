@@ -22,8 +22,16 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = {
     "xlascope": ROOT / "core",
     "xlascope_ipython": ROOT / "kernel_ext",
+    "xlascope_jax": ROOT / "kernel_ext",
     "xlascope_widgets": ROOT / "widgets",
     "tests": ROOT,
+}
+#: Packages, and the folders of tests that are laid out as they are.
+MIRRORED = {
+    "core/xlascope": "core",
+    "kernel_ext/xlascope_ipython": "kernel_ext",
+    "kernel_ext/xlascope_jax": "jax",
+    "widgets/xlascope_widgets": "widgets",
 }
 #: Packages whose names are found on first use, and how programs call them.
 LAZY = ("xlascope", "xlascope.numpy", "xlascope.lax")
@@ -117,8 +125,8 @@ def _used(path: Path, homes: dict[str, str]) -> Iterator[str]:
 
 def _mirrored(test: Path) -> Iterator[Path]:
     """The files whose tests stand in a test's folder: a room of the engine, or another package."""
-    for package in ("core/xlascope", "kernel_ext/xlascope_ipython", "widgets/xlascope_widgets"):
-        folder = ROOT / "tests" / package.split("/")[0]
+    for package, folder_name in MIRRORED.items():
+        folder = ROOT / "tests" / folder_name
         if test.is_relative_to(folder) and (test.parent != folder or folder.name != "core"):
             yield from (ROOT / package / test.parent.relative_to(folder)).glob("**/*.*")
 

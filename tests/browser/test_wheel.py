@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 from tests.browser.conftest import Lab, LabServer
+from tests.core.test_layering import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = {"xlascope": "core", "xlascope_ipython": "kernel_ext", "xlascope_widgets": "widgets"}
 CELLS = (
     "%load_ext xlascope\nimport xlascope as xs\nimport xlascope.numpy as jnp",
     "xs.jit(xs.grad(lambda x: jnp.sum(jnp.tanh(x @ x.T))))(jnp.ones((64, 64)))",
@@ -46,14 +46,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     tracked = subprocess.run(
-        [
-            "git",
-            "ls-files",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-            *(f"{PACKAGES[name]}/{name}" for name in PACKAGES),
-        ],
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *map(str, PACKAGES.values())],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -191,7 +191,7 @@ GROWING = {
     "xla/uninterrupted._idle": "threads that wait: as many as ever compiled at once",
     "xla/uninterrupted._running": "what the compiler works on, until it is done",
 }
-PACKAGES = ("core/xlascope", "kernel_ext/xlascope_ipython", "widgets/xlascope_widgets")
+FOLDERS = ("core/xlascope", "kernel_ext/xlascope_ipython", "kernel_ext/xlascope_jax", "widgets/xlascope_widgets")
 TABLES = {"set", "dict", "WeakKeyDictionary", "OrderedDict", "defaultdict"}
 
 
@@ -206,7 +206,7 @@ def is_empty_table(value):
 
 def at_the_top(root):
     """What stands at the top of our modules, each with its module's name."""
-    for package in PACKAGES:
+    for package in FOLDERS:
         for path in sorted((root / package).rglob("*.py")):
             module = path.relative_to(root / package).with_suffix("").as_posix()
             yield from ((module, node) for node in ast.parse(path.read_text()).body)
@@ -235,6 +235,7 @@ REMEMBERING = {
     "records/store._decoder": "types of fields of records",
     "records/store._fields": "classes of records",
     "records/store._names": "classes of records",
+    "bridge/ceilings.measure_ceilings": "devices",
     "xla/ceilings.measure_ceilings": "devices",
     "xla/persistent_cache._folder": "folders that a user sets",
     "xla/persistent_cache._warn_of_platform": "platforms",

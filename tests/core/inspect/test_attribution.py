@@ -92,12 +92,13 @@ def test_nearly_all_time_and_work_has_an_equation(
     function, arguments = program(root, monkeypatch)
     found = inspect.timings(function, *arguments).records
     traced, compiled, run = (next(r for r in found if isinstance(r, kind)) for kind in (Traced, Compiled, Executed))
-    share = call_times(run, compiled).attributed
+    account = call_times(run, compiled)
+    share = account.attributed + account.copied  # what a copy costs is the machine's, whose value it is is known
     fused = [kernel for kernel in compiled.kernels if kernel.opcode == "fusion"]
     instructions, unknown = (sum(getattr(k, name) for k in fused) for name in ("instructions", "unknown"))
     with capsys.disabled():
         print(f"\n{program.__name__}: {share:.1%} of device time, {1 - unknown / instructions:.1%} of {instructions}")
-    assert 0.9 <= share <= 1 + 1e-9
+    assert 0.95 <= share <= 1 + 1e-9
     assert unknown / instructions <= 0.05
     equations = {each.path for each in traced.jaxpr.walk()}
     assert {path for kernel in compiled.kernels for path in kernel.equations} <= equations

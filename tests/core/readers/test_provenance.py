@@ -147,6 +147,38 @@ ENTRY %main (a: f32[4,1], b: f32[4,64]) -> f32[8,8] {
   ROOT %neg_fusion = f32[8,8]{1,0} fusion(%dot.1), kind=kLoop, calls=%scaled
 }"""
 
+#: Two loops that start from the same zeros, which XLA keeps once and without a name.
+ROOM = """HloModule jit_f
+%fill (zero: f32[]) -> f32[8] {
+  %zero = f32[] parameter(0)
+  ROOT %zeros = f32[8]{0} broadcast(%zero), dimensions={}
+}
+%body (s: (s32[], f32[8])) -> (s32[], f32[8]) {
+  %s = (s32[], f32[8]{0}) parameter(0)
+  %i = s32[] get-tuple-element(%s), index=0
+  %x = f32[8]{0} get-tuple-element(%s), index=1
+  ROOT %out = (s32[], f32[8]{0}) tuple(%i, %x)
+}
+%cond (s: (s32[], f32[8])) -> pred[] {
+  %s.1 = (s32[], f32[8]{0}) parameter(0)
+  %i.1 = s32[] get-tuple-element(%s.1), index=0
+  ROOT %less = pred[] compare(%i.1, %i.1), direction=LT, metadata={op_name="jit(f)/e1/scan"}
+}
+ENTRY %main (y: f32[8]) -> f32[8] {
+  %y = f32[8]{0} parameter(0)
+  %none = s32[] constant(0)
+  %nil = f32[] constant(0)
+  %wrapped = f32[8]{0} fusion(%nil), kind=kLoop, calls=%fill
+  %copy.1 = f32[8]{0} copy(%wrapped)
+  %init = (s32[], f32[8]{0}) tuple(%none, %wrapped)
+  %init.1 = (s32[], f32[8]{0}) tuple(%none, %copy.1)
+  %while.1 = (s32[], f32[8]{0}) while(%init), condition=%cond, body=%body, metadata={op_name="jit(f)/e1/scan"}
+  %while.2 = (s32[], f32[8]{0}) while(%init.1), condition=%cond, body=%body, metadata={op_name="jit(f)/e3/scan"}
+  %result = f32[8]{0} get-tuple-element(%while.1), index=1
+  %result.1 = f32[8]{0} get-tuple-element(%while.2), index=1
+  ROOT %sum = f32[8]{0} add(%result, %result.1), metadata={op_name="jit(f)/e4/add"}
+}"""
+
 OTHER_USER = "  %other = f32[2]{0} sine(%ynn_fusion)\n  ROOT %sqrt_fusion"
 SECOND_DOT = '  %again = f32[1,64]{1,0} dot(%a, %b), metadata={op_name="jit(f)/e1/dot_general"}\n  ROOT %neg_fusion'
 
@@ -171,6 +203,16 @@ SECOND_DOT = '  %again = f32[1,64]{1,0} dot(%a, %b), metadata={op_name="jit(f)/e
         (PRODUCT, ("e1/dot_general", "e1/reshape"), {"dot.1": ()}),
         # The name stands on a dot as well: this one is another.
         (PRODUCT, ("  ROOT %neg_fusion", SECOND_DOT), {"dot.1": ()}),
+        (ROOM, ("", ""), {"wrapped": ("1", "3"), "unknown": 1}),
+        (
+            ROOM,
+            ("fusion(%nil), kind=kLoop, calls=%fill", "broadcast(%nil), dimensions={}"),
+            {"wrapped": ("1", "3"), "unknown": 1},
+        ),
+        # Something else reads the zeros; or a loop starts from them that nobody knows; or they are no constant.
+        (ROOM, ("add(%result, %result.1)", "add(%result, %wrapped)"), {"wrapped": ()}),
+        (ROOM, (', metadata={op_name="jit(f)/e3/scan"}', ""), {"wrapped": ()}),
+        (ROOM, ("%nil = f32[] constant(0)", "%nil = f32[] custom-call()"), {"wrapped": ()}),
         # What takes the value has no name: it may be the product, and the bitcast its operand's.
         (PRODUCT, ('negate(%flat), metadata={op_name="jit(f)/e2/neg"}', "negate(%flat)"), {"dot.1": ()}),
     ],

@@ -13,6 +13,9 @@ another. One of these rules has to hold, and where none does no source is known.
 4. *A product under another shape.* Where a ``dot`` or ``convolution`` is taken only by what moves values (``bitcast``),
    with the name of one product that names nothing else that computes, and what takes it further works for others, it
    is that product: what has the name is the finished value, and nothing else computes it.
+5. *What a loop writes into.* A constant is no equation's work, and where several loops start from equal ones XLA keeps
+   one without a name. A ``broadcast`` of a constant scalar that nothing but loops starts from is theirs: it is written
+   out because they need the room.
 
 A copy has no equation: it computes nothing. What it copies is known (:func:`data_of`), and told apart from that.
 """
@@ -22,6 +25,7 @@ from __future__ import annotations
 import functools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import TypeGuard
 
 from ...records.op_names import absolute_paths
 from ...records.paths import EquationPath
@@ -119,6 +123,7 @@ class _Proofs:
                 if each.opcode == wanted and (name := self._reduced(place, each)):
                     self._names[place] = name
         self._names |= self._products([place for place, each in unnamed if each.opcode in _MULTIPLY_AND_ADD])
+        self._names |= self._rooms([place for place, each in unnamed if each.opcode == "broadcast"])
 
     def name(self, place: Place) -> str:
         """What names an instruction, or proves whose it is; nothing where neither does."""
@@ -170,6 +175,35 @@ class _Proofs:
             for name, places in claims.items()
             if len(places) == 1 and _is_product(name) and computed.isdisjoint(_paths_in(name))
         }
+
+    def _rooms(self, nameless: list[Place]) -> dict[Place, str]:
+        """Rule 5: the loops' names, as XLA joins those of what it merges."""
+        found = {}
+        for place in nameless:
+            loops = self._loops(place) if self._fills(place) else None
+            if loops:
+                found[place] = ";".join(dict.fromkeys(loops))
+        return found
+
+    def _fills(self, place: Place) -> bool:
+        """Whether an instruction writes one constant everywhere; a fusion is given it."""
+        inside = self._module.computations[place.computation].instructions
+        values = [inside[name] for name in self._uses.at(place).operands]
+        if all(each.opcode == "parameter" for each in values) and (outside := self._uses.fusion(place.computation)):
+            around = self._module.computations[outside.computation].instructions
+            values = [around[name] for name in self._uses.at(outside).operands]
+        return all(each.opcode == "constant" for each in values)
+
+    def _loops(self, place: Place) -> list[str]:
+        """The names of the loops that start from a value, or none where anything else takes it."""
+        starts = self._uses.takers(place)
+        takers = [taker for start in starts for taker in (self._uses.takers(start) if self._packs(start) else [None])]
+        loops = [taker for taker in takers if taker is not None and self._uses.at(taker).opcode == "while"]
+        named = [name for taker in loops if (name := self.name(taker))]
+        return named if len(named) == len(takers) else []
+
+    def _packs(self, place: Place | None) -> TypeGuard[Place]:
+        return place is not None and self._uses.at(place).opcode == "tuple"
 
     def _finished(self, place: Place | None) -> str:
         """The name of what moves a value that only others take, or nothing."""

@@ -75,6 +75,10 @@ class Uses:
         """The instruction of a place."""
         return self._module.computations[place.computation].instructions[place.instruction]
 
+    def fusion(self, computation: str) -> Place | None:
+        """The fusion that a computation is the inside of."""
+        return self._fusions.get(computation)
+
     def _looked_through(self, place: Place) -> bool:
         each = self.at(place)
         return each.opcode in ("parameter", "fusion") or (each.opcode in MOVES and self._passes(each))
