@@ -57,6 +57,12 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     terminalreporter.write_line(f"{ran} tests ran")
 
 
+@pytest.fixture(scope="module")
+def fresh_collector() -> None:
+    """For tests that collect garbage often: what thousands of tests before them made is not gone through each time."""
+    pytest_collection_finish()
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The repository."""

@@ -11,6 +11,8 @@ import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.errors import UnexpectedTracerError
 
+pytestmark = pytest.mark.usefixtures("fresh_collector")
+
 PROGRAMS = Path(__file__).with_name("leaking.py")
 #: The functions of leaking.py, and what is said of what each leaks.
 LEAKS = {

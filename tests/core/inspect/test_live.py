@@ -73,6 +73,19 @@ def test_two_programs_of_one_function_are_told_apart(step: Any) -> None:
     assert sorted(last.values()) == [1, 1]
 
 
+@pytest.mark.parametrize("again", [1, 40])
+@pytest.mark.parametrize("windows", [False, True])
+def test_calls_before_a_retrace_and_after_it_are_told_apart(step: Any, windows: bool, again: int) -> None:
+    """The profiler has seen one call of the second program, and some of the first one's: no shares follow of that."""
+    seen: list[Any] = []
+    with records.watch(seen.append), Sampler(windows=windows):
+        calls = run(step, 0.7)
+        for _ in range(again):
+            xs.block_until_ready(step.update(step.params, step.x[:4], step.y[:4]))
+    last = {each.program: each.calls for each in executed(seen)}
+    assert sorted(last.values()) == sorted([calls, again])
+
+
 def test_of_several_programs_only_those_that_run_are_introduced(step: Any) -> None:
     step.update(*step.arguments)
     step.update(step.params, step.x[:4], step.y[:4])

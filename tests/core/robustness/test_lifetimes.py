@@ -21,6 +21,8 @@ from xlascope.ir.jaxpr import ClosedJaxpr
 from xlascope.xla import dispatch
 from xlascope.xla.compile import Compilation
 
+pytestmark = pytest.mark.usefixtures("fresh_collector")
+
 LONG_USE = Path(__file__).with_name("long_use.py")
 X = np.ones(3, np.float32)
 COUNTED = (ClosedJaxpr, dispatch.Executable, Compilation, jitted.Jitted)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from xlascope import records
-from xlascope.records import Record, ScriptRun
+from xlascope.records import Record, ScriptRun, Share
 
 #: A script with one program that is called often.
 PROGRAM = """
@@ -76,6 +76,11 @@ class Place:
         first = self.records(name)[0]
         assert isinstance(first, ScriptRun)
         return first
+
+
+def share_of_step(run: ScriptRun) -> Share:
+    """What PROGRAM's step came to, which need not have taken most of the time."""
+    return max((each for each in run.shares if each.function == "step"), key=lambda each: each.calls)
 
 
 def ended(process: subprocess.Popen[str]) -> Outcome:

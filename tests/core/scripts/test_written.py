@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.core.scripts.running import PROGRAM, Place, ended, when_it_says
+from tests.core.scripts.running import PROGRAM, Place, ended, share_of_step, when_it_says
 
 from xlascope.records import Compiled, Executed, Failure, Traced
 
@@ -45,7 +45,7 @@ def test_a_signal(place: Place, script: str, number: signal.Signals, how: str) -
     found = ended(process)
     assert found.status == -number
     run = place.script()
-    assert run.ended == how and run.shares[0].calls == 200
+    assert run.ended == how and share_of_step(run).calls == 200
     assert (place.folder / "train.xlascope.html").exists() and "train.xlascope.html" in found.said
     failures = [each for each in place.records() if isinstance(each, Failure)]
     assert [each.error for each in failures] == ["KeyboardInterrupt"] * (number == signal.SIGINT)
@@ -63,7 +63,7 @@ def test_while_it_runs_and_when_nobody_can_tell_of_its_end(place: Place) -> None
     found = ended(process)
     assert found.status == 5 and found.said == ""
     last = place.script()
-    assert last.ended == "" and last.seconds > first.seconds and last.shares[0].calls > 200
+    assert last.ended == "" and last.seconds > first.seconds and share_of_step(last).calls > 200
     assert html.exists() and not list(place.folder.glob(".*"))
 
 

@@ -35,6 +35,9 @@ class Running:
         self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
         self._latest: dict[int, int] = {}
+        #: By a function's first program: how many calls had come through Python when the last of its programs was
+        #: called so, and what the profiler had seen of each by then.
+        self._since: dict[int, tuple[int, dict[int, int]]] = {}
         self._starts = 0
         self._finished: dict[int, int] = {}
         self._done: deque[tuple[int, float]] = deque(maxlen=16)
@@ -55,12 +58,19 @@ class Running:
         """The kernels that every call runs once, by module."""
         return self._entries
 
-    def called(self, record: records.Started) -> None:
-        """One call that jaxlib handed to Python, so that its program is known."""
+    def called(self, record: records.Started, counts: Mapping[Any, int], elapsed: float) -> bool:
+        """One call that jaxlib handed to Python, so that its program is known.
+
+        Calls counted before it are of earlier programs; returns whether there were any, since somebody counted last.
+        """
+        new = counts != self._counted
+        if new:
+            self.count(counts, elapsed)
         self._starts += 1
         self._latest[record.program] = self._starts
         self._tally(record.program, record.function).add_calls(1, 0.0)
         self._news.add(record.program)
+        return new
 
     def count(self, counts: Mapping[Any, int], elapsed: float) -> None:
         """Take in the counts of functions, ``elapsed`` seconds after the last time."""
@@ -157,12 +167,12 @@ class Running:
     def _divided(self, traces: Sequence[Known], calls: int) -> Iterator[tuple[int, int]]:
         """A function's new calls by program.
 
-        Of a function with several, the profiler's counts say which share is whose; before it has seen any, the one
-        that was started last has them all.
+        Of a function with several, the one that was started last has them all, until the profiler has seen which
+        share is whose.
         """
         for traced in traces:
             self._meet(traced)
-        seen = [self.tallies[each.number].seen for each in traces]
+        seen = self._seen_since(traces)
         if not sum(seen):
             newest_first = tuple(reversed(traces))
             latest = max(newest_first, key=lambda each: self._latest.get(each.number, 0), default=None)
@@ -175,6 +185,17 @@ class Running:
             left -= share
             if share:
                 yield traced.number, share
+
+    def _seen_since(self, traces: Sequence[Known]) -> list[int]:
+        """The calls that the profiler has seen of a function's programs since the last one was called by Python."""
+        seen = {each.number: self.tallies[each.number].seen for each in traces}
+        if not seen:
+            return []
+        started = max(self._latest.get(number, 0) for number in seen)
+        since, before = self._since.get(traces[0].number, (-1, seen))
+        if since != started:
+            self._since[traces[0].number], before = (started, seen), seen
+        return [number - before.get(each, 0) for each, number in seen.items()]
 
     def _meet(self, program: Known) -> None:
         if program.number in self._met:

@@ -167,8 +167,10 @@ class Sampler:
             case records.Traced():
                 self._told.add(record.program)
             case records.Started(stage="run"):
+                now = time.perf_counter()
                 with self._lock:
-                    self._running.called(record)
+                    if self._running.called(record, self._counts(), now - self._looked):
+                        self._looked = now
                 self._starts[record.program] = self._starts.get(record.program, 0) + 1
                 self._wake()
                 self._began[threading.get_ident(), record.program] = time.perf_counter()
