@@ -104,6 +104,8 @@ def test_compiler_options_reach_the_compiler():
     assert float(lowered.compile({"xla_cpu_enable_fast_math": True})(3.0)) == 6.0
     with pytest.raises(Exception, match="No such compile option: 'xla_nothing'"):
         lowered.compile({"xla_nothing": 1})
+    with pytest.raises(Exception, match="'yes' is not a valid bool value"):
+        lowered.compile({"xla_cpu_enable_fast_math": "yes"})
     with pytest.raises(Exception, match="No such compile option"):
         xs.jit(lambda x: x, compiler_options={"xla_nothing": 1})(1.0)
     assert float(xs.jit(lambda x: x * 2, compiler_options={"xla_cpu_enable_fast_math": True})(3.0)) == 6.0

@@ -32,6 +32,8 @@ from .partitions import Partition, is_even, lying_texts, results_of_partition, s
 from .persistent_cache import Loaded, load_or_compile
 
 _modules = itertools.count(1)
+#: How XLA begins what it says of an option that it does not know, and of a value that an option cannot have.
+_OF_AN_OPTION = re.compile("compile option|While setting option")
 
 #: A program of fewer equations is not looked at, since its fusion could compute little again, nor one of more, which it
 #: would take seconds to simulate.
@@ -185,7 +187,7 @@ def _explained(error: Exception, program: ClosedJaxpr, device: Any, overridden: 
     """What XLA says of a program, in the user's words."""
     if is_out_of_memory(error):
         return memory_error(error, program.jaxpr, None, device)
-    if overridden and "compile option" in str(error):  # those are the user's words
+    if overridden and _OF_AN_OPTION.search(str(error)):  # those are the user's words
         return error
     return compilation_error(error, program, device.platform)
 

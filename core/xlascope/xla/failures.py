@@ -29,6 +29,9 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 #: The name of an operation in what MLIR says.
 _REFUSED = re.compile(r'"(?:[^"]*/)?e\d+/(\w+)"|\'(?:stable|c)hlo\.(\w+)\'')
 
+#: So many operands are listed with their types.
+_MOST_TYPES = 8
+
 
 class Donor(NamedTuple):
     """A call that gave away the memory of an argument."""
@@ -88,7 +91,7 @@ def compilation_error(error: Exception, program: ClosedJaxpr, platform: str) -> 
         if len(program.jaxpr.raw) == 1
         else ""
     )
-    types = ", ".join(aval.str_short() for aval in program.in_avals)
+    types = _types(program.in_avals)
     what = f"{name} in {_function(program.jaxpr)}" if name != program.name else name
     return CompilationError(
         f"{what if name else _function(program.jaxpr)} of {types or 'no operands'} could not be compiled for "
@@ -97,6 +100,12 @@ def compilation_error(error: Exception, program: ClosedJaxpr, platform: str) -> 
         "what the compiler said.",
         str(error),
     )
+
+
+def _types(avals: Sequence[ShapedArray]) -> str:
+    """The types of operands, of many the first ones."""
+    listed = ", ".join(aval.str_short() for aval in avals[:_MOST_TYPES])
+    return listed if len(avals) <= _MOST_TYPES else f"{listed}, … ({len(avals)} operands)"
 
 
 def memory_error(error: Exception, jaxpr: Jaxpr, executable: Any, device: Any) -> OutOfMemoryError:
