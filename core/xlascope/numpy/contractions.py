@@ -122,12 +122,12 @@ def _einsum(*operands: Any, subscripts: str, precision: Any, preferred_element_t
     sizes = _sizes(subscripts, names, values)
     factors = [_without_repeats(Factor(x, name)) for x, name in zip(values, names, strict=True)]
     for step in contraction_paths.path_of([f.letters for f in factors], result, sizes, optimize):
-        taken = [factors[i] for i in step]
+        taken = [factors[i] for i in sorted(step, reverse=True)]  # the newest first, as jax multiplies
         factors = [f for i, f in enumerate(factors) if i not in step]
         while len(taken) > 1:
             first, second, *taken = taken
             kept = set(result).union(*(f.letters for f in (*factors, *taken)))
-            taken.insert(0, _product(first, second, kept, sizes, precision, preferred_element_type))
+            taken.insert(0, _product(first, second, kept, result, sizes, precision, preferred_element_type))
         factors.append(taken[0])
     made = _arranged(_summed(factors[0], set(result), preferred_element_type), result)
     return made if preferred_element_type is None else convert_element_type(made, preferred_element_type)
@@ -164,9 +164,11 @@ def _summed(factor: Factor, kept: set[str], dtype: Any = None) -> Factor:
 
 
 def _product(
-    first: Factor, second: Factor, kept: set[str], sizes: dict[str, int], precision: Any, dtype: Any
+    first: Factor, second: Factor, kept: set[str], result: str, sizes: dict[str, int], precision: Any, dtype: Any
 ) -> Factor:
-    """Two operands multiplied, and summed over what no other needs: a dot_general."""
+    """Two operands multiplied, and summed over what no other needs: a dot_general, in the order of the result if that
+    is one of the two orders.
+    """
     first = _summed(_squeezed(first, second, sizes), kept | set(second.letters), dtype)
     second = _summed(_squeezed(second, first, sizes), kept | set(first.letters), dtype)
     shared = [letter for letter in first.letters if letter in second.letters]
@@ -177,10 +179,12 @@ def _product(
         return _outer(first, second)
     batch = [letter for letter in shared if letter in kept]
     contract = [letter for letter in shared if letter not in kept]
+    free, others = ([letter for letter in f.letters if letter not in shared] for f in (first, second))
+    if "".join(batch + others + free) == result:
+        first, second, free, others = second, first, others, free
     numbers = (_places(contract, first, second), _places(batch, first, second))
     made = dot_general(first.value, second.value, numbers, precision, dtype or first.value.dtype)
-    free = [letter for f in (first, second) for letter in f.letters if letter not in shared]
-    return Factor(made, "".join(batch + free))
+    return Factor(made, "".join(batch + free + others))
 
 
 def _squeezed(factor: Factor, other: Factor, sizes: dict[str, int]) -> Factor:
