@@ -33,6 +33,24 @@ def layers(count, rows=64, width=32):
     return step, (weights, *normals((rows, width)))
 
 
+def layers_of_sequences(count, batch=4, places=32, width=32):
+    """The same of a batch of sequences: XLA turns what the weights' gradients are made of."""
+    step, (weights, _) = layers(count, width=width)
+    return step, (weights, *normals((batch, places, width)))
+
+
+def convolved(count, size=8, features=8):
+    """The gradient of residual layers of convolutions: XLA turns what the kernels' gradients are made of."""
+
+    def loss(kernels, x):
+        for kernel in kernels:
+            h = lax.conv_general_dilated(norm(x), kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+            x = x + jnp.tanh(h)
+        return jnp.mean(x * x)
+
+    return xs.grad(loss), (normals(*[(3, 3, features, features)] * count), *normals((4, size, size, features)))
+
+
 def layers_in_a_loop(count):
     """Five of those steps, one after the other."""
     step, (weights, x) = layers(count)

@@ -35,6 +35,7 @@ ROWS = {
     "in a loop": (programs.layers_in_a_loop(8), 6),
     "in a branch": (programs.layers_of_a_branch(8), 6),
     "two layers": (programs.layers(2), 0),
+    "layers of sequences": (programs.layers_of_sequences(6), 16),
     "checkpointed": (programs.checkpointed(8), 0),
     "attention": (programs.attention(), 0),
     "a chain": (programs.chain(), 0),
@@ -246,6 +247,8 @@ PREDICTED = {
     "a chain": (programs.chain(), 0.9),
     "a perceptron": (programs.perceptron(), 0.9),
     "layers by a function": (programs.layers_by_a_function(8), 0.9),
+    "layers of sequences": (programs.layers_of_sequences(6), 0.9),
+    "convolutions": (programs.convolved(4), 0.8),
 }
 
 
@@ -292,3 +295,11 @@ def test_what_if_nothing_were_kept(change, words, kept):
     assert words in found.text
     (after,) = (each for each in found.diff.after if isinstance(each, records.Compiled))
     assert len(after.kept) == kept
+
+
+def test_a_large_sum_is_a_librarys_and_a_small_one_is_not():
+    for rows, kinds in ((128, ["library_reduce"]), (16, ["reduce"])):
+        jaxpr = xs.make_jaxpr(lambda x: jnp.sum(jnp.sin(x), axis=1))(np.ones((rows, 32), np.float32))
+        (graph,) = graphs_of(lower(jaxpr, "sums").module)
+        assert [kind for kind in graph.kind if "reduce" in kind] == kinds
+        assert len(kernels_of(graph)) == (2 if rows == 128 else 1)  # the library has no sine

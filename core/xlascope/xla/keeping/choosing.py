@@ -50,12 +50,18 @@ def estimate(graph: Graph, kernels: Sequence[Kernel]) -> Estimate:
     """What kernels come to."""
     computed, written, time = 0, 0, 0.0
     distinct: set[int] = set()
+    kernels = [each for each in kernels if not _is_another_shape(graph, each)]
     for each in kernels:
         computed += len(each.computed)
         distinct.update(each.computed)
         written += graph.size[each.root].bytes
         time += _time(graph, each)
     return Estimate(len(kernels), computed, len(distinct), written, time)
+
+
+def _is_another_shape(graph: Graph, kernel: Kernel) -> bool:
+    """Whether a kernel is none: it gives what is in memory another shape."""
+    return all(graph.kind[each] == "reshape" for each in kernel.computed)
 
 
 def _time(graph: Graph, kernel: Kernel) -> float:
@@ -89,6 +95,7 @@ def candidates(graph: Graph, kernels: Sequence[Kernel]) -> set[int]:
     """The values that memory is cheaper for, each judged by itself."""
     computed = Counter(value for each in kernels for value in each.computed)
     written = {each.root for each in kernels}
+    written |= {graph.operands[each][0] for each in written if graph.kind[each] == "reshape"}
     weighing = _Weighing(graph, written, computed)
     for value, times in sorted(_branchings(graph, written, computed).items()):
         if weighing.gain(value, times) > 0:

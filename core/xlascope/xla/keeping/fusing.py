@@ -4,7 +4,9 @@ From the end of a computation, each value that has to be in memory begins a kern
 that can be computed in a loop over elements: the last one first, what is cheap for every kernel that needs it, what is
 expensive for the only one. What reads more than it writes is left in memory where some of its users cannot take it in.
 These are the rules of XLA's pass (instruction_fusion.cc and cpu_instruction_fusion.cc in its sources, autumn 2026) as
-far as they decide what is computed how often; layouts, and what XLA simplifies before, are not followed.
+far as they decide what is computed how often. Before it large reductions are given to a library, with what is computed
+for them alone, and products and convolutions get their operands in their order (``operand_orders``); what else XLA
+simplifies before, and the layouts that it chooses, are not followed.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
 from .global_rule import left_in_memory
-from .graph import BARRIER, PARAMETER, Graph
-from .rates import MOVING, REUSING
+from .graph import BARRIER, LIBRARY_REDUCE, PARAMETER, Graph
+from .rates import MOVING, REUSING, TAKEN_BY_LIBRARY
 
 #: In one kernel a value is written out for at most so many indices, and so many reductions are taken in.
 _MOST_INDICES, _MOST_REDUCTIONS = 15, 5
@@ -41,6 +43,7 @@ class _Fusion:
         self.graph = graph
         #: How many kernels, and values outside of them, read a value.
         self.readers = [len(users) + (number in graph.results) for number, users in enumerate(graph.users)]
+        self.kept = kept
         self.alone = left_in_memory(graph, kept, self.readers) | kept
 
     def kernels(self) -> list[Kernel]:
@@ -50,13 +53,10 @@ class _Fusion:
                 if not readers[root]:
                     self._leave(root)
             elif readers[root] > 0:
-                found.append(self._kernel(root) if graph.fusible[root] else self._single(root))
+                found.append(self._kernel(root))
             elif readers[root] == 0:
                 self._leave(root)
         return found
-
-    def _single(self, root: int) -> Kernel:
-        return Kernel(root, [root], list(self.graph.operands[root]))
 
     def _leave(self, number: int) -> None:
         """Nobody needs a value."""
@@ -66,14 +66,21 @@ class _Fusion:
     def _kernel(self, root: int) -> Kernel:
         """The kernel that ends in a value: what it needs is taken in, the last value first."""
         graph, readers = self.graph, self.readers
-        kernel = _Growing(graph, root)
+        kernel: _Growing | _ByLibrary
+        left: Set[int]
+        if graph.fusible[root]:
+            kernel, left = _Growing(graph, root), self.alone
+        elif graph.kind[root] == LIBRARY_REDUCE:
+            kernel, left = _ByLibrary(graph, root), self.kept
+        else:
+            return Kernel(root, [root], list(graph.operands[root]))
         pending = [-operand for operand in graph.operands[root]]
         heapify(pending)
         known = set(graph.operands[root])
         read = []
         while pending:
             number = -heappop(pending)
-            if number in self.alone or not kernel.takes(number, readers[number]):
+            if number in left or not kernel.takes(number, readers[number]):
                 read.append(number)
                 continue
             kernel.take(number)
@@ -135,3 +142,23 @@ class _Growing:
 
     def _indices(self, number: int) -> int:
         return sum(self.indices[user] for user in self.indexed_by[number])
+
+
+class _ByLibrary:
+    """A reduction that a library carries out, with what is computed for it alone."""
+
+    def __init__(self, graph: Graph, root: int) -> None:
+        self.graph = graph
+        self.computed = [root]
+
+    def takes(self, number: int, readers: int) -> bool:
+        """Whether a value is computed in this kernel."""
+        graph, kind = self.graph, self.graph.kind[number]
+        if kind == "constant":
+            return graph.size[number].rank == 0
+        alone = len(graph.users[number]) == 1 and number not in graph.results
+        return kind == "broadcast_in_dim" or (alone and kind in TAKEN_BY_LIBRARY)
+
+    def take(self, number: int) -> None:
+        """Compute a value in this kernel."""
+        self.computed.append(number)

@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from .rates import CHEAP, EXPENSIVE, FREE, FUSIBLE, NANOSECONDS, PRODUCT
+from .operand_orders import Move, moves_of
+from .rates import BY_LIBRARY, CHEAP, EXPENSIVE, FREE, FUSIBLE, NANOSECONDS, PRODUCT, REDUCED_BY_LIBRARY
 
 #: A value that is in memory when the computation begins: an operand, or a value of what is around a loop.
 PARAMETER = "parameter"
 #: A value behind a barrier.
 BARRIER = "barrier"
+#: A reduction that a library carries out.
+LIBRARY_REDUCE = "library_reduce"
 
 
 #: Operations that call a function, and which attribute names it.
@@ -57,6 +60,8 @@ class Graph:
         self.expensive: list[bool] = []
         #: Where it can be marked; None where it cannot.
         self.made_by: list[Maker | None] = []
+        #: What products want in another order or shape: by the value it is of, and how.
+        self.moved: dict[tuple[int, Move], int] = {}
         #: What the computation gives.
         self.results: set[int] = set()
 
@@ -171,8 +176,23 @@ class _Reader:
             kind, expensive, operands = "reshape", False, operands[:1]  # what it begins with changes nothing
         elif kind == "divide" and _is_constant(graph, operands[1]):  # XLA multiplies
             kind, expensive = "multiply", False
+        for place, moves in enumerate(moves_of(operation)):
+            for move in moves:
+                operands = [*operands[:place], self.moved(graph, operands[place], move), *operands[place + 1 :]]
         made_by = None if prefix is None or len(results) > 1 else Maker(results[0], prefix)
-        return graph.add(kind, size, operands, _work(graph, kind, operation, operands, size), expensive, made_by)
+        work = _work(graph, kind, operation, operands, size)
+        if kind == "reduce" and _is_by_library(operation, graph.size[operands[0]]):
+            kind = LIBRARY_REDUCE
+        return graph.add(kind, size, operands, work, expensive, made_by)
+
+    def moved(self, graph: Graph, number: int, move: Move) -> int:
+        """The same elements in another order or shape: once, however many products want them so."""
+        found = graph.moved.get((number, move))
+        if found is None:
+            kind, size = move[0], graph.size[number]
+            work = 0.0 if kind in FREE else size.elements * CHEAP
+            found = graph.moved[number, move] = graph.add(kind, size, (number,), work, False, None)
+        return found
 
 
 #: Operations whose regions are computations of their own; those of others say what is done with elements.
@@ -197,6 +217,17 @@ def _work(graph: Graph, kind: str, operation: Any, operands: Sequence[int], size
     if kind == "convolution":
         return size.elements * graph.size[operands[1]].elements ** 0.67 * PRODUCT
     return size.elements * NANOSECONDS.get(kind, CHEAP)
+
+
+def _is_by_library(reduction: Any, size: Size) -> bool:
+    """Whether a library sums an array of that size, or finds its largest or smallest number."""
+    first, *others = reduction.regions[0].blocks[0].operations
+    return (
+        size.elements >= BY_LIBRARY
+        and len(others) == 1
+        and first.operation.name.partition(".")[2] in REDUCED_BY_LIBRARY
+        and "f" in str(ir.RankedTensorType(reduction.results[0].type).element_type)[:2]
+    )
 
 
 def _is_constant(graph: Graph, number: int) -> bool:

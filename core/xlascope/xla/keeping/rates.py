@@ -29,6 +29,13 @@ MOVING = _named(
 FUSIBLE = _TRANSCENDENTAL | _DIVIDING | _SIMPLE | MOVING | _named("constant iota transpose")
 #: What XLA computes on the way to one value only; for several it is computed once.
 EXPENSIVE = (_TRANSCENDENTAL | _DIVIDING | _named("gather reduce")) - _named("cosine sine tan")
+#: Sums, largest and smallest numbers of so many floats or more are left to a library, whose kernels no other operation
+#: is computed in; it takes in values of which nothing else is computed, if they come of these.
+BY_LIBRARY = 4096
+REDUCED_BY_LIBRARY = _named("add maximum minimum")
+TAKEN_BY_LIBRARY = (
+    _TRANSCENDENTAL | _DIVIDING | _named("abs add ceil floor maximum minimum multiply negate sign subtract")
+) - (_named("cbrt cosine sine tan"))
 #: What uses an element of its operand several times.
 REUSING = _named("broadcast_in_dim gather")
 #: What costs nothing where it is computed on the way.
