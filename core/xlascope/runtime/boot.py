@@ -165,7 +165,7 @@ debug_nans = _state("debug_nans", False)
 debug_infs = _state("debug_infs", False)
 debug_key_reuse = _state("debug_key_reuse", False)
 no_execution = _state("no_execution", False)
-keep = _state("keep", "off", allowed=KEPT)
+keep = _state("keep", "auto", allowed=KEPT)
 
 
 class _InBlock:

@@ -37,7 +37,7 @@ _OF_AN_OPTION = re.compile("compile option|While setting option")
 
 #: A program of fewer equations is not looked at, since its fusion could compute little again, nor one of more, which it
 #: would take seconds to simulate.
-FEWEST_EQUATIONS, MOST_EQUATIONS = 100, 60_000
+FEWEST_EQUATIONS, MOST_EQUATIONS = 40, 60_000
 
 
 def module_name(function: str) -> str:

@@ -13,14 +13,13 @@ from .graph import Graph
 from .rates import LAUNCH, MOVING, READ, WRITE
 
 #: Nothing is kept in a computation of fewer values; what the model needs grows with the square of their number.
-_FEWEST_VALUES, _MOST_VALUES = 150, 30_000
+_FEWEST_VALUES, _MOST_VALUES = 60, 30_000
 #: Of what a value is computed from so many values are looked at; more would not change what is decided.
 _MOST_LOOKED_AT = 300
 #: Nor where a value is computed fewer times on average: there is nothing to save.
 _FEWEST_TIMES = 1.15
-#: Nor where a smaller part of the time is saved. In a computation of which a value is computed so many times on average
-#: that there is most to lose, the model is trusted sooner: compiling takes a fraction of the time as well.
-_LEAST_SAVED, _LEAST_SAVED_OF_MANY, _MANY_TIMES = 0.05, 0.02, 1.9
+#: Nor where a smaller part of the time is saved: of programs of which less was, none ran sooner.
+_LEAST_SAVED = 0.02
 #: Nor where so many times the bytes are written: that much memory may be needed at once.
 _MOST_WRITTEN = 1.1
 
@@ -84,8 +83,7 @@ def worth_keeping(graph: Graph) -> Mapping[int, int]:
     kept = candidates(graph, kernels)
     after = estimate(graph, kernels_of(graph, kept))
     saved = 1.0 - after.nanoseconds / before.nanoseconds
-    enough = saved >= (_LEAST_SAVED if before.times < _MANY_TIMES else _LEAST_SAVED_OF_MANY)
-    if not enough or after.written > _MOST_WRITTEN * before.written:
+    if saved < _LEAST_SAVED or after.written > _MOST_WRITTEN * before.written:
         return {}
     computed = Counter(value for each in kernels for value in each.computed)
     return {value: computed[value] for value in sorted(kept)}
