@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from . import devices, libraries, watched_jax
+from . import devices, first_result, libraries, watched_jax
 from .cases import CASES, MODEL_CASES
 from .explorer import explorer
 from .functions import functions
@@ -129,6 +129,7 @@ def main() -> None:
     every = [
         "import",
         *CASES,
+        "first_result",
         "libraries",
         "devices",
         "watched",
@@ -150,6 +151,10 @@ def main() -> None:
             f"With the program kept on disk, xlascope's first call is {times:.1f} times as fast (cold / warm).",
         ]
         print(lines[-1])
+    if "first_result" in cases:
+        told = first_result.table()
+        print("\n".join(told))
+        lines += ["", *told]
     if "libraries" in cases:
         ran = libraries.table()
         print("\n".join(ran))

@@ -6,6 +6,7 @@ sides in turn. Torch may be installed elsewhere: ``XLASCOPE_BENCH_TORCH`` names 
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import pathlib
@@ -89,14 +90,14 @@ def rows(measured: dict[str, list[Times]]) -> list[str]:
     ]
 
 
-def main() -> None:
-    """Measure in turn, and write the table."""
+def table() -> list[str]:
+    """The table, measured in turn."""
     python = torch_python()
     turns: dict[str, tuple[int, Callable[[], Times]]] = {
-        name: (ROUNDS, lambda name=name: engine(name)) for name in SIDES
+        name: (ROUNDS, functools.partial(engine, name)) for name in SIDES
     }
     if python:
-        turns["torch.compile"] = TORCH_ROUNDS, lambda: torch(python)
+        turns["torch.compile"] = TORCH_ROUNDS, functools.partial(torch, python)
     else:
         print("torch is not installed: pip install torch, or name a Python that has it by XLASCOPE_BENCH_TORCH")
     measured: dict[str, list[Times]] = {name: [] for name in turns}
@@ -104,10 +105,10 @@ def main() -> None:
         for name, (rounds, measure) in turns.items():
             if turn < rounds:
                 measured[name].append(measure())
-    table = [*HEAD, *rows(measured)]
-    print("\n".join(table))
-    replace_table(table)
+    return [*HEAD, *rows(measured)]
 
 
 if __name__ == "__main__":
-    main()
+    made = table()
+    print("\n".join(made))
+    replace_table(made)

@@ -27,6 +27,7 @@ SHOWN = (
     "program/opening.js",
     "program/words.js",
     "graph/depth.js",
+    "program/stage_words.js",
     "graph/layout.js",
     "graph/between.js",
     "compiler/targets.js",

@@ -6,7 +6,8 @@ from xml.etree import ElementTree
 import pytest
 from tests.widgets import programs
 
-from xlascope_widgets import picture, text
+from xlascope import records
+from xlascope_widgets import picture, text, wire
 from xlascope_widgets.ledger import Ledger
 from xlascope_widgets.picture import draw
 
@@ -79,6 +80,24 @@ def test_text_tells_stages_jaxpr_and_kernels(samples):
     row = next(line for line in told.splitlines() if line.startswith("broadcast_add_tanh_fusion.3"))
     assert "loop" in row and "(measured)" in row and "524 kB" in row and "broadcast_in_dim add tanh" in row
     assert "no source known" in told
+
+
+def test_a_version_compiled_quickly_and_the_optimized_one_are_told_apart(samples, script):
+    known = samples.training_records()
+    (optimized,) = (each for each in known if isinstance(each, records.Compiled))
+    quick = dataclasses.replace(optimized, quick=True, module="quick", seconds=0.04)
+    before = [quick if each is optimized else each for each in known if not isinstance(each, records.Executed)]
+    told = [text(before).splitlines()[0], text([*before, optimized]).splitlines()[0]]
+    assert "compiled quickly in 40 ms to 16 kernels for cpu" in told[0]
+    assert "compiled in 310 ms (quickly in 40 ms before) to 16 kernels for cpu" in told[1]
+    words = [
+        script("stages({light: a, function: a.function}).map(stageWords)", wire.light(Ledger.of(each).main))[-1]
+        for each in (before, [*before, optimized])
+    ]
+    assert words == [
+        "compiled quickly 40.0 ms → 16 kernels",
+        "compiled 310 ms, quickly in 40.0 ms before → 16 kernels",
+    ]
 
 
 def test_a_duration_has_its_unit(script):

@@ -150,6 +150,11 @@ class Program:
         return self if self.compiled is not None or elsewhere is None else replace(self, compiled=elsewhere)
 
     @property
+    def quick(self) -> Compiled | None:
+        """The version that was compiled quickly, to answer the first calls."""
+        return next((each for each in self.compilations.values() if each.quick), None)
+
+    @property
     def run(self) -> Run:
         """What a later run of the same cell is compared with."""
         return Run(self.traced, self.compiled, self.executed)

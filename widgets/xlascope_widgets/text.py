@@ -105,7 +105,10 @@ def _stages(program: Program) -> list[str]:
         made = "kernels that nobody knows" if compiled.unread else _plural(len(compiled.kernels), "kernel")
         several = len(compiled.devices) > 1
         where = plain(f"{len(compiled.devices)} devices ({compiled.platform})" if several else compiled.platform, 40)
-        found.append(f"compiled in {seconds(compiled.seconds)}{hit} to {made} for {where}")
+        quick = program.quick
+        how = " quickly" if compiled.quick else ""
+        before = f" (quickly in {seconds(quick.seconds)} before)" if quick is not None and not compiled.quick else ""
+        found.append(f"compiled{how} in {seconds(compiled.seconds)}{hit}{before} to {made} for {where}")
     if program.continued is not None:
         found.append(f"{plain(program.function)} is still being compiled in the background")
     if (run := program.executed) is not None:

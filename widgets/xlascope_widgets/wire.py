@@ -79,6 +79,8 @@ def _light(program: Program) -> JSON:
         wire |= {"lowered": program.lowered.seconds}
     if program.compiled is not None:
         wire |= {"compiled": program.compiled.seconds, "cache": program.compiled.cache}
+        if (quick := program.quick) is not None:
+            wire |= {"quick": quick.seconds, "optimized": not program.compiled.quick}
         wire |= {} if program.compiled.unread else {"kernels": len(program.compiled.kernels)}
     if built := stages(program):
         wire["stages"] = built

@@ -43,6 +43,7 @@ def jit(
     in_shardings: Any = None,
     out_shardings: Any = None,
     keep: str | Policy | None = None,
+    tiered: bool = False,
 ) -> Any:
     """Compile ``fun`` with XLA, once for each kind of arguments it is called with.
 
@@ -54,7 +55,9 @@ def jit(
     ``keep`` says which values a program for a CPU keeps in memory that XLA would compute again in each kernel that
     needs them: ``"auto"`` those that a model of its fusion finds worth it, ``"off"`` none, a policy (one of
     ``checkpoint_policies``, say) the results of which it says so; None what the setting ``keep`` says. Results differ
-    in their last bits at most.
+    in their last bits at most. With ``tiered=True`` a program for one CPU is compiled quickly first, and that version
+    answers calls while XLA compiles the optimized one on another thread; what is on disk already, calls Python or runs
+    on several devices is compiled once, as ever. Both versions compute the same, rounded differently.
     ``f.trace``, ``f.lower`` and ``f.eval_shape`` give the stages of a call. Works as a decorator,
     with and without arguments. Raises TypeError when an argument or a result is no array.
 
@@ -78,6 +81,7 @@ def jit(
             in_shardings=in_shardings,
             out_shardings=out_shardings,
             keep=keep,
+            tiered=tiered,
         )
     target = device if backend is None else _first_device(backend)
     options = Options(
@@ -92,6 +96,7 @@ def jit(
         in_shardings=told("in_shardings", in_shardings),
         out_shardings=told("out_shardings", out_shardings),
         keep=told_to_keep(keep),
+        tiered=bool(tiered),
     )
     return jit_function(fun, options)
 

@@ -76,6 +76,9 @@ class Compiled:
     of such a program is measured: ``estimated_seconds`` is the estimate of one run, by whom ``estimated_by`` says.
     ``notes`` say what of XLA's words could not be read, and is missing here.
 
+    ``quick`` marks a version that was compiled quickly, to answer the first calls while XLA compiles the optimized one,
+    which has a record of its own.
+
     ``kept`` are the equations whose results XLA was told to compute once and keep, where it would compute them again in
     several kernels.
 
@@ -104,6 +107,7 @@ class Compiled:
     inputs_lie: tuple[str, ...] = ()
     outputs_lie: tuple[str, ...] = ()
     kept: tuple[EquationPath, ...] = ()
+    quick: bool = False
 
     @property
     def unread(self) -> bool:
@@ -113,7 +117,8 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Continued:
-    """A compilation goes on after the call that asked for it was interrupted; the program's next call takes it up.
+    """A compilation goes on after the call that asked for it: it was interrupted, and the program's next call takes up
+    what is made; or it was answered by a version compiled quickly, which is replaced then.
 
     ``seconds`` is how long it took, None while it lasts.
     """

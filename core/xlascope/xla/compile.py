@@ -7,7 +7,7 @@ import itertools
 import re
 import time
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from jaxlib import _jax, xla_client
@@ -29,7 +29,7 @@ from .logs import log_compilation
 from .lowering import Lowered, lower
 from .named_shardings import OnSeveral
 from .partitions import Partition, is_even, lying_texts, results_of_partition, set_partition
-from .persistent_cache import Loaded, load_or_compile
+from .persistent_cache import Loaded, is_kept, load_or_compile
 
 _modules = itertools.count(1)
 #: How XLA begins what it says of an option that it does not know, and of a value that an option cannot have.
@@ -65,11 +65,23 @@ def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> A
 class Compilation:
     """A compiled program: the loaded executable, which operands it takes, and what its records say.
 
-    ``kept_values`` are the names of the operations whose results XLA was told to keep.
+    ``kept_values`` are the names of the operations whose results XLA was told to keep. ``better`` is the optimized
+    version of one that was compiled quickly.
     """
 
     __slots__ = (
-        *("began", "cache", "calls_python", "device", "executable", "kept", "kept_values", "module", "number"),
+        *(
+            "began",
+            "better",
+            "cache",
+            "calls_python",
+            "device",
+            "executable",
+            "kept",
+            "kept_values",
+            "module",
+            "number",
+        ),
         *("partition", "seconds"),
     )
 
@@ -86,8 +98,10 @@ class Compilation:
         calls_python: bool = False,
         partition: Partition | None = None,
         kept_values: tuple[str, ...] = (),
+        better: Better | None = None,
     ) -> None:
         self.executable = executable
+        self.better = better
         self.kept_values = kept_values
         self.calls_python = calls_python
         self.partition = partition
@@ -115,6 +129,17 @@ class Compilation:
     def memory(self) -> Any:
         """The compiler's memory statistics, None where the back end has none."""
         return memory_stats_of(self.executable)
+
+
+class Better(Protocol):
+    """The optimized version of a program, while it is compiled and when it is there."""
+
+    @property
+    def awaited(self) -> bool:
+        """Whether it is going to be there, or is."""
+
+    def compilation(self) -> Compilation | None:
+        """The version; None while there is none."""
 
 
 class LoweredProgram(NamedTuple):
@@ -251,8 +276,11 @@ def lower_keeping(
     return lowered, Kept(values, passes) if passes else Kept()
 
 
-def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> Compilation:
-    """Compile StableHLO for one device, or for those among which it is partitioned.
+def compile_lowered(
+    program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = (), better: Better | None = None
+) -> Compilation:
+    """Compile StableHLO for one device, or for those among which it is partitioned; one that a ``better`` version is to
+    replace is not kept on disk.
 
     Raises CompilationError when XLA refuses it, OutOfMemoryError when its results, or what XLA computes ahead, have no
     room there, and XLA's own error for an override that it does not know.
@@ -261,10 +289,10 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
     number, name, kept = program.number, program.name, program.lowered.kept
     began, clock = _begin(number, name, "compile")
     try:
-        executable, module, cache, made = _loaded_or_told(program, device, overrides, began)
+        executable, module, cache, made = _loaded_or_told(program, device, overrides, began, on_disk=better is None)
     except (ir.MLIRError, _jax.JaxRuntimeError) as error:
         if _barriers_cannot_stay(program, error):
-            return compile_lowered(program._replace(kept=Kept()), device, overrides)
+            return compile_lowered(program._replace(kept=Kept()), device, overrides, better)
         raise _explained(error, program.program, device, bool(overrides)) from None
     partition = program.partition
     if partition is not None:
@@ -289,6 +317,7 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
                 kept,
                 None if partition is None else lying_texts(partition, len(kept)),
                 kept_values=program.kept.names,
+                quick=better is not None,
             )
         )
     calls_python = bool(program.lowered.callbacks)
@@ -304,6 +333,7 @@ def compile_lowered(program: LoweredProgram, device: Any, overrides: Sequence[tu
         calls_python,
         partition,
         program.kept.names,
+        better,
     )
 
 
@@ -331,10 +361,12 @@ def _with_even_results(program: LoweredProgram, results: Sequence[OnSeveral], de
     )
 
 
-def _loaded_or_told(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]], began: float) -> Loaded:
+def _loaded_or_told(
+    program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]], began: float, *, on_disk: bool
+) -> Loaded:
     """The executable of a module; a failure becomes a record."""
     try:
-        return _loaded(program, program.devices(device), _options(program, device, overrides))
+        return _loaded(program, program.devices(device), _options(program, device, overrides), on_disk=on_disk)
     except Exception as error:
         if watchers and not _barriers_cannot_stay(program, error):
             failure = records.Failure(program.number, program.name, "compile", began, type(error).__name__, str(error))
@@ -350,8 +382,13 @@ def _options(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str
     return options
 
 
-def _loaded(program: LoweredProgram, devices: tuple[Any, ...], options: Any) -> Loaded:
-    """The executable of a module: from disk if it is there, unless it calls Python functions of this process."""
+def is_on_disk(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> bool:
+    """Whether what XLA would make of a program was kept on disk."""
+    return is_kept(program.lowered.module, program.module, device, _options(program, device, overrides))
+
+
+def _loaded(program: LoweredProgram, devices: tuple[Any, ...], options: Any, *, on_disk: bool) -> Loaded:
+    """The executable of a module: from disk if it may be there, unless it calls Python functions of this process."""
     lowered = program.lowered
     content = functools.partial(of_its_own if lowered.callbacks else bytecode, lowered.module)
     own = program.number if lowered.callbacks else None  # the functions called are those of one trace
@@ -360,7 +397,7 @@ def _loaded(program: LoweredProgram, devices: tuple[Any, ...], options: Any) -> 
         return nameless_bytecode(lowered.module), options.SerializeAsString(), devices, own
 
     source = Source(content, program.module, identity, program.number, program.name)
-    if not lowered.callbacks:
+    if on_disk and not lowered.callbacks:
         return load_or_compile(source, lowered.module, devices, options)
     made = compile_source(source, devices, options, [guarded(function) for function in lowered.callbacks])
     return Loaded(made.executable, made.module, "miss", made)

@@ -31,12 +31,13 @@ def describe_executable(
     module_name: str = "",
     notes: Sequence[str] = (),
     kept_values: Sequence[str] = (),
+    quick: bool = False,
 ) -> records.Compiled:
     """What the compiler made, as a record: optimized HLO, kernels, cost, memory.
 
     ``kept`` are the operands it takes (None: nobody knows), ``lying`` what is to be said of how several devices share
     it. ``module_name`` is what tells the module from others of its name, where that is not its name itself.
-    ``kept_values`` name what it was told to keep.
+    ``kept_values`` name what it was told to keep; ``quick`` says that it is to be replaced by an optimized version.
     """
     module = executable.hlo_modules()[0]
     text = module.to_string()
@@ -60,6 +61,7 @@ def describe_executable(
         memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept),
         notes=(*notes, *read.notes),
         kept=kept_paths(kept_values),
+        quick=quick,
         **(lying or {}),
     )
 

@@ -44,6 +44,7 @@ from .named_shardings import NamedSharding, OnSeveral, Tiles, held_sharding, typ
 from .partitions import Partition
 from .shardings import device_meant, sharding_of
 from .spread import is_spread, lies, spread
+from .tiers import compile_in_tiers
 
 _COPY = xla_client.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
 
@@ -243,11 +244,19 @@ class Executable:
             results = list(found.consume_with_handlers(self.handlers))
         return results_of(results, self.out_avals) if self.gives_keys else results
 
+    @property
+    def awaits_better(self) -> bool:
+        """Whether it was compiled quickly, and an optimized version is on its way."""
+        better = self.compilation.better
+        return better is not None and better.awaited
+
     def fastpath(self, out_tree: Any, operands: Sequence[Any]) -> FastpathData | None:
-        """The data with which jaxlib repeats the call on its own, for operands of the same kinds; None for a program
-        that calls Python, where somebody looks at the results, and for operands that jaxlib would convert as jax says.
+        """The data with which jaxlib repeats the call on its own, for operands of the same kinds.
+
+        None for a program that calls Python, while a better version is awaited, where somebody looks at the results,
+        and for operands that jaxlib would convert as jax says.
         """
-        if self.compilation.calls_python or not _taken_by_jaxlib(operands):
+        if self.compilation.calls_python or self.awaits_better or not _taken_by_jaxlib(operands):
             return None
         if checked_calls.value and calls_are_checked():
             return None
@@ -311,8 +320,12 @@ def executable_of(
     number: int | None = None,
     overrides: tuple[tuple[str, str], ...] = (),
     keep: Keep | None = None,
+    tiered: bool = False,
 ) -> Executable:
-    """The executable of a program for a device, compiled at the first call and kept with the program."""
+    """The executable of a program for a device, compiled at the first call and kept with the program.
+
+    One that is ``tiered`` is a version that was compiled quickly, until the optimized one is there.
+    """
     keep = asked_for(keep)
     if checked_calls.value and calls_are_checked():
         donated = ()  # who looks for the cause of a NaN runs the program again
@@ -320,12 +333,16 @@ def executable_of(
     place = with_meshes(program, place)
     key = ("executable", place, kept_for)
     found = program.derived.get(key)
+    if found is not None and found.compilation.better is not None:
+        better = found.compilation.better.compilation()
+        if better is not None:
+            found = program.derived[key] = Executable(better, program, place.committed, donated)
     if found is None:
         other = program.derived.get(("executable", place._replace(committed=not place.committed), kept_for))
         compilation = (
             other.compilation
             if other is not None
-            else compile_program(
+            else (compile_in_tiers if tiered else compile_program)(
                 program,
                 place.device,
                 donated=donated,

@@ -73,6 +73,15 @@ def load_or_compile(source: Source, module: Any, devices: tuple[Any, ...], optio
     return _made(made)
 
 
+def is_kept(module: Any, name: str, device: Any, options: Any) -> bool:
+    """Whether what XLA makes of a module for a device is on disk."""
+    folder = current_folder()
+    portable = None if folder is None else without_lines(module)
+    if folder is None or portable is None:
+        return False
+    return folder.read(key_of(_bytes_of(portable, name.rpartition(".")[0]), device, options)) is not None
+
+
 def _made(made: Made) -> Loaded:
     return Loaded(made.executable, made.module, "miss", made)
 

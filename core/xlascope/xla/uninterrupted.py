@@ -56,6 +56,10 @@ class Work(Generic[T]):
         else:
             self.carry_out()
 
+    def start_elsewhere(self) -> None:
+        """Have it carried out on a thread of ours, whichever this one is."""
+        _a_thread().put(self)
+
     def wait(self) -> None:
         """Wait for the end. Leaving the wait by an exception harms nothing."""
         while not self.wait_at_most(_LOOK):

@@ -35,6 +35,8 @@ class Options(NamedTuple):
     out_shardings: Any = None
     #: What is kept in memory that XLA would compute again; None: what the settings say.
     keep: Keep | None = None
+    #: Whether the first calls run a version that is compiled quickly, until the optimized one is there.
+    tiered: bool = False
 
 
 class Arguments(NamedTuple):

@@ -66,14 +66,16 @@ class Jitted:
                 raise leaked_error(x)
         executable, operands = self.executable(traced, arguments, avals)
         repeatable = self.options.device is None and not executable.compilation.calls_python
-        self._note_kinds(traced, arguments, new, repeatable)
+        awaiting = executable.awaits_better
+        if not awaiting:
+            self._note_kinds(traced, arguments, new, repeatable)
         if watchers:
             records.publish(records.Started(traced.number, self.name, "run", time.time()))
         results = executable(operands, avals)
         if dispatched:
             tell_dispatched(traced.number, results)
         fast = executable.fastpath(traced.out_structure, operands) if repeatable else None
-        return traced.out_structure.unflatten(results), fast, False
+        return traced.out_structure.unflatten(results), fast, awaiting  # jaxlib has to ask again for a better version
 
     def _within(self, traced: TracedCall, arguments: Arguments) -> list[Any]:
         """The results of a call within another program, where it becomes an equation."""
@@ -105,6 +107,7 @@ class Jitted:
             number=traced.number,
             overrides=self.options.compiler_options,
             keep=self.options.keep,
+            tiered=self.options.tiered,
         )
         return executable, operands
 

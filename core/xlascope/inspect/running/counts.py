@@ -31,6 +31,7 @@ class Running:
         self._news: set[int] = set()
         self._modules: dict[str, int] = {}
         self._compiled: dict[int, dict[str, object]] = {}
+        self._quick: set[str] = set()
         self._entries: dict[str, frozenset[str]] = {}
         self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
@@ -49,6 +50,8 @@ class Running:
             kinds = tuple((kernel.name, kernel.type_text, kernel.bytes_read) for kernel in record.kernels)
             self._belongs(record.module, record.program)
             self._compiled[record.program][record.module] = hash(kinds)
+            if record.quick:
+                self._quick.add(record.module)
             names = {kernel.name for kernel in record.kernels}
             self._kernels[record.program] = len(names)
             self._entries[record.module] = entry_names(record.hlo) & names
@@ -211,4 +214,4 @@ class Running:
 
     def _tally(self, number: int, function: str) -> Tally:
         made = self._compiled.setdefault(number, {})
-        return self.tallies.setdefault(number, Tally(number, function, time.time(), modules=made))
+        return self.tallies.setdefault(number, Tally(number, function, time.time(), modules=made, quick=self._quick))

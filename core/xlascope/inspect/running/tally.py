@@ -25,7 +25,8 @@ class Tally:
     ``profiled`` are the profiler's seconds in which the calls seen ran, ``looked`` the seconds of the longest window
     that held only parts of calls, ``profiling`` the processor time that looking cost until a whole one was seen.
     ``module`` is the one whose calls are added up, together with those of ``modules``, all that the trace was compiled
-    to, that have the same value there: the same kernels. ``seen`` counts the whole calls of all. ``notes`` say, each
+    to, that have the same value there: the same kernels. ``quick`` are those that were compiled quickly, to be replaced
+    by optimized ones. ``seen`` counts the whole calls of all. ``notes`` say, each
     once, what of the windows could not be read.
     """
 
@@ -45,6 +46,7 @@ class Tally:
     notes: dict[str, None] = field(default_factory=dict)
     module: str = ""
     modules: dict[str, object] = field(default_factory=dict)
+    quick: set[str] = field(default_factory=set)
     seen: int = 0
 
     def add_calls(self, calls: int, seconds: float) -> None:
@@ -116,7 +118,11 @@ class Tally:
     def _unseen(self) -> Iterable[str]:
         if self.parts and not self.observed:
             yield f"no whole step was seen: a call is longer than the profiler's window of {self.looked:.3g} s"
-        different = len(set(self.modules.values()))
+        different = len({value for module, value in self.modules.items() if module not in self.quick})
+        if self.module in self.quick:
+            yield "kernels and their times are of a version that was compiled quickly; XLA works on the optimized one"
+        elif not self.quick.isdisjoint(self.modules):
+            yield "the first calls ran a version that was compiled quickly: kernels and times are of the optimized one"
         if different > 1:
             yield (
                 f"this trace was compiled to {different} different programs, as operands lie on other devices: "

@@ -19,7 +19,7 @@ export function drawStrip(store, open) {
   const shown = program ? stages(program) : [];
   const running = !live.finished && program?.light.executed;
   const items = shown.map((stage) => drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)));
-  items.push(...[editedWords(store) ?? []].flat(), ...activeStages(store), ...continued(store));
+  items.push(...[editedWords(store) ?? []].flat(), ...computedAgain(store), ...activeStages(store), ...continued(store));
   for (const failure of [...otherFailures(store), ...live.failures]) items.push(drawStage({ kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: failedWhere(failure) }] }, false));
   if (!items.length) items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
@@ -54,7 +54,15 @@ function activeStages(store) {
       el("span", { class: "xs-muted", "data-since": light.since }, seconds(Math.max(0, store.now - (light.since ?? store.now))))));
 }
 
-/** What is compiled in the background since a call was interrupted. @param {Store} store */
+/** What the doctor found to be computed in many kernels: its card says what to do. @param {Store} store */
+function computedAgain({ live, measured }) {
+  const found = live.doctor?.[String(measured?.number)]?.findings.find((one) => one.rule === "computed again");
+  if (!found) return [];
+  return [el("span", { class: "xs-stage", title: `${found.says}. Do: ${found.action}` }, el("i", { class: "xs-dot bad" }), el("span", {}, "computed"),
+    el("b", {}, `${found.evidence[0][1]} times`), el("span", { class: "xs-muted xs-medium" }, found.where ?? ""))];
+}
+
+/** What is compiled in the background: for a call that was interrupted, or to replace a version compiled quickly. @param {Store} store */
 function continued(store) {
   const going = store.live.programs.filter((light) => light.continued);
   return going.slice(0, 2).map((light) => el("span", { class: "xs-stage" }, el("i", { class: `xs-dot run ${store.live.finished ? "" : "live"}` }),

@@ -42,8 +42,11 @@ function tracedStage(program) {
 /** @param {Light} light @returns {Stage} */
 function compiledStage(light) {
   const hit = light.cache === "hit" ? " from the cache" : "";
-  return { kind: "done", name: "compiled", strong: "", tip: "XLA's compile time (measured); kernels counted in the optimized program",
-    pieces: [{ text: `${seconds(light.compiled ?? 0)}${hit} → `, least: "medium" }, { text: light.kernels === undefined ? "kernels unknown" : plural(light.kernels, "kernel") }] };
+  const quickly = light.quick !== undefined && !light.optimized;
+  const before = light.optimized ? `, quickly in ${seconds(light.quick ?? 0)} before` : "";
+  const tip = light.quick === undefined ? "" : quickly ? "; calls run this version until the optimized one is there" : "; the first calls ran the version compiled quickly";
+  return { kind: "done", name: quickly ? "compiled quickly" : "compiled", strong: "", tip: `XLA's compile time (measured); kernels counted in the optimized program${tip}`,
+    pieces: [{ text: `${seconds(light.compiled ?? 0)}${hit}${before} → `, least: "medium" }, { text: light.kernels === undefined ? "kernels unknown" : plural(light.kernels, "kernel") }] };
 }
 
 /** @param {Executed} executed @returns {Stage} */

@@ -238,6 +238,8 @@ export interface Light {
   lowered?: number;
   compiled?: number;
   cache?: string;
+  quick?: number;
+  optimized?: boolean;
   kernels?: number;
   stages?: [stage: StageName, start: number, duration: number, cache?: string][];
   failure?: Failure;
