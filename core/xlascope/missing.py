@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import difflib
 import functools
+import importlib.machinery
 import opcode
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -73,6 +75,8 @@ def explanation(module: str, name: str, known: Iterable[str]) -> str:
     if left_out is not None:
         return f": jax's {in_jax} is left out for good, because {left_out.why}; {left_out.instead}"
     if in_jax in names_of_jax():
+        if _is_module(module, name):
+            return f": it is a module that is imported by its name, as in jax: import {module}.{name}"
         return (
             f": jax's {in_jax} is not in xlascope yet. Until then use jax beside it (docs/beside_jax.md): give jax "
             "numpy.asarray(x), and give xlascope its arrays as they are"
@@ -80,6 +84,12 @@ def explanation(module: str, name: str, known: Iterable[str]) -> str:
     public = sorted({each for each in known if not each.startswith("_")})
     near = difflib.get_close_matches(name, public, _MOST_NEAR)
     return f"; did you mean {_any_of(near)}?" if near else ""
+
+
+def _is_module(package: str, name: str) -> bool:
+    """Whether a package has a module of that name, which nobody has imported yet."""
+    paths = getattr(sys.modules.get(package), "__path__", None)
+    return paths is not None and importlib.machinery.PathFinder.find_spec(f"{package}.{name}", paths) is not None
 
 
 def _left_out(name: str) -> LeftOut | None:

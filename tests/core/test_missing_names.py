@@ -82,6 +82,16 @@ def test_names_that_are_there_are_imported_as_ever():
     assert namespace["jit"] is xs.jit and namespace["tree_map"] is xlascope.tree_util.tree_map
 
 
+def test_a_module_that_nobody_has_imported_is_to_be_imported(fresh_python):
+    told = fresh_python(
+        "import xlascope.experimental as experimental\n"
+        "try:\n    experimental.ode\nexcept AttributeError as error:\n    print(error)\n"
+        "import xlascope.experimental.ode\nprint(experimental.ode.__name__)"
+    )
+    assert "imported by its name, as in jax: import xlascope.experimental.ode" in told
+    assert told.endswith("xlascope.experimental.ode\n")
+
+
 def test_the_explanation_is_loaded_when_it_is_needed(fresh_python):
     program = (
         "import sys, xlascope, xlascope.numpy; print(*(m in sys.modules for m in ('xlascope.missing', 'difflib')))"
