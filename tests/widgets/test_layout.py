@@ -190,3 +190,7 @@ def test_what_is_kept_is_said_of_its_equation_alone(script, samples):
     heavy = wire.heavy(Ledger.of([traced, replace(compiled, kept=(path,))]).main)
     ask = "[...new Program(a).equations.keys()].filter((path) => describe(new Program(a), path).join().includes(b))"
     assert script(ask, heavy, "kept in memory: XLA would compute it again in several kernels") == [path]
+    marked = (
+        "(p => [...p.equations].filter(([, e]) => equationWords(p, e).title.startsWith('▣ ')).map(([path]) => path))"
+    )
+    assert script(f"{marked}(new Program(a))", heavy) == [path]

@@ -3,6 +3,7 @@
 
 import { el } from "../program/element.js";
 import { HEAT_WORDS } from "../graph/heat.js";
+import { KEPT } from "../program/words.js";
 import { hasNestings } from "./bar.js";
 /** @typedef {import("../program/store.js").Store} Store */
 
@@ -21,6 +22,7 @@ export function drawLegend(store) {
     passes.has("backward") && key("pass-backward", program?.secondPass ?? ""),
     passes.has("update") && key("pass-update", "update ↓"),
     passes.has("recomputed") && key("pass-recomputed", "computed again ↓"),
-    program?.heavy.kernels && key("xs-hull-chip", "one kernel"), opens,
+    program?.heavy.kernels && key("xs-hull-chip", "one kernel"),
+    (program?.kept.size ?? 0) > 0 && el("span", {}, `${KEPT}kept in memory`), opens,
   ];
 }

@@ -18,8 +18,17 @@ export const SUB_LETTER = 6.65;
 export function equationWords(program, equation) {
   // In a comparison: whether the other program has it too.
   const sign = program.signs?.get(equation.path);
-  const title = equationTitle(program, equation);
+  const title = `${keptIn(program, equation) ? KEPT : ""}${equationTitle(program, equation)}`;
   return { title: sign ? shorten(`${sign} ${title}`, 27) : title, sub: equationSub(program, equation) };
+}
+
+/** Stands before the name of what is kept in memory, where XLA would compute it again. */
+export const KEPT = "▣ ";
+
+/** How many results of an equation, or of those in a group, are kept. @param {Program} program @param {Equation} equation */
+function keptIn(program, equation) {
+  if (!program.kept.size) return 0;
+  return (equation.members ?? [equation]).filter((each) => program.kept.has(each.path)).length;
 }
 
 /** The operation with its literal operands: "mul 0.1"; of a loop, how often: "cell × 100 steps". @param {Program} program @param {Equation} equation */
@@ -155,6 +164,8 @@ function groupFacts(program, group) {
   const parts = [`${group.name}: ${plural(program.inside(group.path).length, "equation")}`];
   if (what) parts.push(times > 1 ? `${what} ${count(times)} times, equal in operations and shapes` : what);
   if (lines.size) parts.push(lines.size > 3 ? "several lines" : [...lines].join(", "));
+  const kept = keptIn(program, group);
+  if (kept) parts.push(`${count(kept)} of them kept in memory: XLA would compute them again in several kernels`);
   parts.push(program.passOf(group.path), `${count(group.in.length)} values in, ${count(group.out.length)} out`);
   return parts;
 }
