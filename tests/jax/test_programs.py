@@ -13,6 +13,10 @@ KNOWN, PLACED = 0.95, 0.95
 WITH_EQUATION = 0.9
 MANY_COPIES = {"diffrax_solve": 0.8, "donated": 0.8, "numpyro_nuts": 0.6}
 
+#: Beside other tests a copy takes longer than what it is beside, now and then: a share that is too small is looked at
+#: again so often.
+MEASURED_AGAIN = 2
+
 #: Rules and bodies of all kinds, several devices, callbacks; the others are slow.
 OF_JAX = ["custom_rules", "printing", "shard_map_eight"]
 MORE_OF_JAX = ["donated", "pmap_step", "remat_blocks", "retracing", "scan_lstm", "vmap_jacfwd"]
@@ -59,7 +63,16 @@ def check(program: str, folder: Path) -> None:
     path = PROGRAMS / f"{program}.py"
     alone, watched = run(path, "alone", folder), run(path, "watched", folder)
     expect_the_same(alone, watched)
+    for _ in range(MEASURED_AGAIN):
+        if not is_known(program, watched):
+            watched = run(path, "watched", folder)
     expect_to_be_known(program, watched)
+
+
+def is_known(program: str, watched: Ran) -> bool:
+    """Whether nearly all of the kernels' time is."""
+    time, copies = watched.report["time"], watched.report["copies"]
+    return time + copies >= KNOWN and time >= MANY_COPIES.get(program, WITH_EQUATION)
 
 
 def expect_the_same(alone: Ran, watched: Ran) -> None:
