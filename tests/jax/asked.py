@@ -4,6 +4,7 @@ import json
 import logging
 import sys
 import tempfile
+from functools import partial
 
 import xlascope_jax
 from xlascope import inspect, records
@@ -81,6 +82,73 @@ def questions():
     rows["in place"] = places(jax) != original
     undo(), undo()
     return rows | {"left": places(jax) == original}
+
+
+#: Layers whose results XLA would compute again in each layer's kernels.
+LAYERS = """
+import jax, jax.numpy as jnp
+
+def norm(x):
+    centred = x - jnp.mean(x, -1, keepdims=True)
+    return centred / jnp.sqrt(jnp.mean(centred * centred, -1, keepdims=True) + 1e-5)
+
+def loss(weights, x):
+    for up, down in weights:
+        x = x + jnp.tanh(norm(x) @ up) @ down
+    return jnp.mean(x * x)
+
+@jax.jit
+def layers(weights, x):
+    return jax.tree.map(lambda w, g: w - 0.1 * g, weights, jax.grad(loss)(weights, x))
+
+weights = [(jnp.full((32, 64), 0.01 * n), jnp.full((64, 32), 0.02)) for n in range(8)]
+x = jnp.sin(jnp.arange(64.0 * 32)).reshape(64, 32)
+"""
+
+
+def kept():
+    """What if values were kept: of a call, of a number, of a program that an option changed, and what is left of it."""
+    import jax
+    import numpy as np
+
+    xlascope_jax.install()
+    names = {}
+    exec(LAYERS, names)
+    layers, weights, x = names["layers"], names["weights"], names["x"]
+    wanted = layers(weights, x)
+    number = inspect.explore(layers, weights, x).records[0].program
+
+    def both(subject, *arguments, **options):
+        return of(records.Compiled, inspect.what_if(subject, *arguments, change={"keep": "auto"}, **options).records)
+
+    plain, changed = both(layers, weights, x)
+    fast = {"options": {"xla_cpu_enable_fast_math": True}}
+    inspect.what_if(layers, weights, x, change=fast, timings=False)
+    (again,) = of(records.Compiled, inspect.fusions(layers, weights, x).records)
+    small = of(records.Compiled, inspect.what_if(jax.jit(jax.numpy.sin), x, change={"keep": "auto"}).records)
+    program = inspect.call(layers, weights, x)
+    variant = inspect.what_if(program, change={"keep": "auto"}, timings=False)
+    operations = {each.path: each.operation for each in variant.records[0].jaxpr.walk()}
+    jax.tree.map(np.testing.assert_array_equal, layers(weights, x), wanted)
+    return {
+        "values": [len(each.kept) for each in (plain, changed)],
+        "operations": sorted({operations[path] for path in changed.kept}),
+        "computed again": [max(in_kernels(each, changed.kept).values()) for each in (plain, changed)],
+        "of a number": [len(each.kept) for each in both(inspect.find_program(number), timings=False)],
+        "numbers differ": len({plain.program, changed.program, number}) == 2,
+        "the function's own stays": [again.hlo == plain.hlo, again.program == number],
+        "little to keep": [each.kept for each in small],
+        "measured": "per call" in str(inspect.what_if(layers, weights, x, change={"keep": "auto"})),
+        "refused": [
+            refused(partial(inspect.what_if, layers, weights, x, change={"keep": each})) for each in ("off", len)
+        ],
+        "needs a call": refused(lambda: inspect.what_if(inspect.find_program(number), change={"donate": 0})),
+        "booted": "xlascope.runtime.boot" in sys.modules,
+    }
+
+
+def in_kernels(compiled, paths):
+    return {path: sum(path in kernel.equations for kernel in compiled.kernels) for path in paths}
 
 
 def places(jax):
@@ -202,6 +270,7 @@ def retraced():
 
 ROWS = {
     "questions": questions,
+    "kept": kept,
     "beside ours": beside_ours,
     "counted": counted,
     "unknown": counted,

@@ -61,6 +61,30 @@ def test_questions(row: str) -> None:
     assert found.startswith(wanted) if isinstance(wanted, str) else found == wanted
 
 
+KEPT = {
+    "values": [0, 6],
+    "operations": ["add_any"],
+    "computed again": [7, 1],
+    "of a number": [0, 6],
+    "numbers differ": True,
+    "the function's own stays": [True, True],
+    "little to keep": [[], []],
+    "measured": True,
+    "refused": [
+        "ChangeError: of a function of jax nothing is kept as it is; 'auto' keeps what is worth it",
+        "ChangeError: keep is 'auto' for functions of jax; got <built-in function len>",
+    ],
+    "needs a call": "ChangeError: of this program of jax no call is known now: ask about one, as in "
+    "inspect.timings(f, x)",
+    "booted": False,
+}
+
+
+@pytest.mark.parametrize("row", KEPT)
+def test_what_if_values_were_kept(row: str) -> None:
+    assert asked("kept")[0][row] == KEPT[row]
+
+
 def test_kernels_have_their_equations_by_call_and_by_number() -> None:
     rows, _ = asked("questions")
     assert {"0", "1/0/0"} <= set(rows["equations"]) and len(rows["equations"]) > 9

@@ -17,7 +17,7 @@ from ..ir.operation import Operation
 from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
-from ..xla.keeping import Keep
+from ..xla.keeping.policy import Keep
 from .naming import Names, Numbers, numbers_of, strings_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -24,7 +24,8 @@ from .callbacks import guarded
 from .compiling import Source, compile_source
 from .describe import cost_of, describe_executable, memory_stats_of
 from .failures import compilation_error, is_out_of_memory, memory_error, require_room
-from .keeping import Keep, Kept, asked_for, keep_values, passes_left_out, with_barriers
+from .keeping import Kept, keep_in, may_be_judged, with_barriers
+from .keeping.policy import Keep, asked_for
 from .logs import log_compilation
 from .lowering import Lowered, lower
 from .named_shardings import OnSeveral
@@ -34,10 +35,6 @@ from .persistent_cache import Loaded, is_kept, load_or_compile
 _modules = itertools.count(1)
 #: How XLA begins what it says of an option that it does not know, and of a value that an option cannot have.
 _OF_AN_OPTION = re.compile("compile option|While setting option")
-
-#: A program of fewer equations is not looked at, since its fusion could compute little again, nor one of more, which it
-#: would take seconds to simulate.
-FEWEST_EQUATIONS, MOST_EQUATIONS = 40, 60_000
 
 
 def module_name(function: str) -> str:
@@ -270,10 +267,8 @@ def lower_keeping(
         return lower(program, module, platform=platform, partition=partition, **options), Kept()
     chooses = None if keep == "auto" else keep
     lowered = lower(program, module, platform=platform, partition=partition, chooses=chooses, **options)
-    judged = keep == "auto" and partition is None and FEWEST_EQUATIONS <= lowered.operations <= MOST_EQUATIONS
-    values = keep_values(lowered.module, lowered.chosen, judged) if judged or lowered.chosen else ()
-    passes = passes_left_out(lowered.module) if values or lowered.barriers else ()
-    return lowered, Kept(values, passes) if passes else Kept()
+    judged = keep == "auto" and partition is None and may_be_judged(lowered.operations)
+    return lowered, keep_in(lowered.module, lowered.chosen, judged=judged, barriers=bool(lowered.barriers))
 
 
 def compile_lowered(

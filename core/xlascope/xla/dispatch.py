@@ -37,7 +37,7 @@ from .compile import Compilation, compile_program
 from .compiling import forget_left
 from .faces import is_foreign, is_ours
 from .failures import is_out_of_memory, memory_error, note_donations, require_live
-from .keeping import Keep, asked_for
+from .keeping.policy import Keep, asked_for
 from .key_array import KeyArray, call_structure, held, results_of
 from .meshes import Mesh, PartitionSpec
 from .named_shardings import NamedSharding, OnSeveral, Tiles, held_sharding, typed

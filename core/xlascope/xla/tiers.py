@@ -15,7 +15,7 @@ from ..records.watchers import watchers
 from .builder import of_its_own
 from .compile import Compilation, LoweredProgram, compile_lowered, is_on_disk, lower_program, module_name
 from .failures import require_room
-from .keeping import Keep
+from .keeping.policy import Keep
 from .partitions import Partition
 from .uninterrupted import Work
 

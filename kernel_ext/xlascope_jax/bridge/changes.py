@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
@@ -25,7 +26,8 @@ from xlascope.inspect.producers import Asked
 
 
 class Changed(NamedTuple):
-    """A changed call: what it is now, in words, the setting it is traced under, and XLA's flags for it.
+    """A changed call: what it is now, in words, the setting it is traced under, XLA's flags for it, and whether what
+    is worth it is kept.
 
     ``unmeasured`` says why its time cannot be compared (``""`` when it can).
     """
@@ -33,7 +35,8 @@ class Changed(NamedTuple):
     asked: Asked
     words: str
     setting: AbstractContextManager[Any] = nullcontext()
-    options: Mapping[str, Any] | None = None
+    options: Mapping[str, Any] = MappingProxyType({})
+    keep: bool = False
     unmeasured: str = ""
 
 
@@ -41,6 +44,29 @@ def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
     """A call with one thing changed; raises ChangeError, with examples, for a change that is none."""
     kind, value = the_change(change, _CHANGES, whose="of a function of jax, ")
     return _CHANGES[kind](asked, value)
+
+
+def kept(change: Mapping[str, Any], otherwise: str) -> str:
+    """In words, what a program is of which no call is known, and in which what is worth it is kept: the one change that
+    needs no call. For any other raises ChangeError, which says what was to be said ``otherwise``.
+    """
+    if set(change) != {"keep"}:
+        raise ChangeError(otherwise)
+    return _checked_keep(change["keep"])
+
+
+def _keep(asked: Asked, value: Any) -> Changed:
+    return Changed(asked, _checked_keep(value), keep=True)
+
+
+def _checked_keep(value: Any) -> str:
+    if value == "off":
+        raise ChangeError("of a function of jax nothing is kept as it is; 'auto' keeps what is worth it")
+    if value != "auto":
+        raise ChangeError(f"keep is 'auto' for functions of jax; got {value!r}")
+    if jax.default_backend() != "cpu":
+        raise ChangeError("keep is for programs on a CPU: the compilers of other devices have a model of their own")
+    return "kept what is worth it"
 
 
 def _options(asked: Asked, value: Any) -> Changed:
@@ -103,4 +129,5 @@ _CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {
     "donate": _donate,
     "precision": _precision,
     "dtype": _dtype,
+    "keep": _keep,
 }

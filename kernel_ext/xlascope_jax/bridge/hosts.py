@@ -9,30 +9,36 @@ import jax
 from jax import tree_util
 
 from xlascope import records
-from xlascope.inspect import ChangeError, Host, QuestionError
+from xlascope.inspect import Host, QuestionError
 from xlascope.inspect.producers import Asked
 from xlascope.inspect.program import Variant
 from xlascope.inspect.quiet import inspection
 from xlascope.inspect.running.measure import measure
 from xlascope.xla.describe import device_name
 
+from .apart import options_of
 from .ceilings import measure_ceilings
 from .programs import Known, Made, labels_of
 from .stages import Stages, compiled_again
 
-_NO_CALL = "of this program of jax no call is known now: ask about one, as in inspect.timings(f, x)"
+NO_CALL = "of this program of jax no call is known now: ask about one, as in inspect.timings(f, x)"
 #: One of XLA's options, as it is anyhow.
 _OPTIONS_OF_ITS_OWN = {"xla_dump_hlo_as_text": False}
-#: Makes the variant of a call that has one thing changed.
-Change = Callable[[Asked, Mapping[str, Any]], Variant]
+#: Makes the variant of a program, or a call, that has one thing changed.
+Change = Callable[[Mapping[str, Any]], Variant]
 
 
 class KnownHost(Host):
-    """What this process can do with a program that was met: it knows what was compiled."""
+    """What this process can do with a program that was met: it knows what was compiled.
 
-    def __init__(self, stages: Stages, known: Known) -> None:
+    ``change`` makes variants; ``apart`` is what compiles one that stands apart from its function, jax's lowering.
+    """
+
+    def __init__(self, stages: Stages, known: Known, change: Change, apart: Any = None) -> None:
         super().__init__(known.kept)
         self.stages, self.known = stages, known
+        self._change, self._apart = change, apart
+        self._own: Any = None
 
     def compiled(self) -> list[records.Record] | None:
         """What runs here; None where that is not known, or came from the disk without names."""
@@ -40,7 +46,18 @@ class KnownHost(Host):
         return None if made is None else [compiled_again(self.known, made)]
 
     def _made(self) -> Made | None:
-        return next((each for each in reversed(self.known.made) if not each.loaded), None)
+        found = next((each for each in reversed(self.known.made) if not each.loaded), None)
+        return self._compile_apart() if found is None and self._apart is not None else found
+
+    def _compile_apart(self) -> Made:
+        """With its own options, past jax's cache on disk; what can be called then is ``_own``."""
+        with inspection(), self.stages.past_the_disk():
+            self._own = self._apart.compile(options_of(self.known))
+        return self._made_of(self._own)
+
+    def _made_of(self, compiled: Any) -> Made:
+        executable = getattr(compiled, "_executable", compiled).xla_executable
+        return next(each for each in self.known.made if each.executable is executable)
 
     def running(self) -> str:
         """The optimized HLO of the first executable."""
@@ -48,21 +65,22 @@ class KnownHost(Host):
 
     def check_callable(self) -> None:
         """No call is kept."""
-        raise QuestionError(_NO_CALL)
+        raise QuestionError(NO_CALL)
 
     def unmeasured(self) -> str:
         """Arguments are not kept."""
-        return _NO_CALL
+        return NO_CALL
 
     def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
-        """A change is one of a call."""
-        raise ChangeError(_NO_CALL)
+        """With one thing changed, traced again where that is needed."""
+        with inspection():
+            return self._change(change)
 
 
 class CallHost(KnownHost):
     """What this process can do with a call: compile and run it as its user does, and change it.
 
-    ``lowered`` is jax's, ``options`` are XLA's flags beside those of the function, ``change`` makes variants.
+    ``lowered`` is jax's; ``apart`` says that it stands apart from its function.
     """
 
     def __init__(
@@ -72,36 +90,27 @@ class CallHost(KnownHost):
         asked: Asked,
         lowered: Any,
         change: Change,
-        options: Mapping[str, Any] | None = None,
+        *,
+        apart: bool,
     ) -> None:
-        super().__init__(stages, known)
-        self.variety = tuple(sorted(options.items())) if options else ()
-        self._asked, self._lowered, self._options, self._change = asked, lowered, options, change
-        self._own: tuple[Made, Any] | None = None
+        super().__init__(stages, known, change, lowered if apart else None)
+        self._asked, self._lowered = asked, lowered
 
     def _made(self) -> Made | None:
-        """As the function itself runs it; with options, or where it came from the disk, compiled for itself."""
-        if self._own is not None:
-            return self._own[0]
-        if self._options:
-            return self._compile(self._options)
+        """As the function itself runs it; where that came from the disk, compiled for itself."""
         if any(each.loaded for each in self.known.made):
             return self._compile_afresh()
-        return super()._made() or self._compile(None)
+        return super()._made() or self._compile()
 
-    def _compile(self, options: Mapping[str, Any] | None) -> Made:
+    def _compile(self) -> Made:
         with inspection():
-            compiled = self._lowered.compile(None if options is None else dict(options))
-        executable = compiled._executable.xla_executable
-        made = next(each for each in self.known.made if each.executable is executable)
-        if options:
-            self._own = made, compiled
-        return made
+            return self._made_of(self._lowered.compile())
 
     def _compile_afresh(self) -> Made:
         """Past jax's cache on disk; what jax keeps in memory it finds by options, too, of which one says nothing."""
-        with self.stages.past_the_disk():
-            return self._compile(_OPTIONS_OF_ITS_OWN)
+        with inspection(), self.stages.past_the_disk():
+            self._own = self._lowered.compile(_OPTIONS_OF_ITS_OWN)
+        return self._made_of(self._own)
 
     def check_callable(self) -> None:
         """It is a call."""
@@ -133,7 +142,7 @@ class CallHost(KnownHost):
         static, names = (options.static_argnums, options.static_argnames) if options else ((), ())
         positions = {each % len(args) for each in static if args}
         dynamic = tuple(each for number, each in enumerate(args) if number not in positions)
-        return self._own[1], dynamic, {name: each for name, each in kwargs.items() if name not in names}
+        return self._own, dynamic, {name: each for name, each in kwargs.items() if name not in names}
 
     def measured(self, compiled: records.Compiled) -> list[records.Record]:
         """Inside profiler windows."""
@@ -152,11 +161,6 @@ class CallHost(KnownHost):
         """Those of the function's traces."""
         function = getattr(self._asked.function, "_fun", None)
         return frozenset(each.number for each in self.stages.programs.of_function(function))
-
-    def changed(self, change: Mapping[str, Any], platform: str) -> Variant:
-        """The call with one thing changed, traced again where that is needed."""
-        with inspection():
-            return self._change(self._asked, change)
 
 
 def _copied(x: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from types import FunctionType, ModuleType
+from functools import partial
+from types import FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 import jax
@@ -14,9 +16,11 @@ from xlascope.inspect import Host, Program, QuestionError, Source
 from xlascope.inspect.producers import Asked
 from xlascope.inspect.program import Variant
 from xlascope.inspect.quiet import inspection
+from xlascope.xla.keeping import LEFT_OUT, Kept
 
-from .changes import changed
-from .hosts import CallHost, KnownHost
+from .apart import lowered_apart
+from .changes import changed, kept
+from .hosts import NO_CALL, CallHost, KnownHost
 from .programs import Known
 from .stages import Stages, traced_again
 
@@ -35,9 +39,9 @@ class JaxProducer:
     def find(self, number: int) -> Program | None:
         """The program of a number, while jax keeps its trace."""
         known = self._stages.programs.of_number(number)
-        return None if known is None else _program(known, KnownHost(self._stages, known))
+        return None if known is None else _program(known, KnownHost(self._stages, known, partial(self._kept, known)))
 
-    def _call(self, asked: Asked, options: Mapping[str, Any] | None = None) -> Program:
+    def _call(self, asked: Asked, options: Mapping[str, Any] = MappingProxyType({}), *, keep: bool = False) -> Program:
         with inspection():
             lowered = _lowered(asked)
             known = self._stages.programs.of_module(lowered._lowering.stablehlo())
@@ -47,29 +51,44 @@ class JaxProducer:
                 f"{name} was lowered by jax in a way that is not watched: ask about its StableHLO, as "
                 "inspect.Program(lowered.as_text())"
             )
-        return _program(known, CallHost(self._stages, known, asked, lowered, self._changed, options), options)
+        apart = keep or bool(options)
+        if apart:
+            lowered = copy.copy(lowered)
+            known, lowered._lowering = lowered_apart(
+                self._stages.programs, known, lowered._lowering, options, keep=keep
+            )
+        change = partial(self._changed, asked)
+        return _program(known, CallHost(self._stages, known, asked, lowered, change, apart=apart))
 
     def _changed(self, asked: Asked, change: Mapping[str, Any]) -> Variant:
         plan = changed(asked, change)
         with plan.setting:
-            return Variant(self._call(plan.asked, plan.options), plan.words, plan.unmeasured)
+            return Variant(self._call(plan.asked, plan.options, keep=plan.keep), plan.words, plan.unmeasured)
+
+    def _kept(self, known: Known, change: Mapping[str, Any]) -> Variant:
+        words = kept(change, NO_CALL)
+        made, lowering = lowered_apart(self._stages.programs, known, _lowered_again(known, "cpu"), {}, keep=True)
+        return Variant(_program(made, KnownHost(self._stages, made, partial(self._kept, known), lowering)), words)
 
 
-def _program(known: Known, host: Host, options: Mapping[str, Any] | None = None) -> Program:
+def _program(known: Known, host: Host) -> Program:
     def lowered(platform: str) -> Source:
         with inspection():
-            return Source(_stablehlo(known, platform))
+            stablehlo = bytes(mlir.module_to_bytecode(_lowered_again(known, platform).stablehlo()))
+        keeping = known.keeping if platform == "cpu" else Kept()
+        options = ((LEFT_OUT, ",".join(keeping.passes)),) if keeping.passes else ()
+        return Source(stablehlo, options=options, kept_values=keeping.values)
 
-    flags = tuple((options or {}).items())
-    return Program(lowered, traced_again(known), function=known.name, number=known.number, options=flags, host=host)
+    traced = traced_again(known)
+    return Program(lowered, traced, function=known.name, number=known.number, options=known.options, host=host)
 
 
-def _stablehlo(known: Known, platform: str) -> bytes:
-    """The StableHLO of a program for a platform: lowered again, as jax itself did."""
+def _lowered_again(known: Known, platform: str) -> Any:
+    """A program lowered for a platform, as jax itself did."""
     again = None if known.again is None else known.again(platform)
     if again is None:
         raise QuestionError(f"jax has dropped the trace of {known.name}: call it again, then ask")
-    return bytes(mlir.module_to_bytecode(again.stablehlo()))
+    return again
 
 
 def _lowered(asked: Asked) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 
 from xlascope import records
 from xlascope.readers.memory.wire_format import first_of
+from xlascope.xla.keeping import Kept
 
 #: The fields of a serialized HLO module that are its name and XLA's number of it, which profiles have.
 _NAME, _NUMBER = 1, 5
@@ -56,6 +57,8 @@ class Known:
     ``again(platform)`` lowers it for a platform (None when jax has dropped it), ``lowered()`` is the jaxpr that was
     lowered, while there is one. ``operands`` says which of its constants and inputs the executable takes (None where
     that cannot be told), ``told`` says that the trace is told, or will be soon. ``kept`` holds what questions found.
+    ``options`` are XLA's flags beside those of its function, ``keeping`` says which of its values are kept: of a
+    program that stands apart from its function.
     """
 
     number: int
@@ -72,6 +75,8 @@ class Known:
     operands: tuple[bool, ...] | None = None
     kept: dict[Any, Any] = field(default_factory=dict)
     lowered: Callable[[], Any] = _nothing
+    options: tuple[tuple[str, Any], ...] = ()
+    keeping: Kept = field(default_factory=Kept)
 
     @property
     def coming(self) -> bool:
@@ -123,6 +128,12 @@ class Programs:
         """Remember whose StableHLO a module is."""
         with self._lock:
             self._by_module[module] = known
+
+    def add_apart(self, module: Any, known: Known) -> None:
+        """Remember a program that stands apart from its function, and whose StableHLO a module is."""
+        with self._lock:
+            self._by_module[module] = known
+            self._by_number[known.number] = known
 
     def of_module(self, module: Any) -> Known | None:
         """The program of a module of StableHLO."""

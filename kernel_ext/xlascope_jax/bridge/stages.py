@@ -324,6 +324,7 @@ def compiled_record(known: Known, made: Made) -> records.Compiled:
         None,
         made.label,
         (FROM_DISK,) if made.loaded else (),
+        known.keeping.names,
     )
     return _without_paths(found) if made.loaded else found
 

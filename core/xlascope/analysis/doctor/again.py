@@ -68,8 +68,9 @@ def computed_again(evidence: Evidence) -> Iterator[Finding]:
         equation,
         f"{equation.operation} is computed {most} times, in as many kernels, and its like {average:.1f} times on "
         f"average: what is computed again takes {stake.words}",
-        "let what layers hand on be kept in memory: jit(..., keep='auto') finds it (a program of jax needs "
-        "lax.optimization_barrier behind it, and the compiler option xla_disable_hlo_passes=cse_barrier_expander)",
+        "let what layers hand on be kept in memory: jit(..., keep='auto') finds it (for a program of jax "
+        "what if finds it, and it needs lax.optimization_barrier behind it and the compiler option "
+        "xla_disable_hlo_passes=cse_barrier_expander)",
         Measure("kernels that compute it", most, "", COUNT),
         Measure("kernels that compute its like, on average", average, "", COUNT),
         what_if=("keep", "auto"),

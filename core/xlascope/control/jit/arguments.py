@@ -13,7 +13,7 @@ from ...keys import Exact, parts
 from ...trace.source import here
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
-from ...xla.keeping import Keep
+from ...xla.keeping.policy import Keep
 from ..programs.names import name_of, operand_names, parameter_names
 
 

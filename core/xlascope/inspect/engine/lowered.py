@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...xla.builder import bytecode
 from ...xla.compile import lower_keeping, module_name
-from ...xla.keeping import LEFT_OUT, asked_for
+from ...xla.keeping import LEFT_OUT
+from ...xla.keeping.policy import asked_for
 from ...xla.stablehlo import StableHLO
 from ..program import Source
 from .calls import Call

@@ -6,20 +6,19 @@ becomes twelve times the instructions that were asked for. ``graph`` reads a pro
 as products want them, ``operand_orders``), ``fusing`` simulates which kernels would compute what (``global_rule``: what
 is left in memory anyhow), ``choosing`` weighs computing again against writing and reading, by ``rates``, ``marking``
 puts a barrier behind what is worth keeping, and ``staying`` says what XLA has to leave out for barriers to stay.
+``policy`` says what a function or the settings ask for.
 """
 
-from .marking import LEFT_OUT, Keep, Kept, KeptValue, asked_for, keep_values, with_barriers
-from .staying import PICKING_LOOPS, TAKING_OUT, passes_left_out
+from .marking import LEFT_OUT, Kept, KeptValue, keep_in, may_be_judged, with_barriers
+from .staying import PICKING_LOOPS, TAKING_OUT
 
 __all__ = [
     "LEFT_OUT",
     "PICKING_LOOPS",
     "TAKING_OUT",
-    "Keep",
     "Kept",
     "KeptValue",
-    "asked_for",
-    "keep_values",
-    "passes_left_out",
+    "keep_in",
+    "may_be_judged",
     "with_barriers",
 ]

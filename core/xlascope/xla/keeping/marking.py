@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
 
-from ...ir.avals import ShapedArray
-from ...ir.operation import Operation
-from ...runtime.boot import keep
 from .choosing import worth_keeping
 from .graph import graphs_of, name_of
-from .staying import has_small_loops
-
-#: What is kept: what the model says, nothing, or each result of an operation (on operands of some types) of which a
-#: function says so.
-Keep = Literal["auto", "off"] | Callable[[Operation, Sequence[ShapedArray]], bool]
+from .staying import has_small_loops, passes_left_out
 
 #: XLA's option that names passes to be left out.
 LEFT_OUT = "xla_disable_hlo_passes"
+
+#: A program of fewer operations is not judged, since its fusion could compute little again, nor one of more, which it
+#: would take seconds to simulate.
+FEWEST_OPERATIONS, MOST_OPERATIONS = 40, 60_000
 
 
 class KeptValue(NamedTuple):
@@ -45,12 +42,21 @@ class Kept(NamedTuple):
         return tuple(each.name for each in self.values)
 
 
-def asked_for(given: Keep | None) -> Keep:
-    """What is kept where a function says ``given``: what the settings say, when that is None."""
-    return keep.value if given is None else given
+def may_be_judged(operations: int) -> bool:
+    """Whether a program of so many operations is simulated, to find what is worth keeping."""
+    return FEWEST_OPERATIONS <= operations <= MOST_OPERATIONS
 
 
-def keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[KeptValue, ...]:
+def keep_in(module: Any, chosen: Sequence[Any] = (), *, judged: bool, barriers: bool) -> Kept:
+    """Have values of a module kept: those ``chosen``, those worth it where it is ``judged``, and those behind
+    ``barriers``, if it has some; nothing is kept where barriers cannot stay.
+    """
+    values = _keep_values(module, chosen, judged) if judged or chosen else ()
+    passes = passes_left_out(module) if values or barriers else ()
+    return Kept(values, passes) if passes else Kept()
+
+
+def _keep_values(module: Any, chosen: Sequence[Any], judged: bool) -> tuple[KeptValue, ...]:
     """Put a barrier behind each value that was ``chosen`` or, of a module that is ``judged``, is worth keeping; returns
     those.
     """
