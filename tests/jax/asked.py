@@ -5,10 +5,12 @@ import logging
 import sys
 import tempfile
 from functools import partial
+from types import SimpleNamespace
 
 import xlascope_jax
 from xlascope import inspect, records
 from xlascope.inspect.running.live import Sampler
+from xlascope_ipython.answers import Answers
 
 WHAT = sys.argv[1]
 STEP = """
@@ -142,9 +144,17 @@ def kept():
         "refused": [
             refused(partial(inspect.what_if, layers, weights, x, change={"keep": each})) for each in ("off", len)
         ],
+        "asked what is kept": str(inspect.kept(layers, weights, x)),
+        "from the panel": from_the_panel(number, ["keep", "auto"]),
         "needs a call": refused(lambda: inspect.what_if(inspect.find_program(number), change={"donate": 0})),
         "booted": "xlascope.runtime.boot" in sys.modules,
     }
+
+
+def from_the_panel(number, change):
+    """What the button of a doctor's card answers."""
+    reply = SimpleNamespace(progress=lambda *_: None, on_cancel=lambda _: None)
+    return Answers()({"question": "whatif", "program": number, "change": change}, reply)[1]
 
 
 def in_kernels(compiled, paths):

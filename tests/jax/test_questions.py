@@ -85,6 +85,16 @@ def test_what_if_values_were_kept(row: str) -> None:
     assert asked("kept")[0][row] == KEPT[row]
 
 
+def test_what_is_kept_is_told_and_asked_from_the_panel() -> None:
+    rows, _ = asked("kept")
+    assert rows["asked what is kept"] == (
+        "layers: nothing is kept that would be computed again (420 equations): jax compiles programs as they are; what "
+        "if, with keep='auto', shows what is worth it"
+    )
+    assert rows["from the panel"].startswith("as it is  →  kept what is worth it")
+    assert "not measured" in rows["from the panel"] and "1 regrouped" in rows["from the panel"]
+
+
 def test_kernels_have_their_equations_by_call_and_by_number() -> None:
     rows, _ = asked("questions")
     assert {"0", "1/0/0"} <= set(rows["equations"]) and len(rows["equations"]) > 9

@@ -19,12 +19,15 @@ def kept_line(kept: Sequence[EquationPath]) -> list[str]:
     return [f"{_results(kept)} kept in memory, which XLA would compute again in several kernels: equations {named}"]
 
 
-def kept_text(traced: Traced, values: Mapping[EquationPath, int]) -> str:
-    """The equations whose results are kept, a line each, and in how many kernels each would be computed otherwise."""
+def kept_text(traced: Traced, values: Mapping[EquationPath, int], because: str = "") -> str:
+    """The equations whose results are kept, a line each, and in how many kernels each would be computed otherwise;
+    where none are, the reason, if there is another than that none is worth it.
+    """
     equations = {each.path: each for each in traced.jaxpr.walk()}
     many = plural(len(equations), "equation")
     if not values:
-        return f"{traced.function}: nothing is kept that would be computed again ({many})"
+        told = f"{traced.function}: nothing is kept that would be computed again ({many})"
+        return f"{told}: {because}" if because else told
     titles = {each.file: each.title for each in traced.sources}
     levels = (traced.jaxpr, *(body for each in equations.values() for body in each.bodies))
     variables = {name: variable for level in levels for name, variable in level.variables.items()}

@@ -70,6 +70,10 @@ class Host:
         """The optimized HLO of what has run here, ``""`` when nothing has."""
         return ""
 
+    def keeps_nothing(self) -> str:
+        """Why nothing is kept that would be computed again, whatever it costs; ``""`` where what is worth it is."""
+        return ""
+
     def check_callable(self) -> None:
         """Raise QuestionError unless there is a call that can be made (or changed)."""
         raise QuestionError(f"{NO_CALL}: ask about a call instead, as in inspect.timings(f, x)")

@@ -50,7 +50,9 @@ def kept(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     <lambda>: nothing is kept that would be computed again (2 equations)
     """
     program = program_of(fun, args, kwargs)
-    return Inspection("jaxpr", (program.record,), kept_text(program.record, program.kept_values()))
+    return Inspection(
+        "jaxpr", (program.record,), kept_text(program.record, program.kept_values(), program.host.keeps_nothing())
+    )
 
 
 def fusions(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:

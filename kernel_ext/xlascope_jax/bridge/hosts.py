@@ -63,6 +63,12 @@ class KnownHost(Host):
         """The optimized HLO of the first executable."""
         return str(self.known.made[0].executable.hlo_modules()[0].to_string()) if self.known.made else ""
 
+    def keeps_nothing(self) -> str:
+        """A program that stands apart from its function may keep something; jax itself has no such thing."""
+        if self._apart is not None:
+            return ""
+        return "jax compiles programs as they are; what if, with keep='auto', shows what is worth it"
+
     def check_callable(self) -> None:
         """No call is kept."""
         raise QuestionError(NO_CALL)

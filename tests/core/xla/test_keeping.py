@@ -78,6 +78,15 @@ def test_it_is_told_in_how_many_kernels_each_would_be_computed():
     assert real == [7, 6, 5, 4, 3, 2]
 
 
+@pytest.mark.parametrize(
+    ("keep", "said"),
+    [("off", "kept that would be computed again (407 equations): keep is 'off'"), ("auto", "6 results")],
+)
+def test_it_is_told_why_nothing_is_kept(keep, said):
+    function, arguments = programs.layers(8)
+    assert said in str(xs.inspect.kept(xs.jit(function, keep=keep), *arguments))
+
+
 def test_the_record_is_written_and_read_back_and_old_ones_are_read():
     compiled = inspected(*programs.layers(8))
     data = json.loads(json.dumps(records.to_json(compiled)))

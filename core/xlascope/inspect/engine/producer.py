@@ -11,6 +11,7 @@ from ...analysis.doctor import Copied
 from ...control.jit.known_calls import known_call
 from ...ir.avals import ShapeDtypeStruct
 from ...runtime.errors import JaxRuntimeError
+from ...xla.keeping.policy import asked_for
 from ..producers import Asked
 from ..program import ChangeError, Host, Program, Source, Variant
 from ..quiet import inspection
@@ -64,6 +65,10 @@ class CallHost(Host):
         """Compiled as the function itself runs it, now if it was not before."""
         with inspection():
             return compiled_records(self.call, self.traced)
+
+    def keeps_nothing(self) -> str:
+        """As the function or the settings say."""
+        return "keep is 'off'" if asked_for(self.call.jitted.options.keep) == "off" else ""
 
     def running(self) -> str:
         """The optimized HLO of the first executable; one that never ran has none."""
