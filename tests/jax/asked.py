@@ -157,6 +157,19 @@ def from_the_panel(number, change):
     return Answers()({"question": "whatif", "program": number, "change": change}, reply)[1]
 
 
+def shared():
+    """A program that two devices share."""
+    import jax
+
+    xlascope_jax.install()
+    names = {}
+    exec(LAYERS, names)
+    mesh = jax.make_mesh((2,), ("rows",), axis_types=(jax.sharding.AxisType.Auto,))
+    rows = jax.NamedSharding(mesh, jax.P("rows"))
+    given = names["layers"], names["weights"], jax.device_put(names["x"], rows)
+    return {"kept": refused(lambda: inspect.what_if(*given, change={"keep": "auto"}))}
+
+
 def in_kernels(compiled, paths):
     return {path: sum(path in kernel.equations for kernel in compiled.kernels) for path in paths}
 
@@ -281,6 +294,7 @@ def retraced():
 ROWS = {
     "questions": questions,
     "kept": kept,
+    "shared": shared,
     "beside ours": beside_ours,
     "counted": counted,
     "unknown": counted,

@@ -95,6 +95,12 @@ def test_what_is_kept_is_told_and_asked_from_the_panel() -> None:
     assert "not measured" in rows["from the panel"] and "1 regrouped" in rows["from the panel"]
 
 
+def test_programs_that_devices_share_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENVIRONMENT, "XLA_FLAGS", "--xla_force_host_platform_device_count=2")
+    rows, _ = asked("shared")
+    assert rows["kept"] == "ChangeError: keep is for programs on one device, and several share this one"
+
+
 def test_kernels_have_their_equations_by_call_and_by_number() -> None:
     rows, _ = asked("questions")
     assert {"0", "1/0/0"} <= set(rows["equations"]) and len(rows["equations"]) > 9

@@ -6,6 +6,7 @@ It has a number, and executables, of its own: what its function has compiled sta
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from jax._src.interpreters import mlir
 
 from xlascope import records
+from xlascope.inspect import ChangeError
 from xlascope.xla.keeping import Kept, keep_in, may_be_judged, with_barriers
 
 from .programs import Known, Programs
@@ -24,8 +26,11 @@ def lowered_apart(
     programs: Programs, known: Known, lowering: Any, options: Mapping[str, Any], *, keep: bool
 ) -> tuple[Known, Any]:
     """A program of its own, with those options, in which what is worth it is kept where ``keep`` says so; and jax's
-    lowering of it (the one that was given stays as it is).
+    lowering of it (the one that was given stays as it is). Raises ChangeError where several devices share it: it is
+    known too little what each of them computes.
     """
+    if keep and _devices(lowering.stablehlo()) > 1:
+        raise ChangeError("keep is for programs on one device, and several share this one")
     own = copy.copy(lowering)
     own._hlo, keeping = _copied(lowering.stablehlo(), keep)
     own._executable = None
@@ -42,6 +47,12 @@ def lowered_apart(
     )
     programs.add_apart(own._hlo, made)
     return made, own
+
+
+def _devices(module: Any) -> int:
+    found = module.operation.attributes
+    names = [name for name in ("mhlo.num_partitions", "mhlo.num_replicas") if name in found]
+    return math.prod(int(found[name].value) for name in names)
 
 
 def options_of(known: Known) -> dict[str, Any]:

@@ -104,6 +104,8 @@ class CallHost(KnownHost):
 
     def _made(self) -> Made | None:
         """As the function itself runs it; where that came from the disk, compiled for itself."""
+        if self._own is not None:
+            return self._made_of(self._own)
         if any(each.loaded for each in self.known.made):
             return self._compile_afresh()
         return super()._made() or self._compile()
