@@ -255,6 +255,11 @@ keep = _choice(
     boot.KEPT,
     "Whether programs for a CPU keep values in memory that XLA would compute again in many kernels.",
 )
+reroll = _choice(
+    boot.reroll,
+    boot.REROLLED,
+    "Whether what repeats in a program (an unrolled loop, layers alike) is compiled once, as a loop.",
+)
 
 # Looking for mistakes
 debug_nans = _switch(boot.debug_nans, "Raise FloatingPointError at the operation that makes a NaN.")

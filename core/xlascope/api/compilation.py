@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
+from ..control import rerolling
 from ..control.checkpoint.policies import Policy, saves
 from ..control.jit.arguments import Options
 from ..control.jit.functions import jit_function
@@ -18,9 +19,12 @@ from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
 from ..xla.keeping.policy import Keep
+from ..xla.reroll import Reroll, use_rerolling
 from .naming import Names, Numbers, numbers_of, strings_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+use_rerolling(lambda program, how: rerolling.rerolled(program, how))
 
 
 @overload
@@ -43,6 +47,7 @@ def jit(
     in_shardings: Any = None,
     out_shardings: Any = None,
     keep: str | Policy | None = None,
+    reroll: str | None = None,
     tiered: bool = False,
 ) -> Any:
     """Compile ``fun`` with XLA, once for each kind of arguments it is called with.
@@ -55,9 +60,12 @@ def jit(
     ``keep`` says which values a program for a CPU keeps in memory that XLA would compute again in each kernel that
     needs them: ``"auto"`` those that a model of its fusion finds worth it, ``"off"`` none, a policy (one of
     ``checkpoint_policies``, say) the results of which it says so; None what the setting ``keep`` says. Results differ
-    in their last bits at most. With ``tiered=True`` a program for one CPU is compiled quickly first, and that version
-    answers calls while XLA compiles the optimized one on another thread; what is on disk already, calls Python or runs
-    on several devices is compiled once, as ever. Both versions compute the same, rounded differently.
+    in their last bits at most. ``reroll`` says whether what repeats (an unrolled Python loop, layers alike, calls of
+    one function) is compiled once, as a loop: ``"auto"`` where a call is not slower for it, as far as a model says,
+    ``"always"`` wherever it spares compiling, ``"off"`` never; None what the setting says. With ``tiered=True`` a
+    program for one CPU is compiled quickly first, and that version answers calls while XLA compiles the optimized one
+    on another thread; what is on disk already, calls Python or runs on several devices is compiled once, as ever. Both
+    versions compute the same, rounded differently.
     ``f.trace``, ``f.lower`` and ``f.eval_shape`` give the stages of a call. Works as a decorator,
     with and without arguments. Raises TypeError when an argument or a result is no array.
 
@@ -81,6 +89,7 @@ def jit(
             in_shardings=in_shardings,
             out_shardings=out_shardings,
             keep=keep,
+            reroll=reroll,
             tiered=tiered,
         )
     target = device if backend is None else _first_device(backend)
@@ -96,6 +105,7 @@ def jit(
         in_shardings=told("in_shardings", in_shardings),
         out_shardings=told("out_shardings", out_shardings),
         keep=told_to_keep(keep),
+        reroll=told_to_reroll(reroll),
         tiered=bool(tiered),
     )
     return jit_function(fun, options)
@@ -120,6 +130,13 @@ def told_to_keep(keep: Any) -> Keep | None:
             f"keep is 'auto', 'off', a policy such as checkpoint_policies.dots_saveable, or None, got {keep!r}{here()}"
         )
     return keep  # type: ignore[no-any-return]
+
+
+def told_to_reroll(reroll: Any) -> Reroll | None:
+    """Which repeats become loops, as options have it; raises ValueError for what says nothing of the kind."""
+    if reroll not in (None, "auto", "always", "off"):
+        raise ValueError(f"reroll is 'auto', 'always', 'off' or None, got {reroll!r}{here()}")
+    return reroll  # type: ignore[no-any-return]
 
 
 def _first_device(platform: str) -> Any:

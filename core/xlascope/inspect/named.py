@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..records import Equation, EquationPath, Jaxpr, SourceRange, Traced, Variable
-from ..records.op_names import equation_path
+from ..records.op_names import equation_paths
 from ..records.paths import PROGRAM, Step
 from ..xla.stablehlo import Argument, Named, StableHLO, named_operations
 
 #: Why there is a trace that nobody made.
 REASON = "read from the names in StableHLO"
-_EQUATION = re.compile(r"e\d+")
+_EQUATION = re.compile(r"e\d[-,by\d]*")
 _PROGRAM = re.compile(r"jit\((.*)\)")
 
 
@@ -56,15 +56,13 @@ def _gathered(named: Iterable[Named]) -> _Node:
     """The equations that operations are named by, as a tree."""
     whole = _Node()
     for each in named:
-        path = equation_path(each.name)
-        if path is None:
-            continue
-        node, operations = whole, _operations(each.name)
-        for step, operation in zip(path.steps, operations[-len(path.steps) :], strict=False):
-            node = node.inside.setdefault(step, _Node())
-            node.operation = node.operation or operation
-        if not node.file:
-            node.file, node.line = each.file, each.line
+        for path in equation_paths(each.name):
+            node, operations = whole, _operations(each.name)
+            for step, operation in zip(path.steps, operations[-len(path.steps) :], strict=False):
+                node = node.inside.setdefault(step, _Node())
+                node.operation = node.operation or operation
+            if not node.file:
+                node.file, node.line = each.file, each.line
     return whole
 
 

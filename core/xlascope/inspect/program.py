@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from .. import records
 from ..analysis.doctor import Copied
 from ..analysis.folded_products import with_folded
-from ..records.op_names import equation_path
+from ..records.op_names import equation_paths
 from ..xla.stablehlo import StableHLO, read_stablehlo
 from ..xla.targets import (
     CompilerInput,
@@ -216,8 +216,8 @@ class Program:
         """The equations whose results a CPU's compiler is told to keep, and in how many kernels it would compute each
         otherwise (0 where nobody knows).
         """
-        found = ((equation_path(name), kernels) for name, kernels in self._source("cpu").kept_values)
-        return dict(sorted((path, kernels) for path, kernels in found if path is not None))
+        values = self._source("cpu").kept_values
+        return dict(sorted((path, kernels) for name, kernels in values for path in equation_paths(name)))
 
     def _source(self, platform: str) -> Source:
         """The StableHLO for a platform, read; one text is for all platforms."""

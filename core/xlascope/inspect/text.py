@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -226,8 +226,11 @@ def source_words(kernel: Kernel | None, equations: dict[EquationPath, Equation])
 
 
 def operations(equations: Sequence[Equation]) -> str:
-    """The names of the operations of these equations, the first ones."""
+    """The names of the operations of these equations, the first ones; of many, those that come again once."""
     names = [each.operation for each in equations]
+    if len(names) > MOST_NAMES:
+        counts = Counter(names)
+        names = [f"{name} ×{count}" if count > 1 else name for name, count in counts.items()]
     more = f" +{len(names) - MOST_NAMES}" if len(names) > MOST_NAMES else ""
     return " ".join(names[:MOST_NAMES]) + more if names else "no source known"
 

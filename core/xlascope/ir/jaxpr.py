@@ -62,9 +62,15 @@ class Equation:
 
 
 class Jaxpr:
-    """A program: ``constvars`` and ``invars`` in, equations, ``outvars`` out."""
+    """A program: ``constvars`` and ``invars`` in, equations, ``outvars`` out.
 
-    __slots__ = ("_argument_names", "_effects", "_equations", "constvars", "invars", "name", "outvars", "raw")
+    ``segments`` are what lowering calls the equations where that is not by their numbers: in a program that was made
+    of another, by the numbers there.
+    """
+
+    __slots__ = (
+        *("_argument_names", "_effects", "_equations", "constvars", "invars", "name", "outvars", "raw", "segments"),
+    )
 
     def __init__(
         self,
@@ -74,12 +80,14 @@ class Jaxpr:
         raw: Sequence[RawEquation],
         name: str = "",
         argument_names: Sequence[str] | Callable[[], Sequence[str]] = (),
+        segments: Sequence[str] | None = None,
     ) -> None:
         self.constvars = tuple(constvars)
         self.invars = tuple(invars)
         self.outvars = tuple(outvars)
         self.raw = raw
         self.name = name
+        self.segments = segments
         self._argument_names = argument_names
         self._equations: list[Equation] | None = None
         self._effects: Effects | None = None

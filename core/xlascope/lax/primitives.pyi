@@ -221,6 +221,7 @@ reduce_xor_p: Primitive
 regularized_incomplete_beta_p: Primitive
 rem_p: Primitive
 remat2_p: Primitive
+repeated_p: Primitive
 reshape_p: Primitive
 rev_p: Primitive
 rng_bit_generator_p: Primitive

@@ -14,21 +14,28 @@ in parentheses behind what they begin with: ``jit(f)/jit(body)/(e1/psum:e4/psum)
 
 Of an equation that holds several bodies (a cond's branches) those after the first are told apart by their number:
 ``b1/e4/add`` is equation 4 in the second body, whose path ends in ``1.4``.
+
+Equations that are compiled once together share a segment: ``e3,8/tanh`` is equations 3 and 8, ``e3-58by5/tanh``
+equations 3, 8, … 58.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterable, Sequence
 
 from .paths import EquationPath
 
-_SEGMENT = re.compile(r"(?:e(0|[1-9][0-9]*)|b([1-9][0-9]*))")
-_HOLDS_ONE = re.compile(r"(?:^|[/(])e\d+/")
-_LIKE_ONE = re.compile(r"\(*[be]\d+\)*")
+_NUMBER = "(?:0|[1-9][0-9]*)"
+_TERM = f"{_NUMBER}(?:-{_NUMBER}by{_NUMBER})?"
+_SEGMENT = re.compile(rf"(?:e({_TERM}(?:,{_TERM})*)|b([1-9][0-9]*))")
+_HOLDS_ONE = re.compile(rf"(?:^|[/(])e{_TERM}(?:,{_TERM})*/")
+_LIKE_ONE = re.compile(r"\(*[be]\d[-,by\d]*\)*")
 
 
 def equation_path(name: str) -> EquationPath | None:
-    """The path of the equation that an ``op_name`` belongs to; None when it names none.
+    """The path of the equation that an ``op_name`` belongs to, the first of several; None when it names none.
 
     >>> equation_path("jit(update)/e12/jit(loss)/e4/dot_general")
     '12/4'
@@ -37,23 +44,64 @@ def equation_path(name: str) -> EquationPath | None:
     >>> equation_path("jit(update)/copy") is None
     True
     """
-    path: list[str] = []
+    return next(iter(equation_paths(name)), None)
+
+
+def equation_paths(name: str) -> list[EquationPath]:
+    """The paths of the equations that an ``op_name`` belongs to: several where they were compiled once together.
+
+    >>> equation_paths("jit(f)/e3-13by5,20/jit(block)/e4/tanh")
+    ['3/4', '8/4', '13/4', '20/4']
+    """
+    steps: list[list[str]] = []
     body = ""
     root, previous = name.partition("/")[0], ""
     for segment in name.split("/"):
         found = _SEGMENT.fullmatch(segment)
         if segment == root and _SEGMENT.fullmatch(previous) is None:  # the name of an outlined part is in front
-            path = []
+            steps = []
         previous = segment
         if found is None:
             continue
-        index, number = found.groups()
-        if index is None:
+        numbers, number = found.groups()
+        if numbers is None:
             body = f"{number}."
         else:
-            path.append(body + index)
+            steps.append([body + each for each in _numbers(numbers)])
             body = ""
-    return EquationPath("/".join(path)) if path else None
+    return [EquationPath("/".join(path)) for path in itertools.product(*steps)] if steps else []
+
+
+def _numbers(terms: str) -> Iterable[str]:
+    """The numbers in the segment of equations."""
+    if "," not in terms and "-" not in terms:
+        return (terms,)
+    found: list[str] = []
+    for term in terms.split(","):
+        first, _, rest = term.partition("-")
+        last, _, step = rest.partition("by")
+        found += map(str, range(int(first), int(last) + 1, int(step) or 1)) if rest else (first,)
+    return found
+
+
+def segment_of(numbers: Sequence[int]) -> str:
+    """The segment of equations with those numbers, in order.
+
+    >>> segment_of([4]), segment_of([3, 8]), segment_of([0, 3, 8, 13, 18])
+    ('e4', 'e3,8', 'e0,3-18by5')
+    """
+    terms: list[str] = []
+    at = 0
+    while at < len(numbers):
+        first, step = numbers[at], numbers[at + 1] - numbers[at] if at + 1 < len(numbers) else 0
+        end = at + 1
+        while end < len(numbers) and numbers[end] - numbers[end - 1] == step:
+            end += 1
+        if end - at < 3:
+            terms, at = [*terms, f"{first}"], at + 1
+        else:
+            terms, at = [*terms, f"{first}-{numbers[end - 1]}by{step}"], end
+    return "e" + ",".join(terms)
 
 
 def absolute_paths(op_name: str) -> list[EquationPath]:
@@ -65,7 +113,7 @@ def absolute_paths(op_name: str) -> list[EquationPath]:
     (['1', '2'], [])
     """
     absolute = (name for name in merged_names(op_name) if not _SEGMENT.fullmatch(name.partition("/")[0]))
-    return [path for name in absolute if (path := equation_path(name))]
+    return [path for name in absolute for path in equation_paths(name)]
 
 
 def merged_names(op_name: str) -> list[str]:
@@ -106,17 +154,17 @@ def _opening(name: str) -> int:
     return -1
 
 
-def scoped(prefix: str, scope: str, index: int) -> str:
-    """The name of equation ``index`` in scopes (``layer/norm``): they come first, so that names sort by them.
+def scoped(prefix: str, scope: str, segment: str) -> str:
+    """The name of an equation, ``segment``, in scopes (``layer/norm``): they come first, so that names sort by them.
 
     A scope whose name looks like an equation's is put in parentheses.
 
-    >>> scoped("jit(f)/", "layer/e3", 4)
+    >>> scoped("jit(f)/", "layer/e3", "e4")
     'jit(f)/layer/(e3)/e4'
     >>> equation_path("jit(f)/layer/(e3)/e4/sin")
     '4'
     """
-    return f"{prefix}{harmless(scope)}/e{index}"
+    return f"{prefix}{harmless(scope)}/{segment}"
 
 
 def harmless(scope: str) -> str:

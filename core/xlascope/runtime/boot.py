@@ -25,6 +25,7 @@ __all__ = [
     "MATMUL_PRECISIONS",
     "PRNG_IMPLEMENTATIONS",
     "RANK_PROMOTIONS",
+    "REROLLED",
     "TRACEBACK_FILTERINGS",
     "UNSET",
     "Configuration",
@@ -66,6 +67,7 @@ __all__ = [
     "platforms",
     "post_hook",
     "process_changes",
+    "reroll",
     "said_by_blocks",
     "same_width",
     "set_for_process",
@@ -91,6 +93,7 @@ _PRECISIONS = ("default", "high", "highest", "bfloat16", "tensorfloat32", "float
 MATMUL_PRECISIONS = (None, *_PRECISIONS, *MATMUL_ALGORITHMS)
 RANK_PROMOTIONS = ("allow", "warn", "raise")
 KEPT = ("auto", "off")
+REROLLED = ("auto", "always", "off")
 DTYPE_PROMOTIONS = ("standard", "strict")
 #: As in ``key_types.KEY_TYPES``, which stands above this room.
 PRNG_IMPLEMENTATIONS = ("threefry2x32", "rbg", "unsafe_rbg")
@@ -166,6 +169,7 @@ debug_infs = _state("debug_infs", False)
 debug_key_reuse = _state("debug_key_reuse", False)
 no_execution = _state("no_execution", False)
 keep = _state("keep", "auto", allowed=KEPT)
+reroll = _state("reroll", "off", allowed=REROLLED)
 
 
 class _InBlock:
@@ -210,7 +214,7 @@ _of_traces = (
 )
 #: The mesh that is current on a thread: PartitionSpecs in a program are over it.
 context_mesh = _configuration("context_mesh", None, in_key=False)
-_of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution, keep, context_mesh)
+_of_calls = (*_of_traces, default_device, debug_nans, debug_infs, no_execution, keep, reroll, context_mesh)
 _at_first = tuple(state.value for state in _of_traces)
 
 

@@ -31,6 +31,7 @@ from .lowering import Lowered, lower
 from .named_shardings import OnSeveral
 from .partitions import Partition, is_even, lying_texts, results_of_partition, set_partition
 from .persistent_cache import Loaded, is_kept, load_or_compile
+from .reroll import Reroll, asked_to_reroll, with_loops
 
 _modules = itertools.count(1)
 #: How XLA begins what it says of an option that it does not know, and of a value that an option cannot have.
@@ -190,6 +191,7 @@ def compile_program(
     overrides: Sequence[tuple[str, str]] = (),
     partition: Partition | None = None,
     keep: Keep | None = None,
+    reroll: Reroll | None = None,
 ) -> Compilation:
     """Lower and compile a program for one device, or for those that share it; raises what those two raise."""
     require_room(program, donated, device)
@@ -201,6 +203,7 @@ def compile_program(
         number=number,
         partition=partition,
         keep=keep,
+        reroll=reroll,
     )
     return compile_lowered(lowered, device, overrides)
 
@@ -223,11 +226,12 @@ def lower_program(
     number: int | None = None,
     partition: Partition | None = None,
     keep: Keep | None = None,
+    reroll: Reroll | None = None,
 ) -> LoweredProgram:
     """The StableHLO of a program for a platform, with what is kept of its values; raises CompilationError when there is
     none.
     """
-    keep = asked_for(keep)
+    keep, reroll = asked_for(keep), asked_to_reroll(reroll)
     name = program.name or "main"
     if number is None:
         number = records.next_program()
@@ -241,6 +245,7 @@ def lower_program(
             program,
             module,
             keep,
+            reroll,
             donated=donated,
             keep_unused=keep_unused,
             platform=platform,
@@ -256,13 +261,23 @@ def lower_program(
 
 
 def lower_keeping(
-    program: ClosedJaxpr, module: str, keep: Keep, *, platform: str, partition: Partition | None = None, **options: Any
+    program: ClosedJaxpr,
+    module: str,
+    keep: Keep,
+    reroll: Reroll,
+    *,
+    platform: str,
+    partition: Partition | None = None,
+    **options: Any,
 ) -> tuple[Lowered, Kept]:
-    """The StableHLO of a program (:func:`.lower`), and what is kept of its values, which have barriers in it.
+    """The StableHLO of a program (:func:`.lower`), with loops in place of what repeats, and what is kept of its values,
+    which have barriers in it.
 
-    On a CPU alone: the compilers of other platforms have a model of their own. Of programs that several devices share
-    it is known too little what they compute.
+    Values are kept on a CPU alone: the compilers of other platforms have a model of their own. Of programs that several
+    devices share it is known too little what they compute; these are lowered as they are.
     """
+    if partition is None:
+        program = with_loops(program, reroll, platform)
     if platform != "cpu" or keep == "off":
         return lower(program, module, platform=platform, partition=partition, **options), Kept()
     chooses = None if keep == "auto" else keep

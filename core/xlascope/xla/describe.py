@@ -8,7 +8,7 @@ from typing import Any, Literal
 from jaxlib import _jax
 
 from .. import records
-from ..records.op_names import equation_path
+from ..records.op_names import equation_paths
 from .compiled_module import read_compiled
 from .memory_use import memory_use
 
@@ -68,8 +68,7 @@ def describe_executable(
 
 def kept_paths(names: Sequence[str]) -> tuple[records.EquationPath, ...]:
     """The equations that operations of those names belong to, in the order of the program."""
-    found = (equation_path(name) for name in names)
-    return tuple(sorted({path for path in found if path is not None}))
+    return tuple(sorted({path for name in names for path in equation_paths(name)}))
 
 
 def cost_of(executable: Any) -> dict[str, float]:

@@ -42,6 +42,7 @@ from .key_array import KeyArray, call_structure, held, results_of
 from .meshes import Mesh, PartitionSpec
 from .named_shardings import NamedSharding, OnSeveral, Tiles, held_sharding, typed
 from .partitions import Partition
+from .reroll import Reroll, asked_to_reroll
 from .shardings import device_meant, sharding_of
 from .spread import is_spread, lies, spread
 from .tiers import compile_in_tiers
@@ -320,16 +321,17 @@ def executable_of(
     number: int | None = None,
     overrides: tuple[tuple[str, str], ...] = (),
     keep: Keep | None = None,
+    reroll: Reroll | None = None,
     tiered: bool = False,
 ) -> Executable:
     """The executable of a program for a device, compiled at the first call and kept with the program.
 
     One that is ``tiered`` is a version that was compiled quickly, until the optimized one is there.
     """
-    keep = asked_for(keep)
+    keep, reroll = asked_for(keep), asked_to_reroll(reroll)
     if checked_calls.value and calls_are_checked():
         donated = ()  # who looks for the cause of a NaN runs the program again
-    kept_for = (donated, keep_unused, overrides, keep)
+    kept_for = (donated, keep_unused, overrides, keep, reroll)
     place = with_meshes(program, place)
     key = ("executable", place, kept_for)
     found = program.derived.get(key)
@@ -351,6 +353,7 @@ def executable_of(
                 overrides=overrides,
                 partition=place.partition,
                 keep=keep,
+                reroll=reroll,
             )
         )
         found = Executable(compilation, program, place.committed, donated)

@@ -186,11 +186,12 @@ class _ModuleLowering:
     def equations(self, builder: _FunctionBuilder, jaxpr: Jaxpr, environment: dict[Any, Any]) -> list[Any]:
         """Write the equations of a jaxpr; returns the values of its results."""
         literal, named, lines, prefix = builder.literal, ir.Location.name, self.lines, builder.prefix
-        chooses = self.chooses
+        chooses, segments = self.chooses, jaxpr.segments
         for index, equation in enumerate(jaxpr.raw):
             operation, inputs, outputs, code, lasti, origin = equation
             line = lines.get((id(code), lasti)) or self.line(code, lasti)
-            place = f"{prefix}e{index}" if origin is None or not origin.scope else scoped(prefix, origin.scope, index)
+            segment = f"e{index}" if segments is None else segments[index]
+            place = prefix + segment if origin is None or not origin.scope else scoped(prefix, origin.scope, segment)
             builder.location = named(f"{place}/{operation.name}", line)
             builder.place = place
             builder.equation = equation

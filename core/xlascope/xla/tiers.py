@@ -17,6 +17,7 @@ from .compile import Compilation, LoweredProgram, compile_lowered, is_on_disk, l
 from .failures import require_room
 from .keeping.policy import Keep
 from .partitions import Partition
+from .reroll import Reroll
 from .uninterrupted import Work
 
 #: By what XLA's CPU back end compiles sooner: LLVM looks for less, and each operation stays as it was rounded.
@@ -74,6 +75,7 @@ def compile_in_tiers(
     overrides: Sequence[tuple[str, str]] = (),
     partition: Partition | None = None,
     keep: Keep | None = None,
+    reroll: Reroll | None = None,
 ) -> Compilation:
     """A program lowered and compiled quickly, while another thread compiles it well; raises what those two raise.
 
@@ -89,6 +91,7 @@ def compile_in_tiers(
         number=number,
         partition=partition,
         keep=keep,
+        reroll=reroll,
     )
     alone = device.platform == "cpu" and partition is None and not lowered.lowered.callbacks
     if not alone or is_on_disk(lowered, device, overrides):

@@ -49,8 +49,8 @@ def collectives() -> set[str]:
     return {op.name for op in operations_by_name().values() if issubclass(op, Collective)}
 
 
-#: Operations that hold functions: tests/core/control/test_rule_programs.py has programs of each of them, and
-#: tests/core/test_callbacks.py of those that hold Python functions.
+#: Operations that hold functions: tests/core/control/test_rule_programs.py has programs of each of them,
+#: tests/core/test_callbacks.py of those that hold Python functions, and test_rerolling.py of the one that is lowered.
 OF_FUNCTIONS = {
     "composite",
     "custom_jvp_call",
@@ -64,6 +64,7 @@ OF_FUNCTIONS = {
     "name",
     "pure_callback",
     "remat2",
+    "repeated",
 }
 #: Operations on several devices: tests/core/parallel has programs of each of them.
 ON_DEVICES = {"mesh_cast", "shard_map", "sharding_constraint"}

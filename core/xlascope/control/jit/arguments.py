@@ -14,6 +14,7 @@ from ...trace.source import here
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
 from ...xla.keeping.policy import Keep
+from ...xla.reroll import Reroll
 from ..programs.names import name_of, operand_names, parameter_names
 
 
@@ -35,6 +36,8 @@ class Options(NamedTuple):
     out_shardings: Any = None
     #: What is kept in memory that XLA would compute again; None: what the settings say.
     keep: Keep | None = None
+    #: Which repeats become loops; None: what the settings say.
+    reroll: Reroll | None = None
     #: Whether the first calls run a version that is compiled quickly, until the optimized one is there.
     tiered: bool = False
 

@@ -107,6 +107,7 @@ class Jitted:
             number=traced.number,
             overrides=self.options.compiler_options,
             keep=self.options.keep,
+            reroll=self.options.reroll,
             tiered=self.options.tiered,
         )
         return executable, operands

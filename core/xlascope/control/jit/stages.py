@@ -138,6 +138,7 @@ class Traced(Stage):
             number=self._number,
             partition=self._place.partition,
             keep=self._options.keep,
+            reroll=self._options.reroll,
         )
         return Lowered(self, lowered, platform)
 

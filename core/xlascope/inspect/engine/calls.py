@@ -62,6 +62,7 @@ class Call(NamedTuple):
             number=self.traced.number,
             overrides=self.jitted.options.compiler_options,
             keep=self.jitted.options.keep,
+            reroll=self.jitted.options.reroll,
         )
 
 

@@ -6,6 +6,7 @@ from ...xla.builder import bytecode
 from ...xla.compile import lower_keeping, module_name
 from ...xla.keeping import LEFT_OUT
 from ...xla.keeping.policy import asked_for
+from ...xla.reroll import asked_to_reroll
 from ...xla.stablehlo import StableHLO
 from ..program import Source
 from .calls import Call
@@ -19,6 +20,7 @@ def lowered_for(call: Call, platform: str) -> Source:
         call.traced.program,
         module,
         asked_for(call.jitted.options.keep),
+        asked_to_reroll(call.jitted.options.reroll),
         donated=call.donated,
         keep_unused=keep_unused,
         platform=platform,

@@ -1,0 +1,16 @@
+"""What repeats in a program is written once: a Python loop that was traced step by step, layers alike, a function
+called again and again become a loop of the program.
+
+XLA compiles each step of an unrolled loop anew (its CPU back end clones even calls that stay calls). Before a program
+is lowered, ``steps`` merges what is computed twice and finds the order in which repeats show, ``stretches`` finds runs
+of steps that repeat, ``loops`` what a repeat is given and what it hands on, ``stacks`` which arrays hold what differs
+from repeat to repeat, ``weighing`` says whether the loop costs more than it spares, and ``writing`` makes the program
+with loops, whose equations keep the numbers that they had. ``repeated`` is the loop's operation.
+
+Compilers call it rerolling, of instructions; here it is done to programs with their derivatives, which become two
+loops, the second reading what the first has left.
+"""
+
+from ...names import lazy
+
+__getattr__, __dir__, __all__ = lazy(__name__)

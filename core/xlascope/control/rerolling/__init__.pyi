@@ -1,0 +1,1 @@
+from .programs import rerolled as rerolled

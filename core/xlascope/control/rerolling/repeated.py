@@ -1,0 +1,58 @@
+"""The loop that repeats are written as: a scan whose slices are taken of stacks at places of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.operation import Operation
+from ..flow.scan_lowering import ScanLowering
+from ..flow.slices import stacked
+
+_WRITTEN_LATE = "repeats become a loop when a program is lowered, after all that is derived from it"
+
+
+class Repeated(Operation, name="repeated"):
+    """The carry after ``count`` repeats of a program, and what each repeat gave, stacked.
+
+    The operands are constants of the loop, the carry at the start, and stacks. The program takes constants, carry, and
+    for each of ``reads`` (number of a stack, first place, step) what stands at ``first + k * step`` in repeat ``k``.
+    """
+
+    composite = True
+
+    jaxpr: ClosedJaxpr
+    count: int
+    num_carry: int
+    num_consts: int
+    reads: tuple[tuple[int, int, int], ...]
+
+    @property
+    def holder(self) -> ClosedJaxpr:
+        return self.jaxpr
+
+    def bodies(self) -> Sequence[ClosedJaxpr]:
+        return (self.jaxpr,)
+
+    def flops_of_bodies(self, flops: Sequence[int]) -> int:
+        return self.count * sum(flops)
+
+    def split(self, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """Constants, carry, and stacks (or slices)."""
+        first, second = self.num_consts, self.num_consts + self.num_carry
+        return operands[:first], operands[first:second], operands[second:]
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        results, carried = self.jaxpr.out_avals, self.num_carry
+        return [*results[:carried], *(stacked(a, self.count) for a in results[carried:])]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return ScanLowering(builder, self.jaxpr, self.count, False, 1, self.split, self.reads).results(operands)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        raise NotImplementedError(_WRITTEN_LATE)
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        raise NotImplementedError(_WRITTEN_LATE)

@@ -1,0 +1,118 @@
+"""Whether a loop is worth it: what it spares XLA to compile, and what a call takes longer for it.
+
+What differs from repeat to repeat is read out of a stack and written into one, which steps written one by one need not
+do: where that is much of what a repeat does, the loop is slower. So it is where XLA would have computed several repeats
+in one kernel. Rates are those of the model that says what is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import ClosedJaxpr, Literal
+from ...ir.operation import Operation
+from ...xla.keeping.rates import CHEAP, LAUNCH, PRODUCT, READ, WRITE
+from ..programs.call import Calling
+from .loops import Loop, bytes_of
+from .stacks import Built, Read, Results, Stacks
+from .steps import Step
+
+#: Nothing becomes a loop that spares fewer equations, or a smaller part of the program's.
+_FEWEST_SPARED, _SMALLEST_PART = 40, 0.05
+#: To compile the loop, and each value that is put into a stack or taken out by itself (a kernel of its own), is as much
+#: work as so many equations.
+_LOOP, _BY_ITSELF = 20, 12
+#: Where a call is not to become slower: what a loop adds is at most that part of its time.
+_MOST_ADDED = 0.03
+#: Nanoseconds for a byte that is copied into a stack or out of one: part of them is written where it is computed.
+_COPIED = 0.12
+#: Nanoseconds that a loop takes to count a repeat.
+_COUNTED = 300.0
+#: Nanoseconds for an element, by operation, where it is not what is CHEAP.
+_ELEMENT = {
+    **dict.fromkeys(("div", "rem", "rsqrt", "sqrt"), 0.15),
+    **dict.fromkeys(("atan2", "cbrt", "cos", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "log", "log1p"), 0.6),
+    **dict.fromkeys(("logistic", "pow", "sin", "tan", "tanh"), 0.6),
+}
+#: What begins kernels of its own, besides products and operations that hold loops, by the beginning of its name.
+_APART = (
+    *("arg", "cholesky", "conv", "cum", "eig", "fft", "lu", "reduce", "scatter", "sort", "svd", "top_k", "triangular"),
+)
+
+
+def spares_compiling(loop: Loop, number: int, stacks: Stacks, steps: Sequence[Step], whole: int) -> bool:
+    """Whether a loop spares compiling much of the ``whole`` program's equations."""
+    weight = sum(weight_of(step.operation) for step in loop.steps(steps, 0))
+    _, alone = copied(loop, number, stacks)
+    spared = (loop.repeats - 1) * weight - _BY_ITSELF * alone - _LOOP
+    return spared >= max(_FEWEST_SPARED, _SMALLEST_PART * whole)
+
+
+def is_worth_it(loop: Loop, number: int, stacks: Stacks, steps: Sequence[Step], whole: int) -> bool:
+    """Whether a loop spares compiling, and makes a call no slower to speak of."""
+    if not spares_compiling(loop, number, stacks, steps, whole):
+        return False
+    work, kernels = work_of(loop.steps(steps, 0))
+    added = copied(loop, number, stacks)[0] * _COPIED / loop.repeats + _COUNTED
+    if not kernels:  # several repeats would be computed in one kernel
+        added += LAUNCH + (READ + WRITE) * sum(bytes_of(carry.init.aval) for carry in loop.carried)
+    return added <= _MOST_ADDED * work
+
+
+def weight_of(operation: Operation) -> int:
+    """How many equations an operation counts as, with those of the programs that it holds."""
+    bodies = operation.bodies() if operation.composite else ()
+    return 1 + sum(weight_of(inner[0]) for body in bodies for inner in body.jaxpr.raw)
+
+
+def work_of(steps: Sequence[Step]) -> tuple[float, int]:
+    """About how many nanoseconds a repeat takes, and how many kernels of its own it has at least."""
+    found = [_work(step.operation, [x.aval for x in step.inputs], [v.aval for v in step.outputs]) for step in steps]
+    return sum(time for time, _ in found), sum(kernels for _, kernels in found)
+
+
+def _work(operation: Operation, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> tuple[float, int]:
+    bodies = operation.bodies() if operation.composite else ()
+    if bodies:
+        inner = [_work_of_program(body) for body in bodies]
+        time = operation.flops_of_bodies([round(each) for each, _ in inner])
+        return float(time), sum(kernels for _, kernels in inner) + (not isinstance(operation, Calling))
+    flops, elements = operation.flops(operands, results), sum(int(each.size) for each in results)
+    if operation.name.startswith(_APART):
+        elements = max(elements, sum(int(each.size) for each in operands))
+        return LAUNCH + max(elements * CHEAP, flops * PRODUCT / 2), 1
+    if flops > 8 * elements:  # a product: two for each multiplication and addition
+        return LAUNCH + flops * PRODUCT / 2, 1
+    return elements * _ELEMENT.get(operation.name, CHEAP), 0
+
+
+def _work_of_program(body: ClosedJaxpr) -> tuple[float, int]:
+    found = [_work(e[0], [x.aval for x in e[1]], [v.aval for v in e[2]]) for e in body.jaxpr.raw]
+    return sum(time for time, _ in found), sum(kernels for _, kernels in found)
+
+
+def copied(loop: Loop, number: int, stacks: Stacks) -> tuple[int, int]:
+    """The bytes that a loop's stacks are copied about in a call, and how many values are put into them or taken out by
+    themselves.
+    """
+    total = alone = 0
+    for read, values in zip(stacks.reads[number], loop.differing, strict=True):
+        size = sum(bytes_of(x.aval) for x in values)
+        total += size
+        if _is_own(read, number, stacks):
+            total += size
+            alone += sum(not isinstance(x, Literal) for x in values)
+    for stack in stacks.kept[number]:
+        result = stack.result if isinstance(stack, Results) else loop.carried[stack.carried].result
+        total += loop.repeats * bytes_of(stacks.type_of(number, result))
+    for v in stacks.taken[number]:
+        total += bytes_of(v.aval)
+        alone += 1
+    return total, alone
+
+
+def _is_own(read: Read, number: int, stacks: Stacks) -> bool:
+    """Whether a stack is put together for this loop, and not read by one before."""
+    before = [each.stack for those in stacks.reads[:number] for each in those]
+    return isinstance(read.stack, Built) and read.stack not in before

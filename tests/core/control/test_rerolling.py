@@ -1,0 +1,217 @@
+"""What repeats becomes a loop: which, that results and derivatives stay what they are, and that names stay those of
+each equation. It takes twenty seconds.
+"""
+
+import numpy as np
+import pytest
+from tests.core.control.repeating_programs import ROWS
+
+import xlascope as xs
+import xlascope.numpy as jnp
+from xlascope import records, settings
+from xlascope.control.rerolling.programs import rerolled_where
+from xlascope.control.rerolling.stretches import stretches
+from xlascope.control.rerolling.weighing import is_worth_it, spares_compiling
+from xlascope.ir.checker import check_jaxpr
+from xlascope.records.op_names import equation_paths
+from xlascope.transforms.dce import needed_equations
+from xlascope.transforms.evaluate import evaluate
+from xlascope.xla.builder import bytecode
+from xlascope.xla.lowering import lower
+from xlascope.xla.stablehlo import named_operations
+
+#: What is lowered to nothing, or to a constant.
+SILENT = ("squeeze", "random_wrap", "random_unwrap", "broadcast_in_dim")
+
+
+def everywhere(*_):
+    """Any repeat becomes a loop."""
+    return True
+
+
+def traced(function, *arguments):
+    return xs.jit(function).trace(*arguments).jaxpr
+
+
+def loops_of(program):
+    """How often what loops of a program repeat, and how many steps that is, the longest first; those within, too."""
+    found, bodies = [], []
+    for operation, *_ in program.jaxpr.raw:
+        if operation.name == "repeated":
+            found.append((operation.count, len(operation.jaxpr.jaxpr.raw)))
+        bodies += operation.bodies() if operation.composite else ()
+    found.sort(key=lambda each: -each[0] * each[1])
+    return [*found, *(loop for body in bodies for loop in loops_of(body))]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_results_are_the_same(name):
+    function, arguments, loops = ROWS[name]
+    program = traced(function, *arguments)
+    made = rerolled_where(program, everywhere)
+    assert loops_of(made) == loops if loops is not None else loops_of(made)
+    check_jaxpr(made)
+    operands = xs.tree_util.tree_leaves(arguments)
+    wanted = xs.jit(lambda *given: evaluate(program, *given))(*operands)
+    for found in (evaluate(made, *operands), xs.jit(lambda *given: evaluate(made, *given))(*operands)):
+        for one, other in zip(found, wanted, strict=True):
+            assert one.dtype == other.dtype and one.weak_type == other.weak_type
+            if not jnp.issubdtype(one.dtype, jnp.inexact):
+                one, other = (jnp.asarray(random_words(each)) for each in (one, other))
+                assert np.array_equal(one, other)
+            else:
+                tolerance = 3e-2 if one.dtype == jnp.bfloat16 else 2e-5
+                np.testing.assert_allclose(*(np.asarray(x, np.float64) for x in (one, other)), tolerance, tolerance)
+
+
+def random_words(x):
+    return xs.random.key_data(x) if jnp.issubdtype(x.dtype, xs.dtypes.prng_key) else x
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_each_equation_that_is_needed_is_named(name):
+    function, arguments, _ = ROWS[name]
+    program = traced(function, *arguments)
+    numbered = [(*equation, number) for number, equation in enumerate(program.jaxpr.raw)]
+    needed = {each[-1] for each in needed_equations(numbered, program.jaxpr.outvars)[1] if each[0].name != "slice"}
+    made = rerolled_where(program, everywhere)
+    named = {
+        int(path.split("/")[0].rpartition(".")[2])
+        for each in named_operations(bytecode(lower(made, "jit_f").module))
+        for path in equation_paths(each.name)
+    }
+    silent = {n for n in needed if program.jaxpr.raw[n][0].name in SILENT}
+    assert needed - silent <= named <= set(range(len(program.jaxpr.raw)))
+
+
+# Which are worth it -------------------------------------------------------------------------------------------------
+
+
+def many_steps(w, x):
+    for _ in range(60):
+        x = jnp.tanh(x @ w) + x
+    return x
+
+
+def elementwise(x):
+    for _ in range(60):
+        x = jnp.sin(x) * 0.5 + x
+    return x
+
+
+def many_layers(weights, x):
+    for w in weights:
+        x = jnp.tanh(x @ w)
+    return jnp.sum(x)
+
+
+X = jnp.ones((128, 128))
+#: A function, its arguments, and whether it becomes a loop where a call is to be no slower, and where compiling counts.
+WORTH = {
+    "many steps": (many_steps, (X, X), True, True),
+    "one kernel": (elementwise, (X,), False, True),
+    "layers with weights of their own": (xs.grad(many_layers), ([X] * 40, X), False, False),
+    "few": (lambda w, x: jnp.tanh(jnp.tanh(x @ w) @ w), (X, X), False, False),
+}
+
+
+@pytest.mark.parametrize("name", WORTH)
+def test_what_is_worth_it(name):
+    function, arguments, without_loss, for_compiling = WORTH[name]
+    arguments = xs.tree_util.tree_map(lambda x: x + 0, arguments)
+    program = traced(function, *arguments)
+    assert bool(loops_of(rerolled_where(program, is_worth_it))) == without_loss
+    assert bool(loops_of(rerolled_where(program, spares_compiling))) == for_compiling
+
+
+# As users meet it ---------------------------------------------------------------------------------------------------
+
+
+def test_a_function_and_the_settings_say_whether():
+    def loops(function):
+        return function.lower(X, X).as_text().count("stablehlo.while")
+
+    with settings.reroll("off"):
+        assert loops(xs.jit(many_steps)) == 0
+    assert loops(xs.jit(many_steps, reroll="auto")) == loops(xs.jit(many_steps, reroll="always")) == 1
+    with settings.reroll("always"):
+        assert loops(xs.jit(many_steps)) == 1
+        assert loops(xs.jit(many_steps, reroll="off")) == 0
+    with pytest.raises(ValueError, match="reroll is 'auto', 'always', 'off' or None, got True"):
+        xs.jit(many_steps, reroll=True)
+
+
+def test_a_setting_that_changes_compiles_anew():
+    function = xs.jit(many_steps)
+    first = function(X, X / 100)
+    with settings.reroll("always"):
+        seen = []
+        with records.watch(seen.append):
+            assert np.allclose(function(X, X / 100), first, rtol=1e-5)
+    assert any(isinstance(each, records.Compiled) for each in seen)
+
+
+def test_time_is_told_for_each_call():
+    function = xs.jit(many_steps, reroll="always")
+    found = xs.inspect.timings(function, X / 128, X)
+    compiled = next(each for each in found.records if isinstance(each, records.Compiled))
+    traced_ = next(each for each in found.records if isinstance(each, records.Traced))
+    products = {each.path for each in traced_.jaxpr.walk() if each.operation == "dot_general"}
+    assert len(products) == 60
+    (kernel,) = (each for each in compiled.kernels if products & set(each.equations))
+    assert products <= set(kernel.equations)
+    assert "dot_general ×60" in str(found)
+
+
+def test_effects_stay_in_their_order(capfd):
+    def function(x):
+        for k in range(6):
+            xs.debug.print("{}", x[0], ordered=True)
+            x = x * 2 + k
+        return x
+
+    assert not loops_of(rerolled_where(traced(function, X[0]), everywhere))
+    xs.jit(function, reroll="always")(X[0]).block_until_ready()
+    xs.effects_barrier()
+    assert capfd.readouterr().out.split() == ["1.0", "2.0", "5.0", "12.0", "27.0", "58.0"]
+
+
+def test_memory_may_be_given_away():
+    function = xs.jit(many_steps, reroll="always", donate_argnums=1)
+    x = X + 0
+    assert np.allclose(function(X / 128, x), xs.jit(many_steps)(X / 128, X), rtol=1e-5)
+    assert x.is_deleted()
+
+
+def test_derivatives_of_a_rerolled_function_are_those_of_the_function():
+    function = xs.jit(many_steps, reroll="always")
+    wanted = xs.grad(lambda w: jnp.sum(many_steps(w, X)))(X / 128)
+    assert np.allclose(xs.grad(lambda w: jnp.sum(function(w, X)))(X / 128), wanted, rtol=1e-4)
+
+
+# Stretches ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("elements", "found"),
+    [
+        ("", []),
+        ("abcd", []),
+        ("abab", [(0, 4, 2)]),
+        ("xababay", [(1, 6, 2)]),
+        ("aabaabaab", [(0, 9, 3)]),
+        ("abcabcxyxyxy", [(0, 6, 3), (6, 12, 2)]),
+    ],
+)
+def test_stretches(elements, found):
+    assert stretches(elements) == found
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_stretches_repeat_what_they_say(seed):
+    elements = np.random.default_rng(seed).integers(0, 3, 200).tolist()
+    before = 0
+    for begin, end, period in stretches(elements):
+        assert before <= begin and end - begin >= 2 * period
+        assert elements[begin : end - period] == elements[begin + period : end]
+        before = end
