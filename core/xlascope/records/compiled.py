@@ -56,7 +56,8 @@ class Kernel:
     results of other kernels that it reads. ``layout`` is the result's type with XLA's layout where that is not plain
     row-major, ``launch`` how a GPU starts the kernel (grid, block, shared memory), and ``estimated_seconds`` how long a
     run of it is estimated to take, by whom ``Compiled.estimated_by`` says; ``estimated_cycles`` are the TPU compiler's
-    own estimate. ``collective`` says what it does across devices, None for one that works on its own.
+    own estimate. ``collective`` says what it does across devices, None for one that works on its own. ``repeats`` is of
+    how many repeats, compiled once as a loop, its equations are: a run computes those of one.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Kernel:
     estimated_cycles: int | None = None
     moves: tuple[EquationPath, ...] = ()
     collective: Collective | None = None
+    repeats: int = 1
 
 
 @dataclass(frozen=True, slots=True)

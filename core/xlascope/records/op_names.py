@@ -16,7 +16,7 @@ Of an equation that holds several bodies (a cond's branches) those after the fir
 ``b1/e4/add`` is equation 4 in the second body, whose path ends in ``1.4``.
 
 Equations that are compiled once together share a segment: ``e3,8/tanh`` is equations 3 and 8, ``e3-58by5/tanh``
-equations 3, 8, … 58.
+equations 3, 8, … 58. What copies their values, into a stack or out of one, is ``stack(e3-58by5)``.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from .paths import EquationPath
 _NUMBER = "(?:0|[1-9][0-9]*)"
 _TERM = f"{_NUMBER}(?:-{_NUMBER}by{_NUMBER})?"
 _SEGMENT = re.compile(rf"(?:e({_TERM}(?:,{_TERM})*)|b([1-9][0-9]*))")
+_STACKED = re.compile(rf"(?<![^/])stack\((e{_TERM}(?:,{_TERM})*)\)(?![^/])")
 _HOLDS_ONE = re.compile(rf"(?:^|[/(])e{_TERM}(?:,{_TERM})*/")
 _LIKE_ONE = re.compile(r"\(*[be]\d[-,by\d]*\)*")
 
@@ -70,6 +71,24 @@ def equation_paths(name: str) -> list[EquationPath]:
             steps.append([body + each for each in _numbers(numbers)])
             body = ""
     return [EquationPath("/".join(path)) for path in itertools.product(*steps)] if steps else []
+
+
+def stacked_paths(op_name: str) -> list[EquationPath]:
+    """The equations whose values an instruction of that name copies into a stack, or out of one.
+
+    >>> stacked_paths("jit(f)/loop/stack(e3-13by5)"), equation_paths("jit(f)/loop/stack(e3-13by5)")
+    (['3', '8', '13'], [])
+    """
+    return equation_paths(_STACKED.sub(r"\1", op_name)) if _STACKED.search(op_name) else []
+
+
+def stack_of(numbers: Sequence[int]) -> str:
+    """The segment of what copies the values of equations, or those of none that has a number.
+
+    >>> stack_of([3, 8, 13]), stack_of([])
+    ('stack(e3-13by5)', 'stack')
+    """
+    return f"stack({segment_of(numbers)})" if numbers else "stack"
 
 
 def _numbers(terms: str) -> Iterable[str]:
@@ -114,6 +133,17 @@ def absolute_paths(op_name: str) -> list[EquationPath]:
     """
     absolute = (name for name in merged_names(op_name) if not _SEGMENT.fullmatch(name.partition("/")[0]))
     return [path for name in absolute for path in equation_paths(name)]
+
+
+def repeats_in(op_name: str) -> int:
+    """Of how many equations, compiled once together, one is computed when an instruction of that name runs.
+
+    >>> repeats_in("jit(f)/e3-58by5/tanh"), repeats_in("jit(f)/e1/add;jit(f)/e2/add")
+    (12, 1)
+    """
+    if "," not in op_name and "by" not in op_name:
+        return 1
+    return max(max(len(equation_paths(name)), 1) for name in merged_names(op_name))
 
 
 def merged_names(op_name: str) -> list[str]:

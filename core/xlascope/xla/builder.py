@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -212,6 +212,10 @@ class Builder:
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         """Call a program that the current equation holds, the ``index``-th of them."""
+        raise NotImplementedError
+
+    def called(self, segment: str) -> AbstractContextManager[None]:
+        """A block in which what is emitted has the current equation's place and this behind it as its name."""
         raise NotImplementedError
 
     def call_composite(

@@ -7,7 +7,8 @@ so a call's segment holds the function's symbol, which is unique in the module.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from jaxlib.mlir import ir
@@ -315,6 +316,16 @@ class _FunctionBuilder(Builder):
         if ordered:
             self.token = results.pop()
         return results
+
+    @contextmanager
+    def called(self, segment: str) -> Iterator[None]:
+        outside = self.location
+        _, _, _, code, lasti, _ = self.equation
+        self.location = ir.Location.name(f"{self.place}/{segment}", self.lowering.line(code, lasti))
+        try:
+            yield
+        finally:
+            self.location = outside
 
     def call_composite(
         self, body: Any, operands: Sequence[Any], name: str, attributes: dict[str, Any], version: int

@@ -100,7 +100,7 @@ def _nested(weights, x):
 @xs.jit
 def _large(w, x):
     for k in range(1, 12):
-        x = jnp.sin(x @ w) / k + jnp.cos(x) * k
+        x = jnp.sin(x @ w) / k + jnp.cos(x) / (k + 1)
     return x
 
 

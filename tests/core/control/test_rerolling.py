@@ -10,18 +10,18 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records, settings
 from xlascope.control.rerolling.programs import rerolled_where
+from xlascope.control.rerolling.steps import steps_of
 from xlascope.control.rerolling.stretches import stretches
 from xlascope.control.rerolling.weighing import is_worth_it, spares_compiling
 from xlascope.ir.checker import check_jaxpr
 from xlascope.records.op_names import equation_paths
-from xlascope.transforms.dce import needed_equations
 from xlascope.transforms.evaluate import evaluate
 from xlascope.xla.builder import bytecode
 from xlascope.xla.lowering import lower
 from xlascope.xla.stablehlo import named_operations
 
-#: What is lowered to nothing, or to a constant.
-SILENT = ("squeeze", "random_wrap", "random_unwrap", "broadcast_in_dim")
+#: What is lowered to nothing or to a constant, or not needed of what a stack has.
+SILENT = ("slice", "squeeze", "random_wrap", "random_unwrap", "broadcast_in_dim")
 
 
 def everywhere(*_):
@@ -69,19 +69,18 @@ def random_words(x):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_each_equation_that_is_needed_is_named(name):
+def test_each_equation_that_is_computed_is_named(name):
     function, arguments, _ = ROWS[name]
     program = traced(function, *arguments)
-    numbered = [(*equation, number) for number, equation in enumerate(program.jaxpr.raw)]
-    needed = {each[-1] for each in needed_equations(numbered, program.jaxpr.outvars)[1] if each[0].name != "slice"}
+    computed = {step.number for step in steps_of(program.jaxpr).steps}
     made = rerolled_where(program, everywhere)
     named = {
         int(path.split("/")[0].rpartition(".")[2])
         for each in named_operations(bytecode(lower(made, "jit_f").module))
         for path in equation_paths(each.name)
     }
-    silent = {n for n in needed if program.jaxpr.raw[n][0].name in SILENT}
-    assert needed - silent <= named <= set(range(len(program.jaxpr.raw)))
+    silent = {n for n in computed if program.jaxpr.raw[n][0].name in SILENT}
+    assert computed - silent <= named <= computed
 
 
 # Which are worth it -------------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def kernel_flops(kernels: Sequence[Kernel], jaxpr: Jaxpr, devices: int = 1) -> d
     """Floating-point operations of one run of each kernel: our count of its equations.
 
     Those of an equation in several kernels are split by the bytes that these read: the second half of a reduction reads
-    little, and adds up little.
+    little, and adds up little. Of repeats that were compiled once, as a loop, a run computes one.
 
     Nothing of a kernel without equations, and nothing where equations are known by their names alone. One that only
     moves an operand into place (a transpose before a product) computes nothing of the equation that it works for.
@@ -138,5 +138,5 @@ def kernel_flops(kernels: Sequence[Kernel], jaxpr: Jaxpr, devices: int = 1) -> d
     found = dict.fromkeys((kernel.name for kernel in working), 0.0)
     for kernel in computing:
         counted = (equations[path].flops / read[path] for path in set(kernel.equations) & leaves)
-        found[kernel.name] = (kernel.bytes_read + 1) * sum(counted)
+        found[kernel.name] = (kernel.bytes_read + 1) * sum(counted) / kernel.repeats
     return found

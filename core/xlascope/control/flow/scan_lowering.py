@@ -16,11 +16,7 @@ _COUNTER = shaped((), np.dtype(np.int32))
 
 
 class ScanLowering(NamedTuple):
-    """Writes a scan; ``split`` parts what belongs to its operands into constants, carry and what is sliced.
-
-    With ``reads`` slices are of stacks, at places of their own: each says of which one, at which place in the first
-    step, and by how much that grows with each step.
-    """
+    """Writes a scan; ``split`` parts what belongs to its operands into constants, carry and what is sliced."""
 
     builder: Any
     jaxpr: ClosedJaxpr
@@ -28,7 +24,6 @@ class ScanLowering(NamedTuple):
     reverse: bool
     unroll: int
     split: Callable[[Sequence[Any]], tuple[Sequence[Any], Sequence[Any], Sequence[Any]]]
-    reads: Sequence[tuple[int, int, int]] | None = None
 
     def results(self, operands: Sequence[Any]) -> list[Any]:
         """The carry after all steps, and what each step gave, stacked."""
@@ -83,19 +78,6 @@ class ScanLowering(NamedTuple):
         first = builder.emit1("stablehlo.multiply", [counter, width], _COUNTER)
         return builder.emit1("stablehlo.add", [first, builder.constant(np.int32(part), _COUNTER)], _COUNTER)
 
-    def _places(
-        self, index: Any, stacks: Sequence[Any], reads: Sequence[tuple[int, int, int]]
-    ) -> list[tuple[Any, Any]]:
-        """The stacks that a step reads, and the places in them."""
-        builder, known = self.builder, {(0, 1): index}
-        for _, first, step in reads:
-            if (first, step) not in known:
-                wide = builder.constant(np.int32(step), _COUNTER)
-                place = builder.emit1("stablehlo.multiply", [index, wide], _COUNTER)
-                start = builder.constant(np.int32(first), _COUNTER)
-                known[first, step] = builder.emit1("stablehlo.add", [place, start], _COUNTER)
-        return [(stacks[number], known[first, step]) for number, first, step in reads]
-
     def _step(self, index: Any, consts: Sequence[Any], xs: Sequence[Any], state: Sequence[Any]) -> list[Any]:
         """One step: slices out of ``xs``, the body, what it gave into the stacked results."""
         builder = self.builder
@@ -104,10 +86,7 @@ class ScanLowering(NamedTuple):
         if self.reverse:
             end = builder.constant(np.int32(self.length - 1), _COUNTER)
             index = builder.emit1("stablehlo.subtract", [end, index], _COUNTER)
-        places = [(x, index) for x in xs] if self.reads is None else self._places(index, xs, self.reads)
-        slices = [
-            builder.slice_leading(x, place, in_words(aval)) for (x, place), aval in zip(places, in_slices, strict=True)
-        ]
+        slices = [builder.slice_leading(x, index, in_words(aval)) for x, aval in zip(xs, in_slices, strict=True)]
         results = builder.call_body(self.jaxpr, [*consts, *state[:count], *slices], 0)
         stacks = [
             builder.update_leading(whole, y, index, aval)

@@ -8,8 +8,8 @@ from typing import Any
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
-from ..flow.scan_lowering import ScanLowering
 from ..flow.slices import stacked
+from .lowering import RepeatedLowering
 
 _WRITTEN_LATE = "repeats become a loop when a program is lowered, after all that is derived from it"
 
@@ -19,6 +19,7 @@ class Repeated(Operation, name="repeated"):
 
     The operands are constants of the loop, the carry at the start, and stacks. The program takes constants, carry, and
     for each of ``reads`` (number of a stack, first place, step) what stands at ``first + k * step`` in repeat ``k``.
+    ``read_names`` and ``kept_names`` are what reading a stack and writing one are called.
     """
 
     composite = True
@@ -28,6 +29,8 @@ class Repeated(Operation, name="repeated"):
     num_carry: int
     num_consts: int
     reads: tuple[tuple[int, int, int], ...]
+    read_names: tuple[str, ...]
+    kept_names: tuple[str, ...]
 
     @property
     def holder(self) -> ClosedJaxpr:
@@ -49,7 +52,8 @@ class Repeated(Operation, name="repeated"):
         return [*results[:carried], *(stacked(a, self.count) for a in results[carried:])]
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        return ScanLowering(builder, self.jaxpr, self.count, False, 1, self.split, self.reads).results(operands)
+        names = self.read_names, self.kept_names
+        return RepeatedLowering(builder, self.jaxpr, self.count, self.reads, *names, self.split).results(operands)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         raise NotImplementedError(_WRITTEN_LATE)

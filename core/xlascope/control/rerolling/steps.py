@@ -22,15 +22,16 @@ _APART = (OptimizationBarrier, RngUniform)
 
 
 class Step(NamedTuple):
-    """An equation, or several that compute the same; ``numbers`` are theirs."""
+    """An equation, the ``number``-th of the program, which stands for ``copies`` that compute the same."""
 
-    numbers: tuple[int, ...]
+    number: int
     operation: Operation
     inputs: tuple[Atom, ...]
     outputs: Sequence[Var]
     code: Any
     lasti: int
     origin: Origin | None
+    copies: int = 1
 
 
 class Steps(NamedTuple):
@@ -69,11 +70,11 @@ def _merged(jaxpr: Jaxpr) -> tuple[list[Step], dict[Var, Var]]:
         place = places.get(key) if key is not None else None
         if place is not None and len(found[place].outputs) == len(outputs):
             names.update(zip(outputs, found[place].outputs, strict=True))
-            found[place] = found[place]._replace(numbers=(*found[place].numbers, number))
+            found[place] = found[place]._replace(copies=found[place].copies + 1)
             continue
         if key is not None:
             places[key] = len(found)
-        found.append(Step((number,), operation, inputs, outputs, code, lasti, origin))
+        found.append(Step(number, operation, inputs, outputs, code, lasti, origin))
     return found, names
 
 
@@ -93,7 +94,7 @@ def _hoisted(steps: Sequence[Step], given: Sequence[Var]) -> tuple[list[Step], l
         of = id(step.inputs[0]) if step.inputs else 0
         is_slice = isinstance(step.operation, Slice) and slices[of] > 1
         is_slice = is_slice or (isinstance(step.operation, Squeeze | Reshape) and of in cut)
-        first = is_slice or len(step.numbers) > 1
+        first = is_slice or step.copies > 1
         if first and all(x.__class__ is Literal or id(x) in known for x in step.inputs):
             known.update(map(id, step.outputs))
             if is_slice:

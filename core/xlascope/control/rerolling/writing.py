@@ -10,14 +10,14 @@ from ...ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from ...ir.operation import Operation
 from ...operations.shapes import BroadcastInDim, Reshape
 from ...operations.slicing import Concatenate, Slice
-from ...records.op_names import segment_of
+from ...records.op_names import segment_of, stack_of
 from .loops import Carried, Differing, Inside, Loop, Operand, Same
 from .repeated import Repeated
 from .stacks import Before, Built, Results, Slices, Stack, Stacks
 from .steps import Step, Steps
 
 #: What equations that are no user's are called.
-_LOOP, _STACK = "loop", "stack"
+_LOOP, _STACK = "loop", stack_of([])
 
 
 def written(jaxpr: Jaxpr, steps: Steps, stacks: Stacks) -> Jaxpr:
@@ -29,6 +29,7 @@ class _Writing:
     def __init__(self, jaxpr: Jaxpr, steps: Steps, stacks: Stacks) -> None:
         self.jaxpr, self.steps, self.results, self.stacks = jaxpr, steps.steps, steps.results, stacks
         self.raw: list[tuple[RawEquation, str]] = []
+        self.numbers = {id(v): step.number for step in steps.steps for v in step.outputs}
         self.variables: dict[Stack, Var] = {}
 
     def program(self) -> Jaxpr:
@@ -62,7 +63,7 @@ class _Writing:
 
     def _plain(self, steps: Sequence[Step]) -> None:
         for step in steps:
-            self.raw.append((tuple(step[1:]), segment_of(step.numbers)))
+            self.raw.append((tuple(step[1:7]), segment_of([step.number])))
 
     def _loop(self, number: int, loop: Loop) -> None:
         """The equations of a loop, and of what it needs and leaves."""
@@ -74,7 +75,8 @@ class _Writing:
         arrays = list(dict.fromkeys(self._array(read.stack, line) for read in reads))
         places = tuple((arrays.index(self.variables[read.stack]), read.first, read.step) for read in reads)
         starts = [self._zeros(self.stacks.type_of(number, each), line) for each in finals]
-        operation = Repeated(body, loop.repeats, len(loop.carried) + len(finals), len(loop.same), places)
+        names = [tuple(map(self._name, stacks)) for stacks in ([read.stack for read in reads], kept)]
+        operation = Repeated(body, loop.repeats, len(loop.carried) + len(finals), len(loop.same), places, *names)
         operands = [*loop.same, *(carry.init for carry in loop.carried), *starts, *arrays]
         outputs = [Var(aval) for aval in operation.result_types(tuple(x.aval for x in operands))]
         last = loop.steps(self.steps, loop.repeats - 1)
@@ -87,6 +89,20 @@ class _Writing:
         self._add(operation, operands, outputs, line, _LOOP)
         for v, made in self.stacks.taken[number].items():
             self._take(self.variables[Results(number, made.result)], made.repeat, v, line)
+
+    def _name(self, stack: Stack) -> str:
+        """What reading or writing a stack is called: by the equations that made what is in it."""
+        values: Sequence[Atom]
+        if isinstance(stack, Slices):
+            values = [stack.array]
+        elif isinstance(stack, Built):
+            values = self.stacks.built[stack.number]
+        else:
+            loop = self.stacks.loops[stack.loop]
+            result = stack.result if isinstance(stack, Results) else loop.carried[stack.carried].result
+            repeats = [loop.steps(self.steps, repeat)[result.step] for repeat in range(loop.repeats)]
+            return stack_of([step.number for step in repeats])
+        return stack_of([self.numbers[id(x)] for x in values if id(x) in self.numbers])
 
     def _body(self, loop: Loop, number: int, finals: Sequence[Inside], kept: Sequence[Results | Before]) -> ClosedJaxpr:
         """The program of one repeat."""
@@ -110,8 +126,8 @@ class _Writing:
         for place, step in enumerate(repeats[-1]):
             outputs = [Var(v.aval) for v in step.outputs]
             inside.update((Inside(place, i), v) for i, v in enumerate(outputs))
-            raw.append((step.operation, tuple(map(value, loop.operands[place])), outputs, *step[4:]))
-            segments.append(_segment([repeat[place].numbers for repeat in repeats]))
+            raw.append((step.operation, tuple(map(value, loop.operands[place])), outputs, *step[4:7]))
+            segments.append(segment_of([repeat[place].number for repeat in repeats]))
         results = [
             *(inside[carry.result] for carry in loop.carried),
             *(inside[each] for each in finals),
@@ -136,7 +152,7 @@ class _Writing:
             spread = isinstance(x, Literal)
             operation: Operation = BroadcastInDim((1, *shape), ()) if spread else Reshape((1, *shape))
             parts.append(self._value(operation, [x], line))
-        return self._value(Concatenate(0), parts, line)
+        return self._value(Concatenate(0), parts, line, self._name(stack))
 
     def _zeros(self, aval: ShapedArray, line: Step) -> Var:
         """Where a value begins that nobody uses before it is there."""
@@ -146,24 +162,17 @@ class _Writing:
     def _take(self, stack: Var, place: int, v: Var, line: Step) -> None:
         """Take a value out of a stack."""
         rest = stack.aval.shape[1:]
-        part = self._value(Slice((place, *(0,) * len(rest)), (place + 1, *rest), None), [stack], line)
-        self._add(Reshape(rest), [part], [v], line, _STACK)
+        name = stack_of([self.numbers[id(v)]])
+        part = self._value(Slice((place, *(0,) * len(rest)), (place + 1, *rest), None), [stack], line, name)
+        self._add(Reshape(rest), [part], [v], line, name)
 
-    def _value(self, operation: Operation, inputs: Sequence[Atom], line: Step) -> Var:
+    def _value(self, operation: Operation, inputs: Sequence[Atom], line: Step, name: str = _STACK) -> Var:
         (aval,) = operation.result_types(tuple(x.aval for x in inputs))
         found = Var(aval)
-        self._add(operation, inputs, [found], line, _STACK)
+        self._add(operation, inputs, [found], line, name)
         return found
 
     def _add(
         self, operation: Operation, inputs: Sequence[Any], outputs: Sequence[Var], line: Step, segment: str
     ) -> None:
         self.raw.append(((operation, tuple(inputs), outputs, line.code, line.lasti, None), segment))
-
-
-def _segment(numbers: Sequence[tuple[int, ...]]) -> str:
-    """What a step of a loop is called, by its numbers in each repeat: first ones, then second ones, which are an even
-    way apart each.
-    """
-    most = max(map(len, numbers))
-    return segment_of([each[place] for place in range(most) for each in numbers if place < len(each)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ...records.compiled import Kernel
+from ...records.op_names import repeats_in, stacked_paths
 from ...records.paths import EquationPath
 from .collectives import collective_in
 from .layouts import is_wait, memory_bytes, result_type, special_layout
@@ -128,8 +129,9 @@ def _kernel(
         bytes_saved=2 * sum(_saved_bytes(module, each) for each in inside),
         reads=() if instruction.opcode == "call" else reads.of(computation, instruction),
         layout=special_layout(instruction.type_text),
-        moves=() if equations else _moved(data, own, work),
+        moves=() if equations else _stacked(work) or _moved(data, own, work),
         collective=None if holds else collective_in([own, *work]),
+        repeats=max(repeats_in(each.op_name) for _, each in [own, *work]),
     )
 
 
@@ -171,6 +173,11 @@ def _equations(known: Known, inside: tuple[Computation, ...], own: tuple[Computa
         for path in known[computation.name, each.name]
     )
     return tuple(dict.fromkeys(telling)) or known[own[0].name, own[1].name]
+
+
+def _stacked(work: list[tuple[Computation, Instruction]]) -> tuple[EquationPath, ...]:
+    """The equations whose values a kernel copies into a stack, or out of one."""
+    return tuple(dict.fromkeys(path for _, each in work for path in stacked_paths(each.op_name)))
 
 
 def _moved(

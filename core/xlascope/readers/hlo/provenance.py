@@ -27,7 +27,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import TypeGuard
 
-from ...records.op_names import absolute_paths
+from ...records.op_names import absolute_paths, merged_names
 from ...records.paths import EquationPath
 from .text import Instruction, Module
 from .uses import MOVES, Place, Uses
@@ -215,7 +215,8 @@ class _Proofs:
 
 def _is_product(op_name: str) -> bool:
     """Whether a name is that of one product, and of nothing else."""
-    return len(_paths_in(op_name)) == 1 and op_name.rpartition("/")[2] in _PRODUCTS
+    named = len(merged_names(op_name)) == 1 and len(_paths_in(op_name)) > 0
+    return named and op_name.rpartition("/")[2] in _PRODUCTS
 
 
 def _apart(window: Instruction) -> bool:
