@@ -75,6 +75,7 @@ def kernel(record: Kernel) -> JSON:
     optional = {"layout": record.layout, "launch": record.launch, "estimate": record.estimated_seconds}
     optional["cycles"] = record.estimated_cycles
     optional["moves"] = list(record.moves)
+    optional["repeats"] = record.repeats if record.repeats > 1 else 0
     optional["reads"] = [[each.kernel, each.result, each.type_text, each.bytes] for each in record.reads]
     if record.collective is not None:
         told = record.collective

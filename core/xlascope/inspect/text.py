@@ -222,6 +222,8 @@ def _told(paths: Iterable[EquationPath], equations: dict[EquationPath, Equation]
 def source_words(kernel: Kernel | None, equations: dict[EquationPath, Equation]) -> str:
     """What is known of a kernel without equations: whose results it copies, or nothing."""
     moved = _told(kernel.moves, equations) if kernel is not None else []
+    if not moved and kernel is not None and kernel.kind == "call":
+        return "runs what is within"
     return f"copies what {operations(moved)} made" if moved else "no source known"
 
 

@@ -9,6 +9,7 @@ from tests.core.control.repeating_programs import ROWS
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records, settings
+from xlascope.analysis.costs.roofline import kernel_flops
 from xlascope.control.rerolling.programs import rerolled_where
 from xlascope.control.rerolling.steps import steps_of
 from xlascope.control.rerolling.stretches import stretches
@@ -158,8 +159,30 @@ def test_time_is_told_for_each_call():
     products = {each.path for each in traced_.jaxpr.walk() if each.operation == "dot_general"}
     assert len(products) == 60
     (kernel,) = (each for each in compiled.kernels if products & set(each.equations))
-    assert products <= set(kernel.equations)
-    assert "dot_general ×60" in str(found)
+    assert products <= set(kernel.equations) and kernel.repeats == 60
+    assert kernel_flops(compiled.kernels, traced_.jaxpr)[kernel.name] == pytest.approx(2 * 128**3)
+    assert "dot_general ×60" in str(found) and "runs what is within" in str(found)
+
+
+def test_what_stacks_copy_is_told():
+    found = xs.inspect.fusions(xs.jit(xs.grad(_squared(recurrent)), reroll="always"), X / 128, jnp.stack([X] * 40))
+    compiled, traced_ = (
+        next(each for each in found.records if isinstance(each, kind)) for kind in (records.Compiled, records.Traced)
+    )
+    operations = {each.path: each.operation for each in traced_.jaxpr.walk()}
+    copied = {operations[path] for kernel in compiled.kernels for path in kernel.moves}
+    assert copied and copied <= {"tanh", "sub"}
+
+
+def recurrent(w, inputs):
+    h = inputs[0]
+    for x in inputs:
+        h = jnp.tanh(h @ w + x)
+    return h
+
+
+def _squared(function):
+    return lambda *arguments: jnp.sum(function(*arguments) ** 2)
 
 
 def test_effects_stay_in_their_order(capfd):

@@ -39,17 +39,20 @@ class RepeatedLowering(NamedTuple):
         first, last = 1 + len(consts), 1 + len(consts) + len(state)
 
         def going_on(counter: Any, *_: Any) -> list[Any]:
-            return [builder.compare("LT", counter, builder.constant(np.int32(self.repeats), _COUNTER))]
+            with builder.called("counter"):
+                return [builder.compare("LT", counter, builder.constant(np.int32(self.repeats), _COUNTER))]
 
         def repeat(counter: Any, *values: Any) -> list[Any]:
             values = (counter, *values)
             after = self._repeat(counter, values[1:first], values[first:last], values[last:])
-            one = builder.constant(np.int32(1), _COUNTER)
-            following = builder.emit1("stablehlo.add", [counter, one], _COUNTER)
+            with builder.called("counter"):
+                one = builder.constant(np.int32(1), _COUNTER)
+                following = builder.emit1("stablehlo.add", [counter, one], _COUNTER)
             return [following, *values[1:first], *after, *values[last:]]
 
         start = builder.constant(np.int32(0), _COUNTER)
-        results = builder.while_loop([start, *consts, *state, *stacks], avals, going_on, repeat)
+        with builder.called("repeats"):
+            results = builder.while_loop([start, *consts, *state, *stacks], avals, going_on, repeat)
         return results[first:last]  # type: ignore[no-any-return]
 
     def _kept(self, num_carry: int) -> list[ShapedArray]:

@@ -76,7 +76,8 @@ class _Writing:
         places = tuple((arrays.index(self.variables[read.stack]), read.first, read.step) for read in reads)
         starts = [self._zeros(self.stacks.type_of(number, each), line) for each in finals]
         names = [tuple(map(self._name, stacks)) for stacks in ([read.stack for read in reads], kept)]
-        operation = Repeated(body, loop.repeats, len(loop.carried) + len(finals), len(loop.same), places, *names)
+        carried = len(loop.carried) + len(finals)
+        operation = Repeated(body, loop.repeats, carried, len(loop.same), places, *names)
         operands = [*loop.same, *(carry.init for carry in loop.carried), *starts, *arrays]
         outputs = [Var(aval) for aval in operation.result_types(tuple(x.aval for x in operands))]
         last = loop.steps(self.steps, loop.repeats - 1)

@@ -202,9 +202,10 @@ export function kernelFacts(program, kernel) {
   return [kernelWords(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...sizeFacts(kernel)];
 }
 
-/** "add ▸ tanh ▸ mul". @param {Program} program @param {Kernel} kernel */
+/** "add ▸ tanh ▸ mul"; of repeats one. @param {Program} program @param {Kernel} kernel */
 function equationNames(program, kernel) {
-  const names = [...new Set(kernel.eqns)].map((path) => operationAt(program, /** @type {string} */ (path)));
+  const { eqns, repeats = 1 } = kernel;
+  const names = [...new Set(eqns.length % repeats ? eqns : eqns.filter((_, i) => i % repeats === 0))].map((path) => operationAt(program, /** @type {string} */ (path)));
   const shown = names.slice(0, 8).join(" ▸ ");
   return names.length > 8 ? `${shown} ▸ ${names.length - 8} more` : shown;
 }

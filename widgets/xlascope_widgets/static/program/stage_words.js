@@ -105,6 +105,7 @@ export function kernelWords(program, kernel) {
   const time = program.times.get(kernel.name);
   const equations = new Set(kernel.eqns).size;
   const facts = [kernel.kind, equations ? plural(equations, "equation") : sourceless(program, kernel)];
+  if (kernel.repeats) facts.push(`one of ${kernel.repeats} repeats a run, compiled once`);
   if (kernel.across) facts.push(`${kernel.across[0]} between ${kernel.across[1]}`);
   if (kernel.saved) facts.push(`saved ${byteSize(kernel.saved)}`);
   return { title: program.titleOfKernel(kernel.name), facts, pass: program.passOfKernel(kernel.name), time };
@@ -112,7 +113,8 @@ export function kernelWords(program, kernel) {
 
 /** What is known of a kernel without equations: whose results it copies, or nothing. @param {Program} program @param {Kernel} [kernel] */
 export function sourceless(program, kernel) {
-  const made = (kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean);
+  const made = [...new Set((kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean))];
+  if (!made.length && kernel?.kind === "call") return "runs what is within";
   return made.length ? `copies what ${shorten(made.join(", "), 40)} made` : "no source known";
 }
 

@@ -50,6 +50,8 @@ export interface Kernel {
   cycles?: number;
   /** Paths of the equations whose results it copies, of one that only copies. */
   moves?: string[];
+  /** Of how many repeats, compiled once as a loop, a run computes one; the equations of each instruction are in their order. */
+  repeats?: number;
   reads?: Read[];
   /** What it does across devices: XLA's kind, between how many, bytes of operands and of results on one device. */
   across?: [kind: string, devices: number, given: number, got: number];

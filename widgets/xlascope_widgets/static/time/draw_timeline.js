@@ -197,6 +197,14 @@ function titleAndName(program, name) {
   return title === name ? shorten(name, 80) : `${title} (${shorten(name, 80)})`;
 }
 
+/** Which repeat of a loop a run is, where every run of the step is there. @param {Device} device @param {Bar} bar @param {number} [repeats] */
+function repeatWords(device, bar, repeats) {
+  const runs = repeats ? device.spans.flatMap(([name], i) => (name === bar.name ? [i] : [])) : [];
+  const place = runs.indexOf(bar.first);
+  if (!repeats || place < 0 || runs.length % repeats || runs.some((i) => device.spans[i].length > 3)) return [];
+  return [`repeat ${(place % repeats) + 1} of ${repeats}`];
+}
+
 /** @param {Program} program @param {Device} device @param {Bar} bar @param {number} x @param {number} y @param {number} w @param {string} colour @param {number} lane */
 function deviceBar(program, device, bar, x, y, w, colour, lane) {
   const { name, duration, count } = bar;
@@ -205,7 +213,7 @@ function deviceBar(program, device, bar, x, y, w, colour, lane) {
   const time = `${seconds(duration)} (measured)`;
   const several = count > 1;
   const words = several ? `${plural(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}` :
-    [`${titleAndName(program, name)} on ${device.name}: ${time}`, ...(kernel?.eqns.length ? [] : [sourceless(program, kernel)])].join(" · ");
+    [`${titleAndName(program, name)} on ${device.name}: ${time}`, ...repeatWords(device, bar, kernel?.repeats), ...(kernel?.eqns.length ? [] : [sourceless(program, kernel)])].join(" · ");
   const label = several && w > 34 ? `× ${count}` : several ? "" : program.titleOfKernel(name);
   return drawBar(x, y, w, label, { class: `xs-bar ${kind}${several ? " several" : ""}`, role: "button", "aria-label": words, tabindex: -1,
     "data-kernel": bar.joined ? null : name, "data-bar": `${lane}:${bar.first}`, "data-zoom": bar.joined ? `${bar.start} ${bar.start + duration}` : null },
