@@ -122,7 +122,7 @@ def runge_kutta_40(side: Side) -> Program:
 
 def denoising_30(side: Side) -> Program:
     """Thirty steps of a denoiser, which is one perceptron, with a number for each step."""
-    xs, jnp = side.xs, side.jnp
+    xs = side.xs
 
     def sample(weights: Any, x: Any) -> Any:
         for k in range(30):
@@ -142,6 +142,7 @@ def newton_schulz_10(side: Side) -> Program:
     def orthogonal(matrices: Any) -> Any:
         found = []
         for x in matrices:
+            x = x / side.jnp.sqrt(side.jnp.sum(x * x))
             for _ in range(10):
                 squared = x @ x.T
                 x = 1.5 * x - 0.5 * squared @ x

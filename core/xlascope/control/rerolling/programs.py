@@ -19,8 +19,9 @@ from .writing import written
 #: A program of fewer equations does not repeat enough, and one of more takes seconds to look through.
 _FEWEST, _MOST = 6, 100_000
 
-#: Says of a loop, its number among those of its stacks, these, the steps and the program's weight if it is worth it.
-Worth = Callable[[Loop, int, Stacks, Sequence[Step], int], bool]
+#: Says of a loop, its number among those of some stacks with these (None while stacks are not looked at), the steps, and
+#: the program's weight, if it is worth it.
+Worth = Callable[[Loop, tuple[int, Stacks] | None, Sequence[Step], int], bool]
 
 
 def rerolled(program: ClosedJaxpr, how: Reroll) -> ClosedJaxpr:
@@ -73,10 +74,10 @@ def _with_loops(jaxpr: Jaxpr, worth: Worth) -> Jaxpr:
 
 def _stacks_of(steps: Sequence[Step], results: Sequence[Atom], worth: Worth, whole: int) -> Stacks:
     """The stacks of those loops that are worth it: without one, what others need may be another matter."""
-    loops = loops_of(steps, results)
+    loops = [loop for loop in loops_of(steps, results) if worth(loop, None, steps, whole)]
     while True:
         stacks = Stacks(steps, results, loops)
-        kept = [loop for n, loop in enumerate(loops) if worth(loop, n, stacks, steps, whole)]
+        kept = [loop for n, loop in enumerate(loops) if worth(loop, (n, stacks), steps, whole)]
         if len(kept) == len(loops):
             return stacks
         loops = kept

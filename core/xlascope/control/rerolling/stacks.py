@@ -69,8 +69,11 @@ class Stacks:
 
     def __init__(self, steps: Sequence[Step], results: Sequence[Atom], loops: Sequence[Loop]) -> None:
         self.loops = loops
-        self.made = {id(v): made for v, made in _made_in(steps, loops)}
-        self._types = {(made.loop, made.result): v.aval for v, made in _made_in(steps, loops)}
+        self.made: dict[int, Made] = {}
+        self._types: dict[tuple[int, Inside], ShapedArray] = {}
+        for v, made in _made_in(steps, loops):
+            self.made[id(v)] = made
+            self._types[made.loop, made.result] = v.aval
         self.reads: list[list[Read]] = []
         self.kept: list[dict[Results | Before, None]] = [{} for _ in loops]
         self.last: list[dict[Inside, None]] = [{} for _ in loops]

@@ -15,10 +15,9 @@ from ...operations.barriers import OptimizationBarrier
 from ...operations.random_generators import RngUniform
 from ...operations.shapes import Reshape, Squeeze
 from ...operations.slicing import Slice
-from ...transforms.dce import needed_equations
 
 #: Of what a copy is not the same: a barrier keeps what is behind it apart, and some numbers are others each time.
-_APART = (OptimizationBarrier, RngUniform)
+_APART = frozenset({OptimizationBarrier, RngUniform})
 
 
 class Step(NamedTuple):
@@ -57,25 +56,45 @@ def steps_of(jaxpr: Jaxpr) -> Steps:
 
 def _merged(jaxpr: Jaxpr) -> tuple[list[Step], dict[Var, Var]]:
     """The steps that are needed, in the order of the equations, and by what a value's name is replaced."""
-    numbered: Any = [(*equation, number) for number, equation in enumerate(jaxpr.raw)]
-    _, needed = needed_equations(numbered, jaxpr.outvars)
+    needed = _needed(jaxpr)
     found: list[Step] = []
     places: dict[Any, int] = {}
-    names: dict[Var, Var] = {}
-    for operation, given, outputs, code, lasti, origin, number in needed:  # type: ignore[misc]
-        inputs = tuple(x if x.__class__ is Literal else names.get(x, x) for x in given)
-        key = None
-        if not operation.effects and not isinstance(operation, _APART):
-            key = (operation, *(literal_key(x) if x.__class__ is Literal else id(x) for x in inputs))
-        place = places.get(key) if key is not None else None
-        if place is not None and len(found[place].outputs) == len(outputs):
-            names.update(zip(outputs, found[place].outputs, strict=True))
-            found[place] = found[place]._replace(copies=found[place].copies + 1)
+    names: dict[Any, Any] = {}
+    literals: dict[int, Any] = {}
+    for number, (operation, given, outputs, code, lasti, origin) in enumerate(jaxpr.raw):
+        if not needed[number]:
             continue
-        if key is not None:
-            places[key] = len(found)
-        found.append(Step(number, operation, inputs, outputs, code, lasti, origin))
+        inputs = []
+        key: list[Any] = [operation]
+        for x in given:
+            if x.__class__ is Literal:
+                if id(x) not in literals:
+                    literals[id(x)] = literal_key(x)
+                key.append(literals[id(x)])
+            else:
+                x = names.get(x, x)
+                key.append(id(x))
+            inputs.append(x)
+        if not operation.effects and operation.__class__ not in _APART:
+            place = places.setdefault(tuple(key), len(found))
+            if place < len(found):
+                names.update(zip(outputs, found[place].outputs, strict=True))
+                found[place] = found[place]._replace(copies=found[place].copies + 1)
+                continue
+        found.append(Step(number, operation, tuple(inputs), outputs, code, lasti, origin))
     return found, names
+
+
+def _needed(jaxpr: Jaxpr) -> list[bool]:
+    """Which equations results or effects need."""
+    used = {id(x) for x in jaxpr.outvars}
+    found = []
+    for operation, inputs, outputs, *_ in reversed(jaxpr.raw):
+        needed = any(id(v) in used for v in outputs) or bool(operation.effects)
+        if needed:
+            used.update(map(id, inputs))
+        found.append(needed)
+    return found[::-1]
 
 
 def _hoisted(steps: Sequence[Step], given: Sequence[Var]) -> tuple[list[Step], list[Step]]:

@@ -22,7 +22,7 @@ from .steps import Step
 _FEWEST_SPARED, _SMALLEST_PART = 40, 0.05
 #: To compile the loop, and each value that is put into a stack or taken out by itself (a kernel of its own), is as much
 #: work as so many equations.
-_LOOP, _BY_ITSELF = 20, 12
+_LOOP, _BY_ITSELF = 200, 12
 #: Where a call is not to become slower: what a loop adds is at most that part of its time.
 _MOST_ADDED = 0.03
 #: Nanoseconds for a byte that is copied into a stack or out of one: part of them is written where it is computed.
@@ -41,20 +41,21 @@ _APART = (
 )
 
 
-def spares_compiling(loop: Loop, number: int, stacks: Stacks, steps: Sequence[Step], whole: int) -> bool:
-    """Whether a loop spares compiling much of the ``whole`` program's equations."""
+def spares_compiling(loop: Loop, of: tuple[int, Stacks] | None, steps: Sequence[Step], whole: int) -> bool:
+    """Whether a loop spares compiling much of the ``whole`` program's equations; ``of`` is its number among those of
+    its stacks, and these, where they are known.
+    """
     weight = sum(weight_of(step.operation) for step in loop.steps(steps, 0))
-    _, alone = copied(loop, number, stacks)
-    spared = (loop.repeats - 1) * weight - _BY_ITSELF * alone - _LOOP
+    spared = (loop.repeats - 1) * weight - _BY_ITSELF * _copied(loop, of)[1] - _LOOP
     return spared >= max(_FEWEST_SPARED, _SMALLEST_PART * whole)
 
 
-def is_worth_it(loop: Loop, number: int, stacks: Stacks, steps: Sequence[Step], whole: int) -> bool:
+def is_worth_it(loop: Loop, of: tuple[int, Stacks] | None, steps: Sequence[Step], whole: int) -> bool:
     """Whether a loop spares compiling, and makes a call no slower to speak of."""
-    if not spares_compiling(loop, number, stacks, steps, whole):
+    if not spares_compiling(loop, of, steps, whole):
         return False
     work, kernels = work_of(loop.steps(steps, 0))
-    added = copied(loop, number, stacks)[0] * _COPIED / loop.repeats + _COUNTED
+    added = _copied(loop, of)[0] * _COPIED / loop.repeats + _COUNTED
     if not kernels:  # several repeats would be computed in one kernel
         added += LAUNCH + (READ + WRITE) * sum(bytes_of(carry.init.aval) for carry in loop.carried)
     return added <= _MOST_ADDED * work
@@ -92,16 +93,17 @@ def _work_of_program(body: ClosedJaxpr) -> tuple[float, int]:
     return sum(time for time, _ in found), sum(kernels for _, kernels in found)
 
 
-def copied(loop: Loop, number: int, stacks: Stacks) -> tuple[int, int]:
+def _copied(loop: Loop, of: tuple[int, Stacks] | None) -> tuple[int, int]:
     """The bytes that a loop's stacks are copied about in a call, and how many values are put into them or taken out by
-    themselves.
+    themselves; at least so much where stacks are not known.
     """
-    total = alone = 0
+    total, alone = sum(bytes_of(x.aval) for values in loop.differing for x in values), 0
+    if of is None:
+        return total, alone
+    number, stacks = of
     for read, values in zip(stacks.reads[number], loop.differing, strict=True):
-        size = sum(bytes_of(x.aval) for x in values)
-        total += size
         if _is_own(read, number, stacks):
-            total += size
+            total += sum(bytes_of(x.aval) for x in values)
             alone += sum(not isinstance(x, Literal) for x in values)
     for stack in stacks.kept[number]:
         result = stack.result if isinstance(stack, Results) else loop.carried[stack.carried].result
