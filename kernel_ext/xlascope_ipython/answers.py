@@ -121,7 +121,7 @@ def _split(program: Program, question: Question) -> Job[inspect.Inspection]:
 
 def _whatif(program: Program, question: Question) -> Job[inspect.Inspection]:
     match question.get("change"):
-        case ["dtype" | "precision" | "keep" as kind, str(value)]:
+        case ["dtype" | "precision" | "keep" | "reroll" as kind, str(value)]:
             change: dict[str, Any] = {kind: value}
         case ["donate", *names] if names and all(isinstance(each, str) for each in names):
             change = {"donate": tuple(names)}

@@ -22,6 +22,7 @@ _CHANGES = {
     "donate": "NUMBER",
     "batch": "NAME=SIZE",
     "keep": "auto|off",
+    "reroll": "auto|always|off",
     "options": "FLAG=VALUE",
 }
 _COMPLAINTS = (ChangeError, MissingTargetError, TargetCompileError, UnknownTargetError)
@@ -43,8 +44,9 @@ def what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]
         CHANGE is one of ``--split 3,5`` (a barrier between two equations, by their paths), ``--dtype bfloat16`` (of all
         floating-point arguments), ``--precision highest`` (of matrix products), ``--donate 0`` (an argument's memory),
         ``--batch x=64,y=64`` (leading axes), ``--keep off`` (what is kept that XLA would compute again),
-        ``--options xla_flag=value``. Both are compiled and run by turns, for
-        about half a second; ``--untimed`` runs neither, ``--target gpu:h100`` compiles both for that, and runs neither.
+        ``--reroll always`` (which repeats are compiled once, as loops), ``--options xla_flag=value``. Both are compiled
+        and run by turns, for about half a second; ``--untimed`` runs neither, ``--target gpu:h100`` compiles both for
+        that, and runs neither.
         From a script: ``xlascope.inspect.what_if(f, x, change={"split": ("3", "5")})``.
         """
         question = parse(line, _GRAMMAR)

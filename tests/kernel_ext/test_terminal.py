@@ -73,6 +73,7 @@ def test_jaxpr(terminal: Any) -> None:
         ("%jaxpr (lambda *a, **k: update(*a, **k))(*(w, x))", "name=update"),
         ("%jaxpr update({'a': w}['a'], x)", "f32[8,4]"),
         ("%whatif --keep off --untimed update(w, x)", "nothing kept"),
+        ("%whatif --reroll off --untimed update(w, x)", "no repeats as loops"),
         ("%jaxpr --kept update(w, x)", "update: nothing is kept that would be computed again"),
     ],
 )

@@ -16,6 +16,7 @@ EXAMPLES: dict[str, Any] = {
     "dtype": "bfloat16",
     "batch": {"x": 64},
     "keep": "off",
+    "reroll": "always",
 }
 #: Why a call that gives its arguments away is not measured.
 GONE = "a donated argument is gone after a call, and would have to be copied for the next one"

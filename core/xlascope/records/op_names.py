@@ -91,6 +91,10 @@ def stack_of(numbers: Sequence[int]) -> str:
     return f"stack({segment_of(numbers)})" if numbers else "stack"
 
 
+#: How the name of a loop over repeats ends.
+REPEATS = "/loop/repeats"
+
+
 def _numbers(terms: str) -> Iterable[str]:
     """The numbers in the segment of equations."""
     if "," not in terms and "-" not in terms:

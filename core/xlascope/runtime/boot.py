@@ -169,7 +169,7 @@ debug_infs = _state("debug_infs", False)
 debug_key_reuse = _state("debug_key_reuse", False)
 no_execution = _state("no_execution", False)
 keep = _state("keep", "auto", allowed=KEPT)
-reroll = _state("reroll", "off", allowed=REROLLED)
+reroll = _state("reroll", "auto", allowed=REROLLED)
 
 
 class _InBlock:

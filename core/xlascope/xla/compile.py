@@ -64,7 +64,7 @@ class Compilation:
     """A compiled program: the loaded executable, which operands it takes, and what its records say.
 
     ``kept_values`` are the names of the operations whose results XLA was told to keep. ``better`` is the optimized
-    version of one that was compiled quickly.
+    version of one that was compiled quickly. ``rerolled`` says that repeats are loops in it.
     """
 
     __slots__ = (
@@ -80,7 +80,7 @@ class Compilation:
             "module",
             "number",
         ),
-        *("partition", "seconds"),
+        *("partition", "rerolled", "seconds"),
     )
 
     def __init__(
@@ -97,9 +97,11 @@ class Compilation:
         partition: Partition | None = None,
         kept_values: tuple[str, ...] = (),
         better: Better | None = None,
+        rerolled: bool = False,
     ) -> None:
         self.executable = executable
         self.better = better
+        self.rerolled = rerolled
         self.kept_values = kept_values
         self.calls_python = calls_python
         self.partition = partition
@@ -122,7 +124,7 @@ class Compilation:
 
     def cost(self) -> dict[str, float]:
         """XLA's estimates, by its names; empty where the back end has none."""
-        return cost_of(self.executable)
+        return cost_of(self.executable, rerolled=self.rerolled)
 
     def memory(self) -> Any:
         """The compiler's memory statistics, None where the back end has none."""
@@ -176,7 +178,10 @@ class LoweredProgram(NamedTuple):
 
 
 def estimated_cost(program: LoweredProgram, platform: str) -> dict[str, float]:
-    """XLA's estimates for a program before optimization."""
+    """XLA's estimates for a program before optimization, with repeats written out: it counts loops once."""
+    if program.lowered.rerolled:
+        written_out = lower(program.program, program.module, platform=platform, partition=program.partition)
+        program = program._replace(lowered=written_out)
     module = program.object("hlo").get_hlo_module()
     return dict(_jax.hlo_module_cost_analysis(client(platform), module))
 
@@ -276,12 +281,14 @@ def lower_keeping(
     Values are kept on a CPU alone: the compilers of other platforms have a model of their own. Of programs that several
     devices share it is known too little what they compute; these are lowered as they are.
     """
-    if partition is None:
-        program = with_loops(program, reroll, platform)
-    if platform != "cpu" or keep == "off":
-        return lower(program, module, platform=platform, partition=partition, **options), Kept()
-    chooses = None if keep == "auto" else keep
-    lowered = lower(program, module, platform=platform, partition=partition, chooses=chooses, **options)
+    written = with_loops(program, reroll, platform) if partition is None else program
+    if platform != "cpu":
+        keep = "off"
+    chooses = keep if callable(keep) else None
+    lowered = lower(written, module, platform=platform, partition=partition, chooses=chooses, **options)
+    lowered = lowered._replace(rerolled=written is not program)
+    if keep == "off":
+        return lowered, Kept()
     judged = keep == "auto" and partition is None and may_be_judged(lowered.operations)
     return lowered, keep_in(lowered.module, lowered.chosen, judged=judged, barriers=bool(lowered.barriers))
 
@@ -328,6 +335,7 @@ def compile_lowered(
                 None if partition is None else lying_texts(partition, len(kept)),
                 kept_values=program.kept.names,
                 quick=better is not None,
+                rerolled=program.lowered.rerolled,
             )
         )
     calls_python = bool(program.lowered.callbacks)
@@ -344,6 +352,7 @@ def compile_lowered(
         partition,
         program.kept.names,
         better,
+        program.lowered.rerolled,
     )
 
 

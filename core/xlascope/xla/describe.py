@@ -10,6 +10,7 @@ from jaxlib import _jax
 from .. import records
 from ..records.op_names import equation_paths
 from .compiled_module import read_compiled
+from .cost_of_repeats import with_repeats
 from .memory_use import memory_use
 
 
@@ -32,16 +33,18 @@ def describe_executable(
     notes: Sequence[str] = (),
     kept_values: Sequence[str] = (),
     quick: bool = False,
+    rerolled: bool = False,
 ) -> records.Compiled:
     """What the compiler made, as a record: optimized HLO, kernels, cost, memory.
 
     ``kept`` are the operands it takes (None: nobody knows), ``lying`` what is to be said of how several devices share
     it. ``module_name`` is what tells the module from others of its name, where that is not its name itself.
-    ``kept_values`` name what it was told to keep; ``quick`` says that it is to be replaced by an optimized version.
+    ``kept_values`` name what it was told to keep; ``quick`` says that it is to be replaced by an optimized version,
+    ``rerolled`` that repeats are loops in it.
     """
     module = executable.hlo_modules()[0]
     text = module.to_string()
-    cost = cost_of(executable)
+    cost = cost_of(executable, rerolled=rerolled)
     stats = memory_stats_of(executable)
     plan = getattr(stats, "serialized_buffer_assignment_proto", b"")
     read = read_compiled(text, module.as_serialized_hlo_module_proto() if plan else b"", plan)
@@ -71,13 +74,14 @@ def kept_paths(names: Sequence[str]) -> tuple[records.EquationPath, ...]:
     return tuple(sorted({path for name in names for path in equation_paths(name)}))
 
 
-def cost_of(executable: Any) -> dict[str, float]:
-    """XLA's estimates, by its names; empty where the back end has none."""
+def cost_of(executable: Any, *, rerolled: bool = False) -> dict[str, float]:
+    """XLA's estimates, by its names, each repeat counted; empty where the back end has none."""
     try:
         found = executable.cost_analysis()
     except _jax.JaxRuntimeError:  # some back ends do not implement it
         return {}
-    return dict(found[0] if isinstance(found, list) else found)
+    cost = dict(found[0] if isinstance(found, list) else found)
+    return with_repeats(cost, executable.hlo_modules()[0].to_string(), executable.client) if rerolled else cost
 
 
 def memory_stats_of(executable: Any) -> Any:

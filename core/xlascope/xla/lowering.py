@@ -43,7 +43,8 @@ def use_words(on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]) -> 
 class Lowered(NamedTuple):
     """A module, which of the program's operands (constants first) it takes, and the Python functions it calls.
 
-    ``chosen`` are the values of equations that were chosen; ``barriers`` says whether the program has barriers.
+    ``chosen`` are the values of equations that were chosen; ``barriers`` says whether the program has barriers, and
+    ``rerolled`` whether repeats became loops in it.
     """
 
     module: Any
@@ -52,6 +53,7 @@ class Lowered(NamedTuple):
     callbacks: tuple[Callable[..., Any], ...]
     chosen: tuple[Any, ...] = ()
     barriers: bool = False
+    rerolled: bool = False
 
 
 #: Says of an operation, and the types of its operands, whether its results are chosen.

@@ -10,6 +10,7 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records, settings
 from xlascope.analysis.costs.roofline import kernel_flops
+from xlascope.control.rerolling import programs
 from xlascope.control.rerolling.programs import rerolled_where
 from xlascope.control.rerolling.steps import steps_of
 from xlascope.control.rerolling.stretches import stretches
@@ -183,6 +184,19 @@ def recurrent(w, inputs):
 
 def _squared(function):
     return lambda *arguments: jnp.sum(function(*arguments) ** 2)
+
+
+@pytest.mark.parametrize("name", ["steps", "its gradient", "side by side", "within a scan", "recurrent"])
+def test_what_is_counted_is_what_all_repeats_cost(name, monkeypatch):
+    function, arguments, _ = ROWS[name]
+    counted = []
+    monkeypatch.setattr(programs, "spares_compiling", everywhere)
+    for how in ("off", "always"):
+        lowered = xs.jit(function, reroll=how).lower(*arguments)
+        compiled = lowered.compile()
+        counted.append([each.cost_analysis()["flops"] for each in (lowered, compiled)])
+    assert counted[0][0] == counted[1][0]
+    assert counted[1][1] == pytest.approx(counted[0][1], rel=0.2)  # counters, and what is fused otherwise
 
 
 def test_effects_stay_in_their_order(capfd):

@@ -12,8 +12,10 @@ import numpy as np
 
 from ...ir.avals import ShapedArray, in_words, shaped
 from ...ir.jaxpr import ClosedJaxpr
+from ...records.op_names import REPEATS
 from ..flow.slices import stacked
 
+_NAME = REPEATS.rpartition("/")[2]
 _COUNTER = shaped((), np.dtype(np.int32))
 
 
@@ -51,7 +53,7 @@ class RepeatedLowering(NamedTuple):
             return [following, *values[1:first], *after, *values[last:]]
 
         start = builder.constant(np.int32(0), _COUNTER)
-        with builder.called("repeats"):
+        with builder.called(_NAME):
             results = builder.while_loop([start, *consts, *state, *stacks], avals, going_on, repeat)
         return results[first:last]  # type: ignore[no-any-return]
 

@@ -19,8 +19,8 @@ from .writing import written
 #: A program of fewer equations does not repeat enough, and one of more takes seconds to look through.
 _FEWEST, _MOST = 6, 100_000
 
-#: Says of a loop, its number among those of some stacks with these (None while stacks are not looked at), the steps, and
-#: the program's weight, if it is worth it.
+#: Says if a loop is worth it, of the loop, its number among those of some stacks with these (None while stacks are not
+#: looked at), the steps, and the program's weight.
 Worth = Callable[[Loop, tuple[int, Stacks] | None, Sequence[Step], int], bool]
 
 

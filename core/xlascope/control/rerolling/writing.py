@@ -10,14 +10,14 @@ from ...ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from ...ir.operation import Operation
 from ...operations.shapes import BroadcastInDim, Reshape
 from ...operations.slicing import Concatenate, Slice
-from ...records.op_names import segment_of, stack_of
+from ...records.op_names import REPEATS, segment_of, stack_of
 from .loops import Carried, Differing, Inside, Loop, Operand, Same
 from .repeated import Repeated
 from .stacks import Before, Built, Results, Slices, Stack, Stacks
 from .steps import Step, Steps
 
 #: What equations that are no user's are called.
-_LOOP, _STACK = "loop", stack_of([])
+_LOOP, _STACK = REPEATS.split("/")[1], stack_of([])
 
 
 def written(jaxpr: Jaxpr, steps: Steps, stacks: Stacks) -> Jaxpr:

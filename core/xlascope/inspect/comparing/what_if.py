@@ -64,7 +64,8 @@ def what_if(
     ``{"options": {"xla_…": value}}`` XLA's flags; ``{"split": ("3", "5")}`` a barrier between two equations;
     ``{"donate": 0}`` the memory of arguments given away, by place or name;
     ``{"precision": "highest"}`` that of matrix products; ``{"dtype": "bfloat16"}`` all floating-point arguments in it;
-    ``{"batch": {"x": 64}}`` leading axes of that size; ``{"keep": "off"}`` what is kept that XLA would compute again.
+    ``{"batch": {"x": 64}}`` leading axes of that size; ``{"keep": "off"}`` what is kept that XLA would compute again;
+    ``{"reroll": "always"}`` which repeats are compiled once, as loops.
 
     Both are compiled and, unless ``timings=False``, run by turns for about half a second. With a ``target``
     (``gpu:h100``) both are compiled for that, and not run. With ``background=True`` the answer is a

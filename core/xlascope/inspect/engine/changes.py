@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ... import records, tree
-from ...api.compilation import told_to_keep
+from ...api.compilation import told_to_keep, told_to_reroll
 from ...control.jit.arguments import Options
 from ...control.jit.functions import jit_function
 from ...control.jit.jitted import Jitted
@@ -68,6 +68,19 @@ def _options(asked: Asked, value: Any) -> Changed:
         flags_text(value),
         nullcontext(),
     )
+
+
+_REROLLED = {
+    "auto": "repeats that cost nothing as loops",
+    "always": "repeats as loops",
+    "off": "no repeats as loops",
+}
+
+
+def _reroll(asked: Asked, value: Any) -> Changed:
+    reroll = _checked(told_to_reroll, value)
+    made = _jitted(asked, lambda options: {"reroll": reroll})
+    return Changed(made, _REROLLED[reroll or "auto"], nullcontext())
 
 
 def _keep(asked: Asked, value: Any) -> Changed:
@@ -198,4 +211,5 @@ _CHANGES: dict[str, Callable[[Asked, Any], Changed]] = {
     "dtype": _dtype,
     "batch": _batch,
     "keep": _keep,
+    "reroll": _reroll,
 }
