@@ -22,7 +22,7 @@ from .steps import Step
 _FEWEST_SPARED, _SMALLEST_PART = 100, 0.05
 #: To compile the loop, and each value that is put into a stack or taken out by itself (a kernel of its own), is as much
 #: work as so many equations.
-_LOOP, _BY_ITSELF = 150, 12
+_LOOP, _BY_ITSELF = 150, 30
 #: Where a call is not to become slower: what a loop adds is at most that part of its time.
 _MOST_ADDED = 0.03
 #: Nanoseconds for a byte that is copied into a stack or out of one: part of them is written where it is computed.
