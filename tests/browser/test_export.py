@@ -1,13 +1,18 @@
 """Saved pages in a real Chromium, from a disk and in a sandbox; comparisons; and hostile names in all of it."""
 
+import functools
 import html
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.browser.saved_page import Opened
 
+import xlascope as xs
+import xlascope.numpy as jnp
 from xlascope.analysis.diff import compare, timing
 from xlascope.records import Equation, Jaxpr, Variable
 from xlascope_widgets.export import save
@@ -165,6 +170,24 @@ def test_a_comparison_fits_its_page(chromium, tmp_path, step, width):
     assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     opened.screenshot(f"compare_dark_{width}")
     opened.context.close()
+
+
+def test_each_repeat_of_a_loop_is_a_bar_of_its_own(opened):
+    weights = [np.eye(512, dtype=np.float32)] * 10
+
+    @functools.partial(xs.jit, reroll="always")
+    def steps(weights, x):
+        for _ in range(12):
+            for w in weights:
+                x = jnp.tanh(x @ w) + x
+        return x
+
+    opened.show(xs.inspect.timings(steps, weights, jnp.ones((64, 512))).records)
+    words = opened.find(".xs-bar").evaluate_all("bars => bars.map(bar => bar.getAttribute('aria-label'))")
+    told = [place for each in words for place in re.findall(r"repeat (\d+) of 12$", each or "")]
+    assert {"1", "12"} <= set(told)
+    assert "one of 12 repeats a run, compiled once" in opened.find(".xs-panel").inner_text()
+    assert "× 12" in opened.find(".xs-panel").inner_text()
 
 
 @pytest.mark.parametrize("poison", ["script", "control", "direction", "long"])

@@ -155,6 +155,19 @@ def _two_back(w, x):
     return x
 
 
+def _two_back_from_two(w, x, y):
+    for _ in range(7):
+        x, y = y, jnp.sin(y @ w) + x
+    return x, y
+
+
+def _three_back(w, x):
+    a = b = c = x
+    for _ in range(6):
+        a, b, c = b, c, jnp.sin(c @ w) + a
+    return c
+
+
 _W, _X = _arrays((4, 4), (3, 4))
 _WEIGHTS = [tuple(_arrays((4, 4), (4,))) for _ in range(6)]
 _SQUARES = _arrays(*[(4, 4)] * 6)
@@ -165,7 +178,7 @@ ROWS = {
     "its gradient": (xs.grad(_loss(_steps)), (_W, _X), [(7, 7), (8, 3), (3, 1)]),
     "its second derivative": (xs.hessian(_loss(_steps)), (_W[:2, :2], _X[:, :2]), None),
     "layers": (_layers, (_WEIGHTS, _X), [(6, 5)]),
-    "gradient of layers": (xs.grad(_loss(_layers)), (_WEIGHTS, _X), [(5, 10), (5, 6)]),
+    "gradient of layers": (xs.grad(_loss(_layers)), (_WEIGHTS, _X), [(5, 10), (5, 6), (2, 1)]),
     "batched layers": (xs.vmap(_layers, (None, 0)), (_WEIGHTS, jnp.stack([_X] * 5)), None),
     "leapfrog": (_leapfrog, (_ALONE,), None),
     "its gradient, too": (xs.grad(_loss(_leapfrog)), (_ALONE,), None),
@@ -185,6 +198,42 @@ ROWS = {
     "whole numbers": (_whole_numbers, (jnp.arange(7),), [(9, 10)]),
     "otherwise in between": (_otherwise_in_between, (_W, _X), [(5, 2), (4, 2)]),
     "checkpointed": (xs.grad(_loss(_checkpointed)), (_SQUARES, _X), None),
-    "two back": (_two_back, (_W, _X), [(2, 3), (2, 3)]),
+    "two back": (_two_back, (_W, _X), [(6, 3)]),
+    "gradient of two back": (xs.grad(_loss(_two_back)), (_W, _X), None),
+    "two back from two": (_two_back_from_two, (_W, _X, 2 * _X), [(7, 3)]),
+    "three back": (_three_back, (_W, _X), None),
     "half precision": (_steps, (_W.astype("bfloat16"), _X.astype("bfloat16")), [(8, 2)]),
 }
+
+
+def by_chance(seed):
+    """A loop of some instructions by chance, on what came before, constants and what differs; and its arguments."""
+    chance = np.random.default_rng(seed)
+    sources = ("before", "before", "two before", "constant", "differing", "number", "in time", "inside", "inside")
+    body = [(chance.integers(4), *chance.choice(sources, 2)) for _ in range(chance.integers(2, 7))]
+    count, odd = int(chance.integers(3, 9)), int(chance.integers(0, 14))
+    shown = chance.choice(len(body))
+
+    def function(x, constant, differing, in_time):
+        before, two_before, all_shown = x, 2.0 * x, []
+        for k in range(count):
+            inside = [before]
+            values = {
+                "before": before,
+                "two before": two_before,
+                "constant": constant,
+                "differing": differing[k],
+                "number": 0.1 * k + 0.2,
+                "in time": in_time[k],
+            }
+            for place, (kind, *operands) in enumerate(body):
+                a, b = (inside[-1 - place % 2] if each == "inside" else values[each] for each in operands)
+                inside.append((jnp.sin(a + b * x), a * b, jnp.maximum(a, b) - x, jnp.tanh(a) + jnp.sum(b * x))[kind])
+                if k == odd and not place:
+                    inside.append(jnp.cos(inside[-1]))
+            two_before, before = before, jnp.tanh(inside[-1])
+            all_shown.append(inside[1 + shown] * x)
+        return before, two_before, all_shown[:: 1 + seed % 3]
+
+    few = jnp.asarray(chance.normal(size=(2 + count, 3)).astype(np.float32))
+    return function, (few[0], few[1], list(few[2:]), jnp.sin(few[2:]))

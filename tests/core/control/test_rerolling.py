@@ -4,17 +4,16 @@ each equation. It takes twenty seconds.
 
 import numpy as np
 import pytest
-from tests.core.control.repeating_programs import ROWS
+from tests.core.control.repeating_programs import ROWS, by_chance
 
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records, settings
 from xlascope.analysis.costs.roofline import kernel_flops
 from xlascope.control.rerolling import programs
-from xlascope.control.rerolling.programs import rerolled_where
+from xlascope.control.rerolling.programs import Rule, rerolled, rerolled_by
 from xlascope.control.rerolling.steps import steps_of
-from xlascope.control.rerolling.stretches import stretches
-from xlascope.control.rerolling.weighing import is_worth_it, spares_compiling
+from xlascope.control.rerolling.stretches import Stretches
 from xlascope.ir.checker import check_jaxpr
 from xlascope.records.op_names import equation_paths
 from xlascope.transforms.evaluate import evaluate
@@ -26,9 +25,8 @@ from xlascope.xla.stablehlo import named_operations
 SILENT = ("slice", "squeeze", "random_wrap", "random_unwrap", "broadcast_in_dim")
 
 
-def everywhere(*_):
-    """Any repeat becomes a loop."""
-    return True
+#: Any repeat becomes a loop.
+EVERYWHERE = Rule(lambda *_: True)
 
 
 def traced(function, *arguments):
@@ -50,7 +48,7 @@ def loops_of(program):
 def test_results_are_the_same(name):
     function, arguments, loops = ROWS[name]
     program = traced(function, *arguments)
-    made = rerolled_where(program, everywhere)
+    made = rerolled_by(EVERYWHERE, program)
     assert loops_of(made) == loops if loops is not None else loops_of(made)
     check_jaxpr(made)
     operands = xs.tree_util.tree_leaves(arguments)
@@ -66,6 +64,19 @@ def test_results_are_the_same(name):
                 np.testing.assert_allclose(*(np.asarray(x, np.float64) for x in (one, other)), tolerance, tolerance)
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_programs_by_chance_stay_what_they_are(seed):
+    function, arguments = by_chance(seed)
+    if seed % 4 == 3:
+        function = xs.grad(lambda *given: sum(map(jnp.sum, xs.tree_util.tree_leaves(by_chance(seed)[0](*given)))))
+    program = traced(function, *arguments)
+    made = rerolled_by(EVERYWHERE, program)
+    check_jaxpr(made)
+    operands = xs.tree_util.tree_leaves(arguments)
+    for one, other in zip(evaluate(made, *operands), evaluate(program, *operands), strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), 1e-4, 1e-4)
+
+
 def random_words(x):
     return xs.random.key_data(x) if jnp.issubdtype(x.dtype, xs.dtypes.prng_key) else x
 
@@ -75,7 +86,7 @@ def test_each_equation_that_is_computed_is_named(name):
     function, arguments, _ = ROWS[name]
     program = traced(function, *arguments)
     computed = {step.number for step in steps_of(program.jaxpr).steps}
-    made = rerolled_where(program, everywhere)
+    made = rerolled_by(EVERYWHERE, program)
     named = {
         int(path.split("/")[0].rpartition(".")[2])
         for each in named_operations(bytecode(lower(made, "jit_f").module))
@@ -106,11 +117,19 @@ def many_layers(weights, x):
     return jnp.sum(x)
 
 
+def steps_of_layers(weights, x):
+    for _ in range(12):
+        for w in weights:
+            x = jnp.tanh(x @ w) + x
+    return x
+
+
 X = jnp.ones((128, 128))
 #: A function, its arguments, and whether it becomes a loop where a call is to be no slower, and where compiling counts.
 WORTH = {
     "many steps": (many_steps, (X, X), True, True),
     "one kernel": (elementwise, (X,), False, True),
+    "steps of layers": (steps_of_layers, ([X] * 10, X), True, True),
     "layers with weights of their own": (xs.grad(many_layers), ([X] * 40, X), False, False),
     "few": (lambda w, x: jnp.tanh(jnp.tanh(x @ w) @ w), (X, X), False, False),
 }
@@ -121,8 +140,8 @@ def test_what_is_worth_it(name):
     function, arguments, without_loss, for_compiling = WORTH[name]
     arguments = xs.tree_util.tree_map(lambda x: x + 0, arguments)
     program = traced(function, *arguments)
-    assert bool(loops_of(rerolled_where(program, is_worth_it))) == without_loss
-    assert bool(loops_of(rerolled_where(program, spares_compiling))) == for_compiling
+    assert bool(loops_of(rerolled(program, "auto"))) == without_loss
+    assert bool(loops_of(rerolled(program, "always"))) == for_compiling
 
 
 # As users meet it ---------------------------------------------------------------------------------------------------
@@ -190,7 +209,7 @@ def _squared(function):
 def test_what_is_counted_is_what_all_repeats_cost(name, monkeypatch):
     function, arguments, _ = ROWS[name]
     counted = []
-    monkeypatch.setattr(programs, "spares_compiling", everywhere)
+    monkeypatch.setitem(programs._RULES, "always", EVERYWHERE)
     for how in ("off", "always"):
         lowered = xs.jit(function, reroll=how).lower(*arguments)
         compiled = lowered.compile()
@@ -206,7 +225,7 @@ def test_effects_stay_in_their_order(capfd):
             x = x * 2 + k
         return x
 
-    assert not loops_of(rerolled_where(traced(function, X[0]), everywhere))
+    assert not loops_of(rerolled_by(EVERYWHERE, traced(function, X[0])))
     xs.jit(function, reroll="always")(X[0]).block_until_ready()
     xs.effects_barrier()
     assert capfd.readouterr().out.split() == ["1.0", "2.0", "5.0", "12.0", "27.0", "58.0"]
@@ -231,23 +250,24 @@ def test_derivatives_of_a_rerolled_function_are_those_of_the_function():
 @pytest.mark.parametrize(
     ("elements", "found"),
     [
-        ("", []),
-        ("abcd", []),
-        ("abab", [(0, 4, 2)]),
-        ("xababay", [(1, 6, 2)]),
-        ("aabaabaab", [(0, 9, 3)]),
-        ("abcabcxyxyxy", [(0, 6, 3), (6, 12, 2)]),
+        ("", None),
+        ("abcd", None),
+        ("abab", (0, 4, 2)),
+        ("xababay", (1, 6, 2)),
+        ("aabaabaab", (0, 9, 3)),
+        ("abcabcxyxyxy", (6, 12, 2)),
+        ("ababxbaba", (0, 4, 2)),
     ],
 )
-def test_stretches(elements, found):
-    assert stretches(elements) == found
+def test_the_longest_stretch(elements, found):
+    assert Stretches(elements).longest(0, len(elements)) == found
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_stretches_repeat_what_they_say(seed):
     elements = np.random.default_rng(seed).integers(0, 3, 200).tolist()
-    before = 0
-    for begin, end, period in stretches(elements):
-        assert before <= begin and end - begin >= 2 * period
+    known = Stretches(elements)
+    for first, last in ((0, 200), (20, 170), (3, 60)):
+        begin, end, period = known.longest(first, last)
+        assert first <= begin <= end - 2 * period and end <= last
         assert elements[begin : end - period] == elements[begin + period : end]
-        before = end

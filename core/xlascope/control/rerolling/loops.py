@@ -4,7 +4,7 @@ differs from repeat to repeat.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +12,14 @@ import numpy as np
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import Atom, Literal
 from .steps import Step, literal_key
-from .stretches import Stretch, stretches
+from .stretches import Stretch, Stretches
 
 #: So many places are tried where a repeat may begin, those over which the fewest bytes are handed.
 _MOST_CUTS = 6
+#: So many parts of a program are looked at one after the other.
+_MOST_PARTS = 64
+#: A repeat may need what so many repeats before it gave.
+_MOST_BACK = 2
 _OUTSIDE = (-1, 0, 0)
 
 
@@ -48,10 +52,12 @@ Operand = Inside | Same | Carried | Differing | Literal
 
 
 class Carry(NamedTuple):
-    """What a repeat gives to the next one: a result of a step; and what the first is given instead."""
+    """What a repeat gives to the next one: a result of a step, or what it was given itself; and what the first is given
+    instead.
+    """
 
     init: Atom
-    result: Inside
+    result: Inside | Carried
 
 
 class Loop(NamedTuple):
@@ -84,28 +90,53 @@ def bytes_of(aval: ShapedArray) -> int:
     return int(aval.size) * int(getattr(aval.dtype, "itemsize", 4))
 
 
-def loops_of(steps: Sequence[Step], results: Sequence[Atom]) -> list[Loop]:
-    """The loops that steps may become, in order; they do not overlap."""
-    kinds: list[Any] = [_kind(step, number) for number, step in enumerate(steps)]
+def loops_of(
+    steps: Sequence[Step],
+    results: Sequence[Atom],
+    worth: Callable[[Loop], bool],
+    weights: Sequence[int],
+    least: int,
+) -> list[Loop]:
+    """The loops that steps may become, if they are ``worth`` it, in order; they do not overlap.
+
+    None of them spares less than ``least``, by the steps' ``weights``.
+    """
+    before = np.concatenate(([0], np.cumsum(weights)))
     places = {id(v): (number, i) for number, step in enumerate(steps) for i, v in enumerate(step.outputs)}
     last_used = _last_used(steps, results)
-    found = []
-    pending = stretches(kinds)
-    while pending:
-        stretch = pending.pop()
-        if stretch.repeats < 2:
+    kinds = [_kind(step, number) for number, step in enumerate(steps)]
+    given = [[id(x) for x in step.inputs if x.__class__ is not Literal and id(x) not in places] for step in steps]
+    #: Alike by what they do; and by what of the program's operands they do it to, as layers are that come again.
+    known = Stretches(kinds), Stretches([(kind, *ids) for kind, ids in zip(kinds, given, strict=True)])
+    found: list[Loop] = []
+    parts = [(0, len(steps))]
+    for _ in range(_MOST_PARTS):
+        if not parts:
+            break
+        begin, end = parts.pop()
+        if before[end] - before[begin] < least:
             continue
-        loops = [_loop_at(steps, places, cut, stretch) for cut in _cuts(steps, last_used, stretch)]
-        best = max(
-            filter(None, loops),
-            key=lambda loop: (loop.repeats, -sum(bytes_of(x.init.aval) for x in loop.carried)),
-            default=None,
-        )
-        if best is not None:
-            found.append(best)
-            sides = (stretch.begin, best.begin), (best.end, stretch.end)
-            pending += [Stretch(a, b, stretch.period) for a, b in sides if b - a >= 2 * stretch.period]
+        longest = {each.widened(kinds, begin, end) for one in known if (each := one.longest(begin, end)) is not None}
+        tried = sorted(longest, key=lambda each: (-each.spared, each.period))
+        tried = [each for each in tried if before[each.end - each.period] - before[each.begin] >= least]
+        loops = (_loop_in(steps, places, last_used, stretch) for stretch in tried)
+        loop = next((loop for loop in loops if loop is not None and worth(loop)), None)
+        if loop is not None:
+            found.append(loop)
+            parts += [(begin, loop.begin), (loop.end, end)]
+        elif tried:  # what is beside the longest one may repeat by itself
+            parts += [(begin, tried[0].begin), (tried[0].end, end)]
     return sorted(found, key=lambda loop: loop.begin)
+
+
+def _loop_in(steps: Sequence[Step], places: Places, last_used: Mapping[int, int], stretch: Stretch) -> Loop | None:
+    """The longest loop in a stretch; of equals that which hands on least."""
+    loops = [_loop_at(steps, places, cut, stretch) for cut in _cuts(steps, last_used, stretch)]
+    return max(
+        filter(None, loops),
+        key=lambda loop: (loop.repeats, -sum(bytes_of(x.init.aval) for x in loop.carried)),
+        default=None,
+    )
 
 
 def _kind(step: Step, number: int) -> Any:
@@ -155,7 +186,7 @@ def _row(
     steps: Sequence[Step], places: Places, begin: int, period: int, repeat: int
 ) -> tuple[list[tuple[int, int, int]], int]:
     """Where the operands of a repeat's steps come from: how many repeats before, which step and which result, or from
-    outside; and the last repeat, but this one and the one before, of which one comes.
+    outside; and the last repeat of which one comes that is farther back than repeats may look.
     """
     start = begin + repeat * period
     row, far = [], -1
@@ -167,7 +198,7 @@ def _row(
                 continue
             number, inside = divmod(place[0] - begin, period)
             before = repeat - number
-            if before > 1:
+            if before > _MOST_BACK:
                 far = max(far, number)
                 row.append(_OUTSIDE)
             else:
@@ -176,8 +207,8 @@ def _row(
 
 
 def _alike(rows: Sequence[Sequence[tuple[int, int, int]]], reach: Sequence[int]) -> tuple[int, int]:
-    """From which repeat to which one (exclusive) all are alike; the first may get from outside what the others get from
-    the one before.
+    """From which repeat to which one (exclusive) all are alike; the first ones may get from outside what the others get
+    from those before.
     """
     best, first = (0, 0), 0
     while first < len(rows):
@@ -185,16 +216,21 @@ def _alike(rows: Sequence[Sequence[tuple[int, int, int]]], reach: Sequence[int])
         while last < len(rows) and rows[last] == rows[first] and reach[last] < first:
             last += 1
         begin = first
-        if first and _may_come_before(rows[first - 1], rows[first]) and max(reach[first - 1 : last]) < first - 1:
-            begin = first - 1
+        while begin and _may_begin(rows[begin - 1 : first], rows[first]) and max(reach[begin - 1 : last]) < begin - 1:
+            begin -= 1
         if last - begin > best[1] - best[0]:
             best = begin, last
         first = last
     return best
 
 
-def _may_come_before(row: Sequence[tuple[int, int, int]], others: Sequence[tuple[int, int, int]]) -> bool:
-    return all(a == b or (b[0] == 1 and a[0] != 0) for a, b in zip(row, others, strict=True))
+def _may_begin(rows: Sequence[Sequence[tuple[int, int, int]]], others: Sequence[tuple[int, int, int]]) -> bool:
+    """Whether a loop may begin with the repeats of ``rows``, when all that follow are like ``others``."""
+    return len(rows) <= _MOST_BACK and all(
+        one == other or (other[0] > repeat and not 0 <= one[0] <= repeat)
+        for repeat, row in enumerate(rows)
+        for one, other in zip(row, others, strict=True)
+    )
 
 
 def _made(
@@ -209,11 +245,10 @@ def _made(
         operands: list[Operand] = []
         for slot in range(len(repeats[0][place].inputs)):
             given = [repeat[place].inputs[slot] for repeat in repeats]
-            operand = _operand(loop, known, next(origins), given)
-            if isinstance(operand, Carried):
-                carry = loop.carried[operand.number]
-                if repeats[0][carry.result.step].outputs[carry.result.result].aval is not given[0].aval:
-                    return None
+            origin = next(origins)
+            if origin[0] > 0 and repeats[0][origin[1]].outputs[origin[2]].aval is not given[0].aval:
+                return None
+            operand = _operand(loop, known, origin, given)
             operands.append(operand)
         loop.operands.append(operands)
     return loop
@@ -224,17 +259,13 @@ def _operand(loop: Loop, known: dict[Any, Operand], origin: tuple[int, int, int]
     before, step, result = origin
     if before == 0:
         return Inside(step, result)
-    keys = tuple(literal_key(x) if isinstance(x, Literal) else id(x) for x in given)
-    if before == 1:
-        key: Any = ("carried", step, result, keys[0])
-        if key not in known:
-            known[key] = Carried(len(loop.carried))
-            loop.carried.append(Carry(given[0], Inside(step, result)))
-        return known[key]
+    if before > 0:
+        return _carried(loop, known, Inside(step, result), given[:before])
+    keys = tuple(map(_key, given))
     if len(set(keys)) == 1:
         if isinstance(given[0], Literal):
             return given[0]
-        key = ("same", keys[0])
+        key: Any = ("same", keys[0])
         if key not in known:
             known[key] = Same(len(loop.same))
             loop.same.append(given[0])
@@ -244,3 +275,19 @@ def _operand(loop: Loop, known: dict[Any, Operand], origin: tuple[int, int, int]
         known[key] = Differing(len(loop.differing))
         loop.differing.append(tuple(given))
     return known[key]
+
+
+def _carried(loop: Loop, known: dict[Any, Operand], result: Inside, first: Sequence[Atom]) -> Carried:
+    """What was given as many repeats before as there are values that the first repeats are given instead."""
+    key = ("carried", result, *map(_key, first))
+    if key not in known:
+        before = _carried(loop, known, result, first[1:]) if len(first) > 1 else result
+        known[key] = Carried(len(loop.carried))
+        loop.carried.append(Carry(first[0], before))
+    found = known[key]
+    assert isinstance(found, Carried)
+    return found
+
+
+def _key(x: Atom) -> Any:
+    return literal_key(x) if isinstance(x, Literal) else id(x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ...ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, RawEquation
 from ...xla.reroll import Reroll
@@ -13,47 +13,55 @@ from .gathering import gathered
 from .loops import Loop, loops_of
 from .stacks import Stacks
 from .steps import Step, Steps, steps_of
-from .weighing import is_worth_it, spares_compiling, weight_of
+from .weighing import LEAST, Of, is_worth_it, spares_compiling, weight_of
 from .writing import written
 
 #: A program of fewer equations does not repeat enough, and one of more takes seconds to look through.
 _FEWEST, _MOST = 6, 100_000
 
-#: Says if a loop is worth it, of the loop, its number among those of some stacks with these (None while stacks are not
-#: looked at), the steps, and the program's weight.
-Worth = Callable[[Loop, tuple[int, Stacks] | None, Sequence[Step], int], bool]
+
+class Rule(NamedTuple):
+    """Which repeats become loops: those that are ``worth`` it (a loop, what is known of its stacks, the steps, and the
+    program's weight) and spare at least so many equations.
+    """
+
+    worth: Callable[[Loop, Of, Sequence[Step], int], bool]
+    least: int = 0
+
+
+_RULES = {"auto": Rule(is_worth_it, LEAST), "always": Rule(spares_compiling, LEAST)}
 
 
 def rerolled(program: ClosedJaxpr, how: Reroll) -> ClosedJaxpr:
     """The program with loops in place of repeats, in the programs that it calls too; itself where there are none."""
-    return rerolled_where(program, is_worth_it if how == "auto" else spares_compiling)
+    return rerolled_by(_RULES[how], program)
 
 
-def rerolled_where(program: ClosedJaxpr, worth: Worth) -> ClosedJaxpr:
-    """The program with those of its repeats as loops that are ``worth`` it."""
-    key = ("rerolled", worth)
+def rerolled_by(rule: Rule, program: ClosedJaxpr) -> ClosedJaxpr:
+    """The program with loops in place of those repeats that a rule says."""
+    key = ("rerolled", rule)
     found: ClosedJaxpr | Literal["itself"] | None = program.derived.get(key)
     if found is None:
-        jaxpr = _with_loops(_inside(program.jaxpr, worth), worth)
+        jaxpr = _with_loops(_inside(program.jaxpr, rule), rule)
         # a program that held itself would live until cycles are looked for
         found = "itself" if jaxpr is program.jaxpr else ClosedJaxpr(jaxpr, program.consts)
         program.derived[key] = found
     return program if found == "itself" else found
 
 
-def _inside(jaxpr: Jaxpr, worth: Worth) -> Jaxpr:
+def _inside(jaxpr: Jaxpr, rule: Rule) -> Jaxpr:
     """The program with loops in the programs that it calls."""
-    raw = [_inside_of(equation, worth) for equation in jaxpr.raw]
+    raw = [_inside_of(equation, rule) for equation in jaxpr.raw]
     if all(a is b for a, b in zip(raw, jaxpr.raw, strict=True)):
         return jaxpr
     return Jaxpr(jaxpr.constvars, jaxpr.invars, jaxpr.outvars, raw, jaxpr.name, lambda: jaxpr.argument_names)
 
 
-def _inside_of(equation: RawEquation, worth: Worth) -> RawEquation:
+def _inside_of(equation: RawEquation, rule: Rule) -> RawEquation:
     operation: Any = equation[0]
     if not isinstance(operation, Calling | Scan):
         return equation
-    body = rerolled_where(operation.jaxpr, worth)
+    body = rerolled_by(rule, operation.jaxpr)
     if body is operation.jaxpr:
         return equation
     if isinstance(operation, Scan):
@@ -61,28 +69,41 @@ def _inside_of(equation: RawEquation, worth: Worth) -> RawEquation:
     return operation.of(body), *equation[1:]
 
 
-def _with_loops(jaxpr: Jaxpr, worth: Worth) -> Jaxpr:
+def _with_loops(jaxpr: Jaxpr, rule: Rule) -> Jaxpr:
     if not _FEWEST <= len(jaxpr.raw) <= _MOST:
         return jaxpr
+    given = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
     found = steps_of(jaxpr)
-    whole = sum(weight_of(step.operation) for step in found.steps)
-    orders = [found.steps, gathered(found.steps)]
-    plans = [(steps, _stacks_of(steps, found.results, worth, whole)) for steps in orders if steps is not None]
-    steps, stacks = max(plans, key=lambda plan: _spared(*plan))
-    return written(jaxpr, Steps(steps, found.results), stacks) if stacks.loops else jaxpr
+    orders = filter(None, (found.steps, gathered(found.steps)))
+    plans = [_Plan(steps, found.results, given, rule) for steps in orders]
+    best = max(plans, key=lambda plan: plan.spared)
+    return written(jaxpr, Steps(best.steps, found.results), best.stacks) if best.stacks.loops else jaxpr
 
 
-def _stacks_of(steps: Sequence[Step], results: Sequence[Atom], worth: Worth, whole: int) -> Stacks:
-    """The stacks of those loops that are worth it: without one, what others need may be another matter."""
-    loops = [loop for loop in loops_of(steps, results) if worth(loop, None, steps, whole)]
-    while True:
-        stacks = Stacks(steps, results, loops)
-        kept = [loop for n, loop in enumerate(loops) if worth(loop, (n, stacks), steps, whole)]
-        if len(kept) == len(loops):
-            return stacks
-        loops = kept
+class _Plan:
+    """The loops of steps in some order that are worth it, and their stacks."""
 
+    def __init__(self, steps: list[Step], results: Sequence[Atom], given: frozenset[int], rule: Rule) -> None:
+        self.steps, self.results, self.rule = steps, results, rule
+        self.weights = [weight_of(step.operation) for step in steps]
+        self.whole = sum(self.weights)
+        loops = loops_of(steps, results, lambda loop: self._worth(loop, given), self.weights, rule.least)
+        self.stacks = self._stacks(loops)
 
-def _spared(steps: Sequence[Step], stacks: Stacks) -> int:
-    """How many equations less are compiled."""
-    return sum((each.repeats - 1) * sum(weight_of(s.operation) for s in each.steps(steps, 0)) for each in stacks.loops)
+    @property
+    def spared(self) -> int:
+        """How many equations less are compiled."""
+        loops = self.stacks.loops
+        return sum((each.repeats - 1) * sum(self.weights[each.begin : each.begin + each.period]) for each in loops)
+
+    def _worth(self, loop: Loop, of: Of) -> bool:
+        return self.rule.worth(loop, of, self.steps, self.whole)
+
+    def _stacks(self, loops: list[Loop]) -> Stacks:
+        """The stacks of those loops that are worth it: without one, what others need may be another matter."""
+        while True:
+            stacks = Stacks(self.steps, self.results, loops)
+            kept = [loop for n, loop in enumerate(loops) if self._worth(loop, (n, stacks))]
+            if len(kept) == len(loops):
+                return stacks
+            loops = kept

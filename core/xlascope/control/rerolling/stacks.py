@@ -83,6 +83,12 @@ class Stacks:
         self._built_at: dict[Any, list[tuple[int, int]]] = {}
         self._gather(steps, results)
 
+    def result_of(self, stack: Results | Before) -> Inside:
+        """The result of a loop's steps that a stack holds."""
+        found = stack.result if isinstance(stack, Results) else self.loops[stack.loop].carried[stack.carried].result
+        assert isinstance(found, Inside)
+        return found
+
     def type_of(self, loop: int, result: Inside) -> ShapedArray:
         """The type of what a step of a loop gives."""
         return self._types[loop, result]

@@ -31,29 +31,36 @@ class Stretch(NamedTuple):
         """How many elements are repetitions."""
         return (self.repeats - 1) * self.period
 
+    def widened(self, elements: Sequence[Hashable], begin: int, end: int) -> Stretch:
+        """The stretch of the same period that it is a part of in another sequence, between two places.
 
-def stretches(elements: Sequence[Hashable]) -> list[Stretch]:
-    """Stretches that do not overlap, those first chosen that spare most, in order.
+        >>> Stretch(3, 9, 3).widened("xabcabcabcy", 0, 11)
+        Stretch(begin=1, end=10, period=3)
+        """
+        first, last, period = self
+        while first > begin and elements[first - 1] == elements[first - 1 + period]:
+            first -= 1
+        while last < end and elements[last] == elements[last - period]:
+            last += 1
+        return Stretch(first, last, period)
 
-    >>> stretches("xabcabcabcyddd")
-    [Stretch(begin=1, end=10, period=3), Stretch(begin=11, end=14, period=1)]
+
+class Stretches:
+    """The stretches of a sequence.
+
+    >>> Stretches("xabcabcabcyddd").longest(0, 14)
+    Stretch(begin=1, end=10, period=3)
     """
-    numbers: dict[Hashable, int] = {}
-    sequence = np.array([numbers.setdefault(each, len(numbers)) for each in elements], np.int64)
-    periods = _periods(sequence)
-    found: list[Stretch] = []
-    pending = [(0, len(sequence))]
-    while pending:
-        begin, end = pending.pop()
-        best = max(
-            (each for period in periods for each in _runs(sequence, begin, end, period)),
-            key=lambda each: (each.spared, -each.period, -each.begin),
-            default=None,
-        )
-        if best is not None:
-            found.append(best)
-            pending += [(begin, best.begin), (best.end, end)]
-    return sorted(found)
+
+    def __init__(self, elements: Sequence[Hashable]) -> None:
+        numbers: dict[Hashable, int] = {}
+        self._sequence = np.array([numbers.setdefault(each, len(numbers)) for each in elements], np.int64)
+        self._periods = _periods(self._sequence)
+
+    def longest(self, begin: int, end: int) -> Stretch | None:
+        """The stretch between two places that spares most; of equals that of the shortest period."""
+        runs = (each for period in self._periods for each in _runs(self._sequence, begin, end, period))
+        return max(runs, key=lambda each: (each.spared, -each.period, -each.begin), default=None)
 
 
 def _periods(sequence: np.ndarray) -> list[int]:

@@ -15,7 +15,7 @@ from ...ir.operation import Operation
 from ...xla.keeping.rates import CHEAP, LAUNCH, PRODUCT, READ, WRITE
 from ..programs.call import Calling
 from .loops import Loop, bytes_of
-from .stacks import Built, Read, Results, Stacks
+from .stacks import Built, Read, Stacks
 from .steps import Step
 
 #: Nothing becomes a loop that spares fewer equations, or a smaller part of the program's.
@@ -41,16 +41,21 @@ _APART = (
 )
 
 
-def spares_compiling(loop: Loop, of: tuple[int, Stacks] | None, steps: Sequence[Step], whole: int) -> bool:
-    """Whether a loop spares compiling much of the ``whole`` program's equations; ``of`` is its number among those of
-    its stacks, and these, where they are known.
-    """
+#: A loop has to spare so many equations, what it costs to compile included.
+LEAST = _FEWEST_SPARED + _LOOP
+#: Of a loop its number among those of some stacks, and these; while stacks are not looked at the ids of the program's
+#: operands.
+Of = tuple[int, Stacks] | frozenset[int]
+
+
+def spares_compiling(loop: Loop, of: Of, steps: Sequence[Step], whole: int) -> bool:
+    """Whether a loop spares compiling much of the ``whole`` program's equations."""
     weight = sum(weight_of(step.operation) for step in loop.steps(steps, 0))
     spared = (loop.repeats - 1) * weight - _BY_ITSELF * _copied(loop, of)[1] - _LOOP
     return spared >= max(_FEWEST_SPARED, _SMALLEST_PART * whole)
 
 
-def is_worth_it(loop: Loop, of: tuple[int, Stacks] | None, steps: Sequence[Step], whole: int) -> bool:
+def is_worth_it(loop: Loop, of: Of, steps: Sequence[Step], whole: int) -> bool:
     """Whether a loop spares compiling, and makes a call no slower to speak of."""
     if not spares_compiling(loop, of, steps, whole):
         return False
@@ -93,21 +98,21 @@ def _work_of_program(body: ClosedJaxpr) -> tuple[float, int]:
     return sum(time for time, _ in found), sum(kernels for _, kernels in found)
 
 
-def _copied(loop: Loop, of: tuple[int, Stacks] | None) -> tuple[int, int]:
+def _copied(loop: Loop, of: Of) -> tuple[int, int]:
     """The bytes that a loop's stacks are copied about in a call, and how many values are put into them or taken out by
-    themselves; at least so much where stacks are not known.
+    themselves; about so much where stacks are not known.
     """
-    total, alone = sum(bytes_of(x.aval) for values in loop.differing for x in values), 0
-    if of is None:
-        return total, alone
+    total = sum(bytes_of(x.aval) for values in loop.differing for x in values)
+    if isinstance(of, frozenset):
+        return total, sum(id(x) in of for values in loop.differing for x in values)
+    alone = 0
     number, stacks = of
     for read, values in zip(stacks.reads[number], loop.differing, strict=True):
         if _is_own(read, number, stacks):
             total += sum(bytes_of(x.aval) for x in values)
             alone += sum(not isinstance(x, Literal) for x in values)
     for stack in stacks.kept[number]:
-        result = stack.result if isinstance(stack, Results) else loop.carried[stack.carried].result
-        total += loop.repeats * bytes_of(stacks.type_of(number, result))
+        total += loop.repeats * bytes_of(stacks.type_of(number, stacks.result_of(stack)))
     for v in stacks.taken[number]:
         total += bytes_of(v.aval)
         alone += 1

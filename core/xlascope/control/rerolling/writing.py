@@ -83,7 +83,7 @@ class _Writing:
         last = loop.steps(self.steps, loop.repeats - 1)
         known: set[Inside] = set()
         for place, each in enumerate([*(carry.result for carry in loop.carried), *finals]):
-            if each not in known:
+            if isinstance(each, Inside) and each not in known:
                 known.add(each)
                 outputs[place] = last[each.step].outputs[each.result]
         self.variables.update(zip(kept, outputs[len(outputs) - len(kept) :], strict=True))
@@ -100,7 +100,7 @@ class _Writing:
             values = self.stacks.built[stack.number]
         else:
             loop = self.stacks.loops[stack.loop]
-            result = stack.result if isinstance(stack, Results) else loop.carried[stack.carried].result
+            result = self.stacks.result_of(stack)
             repeats = [loop.steps(self.steps, repeat)[result.step] for repeat in range(loop.repeats)]
             return stack_of([step.number for step in repeats])
         return stack_of([self.numbers[id(x)] for x in values if id(x) in self.numbers])
@@ -130,7 +130,7 @@ class _Writing:
             raw.append((step.operation, tuple(map(value, loop.operands[place])), outputs, *step[4:7]))
             segments.append(segment_of([repeat[place].number for repeat in repeats]))
         results = [
-            *(inside[carry.result] for carry in loop.carried),
+            *(value(carry.result) for carry in loop.carried),
             *(inside[each] for each in finals),
             *(inside[s.result] if isinstance(s, Results) else carried[s.carried] for s in kept),
         ]
