@@ -4,6 +4,7 @@ import gc
 import importlib
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -20,6 +21,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 # Whoever reads the traceback of a failing test wants to see the library's frames.
 os.environ.setdefault("XLASCOPE_TRACEBACK_FILTERING", "off")
+
+# Who runs the tests behind something else (`make test &`, `nohup`) has signals ignored in all that is started; tests
+# send them to processes of theirs.
+for _number, _answer in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) == signal.SIG_IGN:
+        signal.signal(_number, _answer)
 
 # The same examples in every run, and no deadline: a first call compiles.
 hypothesis.settings.register_profile("xlascope", deadline=None, derandomize=True)
