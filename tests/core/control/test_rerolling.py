@@ -8,7 +8,7 @@ from tests.core.control.repeating_programs import ROWS, by_chance
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope import records, settings
+from xlascope import lax, records, settings
 from xlascope.analysis.costs.roofline import kernel_flops
 from xlascope.control.rerolling import programs
 from xlascope.control.rerolling.programs import Rule, rerolled, rerolled_by
@@ -124,12 +124,31 @@ def steps_of_layers(weights, x):
     return x
 
 
+def small_steps(x):
+    for _ in range(120):
+        x = jnp.sin(x - jnp.sum(x)) + jnp.sum(jnp.cos(x) * x)
+    return x
+
+
+def beside(x):
+    return lax.fori_loop(0, 3, lambda _, x: x * 2, x)
+
+
+def many_barriers(w, x):
+    for _ in range(120):
+        x = jnp.tanh(lax.optimization_barrier(x @ w)) + x
+    return x
+
+
 X = jnp.ones((128, 128))
 #: A function, its arguments, and whether it becomes a loop where a call is to be no slower, and where compiling counts.
 WORTH = {
     "many steps": (many_steps, (X, X), True, True),
     "one kernel": (elementwise, (X,), False, True),
     "steps of layers": (steps_of_layers, ([X] * 10, X), True, True),
+    "a small loop": (small_steps, (X[0, :8],), False, True),
+    "a loop beside another": (lambda x: (small_steps(x), beside(x)), (X[0],), False, True),
+    "barriers": (many_barriers, (X, X), False, False),
     "layers with weights of their own": (xs.grad(many_layers), ([X] * 40, X), False, False),
     "few": (lambda w, x: jnp.tanh(jnp.tanh(x @ w) @ w), (X, X), False, False),
 }

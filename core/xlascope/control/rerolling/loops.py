@@ -11,7 +11,7 @@ import numpy as np
 
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import Atom, Literal
-from .steps import Step, literal_key
+from .steps import Step, has_barriers, literal_key
 from .stretches import Stretch, Stretches
 
 #: So many places are tried where a repeat may begin, those over which the fewest bytes are handed.
@@ -104,7 +104,8 @@ def loops_of(
     before = np.concatenate(([0], np.cumsum(weights)))
     places = {id(v): (number, i) for number, step in enumerate(steps) for i, v in enumerate(step.outputs)}
     last_used = _last_used(steps, results)
-    kinds = [_kind(step, number) for number, step in enumerate(steps)]
+    barriers: dict[int, bool] = {}
+    kinds = [_kind(step, number, barriers) for number, step in enumerate(steps)]
     given = [[id(x) for x in step.inputs if x.__class__ is not Literal and id(x) not in places] for step in steps]
     #: Alike by what they do; and by what of the program's operands they do it to, as layers are that come again.
     known = Stretches(kinds), Stretches([(kind, *ids) for kind, ids in zip(kinds, given, strict=True)])
@@ -139,9 +140,12 @@ def _loop_in(steps: Sequence[Step], places: Places, last_used: Mapping[int, int]
     )
 
 
-def _kind(step: Step, number: int) -> Any:
-    """What steps have in common that may be one step of a loop."""
-    if step.operation.effects:
+def _kind(step: Step, number: int, barriers: dict[int, bool]) -> Any:
+    """What steps have in common that may be one step of a loop.
+
+    Barriers stay where they are: a CPU's compiler takes those in loops out of programs that have small loops.
+    """
+    if step.operation.effects or has_barriers(step.operation, barriers):
         return number
     return step.operation, *(id(x.aval) for x in step.inputs)
 

@@ -20,6 +20,20 @@ from ...operations.slicing import Slice
 _APART = frozenset({OptimizationBarrier, RngUniform})
 
 
+#: Operations that are lowered to barriers.
+_BARRIERS = frozenset({"optimization_barrier", "remat2"})
+
+
+def has_barriers(operation: Operation, known: dict[int, bool]) -> bool:
+    """Whether an operation is a barrier or holds one; ``known`` remembers that of those that hold programs."""
+    if not operation.composite:
+        return operation.name in _BARRIERS
+    if id(operation) not in known:
+        inner = (equation[0] for body in operation.bodies() for equation in body.jaxpr.raw)
+        known[id(operation)] = operation.name in _BARRIERS or any(has_barriers(each, known) for each in inner)
+    return known[id(operation)]
+
+
 class Step(NamedTuple):
     """An equation, the ``number``-th of the program, which stands for ``copies`` that compute the same."""
 

@@ -27,6 +27,9 @@ _LOOP, _BY_ITSELF = 150, 30
 _MOST_ADDED = 0.03
 #: Nanoseconds for a byte that is copied into a stack or out of one: part of them is written where it is computed.
 _COPIED = 0.12
+#: A loop that carries fewer bytes is one of the smallest, which XLA writes otherwise; by one that carries less than the
+#: second number, values that are kept in other loops of the program would be lost (``xla/keeping/staying.py``).
+_LEAST_CARRIED, _LEAST_BESIDE_OTHERS = 1024, 4096
 #: Nanoseconds that a loop takes to count a repeat.
 _COUNTED = 300.0
 #: Nanoseconds for an element, by operation, where it is not what is CHEAP.
@@ -57,13 +60,28 @@ def spares_compiling(loop: Loop, of: Of, steps: Sequence[Step], whole: int) -> b
 
 def is_worth_it(loop: Loop, of: Of, steps: Sequence[Step], whole: int) -> bool:
     """Whether a loop spares compiling, and makes a call no slower to speak of."""
-    if not spares_compiling(loop, of, steps, whole):
+    if not spares_compiling(loop, of, steps, whole) or _is_small(loop, steps):
         return False
     work, kernels = work_of(loop.steps(steps, 0))
     added = _copied(loop, of)[0] * _COPIED / loop.repeats + _COUNTED
     if not kernels:  # several repeats would be computed in one kernel
         added += LAUNCH + (READ + WRITE) * sum(bytes_of(carry.init.aval) for carry in loop.carried)
     return added <= _MOST_ADDED * work
+
+
+def _is_small(loop: Loop, steps: Sequence[Step]) -> bool:
+    """Whether a loop carries so little that XLA writes it otherwise, or what else is in loops would suffer."""
+    values = (*loop.same, *(carry.init for carry in loop.carried), *(x for those in loop.differing for x in those))
+    carried = sum(bytes_of(x.aval) for x in values)
+    beside = carried < _LEAST_BESIDE_OTHERS and any(_holds_loops(step.operation) for step in steps)
+    return carried < (_LEAST_BESIDE_OTHERS if beside else _LEAST_CARRIED)
+
+
+def _holds_loops(operation: Operation) -> bool:
+    if not operation.composite:
+        return False
+    inner = (equation[0] for body in operation.bodies() for equation in body.jaxpr.raw)
+    return operation.name in ("scan", "while") or any(map(_holds_loops, inner))
 
 
 def weight_of(operation: Operation) -> int:
