@@ -124,6 +124,13 @@ def steps_of_layers(weights, x):
     return x
 
 
+def many_losses(w, x):
+    total = 0.0
+    for k in range(60):
+        total = total + jnp.sum(jnp.tanh(jnp.tanh(0.1 * k * x @ w) @ w) ** 2)
+    return total
+
+
 def small_steps(x):
     for _ in range(120):
         x = jnp.sin(x - jnp.sum(x)) + jnp.sum(jnp.cos(x) * x)
@@ -146,6 +153,7 @@ WORTH = {
     "many steps": (many_steps, (X, X), True, True),
     "one kernel": (elementwise, (X,), False, True),
     "steps of layers": (steps_of_layers, ([X] * 10, X), True, True),
+    "side by side": (many_losses, (X, X), False, True),
     "a small loop": (small_steps, (X[0, :8],), False, True),
     "a loop beside another": (lambda x: (small_steps(x), beside(x)), (X[0],), False, True),
     "barriers": (many_barriers, (X, X), False, False),

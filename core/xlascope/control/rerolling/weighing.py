@@ -14,7 +14,7 @@ from ...ir.jaxpr import ClosedJaxpr, Literal
 from ...ir.operation import Operation
 from ...xla.keeping.rates import CHEAP, LAUNCH, PRODUCT, READ, WRITE
 from ..programs.call import Calling
-from .loops import Loop, bytes_of
+from .loops import Carried, Inside, Loop, bytes_of
 from .stacks import Built, Read, Stacks
 from .steps import Step
 
@@ -25,6 +25,8 @@ _FEWEST_SPARED, _SMALLEST_PART = 100, 0.05
 _LOOP, _BY_ITSELF = 150, 30
 #: Where a call is not to become slower: what a loop adds is at most that part of its time.
 _MOST_ADDED = 0.03
+#: So much of it waits for the repeat before: repeats that need nothing of each other run side by side, written out.
+_LEAST_WAITING = 0.7
 #: Nanoseconds for a byte that is copied into a stack or out of one: part of them is written where it is computed.
 _COPIED = 0.12
 #: A loop that carries fewer bytes is one of the smallest, which XLA writes otherwise; by one that carries less than the
@@ -62,11 +64,23 @@ def is_worth_it(loop: Loop, of: Of, steps: Sequence[Step], whole: int) -> bool:
     """Whether a loop spares compiling, and makes a call no slower to speak of."""
     if not spares_compiling(loop, of, steps, whole) or _is_small(loop, steps):
         return False
-    work, kernels = work_of(loop.steps(steps, 0))
+    repeat = loop.steps(steps, 0)
+    work, kernels = work_of(repeat)
+    waiting, _ = work_of([step for step, waits in zip(repeat, _that_wait(loop), strict=True) if waits])
+    if waiting < _LEAST_WAITING * work:
+        return False
     added = _copied(loop, of)[0] * _COPIED / loop.repeats + _COUNTED
     if not kernels:  # several repeats would be computed in one kernel
         added += LAUNCH + (READ + WRITE) * sum(bytes_of(carry.init.aval) for carry in loop.carried)
     return added <= _MOST_ADDED * work
+
+
+def _that_wait(loop: Loop) -> list[bool]:
+    """Which steps of a repeat need what the repeat before gives."""
+    found: list[bool] = []
+    for operands in loop.operands:
+        found.append(any(isinstance(x, Carried) or (isinstance(x, Inside) and found[x.step]) for x in operands))
+    return found
 
 
 def _is_small(loop: Loop, steps: Sequence[Step]) -> bool:
