@@ -45,6 +45,23 @@ def lstm_64_forward(side: Side) -> Program:
     return Program(xs.jit(last), tuple(arrays((64, 1024), (256, 1024), (64, 128, 64))))
 
 
+def lstm_64_states(side: Side) -> Program:
+    """All its states, in one array."""
+    xs, jnp = side.xs, side.jnp
+
+    def states(w_in: Any, w_state: Any, inputs: Any) -> Any:
+        h = c = jnp.zeros((128, 256), inputs.dtype)
+        found = []
+        for t in range(64):
+            i, f, g, o = jnp.split(inputs[t] @ w_in + h @ w_state, 4, -1)
+            c = xs.nn.sigmoid(f) * c + xs.nn.sigmoid(i) * jnp.tanh(g)
+            h = xs.nn.sigmoid(o) * jnp.tanh(c)
+            found.append(h)
+        return jnp.stack(found)
+
+    return Program(xs.jit(states), tuple(arrays((64, 1024), (256, 1024), (64, 128, 64))))
+
+
 def _leapfrog(side: Side, steps: int) -> Callable[[Any], Any]:
     jnp = side.jnp
 
@@ -192,7 +209,7 @@ def towers(side: Side) -> Program:
 UNROLLED: dict[str, Callable[[Side], Program]] = {
     each.__name__: each
     for each in (
-        *(lstm_64, lstm_64_forward, n_body_50, n_body_50_gradient, sinkhorn_50, sinkhorn_50_gradient),
+        *(lstm_64, lstm_64_forward, lstm_64_states, n_body_50, n_body_50_gradient, sinkhorn_50, sinkhorn_50_gradient),
         *(runge_kutta_40, denoising_30, newton_schulz_10, learned_step_20, towers),
     )
 }

@@ -70,6 +70,22 @@ def _all_states(w, x):
     return states, x
 
 
+def _states_in_one_array(w, x):
+    states = []
+    for _ in range(6):
+        x = jnp.tanh(x @ w)
+        states.append(x)
+    return jnp.stack(states, 1)
+
+
+def _states_joined(w, x):
+    states = [x]
+    for _ in range(7):
+        states.append(jnp.tanh(states[-1] @ w))
+    joined = jnp.concatenate(states[2:7], 1)
+    return jnp.stack(states[1:]), jnp.stack(states[:-1]), joined, states[3][None], jnp.stack(states)
+
+
 def _two_answers(w, x):
     for _ in range(6):
         y = x @ w
@@ -187,6 +203,9 @@ ROWS = {
     "backward in time": (_backward_in_time, (_W, _IN_TIME), [(4, 3)]),
     "numbers that differ": (_numbers, (_FEW,), None),
     "all states": (_all_states, (_W, _X), [(5, 2)]),
+    "states in one array": (_states_in_one_array, (_W, _X), [(6, 2)]),
+    "gradient of states in one array": (xs.grad(_loss(_states_in_one_array)), (_W, _X), None),
+    "states joined": (_states_joined, (_W, _X), None),
     "two answers": (_two_answers, (_W, _X), [(6, 2)]),
     "calls": (_calls, (_SQUARES, _X), [(6, 1)]),
     "gradient of calls": (xs.grad(_loss(_calls)), (_SQUARES, _X), [(5, 1), (5, 1)]),
@@ -233,7 +252,8 @@ def by_chance(seed):
                     inside.append(jnp.cos(inside[-1]))
             two_before, before = before, jnp.tanh(inside[-1])
             all_shown.append(inside[1 + shown] * x)
-        return before, two_before, all_shown[:: 1 + seed % 3]
+        all_shown = all_shown[:: 1 + seed % 3]
+        return before, two_before, jnp.stack(all_shown, seed % 2) if seed % 5 == 2 else all_shown
 
     few = jnp.asarray(chance.normal(size=(2 + count, 3)).astype(np.float32))
     return function, (few[0], few[1], list(few[2:]), jnp.sin(few[2:]))

@@ -171,6 +171,23 @@ def test_what_is_worth_it(name):
     assert bool(loops_of(rerolled(program, "always"))) == for_compiling
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_states_that_are_joined_are_not_taken_one_by_one(axis):
+    def states(w, x):
+        found = []
+        for _ in range(120):
+            x = jnp.tanh(x @ w) + x
+            found.append(x)
+        return jnp.stack(found, axis), jnp.concatenate(found[3:], axis % 2)
+
+    program = traced(states, X / 128, X[:3])
+    made = rerolled(program, "always")
+    names = [operation.name for operation, *_ in made.jaxpr.raw]
+    assert names.count("slice") == 1 and names.count("concatenate") == 0 and loops_of(made) == [(120, 3)]
+    for one, other in zip(evaluate(made, X / 128, X[:3]), xs.jit(states)(X / 128, X[:3]), strict=True):
+        np.testing.assert_allclose(one, other, 1e-5)
+
+
 # As users meet it ---------------------------------------------------------------------------------------------------
 
 

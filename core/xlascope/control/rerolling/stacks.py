@@ -12,6 +12,7 @@ from ...ir.jaxpr import Atom, Literal, Var
 from ...key_types import is_key
 from ...operations.shapes import Reshape, Squeeze
 from ...operations.slicing import Slice
+from .joining import Joined, joined_in
 from .loops import Inside, Loop
 from .steps import Step, literal_key
 
@@ -65,6 +66,7 @@ class Stacks:
     """The stacks that loops need, and what they leave for others: ``reads`` by loop, in the order of what differs;
     ``kept``, by loop, what is stacked; ``last``, by loop, results that others need of the last repeat; ``taken``, by
     loop, the values that are taken out of stacks one by one; and the values that are put together, ``built``.
+    ``joined`` says of steps that join values of a loop where these stand, and ``spared`` which steps nobody needs then.
     """
 
     def __init__(self, steps: Sequence[Step], results: Sequence[Atom], loops: Sequence[Loop]) -> None:
@@ -81,6 +83,9 @@ class Stacks:
         self.built: list[tuple[Atom, ...]] = []
         self._slices = dict(_slices_in(steps))
         self._built_at: dict[Any, list[tuple[int, int]]] = {}
+        self.joined: dict[int, tuple[Joined, Read]] = {}
+        self.spared: set[int] = set()
+        self._join(steps, results)
         self._gather(steps, results)
 
     def result_of(self, stack: Results | Before) -> Inside:
@@ -93,16 +98,31 @@ class Stacks:
         """The type of what a step of a loop gives."""
         return self._types[loop, result]
 
+    def _join(self, steps: Sequence[Step], results: Sequence[Atom]) -> None:
+        within = {number for loop in self.loops for number in range(loop.begin, loop.end)}
+        for number, joined in joined_in(steps, results).items() if self.loops else ():
+            read = None if number in within else self._found(joined.values)
+            if read is not None and read.step == 1 and isinstance(read.stack, Results | Before):
+                self.kept[read.stack.loop][read.stack] = None
+                self.joined[number] = joined, read
+                self.spared |= joined.given - within
+
     def _gather(self, steps: Sequence[Step], results: Sequence[Atom]) -> None:
         at = 0
         for number, loop in enumerate(self.loops):
-            self._need(x for step in steps[at : loop.begin] for x in step.inputs)
+            self._need_of(steps, at, loop.begin)
             self._need(loop.same)
             self._need(carry.init for carry in loop.carried)
             self.reads.append([self._read(number, values) for values in loop.differing])
             at = loop.end
-        self._need(x for step in steps[at:] for x in step.inputs)
+        self._need_of(steps, at, len(steps))
         self._need(results)
+
+    def _need_of(self, steps: Sequence[Step], begin: int, end: int) -> None:
+        """Steps outside of loops use values."""
+        for number in range(begin, end):
+            if number not in self.joined and number not in self.spared:
+                self._need(steps[number].inputs)
 
     def _need(self, values: Iterable[Atom]) -> None:
         """Somebody outside of loops uses values."""
@@ -116,22 +136,28 @@ class Stacks:
                 self.kept[made.loop][Results(made.loop, made.result)] = None
                 self.taken[made.loop][x] = made  # type: ignore[index]
 
+    def _found(self, values: tuple[Atom, ...], without: int = -1) -> Read | None:
+        """Where values stand in a stack that is there, but for those of one loop."""
+        for stack in self._candidates(values[:2]):
+            if isinstance(stack, Results | Before) and stack.loop == without:
+                continue
+            first, second = (self._place_in(stack, x) for x in (*values[:2], *values[-1:])[:2])
+            if first is None or second is None:
+                continue
+            step = second - first
+            if all(self._place_in(stack, x) == first + k * step for k, x in enumerate(values)):
+                return Read(stack, first, step)
+        return None
+
     def _read(self, loop: int, values: tuple[Atom, ...]) -> Read:
         """The stack of which a loop reads values that differ."""
-        for stack in self._candidates(values[:2]):
-            if isinstance(stack, Results | Before) and stack.loop == loop:
-                continue
-            places = [self._place_in(stack, x) for x in values[:2]]
-            if None in places:
-                continue
-            first, second = places
-            step = second - first  # type: ignore[operator]
-            if all(self._place_in(stack, x) == first + k * step for k, x in enumerate(values)):  # type: ignore[operator]
-                if isinstance(stack, Results | Before):
-                    self.kept[stack.loop][stack] = None
-                elif isinstance(stack, Slices):
-                    self._need([stack.array])
-                return Read(stack, first, step)  # type: ignore[arg-type]
+        found = self._found(values, without=loop)
+        if found is not None:
+            if isinstance(found.stack, Results | Before):
+                self.kept[found.stack.loop][found.stack] = None
+            elif isinstance(found.stack, Slices):
+                self._need([found.stack.array])
+            return found
         self._need(values)
         number = len(self.built)
         self.built.append(values)

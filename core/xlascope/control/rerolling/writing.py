@@ -8,12 +8,13 @@ from typing import Any
 from ...ir.avals import ShapedArray, shaped
 from ...ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from ...ir.operation import Operation
-from ...operations.shapes import BroadcastInDim, Reshape
+from ...operations.shapes import BroadcastInDim, Reshape, Transpose
 from ...operations.slicing import Concatenate, Slice
 from ...records.op_names import REPEATS, segment_of, stack_of
+from .joining import Joined
 from .loops import Carried, Differing, Inside, Loop, Operand, Same
 from .repeated import Repeated
-from .stacks import Before, Built, Results, Slices, Stack, Stacks
+from .stacks import Before, Built, Read, Results, Slices, Stack, Stacks
 from .steps import Step, Steps
 
 #: What equations that are no user's are called.
@@ -35,10 +36,10 @@ class _Writing:
     def program(self) -> Jaxpr:
         at = 0
         for number, loop in enumerate(self.stacks.loops):
-            self._plain(self.steps[at : loop.begin])
+            self._plain(at, loop.begin)
             self._loop(number, loop)
             at = loop.end
-        self._plain(self.steps[at:])
+        self._plain(at, len(self.steps))
         needed = self._needed()
         jaxpr = self.jaxpr
         return Jaxpr(
@@ -61,9 +62,26 @@ class _Writing:
                 found.append((equation, segment))
         return found[::-1]
 
-    def _plain(self, steps: Sequence[Step]) -> None:
-        for step in steps:
-            self.raw.append((tuple(step[1:7]), segment_of([step.number])))
+    def _plain(self, begin: int, end: int) -> None:
+        """Steps outside of loops."""
+        for number in range(begin, end):
+            step = self.steps[number]
+            if number in self.stacks.joined:
+                self._joined(step, *self.stacks.joined[number])
+            elif number not in self.stacks.spared:
+                self.raw.append((tuple(step[1:7]), segment_of([step.number])))
+
+    def _joined(self, step: Step, joined: Joined, read: Read) -> None:
+        """Values of a loop that are joined: they stand in its stack already."""
+        stack, count, name = self.variables[read.stack], len(joined.values), segment_of([step.number])
+        if (read.first, count) != (0, stack.aval.shape[0]):
+            rest = stack.aval.shape[1:]
+            part = Slice((read.first, *(0,) * len(rest)), (read.first + count, *rest), None)
+            stack = self._value(part, [stack], step, name)
+        if joined.axis:
+            order = [*range(1, joined.axis + 1), 0, *range(joined.axis + 1, stack.aval.ndim)]
+            stack = self._value(Transpose(tuple(order)), [stack], step, name)
+        self._add(Reshape(step.outputs[0].aval.shape), [stack], step.outputs, step, name)
 
     def _loop(self, number: int, loop: Loop) -> None:
         """The equations of a loop, and of what it needs and leaves."""
