@@ -96,6 +96,17 @@ def test_each_equation_that_is_computed_is_named(name):
     assert computed - silent <= named <= computed
 
 
+def test_a_program_that_computes_nothing_stays_what_it_is():
+    def function(x):
+        for _ in range(10):
+            jnp.sin(x)
+        return x
+
+    program = traced(function, X[0])
+    assert len(program.jaxpr.raw) == 10
+    assert [rerolled_by(EVERYWHERE, program), rerolled(program, "auto")] == [program, program]
+
+
 # Which are worth it -------------------------------------------------------------------------------------------------
 
 

@@ -74,8 +74,8 @@ def _with_loops(jaxpr: Jaxpr, rule: Rule) -> Jaxpr:
         return jaxpr
     given = frozenset(map(id, (*jaxpr.constvars, *jaxpr.invars)))
     found = steps_of(jaxpr)
-    orders = filter(None, (found.steps, gathered(found.steps)))
-    plans = [_Plan(steps, found.results, given, rule) for steps in orders]
+    orders = found.steps, gathered(found.steps)
+    plans = [_Plan(steps, found.results, given, rule) for steps in orders if steps is not None]
     best = max(plans, key=lambda plan: plan.spared)
     return written(jaxpr, Steps(best.steps, found.results), best.stacks) if best.stacks.loops else jaxpr
 
