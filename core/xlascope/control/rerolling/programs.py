@@ -10,7 +10,8 @@ from ...xla.reroll import Reroll
 from ..flow.scan import Scan
 from ..programs.call import Calling
 from .gathering import gathered
-from .loops import Loop, loops_of
+from .loop import Loop
+from .loops import loops_of
 from .stacks import Stacks
 from .steps import Step, Steps, steps_of
 from .weighing import LEAST, Of, is_worth_it, spares_compiling, weight_of

@@ -13,7 +13,7 @@ from ...key_types import is_key
 from ...operations.shapes import Reshape, Squeeze
 from ...operations.slicing import Slice
 from .joining import Joined, joined_in
-from .loops import Inside, Loop
+from .loop import Inside, Loop
 from .steps import Step, literal_key
 
 

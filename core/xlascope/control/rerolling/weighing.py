@@ -14,7 +14,7 @@ from ...ir.jaxpr import ClosedJaxpr, Literal
 from ...ir.operation import Operation
 from ...xla.keeping.rates import CHEAP, LAUNCH, PRODUCT, READ, WRITE
 from ..programs.call import Calling
-from .loops import Carried, Inside, Loop, bytes_of
+from .loop import Carried, Inside, Loop, bytes_of
 from .stacks import Built, Read, Stacks
 from .steps import Step
 

@@ -12,7 +12,7 @@ from ...operations.shapes import BroadcastInDim, Reshape, Transpose
 from ...operations.slicing import Concatenate, Slice
 from ...records.op_names import REPEATS, segment_of, stack_of
 from .joining import Joined
-from .loops import Carried, Differing, Inside, Loop, Operand, Same
+from .loop import Carried, Differing, Inside, Loop, Operand, Same
 from .repeated import Repeated
 from .stacks import Before, Built, Read, Results, Slices, Stack, Stacks
 from .steps import Step, Steps
