@@ -23,7 +23,7 @@ TYPESCRIPT ?= typescript@5.9.3
 LAB_ARGS ?=
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
 # Tests that drive browsers and kernels leave half of the time of two processes on two cores unused.
-WAITING := --numprocesses 2 --dist worksteal
+WAITING := --numprocesses 3 --dist worksteal
 
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
@@ -52,7 +52,7 @@ front-types:
 # Python may keep what it compiles, wherever it is told not to: each process reads hundreds of files.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
-# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these: two
+# First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these: three
 # share the machine, and what failed beside another is asked again alone. PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test
 ifeq ($(PYTEST_ARGS),)
