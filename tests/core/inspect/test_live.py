@@ -153,8 +153,10 @@ def test_nothing_is_profiled_while_nothing_runs(step: Any, monkeypatch: pytest.M
     with Sampler(emit=lambda record: None):
         run(step, 0.3)
         ended = time.perf_counter()
-        time.sleep(1.2)
-    assert looks and max(looks) < ended + 0.7
+        time.sleep(2.2)
+    # A call that nobody had looked for is looked for once, a window in which calls were seen is followed by one; the
+    # clock does not say when, since reading what a window saw takes its time.
+    assert looks and sum(look > ended for look in looks) <= 2
 
 
 def test_somebody_elses_profiler_is_named_once_and_calls_are_still_counted(

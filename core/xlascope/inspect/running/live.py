@@ -196,8 +196,10 @@ class Sampler:
                     counter.ask()
                 moved = self._count()
                 active = moved or self._busy or self._finishes.pending
-                while self._windows and active and time.perf_counter() >= self._not_before and self._look():
-                    pass
+                if self._windows and active and time.perf_counter() >= self._not_before:
+                    while self._look():
+                        pass
+                    self._count()  # a call made while this looked is no reason to look again half a second later
         except Exception:
             _log.exception("the sampler of running programs failed; there will be no more times")
 
