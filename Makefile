@@ -8,6 +8,7 @@
 # make names   write what follows from the lists of public names; print how many of jax's are here, module by module
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
 # make notebooks  run the notebooks and keep what they show in the files; BOOK=notebooks/01_… (or several) makes these alone
+# make docs    the pages, the notebooks and the reference as a site: build/docs/html/index.html
 # make wheel   what pip installs, into dist/
 # make bench   side by side with jax, into bench/RESULTS.md; CASE=mlp_trace (or several) prints these alone
 # make guard   whether tracing has become more expensive, in instructions of Python
@@ -28,7 +29,7 @@ WAITING := --numprocesses 3 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test check style types front-types pytest slow judge answers matrix names notebooks wheel bench guard clean
+.PHONY: lab test check style types front-types pytest slow judge answers matrix names notebooks docs wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -87,6 +88,9 @@ names: $(VENV)/.installed-test
 
 notebooks: $(VENV)/.installed-test
 	$(BIN)/python -m notebooks.making $(BOOK)
+
+docs: $(VENV)/.installed-test
+	$(BIN)/python -m docs.making
 
 wheel: | $(BIN)/python
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

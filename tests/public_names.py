@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -178,7 +179,15 @@ def _is_here(module: str, name: str) -> bool:
         room = importlib.import_module(f"xlascope.{module}".rstrip("."))
     except ImportError:
         return False
-    return hasattr(room, name)
+    return hasattr(room, name) or _is_module(f"{room.__name__}.{name}")
+
+
+def _is_module(name: str) -> bool:
+    """Whether there is one, which nobody may have imported yet."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:
+        return False
 
 
 def report() -> str:

@@ -1,5 +1,7 @@
 """The transformations as users call them, alone and nested: against jax, against differences, and the sources."""
 
+import functools
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -178,3 +180,39 @@ def test_vmap_says_what_does_not_fit(in_axes, arguments, text):
 def test_vmap_says_when_a_shared_result_differs():
     with pytest.raises(ValueError, match="out_axes is None"):
         xs.vmap(lambda x: x, out_axes=None)(np.ones(3))
+
+
+# What they are called -----------------------------------------------------------------------------------------------
+
+
+class Model:
+    def __call__(self, x):
+        return x
+
+
+def weighted(weight, x):
+    """Weighs."""
+    return weight * x
+
+
+NAMED = {
+    "function": (weighted, "weighted", ["weight", "x"]),
+    "partial": (functools.partial(weighted, 2.0), "weighted", ["x"]),
+    "partial of a partial": (functools.partial(functools.partial(weighted), 2.0), "weighted", ["x"]),
+    "object": (Model(), "Model", ["x"]),
+}
+MAPS = (xs.grad, xs.value_and_grad, xs.vmap, xs.pmap, xs.jacfwd, xs.jacrev, xs.hessian, xs.make_jaxpr, xs.checkpoint)
+
+
+@pytest.mark.parametrize("transform", MAPS, ids=lambda transform: transform.__name__)
+@pytest.mark.parametrize("fun, name, arguments", NAMED.values(), ids=NAMED)
+def test_what_is_transformed_keeps_its_name(transform, fun, name, arguments):
+    made = transform(fun)
+    assert made.__name__ == name and list(inspect.signature(made).parameters) == arguments
+    if name == "weighted":
+        assert "Weighs." in made.__doc__
+
+
+def test_a_program_is_called_as_the_function_in_it():
+    text = xs.jit(xs.vmap(xs.grad(functools.partial(weighted, 2.0)))).lower(jnp.ones(3)).as_text()
+    assert "module @jit_weighted" in text

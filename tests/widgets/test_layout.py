@@ -110,6 +110,17 @@ def test_bodies_lie_inside_their_boxes(scene, samples):
         assert abs(inner["y"] - box["y"]) + inner["h"] / 2 < box["h"] / 2
 
 
+def test_a_box_has_room_for_its_title_and_the_name_of_a_kernel_under_it(scene, samples):
+    """The title's line ends 19 below the box's edge; a kernel's name begins 20 above its first member."""
+    nodes = scene(samples.training_records())["nodes"]
+    boxes = {n["id"]: n["y"] - n["h"] / 2 for n in nodes if any(m["id"].startswith(f"{n['id']}/") for m in nodes)}
+    assert len(boxes) > 2
+    for node in nodes:
+        box = node["id"].rpartition("/")[0]
+        if box in boxes:
+            assert node["y"] - node["h"] / 2 - 20 >= boxes[box] + 19
+
+
 def test_a_wide_row_is_wrapped(scene):
     variables = {name: Variable(name, (), "float32", False) for name in ["x", *(f"v{i}" for i in range(50))]}
     equations = tuple(Equation(str(i), "sin", "", ("x",), (f"v{i}",)) for i in range(50))

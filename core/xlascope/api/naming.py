@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from ..control.programs.names import called_as
 from ..control.programs.names import name_of as name_of
 
 Numbers = int | Sequence[int] | None
@@ -26,8 +26,8 @@ def named_after(fun: Callable[..., Any], what: str) -> Callable[[Callable[..., A
     """Decorator: carry over the name and the documentation of the function that is transformed."""
 
     def named(made: Callable[..., Any]) -> Callable[..., Any]:
-        made = functools.wraps(fun, updated=())(made) if hasattr(fun, "__name__") else made
-        made.__doc__ = f"{what} of {name_of(fun)}. {getattr(fun, '__doc__', None) or ''}".strip()
+        made = called_as(fun)(made)
+        made.__doc__ = f"{what} of {made.__name__}. {made.__doc__ or ''}".strip()
         return made
 
     return named

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from ..operations.values import shape_of
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
 from ..xla.meshes import Mesh, PartitionSpec
-from .naming import Numbers, name_of, numbers_of
+from .naming import Numbers, name_of, named_after, numbers_of
 from .vectorization import vmap
 
 
@@ -81,14 +80,14 @@ class _Mapping:
         """The jitted function; within a function that devices run already, one that vmap maps."""
         options = Options(static_argnums=self.static, donate_argnums=donated)
 
-        @functools.wraps(self.fun)
+        @named_after(self.fun, "pmap")
         def call(*args: Any, **kwargs: Any) -> Any:
             return self._call(args, kwargs)
 
         jitted = jit_function(call, options)
         inner = vmap(self.fun, self.in_axes, self.out_axes, self.axis_name, self.axis_size)
 
-        @functools.wraps(self.fun)
+        @named_after(self.fun, "pmap")
         @api_boundary
         def mapped(*args: Any, **kwargs: Any) -> Any:
             return inner(*args, **kwargs) if is_inside() else jitted(*args, **kwargs)

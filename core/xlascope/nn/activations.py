@@ -68,7 +68,7 @@ def hard_sigmoid(x: Any) -> Any:
 
 @jit
 def hard_silu(x: Any) -> Any:
-    """X · hard_sigmoid(x), also called hard_swish (Howard et al., 2019).
+    """``x`` · hard_sigmoid(x), also called hard_swish (Howard et al., 2019).
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.hard_silu(jnp.array([-4.0, 0.0, 4.0])))
@@ -148,7 +148,7 @@ def _ones_like(x: Any) -> Any:
 
 @jit
 def mish(x: Any) -> Any:
-    """X · tanh(softplus(x)) (Misra, 2020).
+    """``x`` · tanh(softplus(x)) (Misra, 2020).
 
     >>> import xlascope as xs, xlascope.numpy as jnp
     >>> print(xs.nn.mish(jnp.array([0.0, 20.0])))

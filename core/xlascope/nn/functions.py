@@ -88,7 +88,7 @@ def softplus(x: Any) -> Any:
 
 @jit
 def silu(x: Any) -> Any:
-    """X · sigmoid(x), also called swish."""
+    """``x`` · sigmoid(x), also called swish."""
     x = inexact(x)
     return mul(x, logistic(x))
 
@@ -98,7 +98,7 @@ swish = silu
 
 @jit
 def soft_sign(x: Any) -> Any:
-    """X / (1 + |x|)."""
+    """``x`` / (1 + |x|)."""
     return ufuncs.true_divide(x, ufuncs.add(ufuncs.abs(x), 1))
 
 
@@ -127,7 +127,7 @@ def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
-    """X · Φ(x) for the normal distribution function Φ; approximately, by a tanh, unless ``approximate`` is False."""
+    """``x`` · Φ(x), Φ the normal distribution function; approximately, by a tanh, unless ``approximate`` is False."""
     return _gelu(x, bool(approximate))
 
 

@@ -65,7 +65,7 @@ def log10(x: Any, /) -> Any:
 
 
 def _scaled(x: Any, by: float) -> Any:
-    """X / by; of a complex number each part, since an infinite one times the zero in ``by + 0i`` is NaN."""
+    """The quotient x / by; of a complex number each part, since an infinite one by the zero in ``by + 0i`` is NaN."""
     if kind_of(aval_of(x).dtype) != "c":
         return div(x, by)
     return complex_of(div(real(x), by), div(imag(x), by))

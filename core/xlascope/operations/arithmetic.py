@@ -46,7 +46,7 @@ class Add(Binary, name="add"):
 
 
 def add(x: Any, y: Any) -> Any:
-    """X + y, elementwise."""
+    """The sum x + y, elementwise."""
     return bind1(Add.instance, *match(x, y))
 
 
@@ -71,7 +71,7 @@ class Sub(Binary, name="sub"):
 
 
 def sub(x: Any, y: Any) -> Any:
-    """X - y, elementwise."""
+    """The difference x - y, elementwise."""
     return bind1(Sub.instance, *match(x, y))
 
 
@@ -96,7 +96,7 @@ class Mul(Binary, name="mul"):
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
-    """X times y, elementwise; computed in ``out_dtype`` where it is given, to which both are converted first.
+    """The product x y, elementwise; computed in ``out_dtype`` where it is given, to which both are converted first.
 
     A product in truth values is true where both factors are. Raises TypeError for operands that are truth values.
     """
@@ -161,7 +161,7 @@ class Div(Division, name="div"):
 
 
 def div(x: Any, y: Any) -> Any:
-    """X divided by y, elementwise; the quotient of integers is cut off towards zero."""
+    """The quotient x / y, elementwise; that of integers is cut off towards zero."""
     return bind1(Div.instance, *match(x, y))
 
 
@@ -219,7 +219,7 @@ class Square(Unary, name="square"):
 
 
 def square(x: Any) -> Any:
-    """X times x, elementwise."""
+    """The square of x, elementwise."""
     return bind1(Square.instance, x)
 
 
@@ -262,7 +262,7 @@ class IntegerPow(Unary, name="integer_pow"):
 
 
 def integer_pow(x: Any, y: int) -> Any:
-    """X to the whole power y, elementwise."""
+    """The whole power y of x, elementwise."""
     return bind1(IntegerPow(whole_number(y, "the power of integer_pow")), x)
 
 

@@ -183,7 +183,7 @@ class Pow(Binary, name="pow"):
 
 
 def pow(x: Any, y: Any) -> Any:
-    """X to the power y, elementwise; of a floating-point x also to whole powers."""
+    """The power y of x, elementwise; of a floating-point x also to whole powers."""
     x, y = match(x, y)
     own = dtype_of(x)
     if is_differentiable(own) and is_integer(dtype_of(y)):

@@ -19,7 +19,7 @@ from ...transforms.evaluate import evaluate
 from ..programs.bodies import Body, body_of, staged
 from ..programs.call import Calling
 from ..programs.marks import chosen, in_places, moving, present
-from ..programs.names import name_of, places_of
+from ..programs.names import called_as, name_of, places_of
 from ..programs.values import operand_aval
 from .halves import halves_of
 from .policies import Policy
@@ -135,7 +135,7 @@ def checkpoint(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
-    @functools.wraps(fun)
+    @called_as(fun)
     @api_boundary
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         static = set(places_of(numbers, len(args), f"static_argnums of the checkpointed {name_of(fun)}"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import weakref
 from collections.abc import Callable, Sequence
@@ -23,7 +22,7 @@ from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from .bodies import body_of
 from .call import Call, Calling, call_of
-from .names import name_of
+from .names import called_as, name_of
 from .values import operand_aval
 
 _MOST_FUNCTIONS, _MOST_ATTRIBUTES = 256, 64
@@ -93,7 +92,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     if not 0 <= number <= _LARGEST_VERSION:
         raise ValueError(f"composite: version is a number from 0 to {_LARGEST_VERSION}, got {number}{here()}")
 
-    @functools.wraps(decomposition)
+    @called_as(decomposition)
     @api_boundary
     def call(*args: Any, **kwargs: Any) -> Any:
         attributes = {key: value for key, value in kwargs.items() if value is not None}

@@ -18,6 +18,22 @@ def name_of(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__
 
 
+def called_as(fun: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: the name, documentation and signature of another callable (name and words of what a partial calls)."""
+    function = fun
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = name_of(function)
+
+    def called(made: Callable[..., Any]) -> Callable[..., Any]:
+        made = functools.wraps(fun, updated=())(made)
+        made.__name__, made.__qualname__ = name, getattr(function, "__qualname__", name)
+        made.__doc__ = getattr(function, "__doc__", None)
+        return made
+
+    return called
+
+
 def parameter_names(function: Callable[..., Any], count: int) -> list[str]:
     """What the first ``count`` positional arguments of a function are called."""
     try:

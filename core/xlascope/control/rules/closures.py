@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from ...trace.tracer import Tracer
 from ...trace.values import aval_of
 from ...transforms.evaluate import evaluate_jaxpr
 from ..programs.bodies import staged
-from ..programs.names import name_of
+from ..programs.names import called_as, name_of
 from ..programs.values import operand_aval
 from .custom_vjp import custom_vjp
 from .ruled_function import is_pair
@@ -42,7 +41,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     hoisted = [isinstance(c, Tracer) and is_differentiable(c.dtype) for c in program.consts]
     values = [c for c, out in zip(program.consts, hoisted, strict=True) if out]
 
-    @functools.wraps(fun)
+    @called_as(fun)
     def converted(*args: Any) -> Any:
         count = len(args) - len(values)
         found, own = tree.flatten(args[:count])
@@ -93,7 +92,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
         return found
 
     @custom_vjp
-    @functools.wraps(fun)
+    @called_as(fun)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         return pair(fun(*args, **kwargs))[0]
 
