@@ -34,6 +34,7 @@ from . import test_util as test_util
 from . import tools as tools
 from . import tree as tree
 from . import tree_util as tree_util
+from . import typing as typing
 from .api import ShapeDtypeStruct as ShapeDtypeStruct
 from .api import block_until_ready as block_until_ready
 from .api import clear_caches as clear_caches
@@ -65,6 +66,7 @@ from .api.distribution import make_mesh as make_mesh
 from .api.explicit_sharding import reshard as reshard
 from .api.explicit_sharding import typeof as typeof
 from .api.parallel_mapping import pmap as pmap
+from .api.placement import copy_to_host_async as copy_to_host_async
 from .api.shard_mapping import shard_map as shard_map
 from .control.checkpoint.policies import checkpoint_policies as checkpoint_policies
 from .control.checkpoint.remat import checkpoint as checkpoint
@@ -107,6 +109,7 @@ from .settings import transfer_guard as transfer_guard
 from .settings import transfer_guard_device_to_device as transfer_guard_device_to_device
 from .settings import transfer_guard_device_to_host as transfer_guard_device_to_host
 from .settings import transfer_guard_host_to_device as transfer_guard_host_to_device
+from .tools.environment import print_environment_info as print_environment_info
 from .trace.array import Array as Array
 from .trace.scopes import ensure_compile_time_eval as ensure_compile_time_eval
 from .trace.scopes import named_call as named_call
@@ -120,6 +123,7 @@ from .tree_util import tree_reduce as tree_reduce
 from .tree_util import tree_structure as tree_structure
 from .tree_util import tree_transpose as tree_transpose
 from .tree_util import tree_unflatten as tree_unflatten
+from .xla.backend import Device as Device
 from .xla.backend import default_backend as default_backend
 from .xla.backend import device_count as device_count
 from .xla.backend import devices as devices
@@ -127,9 +131,11 @@ from .xla.backend import local_device_count as local_device_count
 from .xla.backend import local_devices as local_devices
 from .xla.backend import process_count as process_count
 from .xla.backend import process_index as process_index
+from .xla.backend import process_indices as process_indices
 from .xla.meshes import P as P
 from .xla.meshes import set_mesh as set_mesh
 from .xla.named_shardings import NamedSharding as NamedSharding
+from .xla.spread import Shard as Shard
 
 __version__: str
 

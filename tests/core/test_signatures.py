@@ -20,6 +20,7 @@ NOWHERE = {
 #: Functions with other parameters than jax's, and why.
 MEANT = {
     "ShapeDtypeStruct": "there are no types of axes of meshes, and no types of references among the arguments",
+    "Shard": "arrays make them: it holds what a user reads, the index and the number of the copy",
     "checkpoint": "a decorator with options may leave the function out; concrete is refused in jax as well",
     "remat": "the same as checkpoint, all of its options",
     "device_put": "arrays are handed over as they are or copied, whichever is needed: there is nothing to choose",

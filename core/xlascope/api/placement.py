@@ -66,6 +66,14 @@ def device_get(x: Any) -> Any:
         return tree.map(lambda leaf: leaf if leaf.__class__ is KeyArray else np.asarray(leaf), x)
 
 
+def copy_to_host_async(x: Any) -> Any:
+    """Begin to copy the arrays of a tree to the host, where that takes time; returns the tree and waits for nothing."""
+    for leaf in tree.leaves(x):
+        if hasattr(leaf, "copy_to_host_async"):
+            leaf.copy_to_host_async()
+    return x
+
+
 def block_until_ready(x: Any) -> Any:
     """Wait until all arrays of a tree have been computed; returns the tree."""
     for leaf in tree.leaves(x):

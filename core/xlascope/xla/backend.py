@@ -28,6 +28,7 @@ __all__ = [
     "local_devices",
     "process_count",
     "process_index",
+    "process_indices",
     "register_backend_factory",
 ]
 
@@ -101,6 +102,11 @@ def process_index(backend: str | None = None) -> int:
 def process_count(backend: str | None = None) -> int:
     """How many processes share the platform."""
     return 1 + max(int(device.process_index) for device in devices(backend))
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of all processes that share the platform."""
+    return sorted({int(device.process_index) for device in devices(backend)})
 
 
 def default_backend() -> str:
