@@ -20,7 +20,28 @@ _ROOMS += ["random", "scipy", "transforms"]
 #: The same rooms of the engine, and others, whose docstrings have examples.
 _EXAMPLES = (*(f"core/xlascope/{room}/" for room in [*_ROOMS, "api", "special"]), "core/xlascope/image")
 _FILES = ("core/test_api_transforms", "core/test_noops", "core/test_planned")
+#: Where programs are kept and compiled quickly.
 KEPT_PLACES = (*(f"core/{room}/" for room in _ROOMS), *_FILES, *_EXAMPLES)
+#: Where they are kept and compiled as for users: it is tested what XLA makes of them.
+KEPT_AS_MADE = ("core/xla/test_keeping",)
+#: Where they are compiled quickly, each time anew: it is tested what becomes of them, or what is told.
+QUICK_PLACES = (
+    "core/analysis/test_doctor",
+    "core/robustness/",
+    "core/test_callbacks",
+    "core/test_error_pages",
+    "core/test_errors",
+    "core/test_gate",
+    "core/test_jit",
+    "core/test_keys",
+    "core/test_leaks",
+    "core/test_printed",
+    "core/test_recent",
+    "core/test_retraces",
+    "core/test_settings",
+    "core/test_stages",
+    "docs/test_pages",
+)
 KEPT = Path(__file__).resolve().parents[1] / "build" / "compiled"
 #: What makes compiling fast, in a third of the time, where XLA has these options.
 _QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
@@ -36,10 +57,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     import xlascope  # noqa: PLC0415 -- not above: tests set what it reads from the environment when it is imported
 
     place = live.place_of(item.path) or item.path.relative_to(item.config.rootpath).as_posix()
-    folder = str(KEPT) if place.startswith(KEPT_PLACES) else None
+    folder = str(KEPT) if place.startswith((*KEPT_PLACES, *KEPT_AS_MADE)) else None
     if xlascope.config.jax_compilation_cache_dir != folder:
         xlascope.config.update("compilation_cache_dir", folder)
-    _compile(_options_of(item) if folder else {})
+    _compile(_options_of(item) if place.startswith((*KEPT_PLACES, *QUICK_PLACES)) else {})
 
 
 def _options_of(item: pytest.Item) -> Mapping[str, Any]:
