@@ -53,6 +53,29 @@ def test_names_are_listed_before_they_are_loaded(fresh_python: Callable[[str], s
     assert {"grad", "jit", "vmap", "make_jaxpr", "numpy", "random"} <= set(names)
 
 
+def test_nothing_that_an_array_tells_imports_jax(fresh_python: Callable[[str], str]) -> None:
+    """jaxlib's C++ would, where it gives the address of what came from NumPy."""
+    program = """
+import sys, numpy as np, xlascope.numpy as jnp
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == "jax":
+            print("jax is imported by", told)
+            raise ImportError
+sys.meta_path.insert(0, Finder())
+for told in dir(jnp.ones(3)):
+    if not told.startswith("_") or told in ("__array__", "__cuda_array_interface__", "__dlpack__", "__copy__"):
+        x = jnp.asarray(np.ones((2, 3)))
+        try:
+            found = getattr(x, told)
+            found()
+        except Exception:
+            pass
+print("all told")
+"""
+    assert [line for line in fresh_python(program).splitlines() if "jax" in line or "told" in line] == ["all told"]
+
+
 def test_reading_what_lies_on_several_devices_does_not_import_jax(fresh_python: Callable[[str], str]) -> None:
     """jaxlib's C++ would, where it makes arrays of the parts."""
     program = """
