@@ -96,6 +96,12 @@ def xla_flags() -> str:
     return "" if _ALWAYS_FULLY else _flags(_quickly())
 
 
+def quickly(keep: bool = True) -> dict[str, str]:
+    """The environment of a process whose programs are compiled quickly and kept, unless all are compiled fully."""
+    kept = {"XLASCOPE_COMPILATION_CACHE_DIR": str(KEPT)} if keep else {}
+    return kept | {"XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {xla_flags()}".strip()}
+
+
 def xla_flags_now() -> str:
     """XLA's flags, beside those of users, for what is compiled now."""
     return _flags(_now)

@@ -1,6 +1,7 @@
 """What published pages about JAX print is printed here: docs/reproduced.md is the table of all that they claim."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import compiling
 from tests.core import printed_programs
 from tests.core.printed_programs import PRINTED, flat
 
@@ -25,7 +27,12 @@ PAGE = ROOT / "docs/reproduced.md"
 def printed() -> dict[str, Any]:
     """What all programs print, in one process."""
     done = subprocess.run(
-        [sys.executable, printed_programs.__file__], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, printed_programs.__file__],
+        cwd=ROOT,
+        env={**os.environ, **compiling.quickly()},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return dict(json.loads(done.stdout))

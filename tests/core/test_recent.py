@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import compiling
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -257,7 +258,7 @@ LONG = Path(__file__).parent / "robustness/many.py"
 
 def grown(what, count):
     """By how many megabytes a process grows in the first and in the second half of so many uses."""
-    environment = {**os.environ, "XLASCOPE_ENABLE_COMPILATION_CACHE": "0"}
+    environment = {**os.environ, **compiling.quickly(keep=False), "XLASCOPE_ENABLE_COMPILATION_CACHE": "0"}
     command = [sys.executable, str(LONG), what, str(count)]
     done = subprocess.run(command, capture_output=True, env=environment, timeout=2900, text=True)
     assert done.returncode == 0, done.stderr

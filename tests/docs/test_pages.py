@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
+from tests import compiling
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -56,7 +57,7 @@ def test_page(page: Path) -> None:
 def run_apart(page: Path, environment: dict[str, str], folder: Path = ROOT) -> None:
     """Run what stands on a page in a process of its own, in a folder."""
     program = f"from pathlib import Path; from tests.docs.test_pages import run; run(Path({str(page)!r}))"
-    surroundings = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    surroundings = {**os.environ, **compiling.quickly(keep=False), "PYTHONPATH": str(ROOT), **environment}
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=folder, env=surroundings, capture_output=True, text=True, check=False
     )

@@ -1,6 +1,7 @@
 """Untrusted texts in every place of every record: no view breaks on them, acts on them, or grows with them."""
 
 import dataclasses
+import functools
 import json
 import re
 import time
@@ -55,7 +56,7 @@ NAMES = {"name", "kernel", "file", "maker"}
 def poisoned(value, poison, field=""):
     """A record in which every free text begins with the poison; names stay consistent."""
     if dataclasses.is_dataclass(value):
-        hints = typing.get_type_hints(type(value))
+        hints = hints_of(type(value))
         return dataclasses.replace(
             value,
             **{
@@ -71,6 +72,12 @@ def poisoned(value, poison, field=""):
     if isinstance(value, str) and (field not in KEPT or field in NAMES):
         return f"{poison}{value if field == 'text' else value[:40]}"
     return value
+
+
+@functools.cache
+def hints_of(kind):
+    """The types of a record's fields."""
+    return typing.get_type_hints(kind)
 
 
 def is_free(hint):

@@ -5,12 +5,14 @@ What is computed stands in ``programs.py``; every order is run once, in an inter
 
 import functools
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tests import compiling
 from tests.changes_of_jax import made
 
 HERE = Path(__file__).parent
@@ -105,7 +107,10 @@ SETTINGS = {
 
 
 def _run(*arguments):
-    done = subprocess.run([sys.executable, *arguments], cwd=HERE, capture_output=True, text=True, timeout=560)
+    environment = {**os.environ, **compiling.quickly(keep=False)}
+    done = subprocess.run(
+        [sys.executable, *arguments], cwd=HERE, env=environment, capture_output=True, text=True, timeout=560
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import compiling
 
 _RUN = """
 import importlib.util, pickle, sys
@@ -30,7 +31,7 @@ def on_eight(tmp_path_factory: pytest.TempPathFactory):
     @functools.cache
     def run(path: Path, function: str) -> Any:
         into = tmp_path_factory.mktemp("eight") / "found"
-        environment = os.environ | {"XLASCOPE_NUM_CPU_DEVICES": str(DEVICES)}
+        environment = os.environ | compiling.quickly() | {"XLASCOPE_NUM_CPU_DEVICES": str(DEVICES)}
         done = subprocess.run(
             [sys.executable, "-P", "-c", _RUN, str(path), function, str(into)],
             env=environment,

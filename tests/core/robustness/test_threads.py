@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests import compiling
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -21,7 +22,7 @@ def _hammered(seconds, *options):
     done = subprocess.run(
         [sys.executable, str(HAMMER), str(seconds), *options],
         capture_output=True,
-        env={**os.environ, "XLASCOPE_ENABLE_COMPILATION_CACHE": "0"},
+        env={**os.environ, **compiling.quickly(keep=False), "XLASCOPE_ENABLE_COMPILATION_CACHE": "0"},
         timeout=seconds + 200,
     )
     assert done.returncode == 0, done.stderr.decode()
@@ -31,8 +32,8 @@ def _hammered(seconds, *options):
 @pytest.mark.parametrize(
     ("seconds", "watched"),
     [
-        (4, False),
-        (4, True),
+        (2, False),
+        (2, True),
         pytest.param(60, False, marks=[pytest.mark.slow, pytest.mark.timeout(400)]),
         pytest.param(60, True, marks=[pytest.mark.slow, pytest.mark.timeout(400)]),
     ],

@@ -341,7 +341,7 @@ def check_hammer(told: list[str]) -> None:
 
 
 def test_two_processes_and_random_damage(tmp_path: Path) -> None:
-    check_hammer(hammer(tmp_path / "cache", 8.0))
+    check_hammer(hammer(tmp_path / "cache", 3.0))
 
 
 @pytest.mark.slow
