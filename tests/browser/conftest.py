@@ -48,6 +48,9 @@ SETTINGS = {
     "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
 }
 
+# Each page that is opened would have the server ask Node whether JupyterLab has to be built anew.
+PAGE = {"buildAvailable": False, "buildCheck": False}
+
 OPENED = """() => {
     const main = [...(window.jupyterapp?.shell?.widgets('main') ?? [])];
     const panel = main.find(widget => widget.context && widget.content?.widgets);
@@ -104,6 +107,7 @@ class LabServer:
         config = home / "config"
         (config / "labconfig").mkdir(parents=True)
         (config / "labconfig/default_setting_overrides.json").write_text(json.dumps(SETTINGS))
+        (config / "labconfig/page_config.json").write_text(json.dumps(PAGE))
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.log = home / "server.log"

@@ -30,7 +30,9 @@ counter
 '''
 
 
-def test_a_widget_is_drawn_and_talks_to_its_kernel(lab: Any) -> None:
+def test_a_widget_talks_to_its_kernel_and_html_stands_in_for_it_where_it_is_not_trusted(
+    lab: Any,
+) -> None:
     notebook = lab.new(WIDGET, "print(counter.value)")
     notebook.run_cell(0)
     button = notebook.cell_output(0).get_by_role("button")
@@ -41,36 +43,8 @@ def test_a_widget_is_drawn_and_talks_to_its_kernel(lab: Any) -> None:
     notebook.wait_idle()
     assert notebook.outputs(1) == [{"output_type": "stream", "name": "stdout", "text": "1\n"}]
     assert notebook.cell_output(1).inner_text().strip() == "1"
+    take_pictures(notebook)
     assert notebook.errors == []
-
-
-def test_a_running_cell_is_seen_running_and_can_be_interrupted(lab: Any) -> None:
-    notebook = lab.new("import time\nprint('on', flush=True)\ntime.sleep(600)", "print('still here')")
-    notebook.run_cell(0)
-    notebook.cell_output(0).get_by_text("on").wait_for()
-    assert notebook.is_running(0)
-    notebook.interrupt()
-    notebook.wait_idle(30)
-    assert any(output.get("ename") == "KeyboardInterrupt" for output in notebook.outputs(0))
-    notebook.run_cell(1)
-    notebook.wait_idle(30)
-    assert "still here" in notebook.cell_output(1).inner_text()
-
-
-def test_run_all_reaches_cells_out_of_view_and_stops_at_an_error(lab: Any) -> None:
-    notebook = lab.new(*(f"print({index})" for index in range(40)), "raise ValueError('enough')", "print('never')")
-    notebook.run_all()
-    notebook.wait_idle()
-    assert notebook.cell_output(39).inner_text().strip() == "39"
-    assert notebook.outputs(40)[0]["ename"] == "ValueError"
-    assert notebook.outputs(41) == []
-
-
-def test_saved_and_reopened_untrusted_the_html_stands_in_for_the_widget(lab: Any) -> None:
-    notebook = lab.new(WIDGET)
-    notebook.run_all()
-    notebook.cell_output(0).get_by_role("button").wait_for()
-    notebook.wait_idle()
     notebook.save()
     assert nbformat.read(notebook.path, as_version=4).cells[0].outputs
     stranger = lab.reopen_untrusted(notebook)
@@ -78,15 +52,30 @@ def test_saved_and_reopened_untrusted_the_html_stands_in_for_the_widget(lab: Any
     assert stranger.cell_output(0).get_by_role("button").count() == 0
 
 
-def test_themes_switch_and_pictures_are_taken(lab: Any) -> None:
-    notebook = lab.new(WIDGET)
-    notebook.run_all()
-    button = notebook.cell_output(0).get_by_role("button")
-    button.wait_for()
-    notebook.wait_idle()
+def take_pictures(notebook: Any) -> None:
     pictures = {}
     for theme in ("dark", "light"):
         notebook.theme(theme)
         pictures[theme] = notebook.screenshot(f"harness_{theme}").read_bytes()
     assert all(picture.startswith(b"\x89PNG") for picture in pictures.values())
     assert pictures["dark"] != pictures["light"]
+
+
+def test_cells_out_of_view_are_run_an_error_stops_them_and_so_does_an_interrupt(lab: Any) -> None:
+    sleeps = "import time\nprint('on', flush=True)\ntime.sleep(600)"
+    numbers = [f"print({index})" for index in range(40)]
+    notebook = lab.new(*numbers, "raise ValueError('enough')", "print('not yet')", sleeps)
+    notebook.run_all()
+    notebook.wait_idle()
+    assert notebook.cell_output(39).inner_text().strip() == "39"
+    assert notebook.outputs(40)[0]["ename"] == "ValueError"
+    assert notebook.outputs(41) == []
+    notebook.run_cell(42)
+    notebook.cell_output(42).get_by_text("on").wait_for()
+    assert notebook.is_running(42)
+    notebook.interrupt()
+    notebook.wait_idle(30)
+    assert any(output.get("ename") == "KeyboardInterrupt" for output in notebook.outputs(42))
+    notebook.run_cell(41)
+    notebook.wait_idle(30)
+    assert "not yet" in notebook.cell_output(41).inner_text()
