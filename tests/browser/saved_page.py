@@ -8,9 +8,9 @@ from xlascope_widgets.export import save
 class Opened:
     """A saved page in a browser that is offline, with everything it complained of."""
 
-    def __init__(self, chromium, folder, **options):
-        self.context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 1000}, **options)
-        self.page = self.context.new_page()
+    def __init__(self, windows, folder, **kind):
+        self.page = windows(offline=True, **kind).new_page()
+        self.page.set_viewport_size({"width": 1280, "height": 1000})
         self.page.set_default_timeout(10_000)
         self.folder = folder
         self.complaints = []

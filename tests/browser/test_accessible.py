@@ -144,8 +144,8 @@ class Judged:
 
 
 @pytest.fixture
-def judged(chromium):
-    page = chromium.new_page(viewport={"width": 1400, "height": 1000})
+def judged(new_page):
+    page = new_page(1400, 1000)
     judged = Judged(page)
     yield judged
     page.close()
@@ -222,13 +222,13 @@ def test_axe_finds_nothing_serious_in_a_large_program(judged, theme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_in_a_comparison(chromium, tmp_path, step, scheme):  # noqa: F811
-    opened = Opened(chromium, tmp_path, color_scheme=scheme)
+def test_axe_finds_nothing_serious_in_a_comparison(windows, tmp_path, step, scheme):  # noqa: F811
+    opened = Opened(windows, tmp_path, color_scheme=scheme)
     opened.show(step)
     judged = Judged(opened.page)
     opened.page.evaluate(AXE_SCRIPT + ";0")
     judged.judge("comparison")
-    opened.context.close()
+    opened.page.close()
     assert not judged.bad, "\n".join(sorted(set(judged.bad)))
 
 

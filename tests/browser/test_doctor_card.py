@@ -75,8 +75,8 @@ def records():
 
 
 @pytest.fixture
-def blank(chromium):
-    page = chromium.new_page(viewport={"width": 1280, "height": 1000})
+def blank(new_page):
+    page = new_page(1280, 1000)
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page

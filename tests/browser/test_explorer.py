@@ -182,8 +182,8 @@ class Explorer:
 
 
 @pytest.fixture
-def explorer(chromium):
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+def explorer(new_page):
+    page = new_page(1280, 900)
     explorer = Explorer(page)
     yield explorer
     page.close()

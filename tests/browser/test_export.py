@@ -34,10 +34,10 @@ def samples():
 
 
 @pytest.fixture
-def opened(chromium, tmp_path):
-    found = Opened(chromium, tmp_path)
+def opened(windows, tmp_path):
+    found = Opened(windows, tmp_path)
     yield found
-    found.context.close()
+    found.page.close()
     assert found.complaints == []
     assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
 
@@ -71,12 +71,12 @@ def test_a_page_opens_from_a_disk_and_is_as_alive_as_the_panel(opened, samples):
     opened.screenshot("page_light")
 
 
-def test_a_page_follows_the_systems_theme(chromium, tmp_path, samples):
-    opened = Opened(chromium, tmp_path, color_scheme="dark")
+def test_a_page_follows_the_systems_theme(windows, tmp_path, samples):
+    opened = Opened(windows, tmp_path, color_scheme="dark")
     opened.show(samples.training_records())
     assert "dark" in opened.find(".xs-root").get_attribute("class").split()
     opened.screenshot("page_dark")
-    opened.context.close()
+    opened.page.close()
     assert opened.complaints == []
 
 
@@ -93,12 +93,12 @@ def test_a_page_works_in_a_sandboxed_frame(opened, samples, tmp_path):
     assert frame.locator(".xs-kernel.selected").count() == 1
 
 
-def test_a_page_without_scripts_shows_picture_and_text(chromium, tmp_path, samples):
-    opened = Opened(chromium, tmp_path, java_script_enabled=False)
+def test_a_page_without_scripts_shows_picture_and_text(windows, tmp_path, samples):
+    opened = Opened(windows, tmp_path, java_script_enabled=False)
     opened.show(samples.training_records())
     assert opened.find("noscript img").is_visible()
     assert "traced update: 51 equations" in opened.find("noscript pre").inner_text()
-    opened.context.close()
+    opened.page.close()
 
 
 def test_a_comparison_says_what_differs(opened, step):
@@ -163,13 +163,13 @@ def test_runs_of_equations_that_are_alike_open(opened, samples):
 
 
 @pytest.mark.parametrize("width", [700, 1400])
-def test_a_comparison_fits_its_page(chromium, tmp_path, step, width):
-    opened = Opened(chromium, tmp_path, color_scheme="dark")
+def test_a_comparison_fits_its_page(windows, tmp_path, step, width):
+    opened = Opened(windows, tmp_path, color_scheme="dark")
     opened.page.set_viewport_size({"width": width, "height": 900})
     opened.show(step)
     assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     opened.screenshot(f"compare_dark_{width}")
-    opened.context.close()
+    opened.page.close()
 
 
 def test_each_repeat_of_a_loop_is_a_bar_of_its_own(opened):

@@ -62,8 +62,8 @@ class Sight(Explorer):
 
 
 @pytest.fixture
-def sight(chromium):
-    page = chromium.new_page()
+def sight(new_page):
+    page = new_page(1280, 720)
     sight = Sight(page)
     yield sight
     page.close()

@@ -111,8 +111,8 @@ class Drawn:
 
 
 @pytest.fixture
-def blank(chromium):
-    page = chromium.new_page(viewport={"width": 1280, "height": 1000})
+def blank(new_page):
+    page = new_page(1280, 1000)
     drawn = Drawn(page)
     yield drawn
     page.close()

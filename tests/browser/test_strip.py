@@ -41,8 +41,8 @@ def again(program, function="update", old=2):
 
 
 @pytest.fixture
-def strip(chromium):
-    page = chromium.new_page(viewport={"width": 1280, "height": 700})
+def strip(new_page):
+    page = new_page(1280, 700)
     drawn = Drawn(page)
     yield drawn
     assert drawn.errors == [] and page.evaluate("window.hacked") is None

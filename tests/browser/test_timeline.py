@@ -113,8 +113,8 @@ class Panel:
 
 
 @pytest.fixture
-def panel(chromium):
-    page = chromium.new_page()
+def panel(new_page):
+    page = new_page(1280, 720)
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield Panel(page)

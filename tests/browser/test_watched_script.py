@@ -52,11 +52,11 @@ def page(tmp_path_factory):
 
 
 @pytest.fixture(params=["light", "dark"])
-def opened(chromium, tmp_path, request):
-    found = Opened(chromium, tmp_path, color_scheme=request.param)
+def opened(windows, tmp_path, request):
+    found = Opened(windows, tmp_path, color_scheme=request.param)
     found.scheme = request.param
     yield found
-    found.context.close()
+    found.page.close()
     assert found.complaints == []
     assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
 
