@@ -12,12 +12,10 @@ from ..dtypes import canonical, kind_of
 from ..errors import see
 from ..ir.avals import shaped
 from ..ir.sources import user_line, where_text
-from ..runtime import beside
 from ..runtime.errors import JaxRuntimeError
-from .backend import ArrayImpl
 from .bits import bits_of
 from .dispatch import put
-from .dlpack import device_of, exported
+from .dlpack import address_of, cuda_interface, device_of, exported
 from .faces import give
 from .failures import deleted_error, is_out_of_memory, late_memory_error
 from .spread import Shard, gathered, is_spread, lies, shards_of
@@ -134,22 +132,6 @@ def _global_shards(self: Any) -> list[Shard]:
     return [own.get(device) or Shard(device, index, 0, None) for device, index in found.items()]
 
 
-_address_in_jaxlib = ArrayImpl.unsafe_buffer_pointer
-_interface_in_jaxlib = ArrayImpl.__cuda_array_interface__
-
-
-def _address(self: Any) -> int:
-    """Where the elements begin in the memory of the only device."""
-    with beside.unseen():  # jaxlib looks for jax before it answers
-        return int(_address_in_jaxlib(self))
-
-
-def _cuda_interface(self: Any) -> Any:
-    """How libraries of CUDA read the elements where they are; AttributeError where that is no GPU."""
-    with beside.unseen():
-        return _interface_in_jaxlib.__get__(self)
-
-
 _FACE = {
     "shape": property(lambda self: self.aval.shape),
     "dtype": property(lambda self: self.aval.dtype),
@@ -167,7 +149,7 @@ _FACE = {
     "committed": property(lambda self: self._committed),
     "__array__": _array,
     "__array_priority__": 100,
-    "__cuda_array_interface__": property(_cuda_interface),
+    "__cuda_array_interface__": property(cuda_interface),
     "__dlpack__": exported,
     "__dlpack_device__": device_of,
     "__len__": _length,
@@ -191,7 +173,7 @@ _FACE = {
     "tolist": lambda self: _value(self).tolist(),
     "tobytes": lambda self, order="C": _value(self).tobytes(order),
     "copy_to_host_async": lambda self: None,
-    "unsafe_buffer_pointer": _address,
+    "unsafe_buffer_pointer": address_of,
 }
 for _name, _member in _FACE.items():
     give(_name, _member)

@@ -6,6 +6,7 @@ The specification: https://dmlc.github.io/dlpack/latest/python_spec.html
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -14,7 +15,7 @@ from jaxlib import _jax
 
 from ..ir.avals import shaped
 from ..runtime.errors import JaxRuntimeError
-from .backend import devices
+from .backend import ArrayImpl, devices
 from .dispatch import put
 from .faces import is_ours
 from .spread import is_spread
@@ -53,6 +54,57 @@ def exported(x: Any, *, stream: Any = None, max_version: Any = None, dl_device: 
     if dl_device is not None and tuple(map(int, dl_device)) != device_of(x):
         raise BufferError(f"the array is on device {device_of(x)} of DLPack, not on {tuple(dl_device)}; use device_put")
     return _jax.buffer_to_dlpack_managed_tensor(x.__copy__() if copy else x, stream=stream)
+
+
+class _Tensor(ctypes.Structure):
+    """How a capsule's content begins: DLPack's ``DLTensor``."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.c_void_p),
+        ("strides", ctypes.c_void_p),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+_content_of = ctypes.pythonapi.PyCapsule_GetPointer
+_content_of.restype, _content_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+_address_in_jaxlib, _interface_in_jaxlib = ArrayImpl.unsafe_buffer_pointer, ArrayImpl.__cuda_array_interface__
+
+
+def address_of(x: Any) -> int:
+    """Where the elements of an array begin in its device's memory.
+
+    Raises BufferError for an array on several devices.
+    """
+    if not is_ours(x) or x.dtype not in SUPPORTED or x.is_deleted():
+        return int(_address_in_jaxlib(x))
+    device_of(x)
+    # jaxlib's own answer looks for jax first, and imports it where it is installed; a capsule does not.
+    capsule = _jax.buffer_to_dlpack_managed_tensor(x)
+    tensor = _Tensor.from_address(_content_of(capsule, b"dltensor"))
+    return (tensor.data or 0) + int(tensor.byte_offset)
+
+
+def cuda_interface(x: Any) -> dict[str, Any]:
+    """How libraries of CUDA read an array where it is, by version 2 of their protocol.
+
+    Raises AttributeError where that is not the memory of a GPU, and for dtypes that NumPy has no letters for.
+
+    https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html
+    """
+    if not is_ours(x):
+        found: dict[str, Any] = _interface_in_jaxlib.__get__(x)
+        return found
+    if is_spread(x) or x._sharding._device.platform not in ("cuda", "gpu"):
+        raise AttributeError("__cuda_array_interface__ is there for arrays in the memory of one GPU")
+    if x.dtype.kind == "V" or x.dtype not in SUPPORTED:
+        raise AttributeError(f"__cuda_array_interface__ has no letters for {x.dtype.name}")
+    x.block_until_ready()
+    return {"shape": x.shape, "typestr": x.dtype.str, "data": (address_of(x), True), "strides": None, "version": 2}
 
 
 def imported(x: Any) -> Any:

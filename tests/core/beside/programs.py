@@ -30,6 +30,7 @@ if ORDER == "used before jax":  # all that is kept for calls that repeat is ther
     for _ in range(3):
         before = scale(np.arange(3.0), 2.5), xnp.arange(3.0) * 2, xs.grad(lambda x: (x * x).sum())(xnp.arange(3.0))
     np.asarray(xnp.ones(3, xnp.bfloat16))
+    assert xnp.asarray(np.ones(3)).unsafe_buffer_pointer() and sys.modules.get("jax") is None
     xs.config.update("jax_transfer_guard_device_to_host", "log_explicit")
 
 import jax
@@ -45,6 +46,7 @@ if ORDER != "used before jax":
 scale_jax = jax.jit(lambda x, factor: x * factor)
 ours, theirs = xnp.arange(3.0), jnp.arange(3.0)
 numbers = np.arange(3.0)  # float64
+on_a_mesh = jax.NamedSharding(jax.make_mesh((1,), ("x",)), jax.P("x"))
 triple, triple_jax = xs.jit(lambda x: x * 3), jax.jit(lambda x: x * 3)
 
 
@@ -107,6 +109,7 @@ EACH_ALONE = {
     "copied": lambda: [[copy.copy(x), copy.deepcopy(x)] for x in (ours, theirs)],
     "pickled": lambda: [np.asarray(pickle.loads(pickle.dumps(x))) for x in (ours, theirs)],
     "shards": lambda: [str(theirs.addressable_shards[0].data.aval), theirs.is_fully_addressable],
+    "parts": lambda: [list(each.data.aval.shape) for each in jax.device_put(numbers, on_a_mesh).addressable_shards],
     "structures": lambda: [
         pickle.loads(pickle.dumps(f.tree_util.tree_structure({"a": 1}))) == f.tree_util.tree_structure({"a": 1})
         for f in (xs, jax)
@@ -119,6 +122,10 @@ EACH_ALONE = {
     "cleared": lambda: [xs.clear_caches(), jax.clear_caches(), triple(ours), triple_jax(theirs)],
     "bfloat16": lambda: [np.asarray(f.ones(2, "bfloat16")).astype("float32") for f in (xnp, jnp)],
     "float8": lambda: np.asarray(xnp.asarray(np.ones(2, ml_dtypes.float8_e5m2))).astype("float32"),
+    "addresses": lambda: [
+        [x.unsafe_buffer_pointer() == x[:].unsafe_buffer_pointer(), hasattr(x, "__cuda_array_interface__")]
+        for x in (ours, theirs)
+    ],
     "instances": lambda: [isinstance(ours, xs.Array), isinstance(theirs, xs.Array), isinstance(theirs, jax.Array)],
     "only jax's": lambda: [hasattr(ours, "format"), hasattr(theirs, "format")],
 }

@@ -25,12 +25,13 @@ ORDERS = (
 #: Rows in which both engines did the same: ours first, then jax's, which have to be equal.
 ALIKE = (
     *("jit", "jit of numpy", "jit of a number", "grad", "vmap", "trees", "operators", "methods", "properties"),
-    *("numbers", "printed", "iterated", "copied", "pickled", "bfloat16"),
+    *("numbers", "printed", "iterated", "copied", "pickled", "bfloat16", "addresses"),
 )
 ALONE = {
     "jit": [["xlascope", "float32", [0.0, 3.0, 6.0]], ["jax", "float32", [0.0, 3.0, 6.0]]],
     "pmap": ["jax", "float32", [[1.0, 2.0, 3.0]]],
     "shards": ["float32[3]", True],
+    "parts": [[3]],
     "structures": [True, True],
     "containers": [[1.0, 2.0], [1.0]],
     "methods of functions": [["module @ji", [who, "float32", [0.0, 3.0, 6.0]], "(3,)"] for who in ("xlascope", "jax")]

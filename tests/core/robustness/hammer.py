@@ -24,6 +24,8 @@ from xlascope.runtime import boot
 from xlascope.trace.state import STATE
 
 _THREADS = 8
+#: Tasks that each thread does, however long that takes.
+_AT_LEAST = 3
 #: Each run of the body of ``shared`` adds one: how often it was traced (or run, where jit is disabled).
 _runs: list[bool] = []
 
@@ -141,7 +143,7 @@ class Worker:
     def work(self, stop: float) -> None:
         tasks = [getattr(self, name) for name in dir(self) if name.startswith("task_")]
         try:
-            while time.monotonic() < stop:
+            while time.monotonic() < stop or self.done < _AT_LEAST:  # on a busy machine the time may be too short
                 self.chance.choice(tasks)()
                 self.done += 1
                 left = [STATE.trace, STATE.origin, STATE.axes, boot.in_trace.value, boot.disable_jit.value]
