@@ -16,6 +16,7 @@ import traceback
 from typing import Any
 
 import numpy as np
+from numpy.testing import assert_allclose  # threads that find it first at once recurse: NumPy imports it lazily
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -62,7 +63,7 @@ def _slope(x):
 
 
 def _close(got: Any, wanted: Any, tolerance: float = 1e-5) -> None:
-    np.testing.assert_allclose(np.asarray(got), wanted, rtol=tolerance, atol=tolerance)
+    assert_allclose(np.asarray(got), wanted, rtol=tolerance, atol=tolerance)
 
 
 class Worker:
