@@ -260,7 +260,7 @@ def test_what_is_listed_is_walked_and_chosen_by_keys(judged, found, compiled):  
     keys.press("ArrowDown")
     keys.press("ArrowDown")
     keys.press("Enter")
-    # A group that is open is selected with what it holds; what was chosen above, by times that are measured, opens some.
+    # A group that is open is selected with what it holds; what was chosen above, by measured times, opens some.
     assert judged.page.evaluate("document.activeElement.matches('.xs-outline-row.selected[aria-selected=true]')")
 
 

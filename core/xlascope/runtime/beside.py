@@ -13,8 +13,8 @@ class of arrays                               one class, two faces; the array's 
 class of jitted functions                     no face: our methods are attributes of each function
                                               (``control/jit/functions.py``)
 classes of shardings                          jax's face where jax is; the two say the same
-types of shards, made by C++                  jax's. C++ looks for ``jax`` once, so nothing of ours makes it look
-                                              (copies go through the buffer protocol: ``xla/arrays.py``)
+types that C++ gives to what it makes         jax's. C++ looks for ``jax.core`` once, and finds a function of ours
+                                              that asks jax as soon as it is here (``xla/made_by_jaxlib.py``)
 configuration states in the keys of calls     both engines' states are in the keys of both: a change means one miss
 clients, devices, live arrays                 apart: each engine has a client of its own; an array of jax is copied
 guards of transfers and of garbage            shared, because C++ asks one state: a guard holds for both; ``import jax``
@@ -30,6 +30,7 @@ from __future__ import annotations
 import _imp
 import builtins
 import contextlib
+import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
@@ -38,7 +39,7 @@ from typing import Any
 
 __all__ = ["here", "of_jax", "on_import", "post_hook_of_jax", "same_switch", "setattr_of", "still_imports", "unseen"]
 
-_CONFIG, _API = "jax._src.config", "jax._src.api"
+_CONFIG, _API, _CORE = "jax._src.config", "jax._src.api", "jax._src.core"
 
 
 def here() -> bool:
@@ -56,18 +57,40 @@ def still_imports() -> Iterator[None]:
         _imp.release_lock()
 
 
+class _StandIn(ModuleType):
+    """In the place of a module that has not been imported, for a moment; who takes it for that gets what that has."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        with still_imports():
+            pass  # the moment is over
+        return getattr(importlib.import_module(self.__name__), name)
+
+
 @contextlib.contextmanager
 def unseen() -> Iterator[None]:
-    """A ``with`` block in which jaxlib's C++, which looks for jax where it is installed, does not import it."""
+    """A ``with`` block in which jaxlib's C++, which looks for jax where it is installed, does not import it.
+
+    It looks for classes of shardings each time, and for that of types once: it takes a function of ours, which makes
+    jax's types as soon as there is jax, and none (None) before.
+    """
     with still_imports():
         if "jax" in sys.modules:
             yield
             return
-        sys.modules["jax"] = None  # type: ignore[assignment]
+        core = sys.modules["jax.core"] = _StandIn("jax.core")
+        sys.modules["jax"] = _StandIn("jax")
+        core.ShapedArray = _type_of  # type: ignore[attr-defined]
         try:
             yield
         finally:
-            sys.modules.pop("jax", None)
+            del sys.modules["jax"], sys.modules["jax.core"]
+
+
+def _type_of(*of: Any) -> Any:
+    made = getattr(sys.modules.get(_CORE), "ShapedArray", None)
+    return made and made(*of)
 
 
 def same_switch(name: str, value: object) -> bool:
@@ -107,15 +130,15 @@ def post_hook_of_jax() -> Any:
 
 # Hearing of imports --------------------------------------------------------------------------------------------------
 
-_Run = Callable[[ModuleType, Callable[[ModuleType], None]], None]
-_runners: dict[str, _Run] = {}
+_set_attribute: dict[str, Callable[[Any, str, Any], None]] = {}
+_after: dict[str, list[Callable[[], object]]] = {}
 
 
 class _Loader:
-    """A module's loader until the module is run, by somebody else."""
+    """A module's loader until the module has been run."""
 
-    def __init__(self, loader: Any, run: _Run) -> None:
-        self._loader, self._run = loader, run
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """The module, or None for one of the usual kind."""
@@ -123,26 +146,30 @@ class _Loader:
         return found
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run a module, which knows its own loader from then on."""
+        """Run a module, which knows its own loader from then on, and call whoever waits for it."""
+        name = module.__name__
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
-        self._run(module, self._loader.exec_module)
+        if name in _set_attribute:
+            module.__dict__["__builtins__"] = {**vars(builtins), "setattr": _set_attribute[name]}
+        self._loader.exec_module(module)
+        for each in tuple(_after.get(name, ())):
+            each()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._loader, name)
 
 
 class _Finder:
-    """Finds what the finders after it find; modules that somebody waits for are run by him."""
+    """Finds what the finders after it find, and has itself told of the modules that somebody waits for."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         """The spec of a module that is waited for."""
-        run = _runners.get(name)
-        spec = None if run is None else self._found(name, path, target)
-        if run is None or spec is None or spec.loader is None:
+        spec = self._found(name, path, target) if name in _set_attribute or name in _after else None
+        if spec is None or spec.loader is None:
             return None
-        spec.loader = _Loader(spec.loader, run)  # type: ignore[assignment]
+        spec.loader = _Loader(spec.loader)  # type: ignore[assignment]
         return spec
 
     def _found(self, name: str, path: Sequence[str] | None, target: Any) -> ModuleSpec | None:
@@ -157,27 +184,18 @@ class _Finder:
 _finder: Any = _Finder()
 
 
-def _wait_for(name: str, run: _Run) -> None:
-    _runners[name] = run
+def _listen() -> None:
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
 
 def on_import(name: str, after: Callable[[], object]) -> None:
-    """Call ``after`` as soon as a module has been imported, on the thread that imports it."""
-
-    def run(module: ModuleType, execute: Callable[[ModuleType], None]) -> None:
-        execute(module)
-        after()
-
-    _wait_for(name, run)
+    """Call ``after`` as soon as a module has been imported, on the thread that does it; who asked first is first."""
+    _after.setdefault(name, []).append(after)
+    _listen()
 
 
 def setattr_of(name: str, set_attribute: Callable[[Any, str, Any], None]) -> None:
     """Give a module that is imported later another ``setattr``."""
-
-    def run(module: ModuleType, execute: Callable[[ModuleType], None]) -> None:
-        module.__dict__["__builtins__"] = {**vars(builtins), "setattr": set_attribute}
-        execute(module)
-
-    _wait_for(name, run)
+    _set_attribute[name] = set_attribute
+    _listen()

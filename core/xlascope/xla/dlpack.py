@@ -18,6 +18,7 @@ from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl, devices
 from .dispatch import put
 from .faces import is_ours
+from .made_by_jaxlib import made, ours
 from .spread import is_spread
 
 #: DLPack's numbers of the kinds of memory that our devices have.
@@ -63,13 +64,15 @@ class _Tensor(ctypes.Structure):
         ("data", ctypes.c_void_p),
         ("device", ctypes.c_int32 * 2),
         ("ndim", ctypes.c_int32),
-        ("dtype", ctypes.c_uint8 * 4),
+        ("dtype", ctypes.c_uint8 * 4),  # its kind, its bits, and how many of them stand together
         ("shape", ctypes.c_void_p),
         ("strides", ctypes.c_void_p),
         ("byte_offset", ctypes.c_uint64),
     )
 
 
+#: DLPack's kinds of dtypes by their number, as NumPy has them.
+_LETTERS = {0: "i", 1: "u", 2: "f", 4: "bfloat16", 5: "c", 6: "bool"}
 _content_of = ctypes.pythonapi.PyCapsule_GetPointer
 _content_of.restype, _content_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 _address_in_jaxlib, _interface_in_jaxlib = ArrayImpl.unsafe_buffer_pointer, ArrayImpl.__cuda_array_interface__
@@ -121,16 +124,23 @@ def imported(x: Any) -> Any:
         with contextlib.suppress(BufferError, RuntimeError):  # NumPy lacks bfloat16
             value = np.from_dlpack(x)
             return put(np.ascontiguousarray(value).reshape(value.shape), shaped(value.shape, value.dtype))
-    try:  # jaxlib imports jax for this, where it is installed
-        made = _jax.dlpack_managed_tensor_to_buffer(x.__dlpack__(), devices_of(platform)[number], None)
-    except JaxRuntimeError:
-        made = None
-    if made is not None and made.aval is None:  # jaxlib asks jax for the type, and jax is hidden from it here
-        made = None
-    if made is not None and _is_in_rows(made):
-        return made
-    value = np.from_dlpack(x) if made is None else np.asarray(made)  # gaps between elements, or another order
+    shared = None
+    with contextlib.suppress(JaxRuntimeError):
+        shared = taken(x.__dlpack__(), devices_of(platform)[number])
+    if shared is not None and _is_in_rows(shared):
+        return shared
+    value = np.from_dlpack(x) if shared is None else np.asarray(shared)  # gaps between elements, or another order
     return put(np.ascontiguousarray(value), shaped(value.shape, value.dtype))
+
+
+def taken(capsule: Any, device: Any) -> Any:
+    """The array that a capsule holds, where it is; raises JaxRuntimeError for what jaxlib cannot use as it is."""
+    tensor = _Tensor.from_address(_content_of(capsule, b"dltensor"))
+    letters = _LETTERS[tensor.dtype[0]]
+    dtype = np.dtype(letters if len(letters) > 1 else f"{letters}{tensor.dtype[1] // 8}")
+    shape = tuple((ctypes.c_int64 * tensor.ndim).from_address(tensor.shape)) if tensor.ndim else ()
+    array = made(lambda: _jax.dlpack_managed_tensor_to_buffer(capsule, device, None))
+    return ours(array, shaped(shape, dtype))
 
 
 def devices_of(platform: str) -> list[Any]:

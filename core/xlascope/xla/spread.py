@@ -10,7 +10,7 @@ import numpy as np
 from jaxlib import _jax
 
 from ..ir.avals import ShapedArray, shaped
-from ..runtime import beside
+from .made_by_jaxlib import made, ours
 from .named_shardings import Index, OnSeveral, Tiles, held_sharding, typed
 
 
@@ -63,9 +63,7 @@ def parts_of(x: Any) -> list[Any]:
     """What each device of this process has, as arrays."""
     sharding = lies(x)
     aval = shaped(sharding.shard_shape(x.aval.shape), x.aval.dtype, x.aval.weak_type)
-    with beside.unseen():  # the types of parts are jax's where jax is
-        held = x._arrays
-    return [each._rewrap_with_aval_and_sharding(aval, each._sharding) for each in held]
+    return [ours(each, aval) for each in made(lambda: x._arrays)]
 
 
 def joined(aval: ShapedArray, sharding: OnSeveral, parts: Sequence[Any], devices: Sequence[Any]) -> Any:

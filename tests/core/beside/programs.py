@@ -30,7 +30,9 @@ if ORDER == "used before jax":  # all that is kept for calls that repeat is ther
     for _ in range(3):
         before = scale(np.arange(3.0), 2.5), xnp.arange(3.0) * 2, xs.grad(lambda x: (x * x).sum())(xnp.arange(3.0))
     np.asarray(xnp.ones(3, xnp.bfloat16))
-    assert xnp.asarray(np.ones(3)).unsafe_buffer_pointer() and sys.modules.get("jax") is None
+    one_device = xs.sharding.NamedSharding(xs.make_mesh((1,), ("x",)), xs.P("x"))
+    parts = xs.device_put(np.arange(3.0), one_device).addressable_shards  # of the shape of jax's parts below
+    assert xnp.asarray(np.ones(3)).unsafe_buffer_pointer() and parts[0].data.shape == (3,) and "jax" not in sys.modules
     xs.config.update("jax_transfer_guard_device_to_host", "log_explicit")
 
 import jax

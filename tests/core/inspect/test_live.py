@@ -123,7 +123,7 @@ def test_calls_on_behalf_of_an_inspection_do_not_count(step: Any) -> None:
 
 
 def threads_of_ours() -> list[str]:
-    """Those that watch; a thread that compiles stays for the next program, and counts when it has asked for its name."""
+    """Those that watch; one that compiles stays for the next program, and counts when it has asked for its name."""
     return sorted(thread.name for thread in threading.enumerate() if thread.name.startswith("xlascope"))
 
 

@@ -9,6 +9,8 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import dlpack
+from xlascope.xla import dlpack as sharing_memory
+from xlascope.xla.dlpack import SUPPORTED
 
 
 def test_numpy_reads_our_memory():
@@ -29,6 +31,18 @@ def test_arrays_go_there_and_back(dtype, form):
     assert y.dtype == x.dtype and y.shape == x.shape
     np.testing.assert_array_equal(np.from_dlpack(y * 1), x)
     np.testing.assert_array_equal(xs.jit(lambda a: a)(y), x)
+
+
+@pytest.mark.parametrize("dtype", sorted(SUPPORTED, key=str), ids=str)
+@pytest.mark.parametrize("form", [(), (4,), (2, 3)])
+def test_the_memory_of_an_accelerator_is_taken_as_it_is(dtype, form):
+    """Here by that of the CPU, which is copied otherwise: the type is read from the capsule."""
+    with xs.enable_x64(True):
+        x = jnp.arange(np.prod(form, dtype=int)).reshape(form).astype(dtype)
+    taken = sharing_memory.taken(x.__dlpack__(), xs.devices()[0])
+    assert isinstance(taken, xs.Array) and (taken.shape, taken.dtype) == (form, dtype)
+    assert taken.unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
+    np.testing.assert_array_equal(taken, x)
 
 
 def test_other_orders_of_elements_are_copied():
