@@ -76,6 +76,7 @@ BY_NAME = {
     ("xlascope.names", "find_spec"),
     ("xlascope.xla.platforms.starting", "register_calls_of_cuda"),  # what is installed beside a plugin
     ("xlascope.lax.primitives", "operations_by_name"),  # every file of two layers below
+    ("xlascope.runtime.beside", "__getattr__"),  # jax, for a thread that imported it when something stood in for it
     ("xlascope.scripts.watched", "_start"),  # what loads NumPy and jaxlib: once the script has
     ("xlascope_jax.watching", "_attach"),  # what imports jax, when it is there
 }
