@@ -13,11 +13,13 @@ from ..errors import see
 from ..ir.avals import shaped
 from ..ir.sources import user_line, where_text
 from ..runtime.errors import JaxRuntimeError
+from .backend import ArrayImpl
 from .bits import bits_of
 from .dispatch import put
 from .dlpack import address_of, cuda_interface, device_of, exported
 from .faces import give
 from .failures import deleted_error, is_out_of_memory, late_memory_error
+from .made_by_jaxlib import made
 from .spread import Shard, gathered, is_spread, lies, shards_of
 
 
@@ -175,5 +177,8 @@ _FACE = {
     "copy_to_host_async": lambda self: None,
     "unsafe_buffer_pointer": address_of,
 }
+if hasattr(ArrayImpl, "unsafe_raw_buffer"):  # from jaxlib 0.11 on
+    _raw_buffer_in_jaxlib = ArrayImpl.unsafe_raw_buffer
+    _FACE["unsafe_raw_buffer"] = lambda self: made(lambda: _raw_buffer_in_jaxlib(self))
 for _name, _member in _FACE.items():
     give(_name, _member)
