@@ -25,6 +25,14 @@ LETTERS = """() => {
     return {least: Math.min(...boxes.map(one => one.size)), pairs, out: out.map(one => one.words), count: boxes.length};
 }"""
 
+# What is written in the graph where the crumbs lie on it.
+UNDER_CRUMBS = """() => {
+    const over = document.querySelector('.xs-crumbs').getBoundingClientRect();
+    const meet = box => box.left < over.right && box.right > over.left && box.top < over.bottom && box.bottom > over.top;
+    const texts = [...document.querySelectorAll('.xs-graph-svg text')].filter(text => text.textContent.trim());
+    return texts.filter(text => meet(text.getBoundingClientRect())).map(text => text.textContent);
+}"""
+
 NAMES = ["digits", "transformer", "lstm", "sampler", "unrolled"]
 
 
@@ -108,6 +116,16 @@ def test_crumbs_lead_back(sight):
     crumbs.first.click()
     screen, node = (sight.find(one).bounding_box() for one in (".xs-graph", ".xs-boxes .xs-node >> nth=0"))
     assert node["x"] >= screen["x"] and node["y"] + node["height"] <= screen["y"] + screen["height"] + 1
+
+
+@pytest.mark.parametrize("name", ["digits", "lstm", "transformer"])
+def test_crumbs_lie_where_no_words_are(sight, name):
+    sight.see(name, 1100)
+    nodes = sight.find(".xs-nodes .xs-node[data-kind=equation]")
+    for number in (0, nodes.count() // 2, nodes.count() - 1):
+        sight.press(nodes.nth(number))
+        assert sight.find(".xs-crumbs").is_visible()
+        assert sight.page.evaluate(UNDER_CRUMBS) == []
 
 
 def test_the_map_moves_what_is_seen(sight):

@@ -18,7 +18,7 @@ const BAND_GAP = 32;
 const COLUMN_GAP = 48;
 export const PAD = 16;
 /** Above what is in an open box: its title, and under it the name of a kernel that begins there. */
-const HEAD = 42;
+export const HEAD = 42;
 const LEAF = 36;
 const PITCH = LEAF + ROW_GAP;
 const WIDEST = 230, NARROWEST = 178;

@@ -5,11 +5,14 @@ import { el, fill, toNode } from "../program/element.js";
 import { shorten } from "../program/format.js";
 import { equationWords } from "../program/words.js";
 import { PASS_COLOURS, readTheme } from "./canvas_theme.js";
+import { HEAD } from "./layout.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("./layout.js").Scene} Scene */
 
 const WIDTH = 168, HEIGHT = 108;
+/** From the crumbs to the pane's edge. */
+const EDGE = 6;
 /** Nodes from which on a map is drawn of the boxes alone. */
 const MOST_MAPPED = 4000;
 
@@ -93,6 +96,27 @@ export class Whereabouts {
       const equation = program.at(node.path);
       return [el("span", { "aria-hidden": "true" }, " ▸ "), crumb(node.path, equation ? equationWords(program, equation).title : node.title, "show it")];
     }));
+    this.dodge();
+  }
+
+  /** The crumbs go where they cover the fewest words: along the upper edge, or the lower one, where the map has its corner. */
+  dodge() {
+    const { width, height } = this.pane.size();
+    const { width: w, height: h } = this.crumbs.getBoundingClientRect();
+    const [middle, right, bottom] = [(width - w) / 2, width - w - EDGE, height - h - EDGE];
+    const spots = [[EDGE, EDGE], [right, EDGE], [EDGE, bottom], [middle, EDGE], [middle, bottom]].filter(([x]) => x >= EDGE);
+    const covered = spots.map(([x, y]) => this.covered(x, y, w, h));
+    const [x, y] = spots[covered.indexOf(Math.min(...covered))] ?? [EDGE, EDGE];
+    Object.assign(this.crumbs.style, { left: `${x}px`, top: y === bottom ? "auto" : `${y}px`, bottom: y === bottom ? `${EDGE}px` : "auto" });
+  }
+
+  /** How many nodes have words in a part of the screen: an open box has them at its top. @param {number} x @param {number} y @param {number} w @param {number} h */
+  covered(x, y, w, h) {
+    const { scene, zoom } = this.pane;
+    const [left, right, top, bottom] = [(x - zoom.x) / zoom.k, (x + w - zoom.x) / zoom.k, (y - zoom.y) / zoom.k, (y + h - zoom.y) / zoom.k];
+    const isOver = (/** @type {GraphNode} */ node) => Math.abs(node.x - (left + right) / 2) < (node.w + right - left) / 2 &&
+      node.y - node.h / 2 < bottom && node.y - node.h / 2 + (node.inner ? HEAD : node.h) > top;
+    return scene ? scene.nodes.filter(isOver).length : 0;
   }
 
   /** @param {Element} target */
