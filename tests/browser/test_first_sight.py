@@ -28,7 +28,8 @@ LETTERS = """() => {
 # What is written in the graph where the crumbs lie on it.
 UNDER_CRUMBS = """() => {
     const over = document.querySelector('.xs-crumbs').getBoundingClientRect();
-    const meet = box => box.left < over.right && box.right > over.left && box.top < over.bottom && box.bottom > over.top;
+    const beside = box => box.left >= over.right || box.right <= over.left;
+    const meet = box => !beside(box) && box.top < over.bottom && box.bottom > over.top;
     const texts = [...document.querySelectorAll('.xs-graph-svg text')].filter(text => text.textContent.trim());
     return texts.filter(text => meet(text.getBoundingClientRect())).map(text => text.textContent);
 }"""
