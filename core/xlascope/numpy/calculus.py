@@ -16,7 +16,7 @@ from . import logic, reductions, searching, sorting, ufuncs
 from .axes import axis_of, whole_number
 from .creation import asarray
 from .joining import concatenate
-from .promotion import as_dtype, common_dtype, inexact, to_common_dtype
+from .promotion import as_dtype, common_dtype, inexact, to_common_inexact
 from .shaping import moveaxis, ravel, shape_of
 from .taking import take
 from .together import together
@@ -117,7 +117,7 @@ def _slope(f: Any, step: Any, axis: int) -> Any:
     size = shape_of(f)[axis]
     if size < 2:
         raise ValueError(f"gradient takes at least two elements along an axis, got shape {shape_of(f)}")
-    f, step = (inexact(f), 1) if step is None else map(inexact, to_common_dtype((f, step)))
+    f, step = (inexact(f), 1) if step is None else to_common_inexact((f, step))
     widths = None
     if shape_of(step):
         if shape_of(step) != (size,):
@@ -187,7 +187,7 @@ def interp(
 @together()
 def _interp_around(x: Any, xp: Any, fp: Any, period: Any) -> Any:
     """The points of one period, with the last before them and the first behind them."""
-    x, xp, fp = *(inexact(v) for v in to_common_dtype((x, xp))), inexact(fp)
+    x, xp, fp = *to_common_inexact((x, xp)), inexact(fp)
     period = ufuncs.abs(period)
     x, xp = ufuncs.remainder(x, period), ufuncs.remainder(xp, period)
     order = sorting.argsort(xp)
@@ -199,7 +199,7 @@ def _interp_around(x: Any, xp: Any, fp: Any, period: Any) -> Any:
 
 @together("beyond")
 def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, beyond: tuple[bool, bool]) -> Any:
-    x, xp, fp = *(inexact(v) for v in to_common_dtype((x, xp))), inexact(fp)
+    x, xp, fp = *to_common_inexact((x, xp)), inexact(fp)
     count = shape_of(xp)[0]
     behind = ufuncs.minimum(ufuncs.maximum(searching.searchsorted(xp, x, side="right"), 1), count - 1)
     x0, x1, y0, y1 = (take(v, i, 0, mode="clip") for v in (xp, fp) for i in (behind - 1, behind))

@@ -20,7 +20,7 @@ from .linalg.solving import inv
 from .linear import matmul
 from .matrices import eye
 from .polynomials import vander
-from .promotion import as_dtype, inexact, to_common_dtype
+from .promotion import as_dtype, inexact, to_common_inexact
 from .shaping import expand_dims, matrix_transpose, shape_of
 from .sorting import argsort
 from .taking import take
@@ -68,7 +68,7 @@ def _check_points(x: Any, y: Any, w: Any) -> None:
 
 @together("order", "rcond", "how")
 def _polyfit(x: Any, y: Any, w: Any, order: int, rcond: float | None, how: str) -> tuple[Any, ...]:
-    x, y, *weights = map(inexact, to_common_dtype([x, y] if w is None else [x, y, w]))
+    x, y, *weights = to_common_inexact([x, y] if w is None else [x, y, w])
     x, y = (as_dtype(v, aval_of(v).dtype) for v in (x, y))
     dtype = aval_of(x).dtype
     count, many = shape_of(x)[0], len(shape_of(y)) == 2

@@ -13,7 +13,7 @@ from ..trace.values import aval_of
 from . import ufuncs
 from .creation import ones
 from .joining import concatenate
-from .promotion import as_dtype, inexact, to_common_dtype
+from .promotion import as_dtype, inexact, to_common_inexact
 from .shaping import index_row, shape_of
 from .together import together
 
@@ -110,7 +110,7 @@ def poly(seq_of_zeros: Any) -> Any:
 
 
 def _operands(first: Any, second: Any) -> tuple[Any, Any]:
-    x, y = map(inexact, to_common_dtype([first, second]))
+    x, y = to_common_inexact([first, second])
     if len(shape_of(x)) != 1 or len(shape_of(y)) != 1:
         raise ValueError(f"polynomials are arrays with one axis, got shapes {shape_of(x)} and {shape_of(y)}")
     return x, y

@@ -168,12 +168,15 @@ def too_wide(value: int, dtype: np.dtype[Any]) -> OverflowError:
     )
 
 
-def fitted(operands: tuple[Any, ...], any_rank: bool = False) -> list[Any]:
-    """Operands converted to the dtype in which they meet, the lower ranks given leading axes."""
+def fitted(operands: tuple[Any, ...], any_rank: bool = False, as_floats: bool = False) -> list[Any]:
+    """Operands converted to the dtype in which they meet, the lower ranks given leading axes.
+
+    ``as_floats`` makes floats of integers and truth values.
+    """
     avals = [aval_of(x) for x in operands]
     if boot.trace_settings.value and not any_rank:
         _check_ranks(avals)
-    return fit_ranks(to_common_dtype(operands, avals), avals)
+    return fit_ranks((to_common_inexact if as_floats else to_common_dtype)(operands, avals), avals)
 
 
 def common_dtype(avals: list[ShapedArray]) -> tuple[np.dtype[Any], bool]:
@@ -190,6 +193,21 @@ def to_common_dtype(operands: tuple[Any, ...] | list[Any], avals: list[ShapedArr
         return list(operands)
     dtype, weak = common_dtype(avals)
     return [as_dtype(x, dtype, weak) for x in operands]
+
+
+def to_common_inexact(operands: tuple[Any, ...] | list[Any], avals: list[ShapedArray] | None = None) -> list[Any]:
+    """Operands converted to the dtype in which they meet, or a floating-point one where that is whole.
+
+    Each is converted once, from its own dtype: between whole ones it might not fit.
+
+    >>> to_common_inexact([np.uint32(2**32 - 1), np.int32(1)])
+    [np.float32(4.2949673e+09), np.float32(1.0)]
+    """
+    avals = [aval_of(x) for x in operands] if avals is None else avals
+    if any(_is_inexact(aval.dtype) for aval in avals):
+        return to_common_dtype(operands, avals)
+    dtype, weak = common_dtype(avals)
+    return [as_dtype(x, to_inexact(dtype), weak) for x in operands]
 
 
 def as_dtype(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
@@ -277,8 +295,14 @@ def inexact_pair(x: Any, y: Any) -> tuple[Any, Any]:
         return pair(_float_beside(x, y), float(y))
     if x.__class__ in (int, bool):
         return pair(float(x), _float_beside(y, x))
-    x, y = pair(x, y)
-    return inexact(x), inexact(y)
+    try:
+        if KINDS[x.aval.dtype] in "fc" or KINDS[y.aval.dtype] in "fc":
+            return pair(x, y)
+    except AttributeError:
+        if x.__class__ in HOLDERS:  # of floats and complex numbers
+            return pair(x, y)
+    first, second = to_common_inexact((x, y))
+    return pair(first, second)
 
 
 def _float_beside(x: Any, scalar: Any) -> Any:

@@ -24,7 +24,7 @@ from ..xla.dispatch import put
 from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype
-from .promotion import as_dtype, broadcast_shape, common_dtype, inexact, to_common_dtype, to_inexact
+from .promotion import as_dtype, broadcast_shape, common_dtype, to_common_dtype, to_common_inexact, to_inexact
 from .together import together
 
 
@@ -139,7 +139,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
 
 @together("num", "endpoint", "axis")
 def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> Any:
-    first, last = (inexact(x) for x in to_common_dtype((start, stop)))
+    first, last = to_common_inexact((start, stop))
     shape = broadcast_shape(aval_of(first).shape, aval_of(last).shape)
     first, last = shaping.broadcast_to(first, shape), shaping.broadcast_to(last, shape)
     direction = sign(first)

@@ -19,7 +19,7 @@ from ..trace.values import aval_of
 from . import logic, ufuncs
 from .axes import as_tuple, axes_of, axis_of, no_out
 from .creation import array
-from .promotion import as_dtype, inexact, inexact_pair, pair, to_common_dtype
+from .promotion import as_dtype, inexact, inexact_pair, pair, to_common_inexact
 from .shaping import broadcast_to, ravel, shape_of
 from .together import together
 
@@ -312,7 +312,7 @@ def _average(a_: Any, weights: Any, axis: Any, keepdims: bool) -> tuple[Any, Any
     if weights is None:
         found = mean(a_, axes, keepdims=keepdims)
         return found, full(shape_of(found), as_dtype(float(count_along(a_, axes)), aval_of(found).dtype))
-    x, w = (inexact(v) for v in to_common_dtype((a_, weights)))
+    x, w = to_common_inexact((a_, weights))
     if shape_of(w) != shape_of(x):
         if len(shape_of(w)) != 1 or len(axes) != 1:
             raise ValueError(f"average: weights of shape {shape_of(w)} do not fit shape {shape_of(x)} and axis {axis}")

@@ -11,7 +11,7 @@ from ..operations.shapes import expand_dims, squeeze
 from ..operations.slicing import rev
 from ..trace.source import here
 from ..trace.values import aval_of
-from .promotion import as_dtype, inexact, to_common_dtype
+from .promotion import as_dtype, to_common_inexact
 from .shaping import shape_of
 from .together import together
 
@@ -47,7 +47,7 @@ def _mode(mode: Any) -> str:
 
 @together("name", "mode", "precision", "wide")
 def _slid(a: Any, v: Any, name: str, mode: str, precision: Any, wide: Any) -> Any:
-    a, v = (as_dtype(x, aval_of(x).dtype) for x in map(inexact, to_common_dtype((a, v))))
+    a, v = (as_dtype(x, aval_of(x).dtype) for x in to_common_inexact((a, v)))
     shapes = shape_of(a), shape_of(v)
     if any(len(shape) != 1 for shape in shapes):
         raise ValueError(f"{name} takes vectors, got shapes {shapes[0]} and {shapes[1]}{here()}")

@@ -16,7 +16,7 @@ from .choice import bincount
 from .creation import asarray, full, ones_like
 from .joining import concatenate
 from .linear import dot
-from .promotion import as_dtype, inexact, to_common_dtype
+from .promotion import as_dtype, inexact, to_common_dtype, to_common_inexact
 from .ranges import linspace
 from .shaping import expand_dims, ravel, reshape, shape_of, transpose
 from .taking import take_along_axis
@@ -150,7 +150,7 @@ def histogram(
             raise ValueError(
                 f"weights has one number for each of the values, got {shape_of(weights)}, not {shape_of(a)}"
             )
-        a, weights = map(inexact, to_common_dtype([a, weights]))
+        a, weights = to_common_inexact([a, weights])
     edges = histogram_bin_edges(a, bins, range, weights)
     counts = _histogram(a, edges, weights)
     if density:

@@ -75,9 +75,7 @@ class Accurate(Unary):
     accuracy: Tolerance | AccuracyMode | None = None
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        if self.accuracy is None:
-            return builder.emit(self.hlo, operands)  # type: ignore[no-any-return]
-        return builder.emit(self.hlo, operands, _attributes(self.accuracy))  # type: ignore[no-any-return]
+        return self.emitted(builder, operands, None if self.accuracy is None else _attributes(self.accuracy))
 
     @classmethod
     def to(cls, accuracy: Any) -> Any:

@@ -25,6 +25,7 @@ class Exp(Accurate, name="exp"):
     """e to the power x."""
 
     hlo = "stablehlo.exponential"
+    is_undefined_at_nan = True
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, y)
@@ -39,6 +40,7 @@ class Exp2(Accurate, name="exp2"):
     """2 to the power x."""
 
     hlo = "stablehlo.exponential"
+    is_undefined_at_nan = True
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         (aval,) = builder.out_avals
@@ -58,6 +60,7 @@ class Expm1(Accurate, name="expm1"):
     """e to the power x, minus one, exact near zero."""
 
     hlo = "stablehlo.exponential_minus_one"
+    is_undefined_at_nan = True
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, add(y, 1.0))
@@ -105,6 +108,7 @@ class Logistic(Accurate, name="logistic"):
     """The sigmoid 1 / (1 + e^-x); its derivative is y (1 - y)."""
 
     hlo = "stablehlo.logistic"
+    is_undefined_at_nan = True
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, mul(y, sub(1.0, y)))

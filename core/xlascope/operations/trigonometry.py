@@ -178,6 +178,7 @@ class Sinh(Unary, name="sinh"):
     """The hyperbolic sine."""
 
     hlo = "chlo.sinh"
+    is_undefined_at_nan = True
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, cosh(x))
@@ -192,6 +193,7 @@ class Cosh(Unary, name="cosh"):
     """The hyperbolic cosine."""
 
     hlo = "chlo.cosh"
+    is_undefined_at_nan = True
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
         return mul(t, sinh(x))

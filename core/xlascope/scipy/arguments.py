@@ -6,7 +6,7 @@ from typing import Any
 
 import ml_dtypes
 
-from ..numpy.promotion import as_dtype, fitted, inexact, to_common_dtype
+from ..numpy.promotion import as_dtype, fitted, to_common_inexact
 from ..numpy.shaping import shape_of
 from ..trace.gate import array_of
 from ..trace.source import here
@@ -15,12 +15,12 @@ from ..trace.values import aval_of
 
 def floats(*xs: Any) -> list[Any]:
     """Arrays of one floating-point or complex dtype, whose shapes fit."""
-    return [array_of(inexact(x)) for x in fitted(xs)]
+    return [array_of(x) for x in fitted(xs, as_floats=True)]
 
 
 def floats_of_any_shape(*xs: Any) -> list[Any]:
     """Arrays of one floating-point or complex dtype."""
-    return [array_of(inexact(x)) for x in to_common_dtype(xs)]
+    return [array_of(x) for x in to_common_inexact(xs)]
 
 
 def strong(x: Any) -> Any:

@@ -210,6 +210,11 @@ class Builder:
         """The types of the current equation's results."""
         return [v.aval for v in self.outputs]
 
+    @property
+    def knows_nan(self) -> bool:
+        """Whether the compiler may find out that an operand is NaN, and leave out what depends on it."""
+        return False
+
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         """Call a program that the current equation holds, the ``index``-th of them."""
         raise NotImplementedError

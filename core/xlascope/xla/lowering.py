@@ -7,6 +7,7 @@ so a call's segment holds the function's symbol, which is unique in the module.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from ..records.op_names import body_prefix, scoped
 from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
 from .collectives import Manual
+from .known_nan import holds_nan
 from .meshes import PartitionSpec, names_of
 from .named_shardings import NamedSharding
 from .narrow_types import CARRIERS, brought_back
@@ -82,7 +84,7 @@ def lower(
     with lowering_context(), ir.Location.unknown():
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(module_name)
-        lowering = _ModuleLowering(module, platform, partition, chooses)
+        lowering = _ModuleLowering(module, jaxpr, platform, partition, chooses)
         parameters = [v for v, keep in zip(variables, kept, strict=True) if keep]
         function = lowering.function("main", parameters, jaxpr, f"jit({_plain(jaxpr.name)})/", public=True)
         donations = [*[False] * len(jaxpr.constvars), *(donated or [False] * len(jaxpr.invars))]
@@ -131,8 +133,11 @@ def _used(jaxpr: Jaxpr) -> list[bool]:
 class _ModuleLowering:
     """Writes the functions of one module."""
 
-    def __init__(self, module: Any, platform: str, partition: Partition | None, chooses: Chooses | None) -> None:
+    def __init__(
+        self, module: Any, program: Jaxpr, platform: str, partition: Partition | None, chooses: Chooses | None
+    ) -> None:
         self.module = module
+        self.program = program
         self.chooses = chooses
         self.chosen: list[Any] = []
         self.barriers = False
@@ -145,6 +150,11 @@ class _ModuleLowering:
         self.lines: dict[tuple[int, int], Any] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.operations = 0
+
+    @functools.cached_property
+    def knows_nan(self) -> bool:
+        """Whether the compiler may find NaN in the program, and leave out what depends on it."""
+        return self.platform == "cpu" and holds_nan(self.program)
 
     def function(
         self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool, manual: Any = None
@@ -306,6 +316,10 @@ class _FunctionBuilder(Builder):
         self.equation: Any = None
         #: Whether bodies are written where they are called.
         self.in_place = False
+
+    @property
+    def knows_nan(self) -> bool:
+        return self.lowering.knows_nan
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         _, _, _, code, lasti, _ = self.equation
