@@ -201,6 +201,8 @@ def logsumexp(
 def _logsumexp(a: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: bool, where: Any) -> Any:
     a, factor = (a, None) if factor is None else to_common_dtype((a, factor))
     x = _as_wide(_as_wide(inexact(a), where), factor)
+    if factor is not None:  # what does not count is not looked at
+        x = logic.where(logic.equal(factor, 0), -math.inf, x)
     axes = _axes(x, axis)
     most = _maximum(ufuncs.real(x), axes, where)
     most = _cast(select(is_finite(most), most, _like(most, 0)), x)
@@ -279,7 +281,7 @@ def standardize(
 
 @jit(static_argnums=(1, 6))
 def _standardize(x: Any, axis: Any, mean: Any, variance: Any, epsilon: Any, where: Any, stable: bool) -> Any:
-    x = inexact(x)
+    x, *_ = to_common_dtype([inexact(x), *(given for given in (mean, variance) if given is not None)])
     mean = _mean(x, axis, where) if mean is None else _spread(_cast(mean, x), aval_of(x).shape)
     if variance is None:
         variance = _variance(x, axis, mean, where, stable)

@@ -39,6 +39,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if whole_number(n, "n") < 0:
         raise ValueError(f"diff takes differences n times, n is not negative; got {n}")
     axis = axis_of(axis, len(shape_of(a)))
+    if n == 0:
+        return unchanged(a)
     one = [1 if i == axis else size for i, size in enumerate(shape_of(a))]
     ends = [None if x is None else _spread(x, one) for x in (prepend, append)]
     parts = [x for x in (ends[0], a, ends[1]) if x is not None]

@@ -11,11 +11,14 @@ from ..dtypes import canonical, kind_of
 from ..ir.avals import shaped
 from ..operations import exponentials
 from ..operations.arithmetic import add, div, mul, sub
+from ..operations.bits import bitwise_and
+from ..operations.comparisons import eq
 from ..operations.complex_numbers import real
 from ..operations.conversion import convert_element_type
 from ..operations.exponentials import log
 from ..operations.out_shardings import out_sharded
 from ..operations.rounding import floor, sign
+from ..operations.selection import select
 from ..operations.shapes import broadcasted_iota, expand_dims, reshape
 from ..operations.slicing import concatenate, slice_in_dim
 from ..trace.tracer import Tracer
@@ -24,7 +27,7 @@ from ..xla.dispatch import put
 from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype
-from .promotion import as_dtype, broadcast_shape, common_dtype, to_common_dtype, to_common_inexact, to_inexact
+from .promotion import as_dtype, broadcast_shape, common_dtype, to_common_inexact
 from .together import together
 
 
@@ -89,8 +92,8 @@ def _number_of_values(num: Any) -> int:
 
 @together("num", "endpoint", "dtype", "axis")
 def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> tuple[Any, Any]:
-    start, stop = to_common_dtype((start, stop))
-    computed = to_inexact(aval_of(start).dtype)
+    start, stop = to_common_inexact((start, stop))
+    computed = aval_of(start).dtype
     start, stop = as_dtype(start, computed), as_dtype(stop, computed)
     parts = num - 1 if endpoint else num
     shape = broadcast_shape(aval_of(start).shape, aval_of(stop).shape)
@@ -144,9 +147,12 @@ def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> An
     first, last = shaping.broadcast_to(first, shape), shaping.broadcast_to(last, shape)
     direction = sign(first)
     low, high = (mul(log(div(x, direction)), 1 / math.log(10)) for x in (first, last))
-    # powers of 10 and not of e: XLA makes exp of a NaN that it knows when it compiles something arbitrary
-    values = logspace(low, high, num, endpoint)
-    return shaping.moveaxis(mul(values, expand_dims(direction, (0,))), 0, axis)
+    values = mul(logspace(low, high, num, endpoint), expand_dims(direction, (0,)))
+    known = eq(values, values)
+    for place, end in ((0, first), (num - 1, last))[: 2 if endpoint and num > 1 else 1]:
+        here = eq(broadcasted_iota(np.dtype(np.int32), aval_of(values).shape, 0), place)
+        values = select(bitwise_and(here, known), shaping.broadcast_to(end, aval_of(values).shape), values)
+    return shaping.moveaxis(values, 0, axis)
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:

@@ -192,6 +192,7 @@ def intersect1d(
     if size is not None and fill_value is not None:  # they meet, as what is chosen by a condition does
         values, fill_value = to_common_dtype([values, fill_value])
         operands.append(fill_value)
+    fill_value = None if size is None else fill_value  # nothing is missing
     values = _as_weak_as(_those(values, found.chosen, count, fill_value, "intersect1d"), *operands)
     if not return_indices:
         return values

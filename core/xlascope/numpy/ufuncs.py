@@ -25,7 +25,7 @@ from ..trace.planned import planned
 from ..trace.values import aval_of
 from . import creation, logic
 from .axes import no_out, whole_number
-from .promotion import as_dtype, inexact, inexact_pair, pair, strong_with_axes, to_inexact
+from .promotion import as_dtype, fit_ranks, inexact, inexact_pair, pair, strong_with_axes, to_inexact
 from .together import together
 from .universal import universal
 
@@ -423,11 +423,11 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     own = to_inexact(_dtype(x1))
     if kind_of(own) == "c" or kind_of(_dtype(x2)) not in "biu":
         raise ValueError(f"ldexp takes real numbers and integers, got {_dtype(x1).name} and {_dtype(x2).name}")
-    x = as_dtype(x1, own if own.itemsize >= 4 else _FLOAT)
+    x, exponent = fit_ranks([as_dtype(x1, own if own.itemsize >= 4 else _FLOAT), x2], [aval_of(x1), aval_of(x2)])
     limits = finfo(_dtype(x))
     # No two numbers lie further apart than three powers that are numbers themselves.
     least, most = int(limits.minexp), int(limits.maxexp) - 1
-    rest = _within(x2, 3 * least, 2 * most)
+    rest = _within(exponent, 3 * least, 2 * most)
     for _ in range(3):
         step = extremes.max(extremes.min(rest, most), least)
         x = mul(x, _power_of_two(step, _dtype(x)))

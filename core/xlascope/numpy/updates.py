@@ -168,6 +168,8 @@ class IndexUpdateAt:
     def _changed(self, how: str, values: Any, hints: dict[str, Any]) -> Any:
         x = self._array
         mode = _mode_of(hints)
+        if isinstance(values, (list, tuple, range)):
+            values = creation.asarray(values)
         if hints.get("out_sharding") is not None:
             rest = {**hints, "out_sharding": None}
             return lying_so(

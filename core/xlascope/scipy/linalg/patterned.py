@@ -69,9 +69,8 @@ def toeplitz(c: Any, r: Any = None) -> Any:
      [2 1 4]
      [3 2 1]]
     """
-    columns = _vectors(c)
-    rows = jnp.conj(columns) if r is None else _vectors(r)
-    columns, rows = _leads(*to_common_dtype((columns, rows)))
+    columns, rows = map(_vectors, to_common_dtype((c, c if r is None else r)))
+    columns, rows = _leads(columns, jnp.conj(rows) if r is None else rows)
     n, m = columns.shape[-1], rows.shape[-1]
     along = jnp.concatenate([jnp.flip(columns, -1), rows[..., 1:]], -1)
     return _picked(along, n - 1 - np.arange(n)[:, None] + np.arange(m))
@@ -90,9 +89,8 @@ def hankel(c: Any, r: Any = None) -> Any:
      [2 3 0]
      [3 0 0]]
     """
-    columns = _vectors(c)
-    rows = jnp.zeros_like(columns) if r is None else _vectors(r)
-    columns, rows = _leads(*to_common_dtype((columns, rows)))
+    columns, rows = map(_vectors, to_common_dtype((c, c if r is None else r)))
+    columns, rows = _leads(columns, jnp.zeros_like(rows) if r is None else rows)
     along = jnp.concatenate([columns, rows[..., 1:]], -1)
     return _picked(along, np.arange(columns.shape[-1])[:, None] + np.arange(rows.shape[-1]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...dtypes import kind_of
 from ...operations.shapes import full
 from ...operations.values import typed_scalar
 from ...trace.values import aval_of
@@ -12,5 +13,5 @@ from ...trace.values import aval_of
 def filled(x: Any, value: float) -> Any:
     """An array like ``x`` that holds that number."""
     aval = aval_of(x)
-    number = float(value)
+    number = complex(value) if kind_of(aval.dtype) == "c" else float(value)
     return full(aval.shape, number if aval.weak_type else typed_scalar(number, aval.dtype))

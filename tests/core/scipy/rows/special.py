@@ -16,6 +16,11 @@ sp.comb(x, y)
 sp.comb(0, 0, repetition=True)
 sp.comb(k + 2, m[:, :3])
 library.grad(lambda a: sp.comb(a, p).sum())(y + 1)
+sp.kl_div(n.astype("int8"), 300)
+sp.rel_entr(jnp.array([4294967295], "uint32"), jnp.array([1]))
+sp.xlogy(n, 1j)
+sp.xlogy(jnp.array([0.0, 1.0]), 2 + 1j)
+sp.xlog1py(k, 1j)
 """
 
 KNOWN: dict[str, str] = {}

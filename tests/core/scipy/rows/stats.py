@@ -131,6 +131,7 @@ library.grad(lambda a: ss.multivariate_normal.logpdf(x, y, a))(d)
 library.grad(lambda a: ss.poisson.entropy(a).sum())(y)
 library.grad(lambda a: ss.vonmises.logpdf(x, a).sum())(y)
 library.vmap(lambda a, c: ss.norm.logcdf(a, c))(x, y)
+ss.norm.pdf(jnp.array([2, 1, -3], "int8"), jnp.array([[300, 2, 1]]), 200)
 """
 ROWS = "\n".join([*_table(), *_MORE.splitlines()])
 
