@@ -176,7 +176,7 @@ library.grad(lambda a: jnp.sin(sl.companion(a)).sum())(y)
 library.grad(lambda a: sl.solve_sylvester(a, d, o, method="eigen").sum())(s)
 library.grad(lambda a: sl.polar(a, method="svd")[0][0].sum())(s)
 sl.toeplitz(jnp.array([1, 2], "int8"), jnp.full((), 2.5))
-sl.hankel(jnp.array([1, 2], "bfloat16"), jnp.full((), 2.5))
+sl.hankel(jnp.array([1, 2], "bfloat16"), jnp.full((2,), 2.5))
 """
 
 KNOWN = {
