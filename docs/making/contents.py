@@ -30,6 +30,7 @@ SECTIONS: dict[str, list[str]] = {
         "docs/custom_derivatives.md",
         "docs/parallel.md",
         "docs/callbacks.md",
+        "docs/checks.md",
         "docs/compilation_cache.md",
         "docs/settings.md",
         "docs/interpreters.md",

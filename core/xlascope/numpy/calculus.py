@@ -79,11 +79,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     >>> print(jnp.trapezoid(jnp.array([0.0, 1.0, 4.0]), dx=0.5))
     1.5
     """
-    y = inexact(y)
+    y, x = (inexact(y), None) if x is None else to_common_inexact((y, x))
     place = axis_of(axis, len(shape_of(y)))
     step = moveaxis(dx, axis_of(axis, len(shape_of(dx))), -1) if len(shape_of(dx)) > 1 else dx
     if x is not None:
-        x = inexact(x)
         if not shape_of(x):
             raise ValueError("trapezoid takes x along an axis, got a number; a step is dx=...")
         if len(shape_of(x)) > 1:

@@ -194,8 +194,10 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 def _bincount(x: Any, weights: Any, length: int) -> Any:
     amount = 1 if weights is None else weights
     dtype = canonical(int) if weights is None else aval_of(weights).dtype
-    counts = zeros_of(_type(length, dtype))
-    return counts.at[ufuncs.maximum(x, 0)].add(amount) if length else counts
+    if not length:
+        return zeros_of(_type(length, dtype))
+    place = ufuncs.minimum(ufuncs.maximum(x, 0), length)  # what is larger is counted behind the others
+    return zeros_of(_type(length + 1, dtype)).at[place].add(amount)[:length]
 
 
 def _type(length: int, dtype: np.dtype[Any]) -> Any:

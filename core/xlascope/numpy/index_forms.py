@@ -191,7 +191,7 @@ def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
         return _slice_item(part, size, eager)
     if isinstance(part, (int, np.integer)):
         place = int(part)
-        if eager:
+        if eager or (size and not -size <= place < size):  # beyond the ends it is in the program, for who looks there
             return Scalar(), [place]
         return At(place + size if place < 0 else place), []
     if isinstance(part, (Tracer, ArrayImpl, KeyArray, np.ndarray)):

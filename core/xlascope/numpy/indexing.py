@@ -60,10 +60,19 @@ _chains: Recent[_Key, Chain] = Recent(2048)
 
 
 def _key(shape: tuple[int, ...], index: Any) -> _Key | None:
-    """What determines the operations of a static index; None for one that is not."""
+    """What determines the operations of a static index; None for one that is not, or reaches beyond an axis."""
     parts: list[Any] = []
-    for part in index if index.__class__ is tuple else (index,):
+    given = index if index.__class__ is tuple else (index,)
+    sizes = iter(shape)
+    for place, part in enumerate(given):
         kind = part.__class__
+        if part is Ellipsis:
+            behind = sum(other is not None for other in given[place + 1 :])
+            sizes = iter(shape[max(0, len(shape) - behind) :])
+        elif part is not None:
+            size = next(sizes, 0)
+            if kind is int and not -size <= part < size:
+                return None
         if kind is slice:
             bounds = part.start, part.stop, part.step
             if not all(bound is None or bound.__class__ is int for bound in bounds):

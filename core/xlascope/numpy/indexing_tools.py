@@ -124,8 +124,8 @@ def _nonzero(a: Any, fills: tuple[Any, ...], size: int) -> tuple[Any, ...]:
     holds = logic.truth(shaping.ravel(a))
     count = reductions.cumsum(holds)
     (total,) = shaping.shape_of(count)
-    wanted = logic.where(holds, count - 1, size)  # behind the end, where nothing is
-    flat = creation.zeros(size, int).at[wanted].set(ranges.arange(total))
+    wanted = logic.where(holds, ufuncs.minimum(count - 1, size), size)  # what is not wanted goes behind the others
+    flat = creation.zeros(size + 1, int).at[wanted].set(ranges.arange(total))[:size]
     found = logic.less(ranges.arange(size), count[-1] if total else 0)
     places = unravel_index(flat, shaping.shape_of(a))
     return tuple(logic.where(found, p, 0 if fill is None else fill) for p, fill in zip(places, fills, strict=True))

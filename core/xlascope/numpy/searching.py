@@ -9,7 +9,7 @@ import numpy as np
 
 from ..control.flow.fori_loop import fori_loop
 from ..dtypes import kind_of
-from ..operations import sorting
+from ..operations import extremes, sorting
 from ..operations.arithmetic import add, div, sub
 from ..operations.bits import bitwise_and, bitwise_not, bitwise_or
 from ..operations.comparisons import eq, ge, lt, ne
@@ -123,7 +123,7 @@ def _by_halving(keys: Any, values: Any, side: str, unroll: bool) -> Any:
     def halve(_: Any, bounds: tuple[Any, Any]) -> tuple[Any, Any]:
         low, high = bounds
         middle = add(low, div(sub(high, low), 2))
-        behind = comes_first(take(keys, middle, 0, mode="clip"), values)
+        behind = comes_first(take(keys, extremes.min(middle, dtype.type(size - 1)), 0, mode="clip"), values)
         searching = lt(low, high)
         return (
             select(bitwise_and(searching, behind), add(middle, 1), low),

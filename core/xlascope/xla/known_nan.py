@@ -3,7 +3,7 @@
 The exponential of numbers of 32 bits and less converts to an integer on its way, which LLVM does not define for NaN.
 When it finds that an operand is NaN wherever a condition holds, as in ``exp(where(ok, x, nan))`` for one ``ok``, it
 leaves the computation out, and the result is what was in memory. So in programs that hold a NaN (few do) such functions
-give their operand where that is NaN, which nothing is left out of. They take longer for it, twice at most.
+give their operand where that is NaN, of which nothing is left out. They take two to three times as long by themselves.
 """
 
 from __future__ import annotations

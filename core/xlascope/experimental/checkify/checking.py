@@ -1,0 +1,119 @@
+"""Checks as users write them, and the operation that one is until ``checkify`` makes results of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import tree
+from ...ir.avals import ShapedArray
+from ...ir.effects import KEPT, Effects
+from ...ir.markers import NOT_MAPPED
+from ...ir.operation import Operation
+from ...ir.sources import user_line, where_text
+from ...numpy import broadcast_to, not_equal
+from ...operations.shapes import moveaxis
+from ...records import SourceRange
+from ...trace.bind import bind
+from ...trace.gate import is_value
+from ...trace.values import aval_of
+from .errors import Error, JaxRuntimeError, Site
+
+
+class Check(Operation, name="check", by_identity=True):
+    """Nothing, of a truth value and of what is told where it is false. The first ``examples`` axes of all operands are
+    those of batches.
+    """
+
+    message: str
+    structure: Any
+    debug: bool
+    place: SourceRange | None
+    examples: int
+
+    @property
+    def effects(self) -> Effects:
+        return frozenset([KEPT])
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return {"message": self.message, "debug": self.debug}
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        return []
+
+    def site(self, avals: Sequence[ShapedArray]) -> Site:
+        """What is kept of it, for operands of those types."""
+        return Site(self.message, self.structure, tuple(avals), self.place)
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        if self.debug:
+            return []
+        raise ValueError(
+            f"a check{where_text(self.place)} cannot raise its error from within a compiled program (jit, scan, vmap, "
+            "…). Make its failure a result, checkify.checkify(f), and compile that: "
+            "error, y = jit(checkify.checkify(f))(x); error.throw(). debug_check is left out instead."
+        )
+
+    def host_rule(self, pred: Any, *values: Any) -> list[Any]:
+        """Outside of any trace it raises its error at once."""
+        if not self.debug and not bool(pred):
+            raise JaxRuntimeError(self.site([aval_of(x) for x in values]).says(values))
+        return []
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return bind(self, *primals), []
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        size = next(aval_of(x).shape[a] for x, a in zip(operands, axes, strict=True) if a is not NOT_MAPPED)
+        given = [
+            broadcast_to(x, (size, *aval_of(x).shape)) if a is NOT_MAPPED else moveaxis(x, a, 0)
+            for x, a in zip(operands, axes, strict=True)
+        ]
+        batched = Check(self.message, self.structure, self.debug, self.place, self.examples + 1)
+        return bind(batched, *given), []
+
+
+def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
+    """See to it that ``pred``, a truth value of shape (), holds.
+
+    ``msg`` says what is wrong where it does not, with ``{}`` or ``{name}`` for ``fmt_args`` and ``fmt_kwargs``, which
+    are arrays or numbers, or trees of them. Outside of any transformation a check that fails raises JaxRuntimeError at
+    once. In a compiled program :func:`checkify` makes a result of it; without that, compiling raises ValueError. With
+    ``debug`` it is left out there and outside. Raises TypeError for another ``pred``, ``msg``, or argument.
+
+    >>> from xlascope.experimental import checkify
+    >>> checkify.check(2 > 1, "two is more than one")
+    """
+    if not isinstance(msg, str):
+        raise TypeError(f"check takes its message as a text, got {msg!r}{where_text(user_line())}")
+    values, structure = tree.flatten((fmt_args, fmt_kwargs))
+    for x in (pred, *values):
+        if not is_value(x):
+            what = "a truth value" if x is pred else "arrays and numbers to tell of"
+            raise TypeError(f"check takes {what}, got {x!r} of type {type(x).__name__}{where_text(user_line())}")
+    aval = aval_of(pred)
+    if aval.shape or aval.dtype != bool:
+        raise TypeError(
+            f"check takes one truth value, a boolean scalar, got {aval.str_short()}{where_text(user_line())}: "
+            "jnp.all(x) is whether all are true"
+        )
+    msg.format(*fmt_args, **fmt_kwargs) if not values else None
+    bind(Check(msg, structure, bool(debug), user_line(), 0), pred, *values)
+
+
+def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
+    """A check that is left out where :func:`checkify` does not look for it; else like :func:`check`."""
+    check(pred, msg, *fmt_args, debug=True, **fmt_kwargs)
+
+
+def check_error(error: Error) -> None:
+    """Raise what an error of a checkified function says, or check it where this is traced itself."""
+    if not isinstance(error, Error):
+        raise TypeError(f"check_error takes an Error, which checkify(f) gives, got {error!r}{where_text(user_line())}")
+    (number, *values), sites = error.tree_flatten()
+    if aval_of(number).shape:
+        raise ValueError("check_error takes the error of one example, got one of a batch")
+    for place, site in enumerate(sites, 1):
+        own, values = values[: len(site.avals)], values[len(site.avals) :]
+        bind(Check(site.message, site.structure, False, site.place, 0), not_equal(number, place), *own)
