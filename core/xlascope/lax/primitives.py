@@ -19,7 +19,12 @@ def operations_by_name() -> dict[str, type[Operation]]:
     for package in (operations, control):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    return {each.name: each for each in registered() if each.__module__.startswith("xlascope.")}
+    return {each.name: each for each in registered() if _is_of_engine(each.__module__)}
+
+
+def _is_of_engine(module: str) -> bool:
+    """Whether a module is one of ours, and not one that only those import who need it."""
+    return module.startswith("xlascope.") and not module.startswith("xlascope.experimental.")
 
 
 def __getattr__(name: str) -> Primitive:
