@@ -35,6 +35,25 @@ def test_a_function_of_nan_is_nan(name, dtype):
         np.testing.assert_allclose(np.asarray(program(x, 2.1, 3.5), "float32"), usual, rtol=2e-2, err_msg=place)
 
 
+#: Some elements that are known to be NaN.
+SOME = {
+    "behind": lambda x: jnp.concatenate([x, jnp.full(x.shape, jnp.nan)]),
+    "around": lambda x: jnp.pad(x, (0, 4), constant_values=jnp.nan),
+    "at one place": lambda x: x.at[0].set(jnp.nan),
+    "at every second place": lambda x: jnp.where(jnp.arange(x.size) % 2 == 0, x, jnp.nan),
+    "in columns": lambda x: jnp.where(jnp.arange(5) < 3, x[:, None], jnp.nan),
+    "everywhere": lambda x: x * jnp.nan,
+}
+
+
+@pytest.mark.parametrize("form", SOME)
+def test_elements_that_are_known_to_be_nan(form):
+    for size in (3, 64):
+        x = jnp.linspace(0.1, 0.9, size)
+        values = np.asarray(SOME[form](x))
+        np.testing.assert_allclose(xs.jit(lambda x: jnp.exp(SOME[form](x)))(x), np.exp(values), rtol=1e-5)
+
+
 def test_gradients_and_batches():
     def f(x, a, b):
         return jnp.exp(jnp.where(b > a, x, jnp.nan)).sum()
