@@ -41,7 +41,7 @@ automatic_checks = float_checks | index_checks
 all_checks = user_checks | automatic_checks
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Site:
     """A check in a program: what it says where it fails, and the types of the values that it tells of."""
 
