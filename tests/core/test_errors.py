@@ -234,6 +234,9 @@ def test_no_memory_is_said_before_a_program_is_compiled(caplog):
 
 
 def test_no_memory_says_which_arrays_live():
+    """Beside one that lies on a mesh, whose parts have been looked at."""
+    spread = xs.device_put(jnp.arange(4.0), xs.sharding.NamedSharding(xs.make_mesh((1,), ("x",)), xs.P("x")))
+    assert spread.addressable_shards[0].data.shape == (4,)
     kept = [jnp.ones((5000, 5003)) for _ in range(2)]
     with pytest.raises(errors.OutOfMemoryError, match=r"most of it .*2 × float32\[5000, 5003\] \(191 MiB\)"):
         jnp.ones((2_000_000, 1_000_000))

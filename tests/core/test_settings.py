@@ -407,6 +407,15 @@ def test_clearing_caches_forgets_traces_executables_and_operations():
     assert len(count) == 2
 
 
+def test_live_arrays_are_whole():
+    """The parts of one on several devices, which jaxlib makes to look at them, are not among them."""
+    spread = xs.device_put(np.ones((7, 5)), xs.sharding.NamedSharding(xs.make_mesh((1,), ("x",)), xs.P("x")))
+    before = len(xs.live_arrays())
+    assert spread.addressable_shards[0].data.shape == (7, 5)
+    found = xs.live_arrays()
+    assert len(found) <= before and all(a.nbytes >= 0 for a in found) and any(a is spread for a in found)
+
+
 def test_live_arrays_are_those_that_were_not_deleted():
     gc.collect()
     x = jnp.ones((7, 3)) * 3

@@ -11,14 +11,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CompilationError, DeletedArrayError, OutOfMemoryError
-from ..ir.avals import ShapedArray
+from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr
 from ..ir.sources import user_line, where_text
 from ..recent import RecentlyUsed
 from .backend import ArrayImpl
+from .faces import is_ours
 from .key_array import KeyArray
 from .named_shardings import first_device
 from .room import bytes_of, lacks_room
+from .spread import is_spread, lies
 
 _ASKED_FOR = re.compile(r"(?:allocating|allocate) (\d+) bytes")
 _SMALLER = (
@@ -202,9 +204,10 @@ def _living(device: Any) -> str:
     """The largest arrays that take a device's memory already."""
     found: dict[str, list[int]] = {}
     try:
-        for array in device.client.live_arrays():
-            if not array.is_deleted() and device in array._sharding.device_set:
-                size = array.nbytes // len(array._sharding.device_set)
+        for array in filter(is_ours, device.client.live_arrays()):
+            if not array.is_deleted() and device in array.devices():
+                shape = lies(array).shard_shape(array.shape) if is_spread(array) else array.shape
+                size = bytes_of([shaped(shape, array.dtype)])
                 found.setdefault(f"{array.dtype}{list(array.shape)}", []).append(size)
     except Exception:  # a device that is in trouble
         return ""

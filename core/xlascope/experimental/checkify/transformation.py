@@ -147,8 +147,9 @@ class _Program:
             return within[0].compiled(list(given))
         if isinstance(operation, (Calling, RuledCall)):  # its rule stays; XLA computes once what is written twice
             alone = _without_checks(*operation.bodies())
-            is_call = isinstance(operation, Calling)
-            again = operation.of(alone) if is_call else dataclasses.replace(operation, jaxpr=alone)
+            again = (
+                dataclasses.replace(operation, jaxpr=alone) if isinstance(operation, RuledCall) else operation.of(alone)
+            )
             return bind(again, *given), within[0].run([stop_gradient(x) for x in given])[1]
         if _holds_checks(operation):
             raise NotImplementedError(
