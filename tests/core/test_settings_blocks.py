@@ -95,6 +95,20 @@ def test_a_trace_during_which_the_process_changed_is_not_kept(how):
         xs.config.update("default_matmul_precision", None)
 
 
+def test_what_is_made_while_a_setting_changes_is_not_kept_by_it(monkeypatch):
+    """Neither what began before the change, nor what began while it was under way."""
+    begun = boot.process_changes.value
+    assert boot.unchanged_since(begun)
+    under_way = []
+    monkeypatch.setattr(boot._trace_settings, "note_process", lambda: under_way.append(boot.process_changes.value))
+    xs.config.update("default_matmul_precision", "high")
+    monkeypatch.undo()
+    xs.config.update("default_matmul_precision", None)
+    assert not any(map(boot.unchanged_since, [begun, *under_way])) and under_way[0] % 2 == 1
+    boot.forget_calls()
+    assert boot.unchanged_since(boot.process_changes.value)
+
+
 def test_threads_with_blocks_of_their_own_while_the_process_changes():
     """Each call has the settings of its thread's blocks, and the process's of before or after a change."""
     wrong, ends = [], threading.Event()

@@ -75,6 +75,7 @@ __all__ = [
     "threefry_partitionable",
     "trace_settings",
     "traceback_filtering",
+    "unchanged_since",
     "watch_calls",
 ]
 
@@ -225,7 +226,7 @@ def _named_changes(values: tuple[Any, ...]) -> tuple[str, ...]:
 
 #: What calls depend on, in two states, since jaxlib's call cache spends 15 ns a call on each state in its key: how
 #: often a setting of the process changed, a number that never comes back (a call that began before a change and ended
-#: after it is found by nobody), and what the blocks of this thread say.
+#: after it is found by nobody; it is odd while one is changing), and what the blocks of this thread say.
 process_changes = _configuration("process_changes", 0, in_key=True)
 said_by_blocks = _configuration("said_by_blocks", (), in_key=True)
 
@@ -267,7 +268,16 @@ def set_for_process(state: Any, value: Any) -> None:
 def forget_calls() -> None:
     """Let no call be repeated by what is kept of it: where values go that nobody has put anywhere has changed."""
     with _changing:
-        process_changes.set_global(next(_numbers))
+        for _ in range(2):  # and even again
+            process_changes.set_global(next(_numbers))
+
+
+def unchanged_since(changes: int) -> bool:
+    """Whether every setting of the process is now as it was when :data:`process_changes` was that.
+
+    What is made of settings may be kept by them only if so; ``changes`` is read before the settings are.
+    """
+    return changes % 2 == 0 and process_changes.value == changes
 
 
 def note_blocks(watched: bool) -> None:

@@ -11,7 +11,7 @@ from ... import records
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...records.watchers import watchers
-from ...runtime.boot import disable_jit, process_changes
+from ...runtime.boot import disable_jit, process_changes, unchanged_since
 from ...trace.gate import described, is_value, opened
 from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
@@ -135,14 +135,14 @@ class Jitted:
         return self._trace_of(arguments, avals)[0]
 
     def _trace_of(self, arguments: Arguments, avals: tuple[ShapedArray, ...]) -> tuple[TracedCall, bool]:
+        changes = process_changes.value
         signature = Signature(arguments.structure, avals, arguments.positional, arguments.named, settings_of_trace())
         found = self.traces.get(signature)
         if found is not None:
             return found, False
-        changes = process_changes.value
         found = self._trace(arguments, signature)
-        unchanged = process_changes.value == changes  # else it was traced under two settings
-        if unchanged and not any(isinstance(c, Tracer) for c in found.program.consts):
+        is_of_one_setting = unchanged_since(changes)
+        if is_of_one_setting and not any(isinstance(c, Tracer) for c in found.program.consts):
             self.traces[signature] = found
         return found, True
 

@@ -48,14 +48,14 @@ def body_of(function: Callable[..., Any], structure: Any, avals: Sequence[Shaped
     It is kept with the function, so that a loop that is run again is not traced and compiled again; a callable of ours
     around a user's function says which in ``user_function``.
     """
+    changes = boot.process_changes.value
     key = (type(function), structure, tuple(avals), settings_of_trace())
     kept = _kept_with(getattr(function, "user_function", function))
     found = kept.get(key)
     if found is None:
-        changes = boot.process_changes.value
         found = staged(function, structure, avals)
-        unchanged = boot.process_changes.value == changes  # else it was traced under two settings
-        if unchanged and not any(isinstance(c, Tracer) for c in found.consts):
+        is_of_one_setting = boot.unchanged_since(changes)
+        if is_of_one_setting and not any(isinstance(c, Tracer) for c in found.consts):
             kept[key] = found
     return found
 
