@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxlib import _jax, xla_client
 
-from ..ir.avals import ShapedArray, in_words, laid, shaped
+from ..ir.avals import ShapedArray, in_words, laid
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ..ir.operation import Operation
 from ..ir.sources import user_line, where_text
@@ -137,8 +137,8 @@ def shard_arg_fallback(x: Any, sharding: Any, layout: Any) -> Any:
     byte order nor mask.
     """
     if layout is not _NUMPY:
-        aval = getattr(x, "aval", None) or shaped(np.shape(x), np.asarray(x).dtype)
-        return put(x, aval, _meant(sharding))
+        # A Python number has no type of its own: a buffer wider than the program's operand would end the process.
+        return put(x, getattr(x, "aval", None) or _operand_aval(x), _meant(sharding))
     aval = _operand_aval(x)
     if isinstance(sharding, Tiles):
         return put(x, aval, _meant(sharding))
