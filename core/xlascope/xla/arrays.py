@@ -12,6 +12,7 @@ from ..dtypes import canonical, kind_of
 from ..errors import see
 from ..ir.avals import shaped
 from ..ir.sources import user_line, where_text
+from ..runtime import beside
 from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl
 from .bits import bits_of
@@ -40,12 +41,34 @@ def _on_host(self: Any) -> np.ndarray[Any, Any]:
         self.block_until_ready()
     except JaxRuntimeError as error:  # what computes the array has failed; jaxlib's copy would end the process then
         raise (late_memory_error(error, self) if is_out_of_memory(error) else error) from None
-    # jaxlib's own copy looks for jax each time, and imports it where it is installed; the buffer protocol does not.
+    return (_host_view if self._sharding._device.platform == "cpu" else copy_to_host)(self)
+
+
+def _host_view(self: Any) -> np.ndarray[Any, Any]:
+    """Return a NumPy array that shares the memory of an array on the CPU."""
     try:
         held = memoryview(self)
     except BufferError:  # it has no name for the type of the elements
         held = memoryview(bits_of(self))
     return np.asarray(held).view(self.aval.dtype)
+
+
+def copy_to_host(self: Any) -> np.ndarray[Any, Any]:
+    """Return a NumPy array with the elements of an array on any one device.
+
+    jaxlib's copy imports jax where that is installed, unless it finds something in its place. The buffer protocol
+    needs no such care, but exists for the CPU alone.
+    """
+    with beside.unseen():
+        found: np.ndarray[Any, Any] = self._single_device_array_to_np_array_did_copy()[0]
+    return found
+
+
+def _start_copy_to_host(self: Any) -> None:
+    """Begin to copy an array to the host, for whoever reads it later; returns at once. The CPU's need no copy."""
+    if not is_spread(self) and self._sharding._device.platform != "cpu" and not self.is_deleted():
+        with beside.unseen():
+            self._copy_single_device_array_to_host_async()
 
 
 def _array(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -174,7 +197,7 @@ _FACE = {
     "item": lambda self, *args: _value(self).item(*args),
     "tolist": lambda self: _value(self).tolist(),
     "tobytes": lambda self, order="C": _value(self).tobytes(order),
-    "copy_to_host_async": lambda self: None,
+    "copy_to_host_async": _start_copy_to_host,
     "unsafe_buffer_pointer": address_of,
 }
 if hasattr(ArrayImpl, "unsafe_raw_buffer"):  # from jaxlib 0.11 on

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxlib import version, xla_client
+from jaxlib import _profiler, version, xla_client
 
 from . import hardware, trial
 from .plugins import Plugin, misfit
@@ -54,6 +54,7 @@ def _prepare(plugin: Plugin) -> None:
 def _client(plugin: Plugin, *, shared: bool) -> Any:
     if not shared:
         api = xla_client.load_pjrt_plugin_dynamically(plugin.own_name, str(plugin.library))
+        _profiler.register_plugin_profiler(api)  # without it a profile holds the host's events alone
         if plugin.platform == "gpu":
             register_calls_of_cuda(api, plugin.distribution)
     if not xla_client.pjrt_plugin_initialized(plugin.own_name):
