@@ -1,7 +1,7 @@
 """Python and NumPy numbers given to a compiled call on several devices, again and again.
 
-From the second call on jaxlib's C++ has the engine convert operands. A buffer wider than the program's operand ended the
-process.
+From the second call on jaxlib's C++ has the engine convert operands. A buffer wider than the operand of the program ended
+the process.
 """
 
 import json
