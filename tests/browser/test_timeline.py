@@ -239,7 +239,7 @@ def test_copies_between_host_and_device_have_a_row_of_their_own(panel, measured)
 
 def test_a_gpu_has_a_row_for_each_stream_and_its_copies_tell_their_rate(panel, measured):
     """Of a profile that is made by hand: no such device has run anything."""
-    (module,) = read_profile(space(gpu(100, 200)), entries={"jit_f": ("loop_add_fusion", "gemm_fusion_dot.2")})
+    (module,) = read_profile(space(gpu(100, 200)), schedules={"jit_f": (("loop_add_fusion", "gemm_fusion_dot.2"),)})
     panel.show([*measured, dataclasses.replace(of(measured, Executed), devices=module.devices)])
     labels = panel.find(".xs-lane .xs-stream").evaluate_all("all => all.map(label => label.lastChild.textContent)")
     assert labels == ["#13", "#14", "copies"]

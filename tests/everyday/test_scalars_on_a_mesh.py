@@ -1,6 +1,6 @@
 """Python and NumPy numbers given to a compiled call on several devices, again and again.
 
-From the second call on jaxlib's C++ has the engine convert operands. A buffer wider than the operand of the program ended
+From the second call on jaxlib's C++ has the engine convert operands. A buffer wider than the program's operand ended
 the process.
 """
 

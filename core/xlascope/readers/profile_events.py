@@ -46,6 +46,8 @@ class Event:
     """One run of one kernel. Times in seconds from the start of the window.
 
     ``over`` says that its end was seen: the profiler tells of a loop on a CPU when it has handed on its first turn.
+    On a GPU an instruction, or a CUDA graph of many (``in_graph``), can launch several kernels: these have one number,
+    ``launch``, where the profiler tells it (0: it does not). ``function`` is what the kernel is called there.
     """
 
     module: str
@@ -61,6 +63,9 @@ class Event:
     stream: str = ""
     bytes: int | None = None
     figures: OwnFigures | None = None
+    launch: int = 0
+    in_graph: bool = False
+    function: str = ""
 
     @property
     def own(self) -> float:
@@ -224,7 +229,15 @@ def _event(line: _Line, raw: Any, name: str, facts: dict[str, Any], named: Named
         stream=line.stream,
         bytes=copied_bytes(facts),
         figures=line.figures.get(name),
+        launch=_launch_of(facts),
+        in_graph="cuda_graph_id" in facts,
+        function=name,
     )
+
+
+def _launch_of(facts: Mapping[str, Any]) -> int:
+    number = facts.get("scope_range_id", facts.get("correlation_id") if "cuda_graph_id" in facts else None)
+    return number if isinstance(number, int) else 0
 
 
 def _run_unsaid(line: _Line) -> int:

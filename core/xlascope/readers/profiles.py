@@ -9,12 +9,14 @@ import itertools
 import re
 import statistics
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from ..records.events import DeviceTime, KernelTime, Span
 from .format_error import KNOWN
+from .graph_launches import attribute_launches
+from .hlo.entry import Schedules
 from .numbered_calls import number_calls
 from .planes import OwnFigures
 from .profile_events import NO_RUN, Event, Events, Transfer, read_events
@@ -25,7 +27,7 @@ UNTOLD = (
 )
 
 _NO_WORD = re.compile(r"\W")
-NOTHING: Mapping[str, Collection[str]] = MappingProxyType({})
+NO_SCHEDULES: Mapping[str, Schedules] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,42 +52,45 @@ class ModuleProfile:
     calling: float = 0.0
 
 
-#: The kernels, by module, that every call of it runs exactly once: those of its entry computation.
-Entries = Mapping[str, Collection[str]]
 #: What modules are called here of which several have one name: by name and program id.
 Labels = Mapping[tuple[str, int], str]
 NO_LABELS: Labels = MappingProxyType({})
 
 
 def read_profile(
-    data: bytes, limit: int = 200_000, *, entries: Entries = NOTHING, labels: Labels = NO_LABELS
+    data: bytes,
+    limit: int = 200_000,
+    *,
+    schedules: Mapping[str, Schedules] = NO_SCHEDULES,
+    labels: Labels = NO_LABELS,
 ) -> tuple[ModuleProfile, ...]:
     """Read the bytes of a profiler window (a serialized ``XSpace``); at most ``limit`` events are looked at.
 
-    A kernel that runs on several threads is shown from its launch until its threads are done. A call is whole when all
-    ``entries`` of its module were seen to begin and to end. Of a module without entries those calls are whole that
-    stand between two others. ``labels`` tell modules of one name apart, by XLA's numbers of them.
+    A kernel that runs on several threads is shown from its launch until its threads are done. ``schedules`` are the
+    kernels of modules (:func:`~xlascope.readers.hlo.entry.read_schedules`). A call is whole when all kernels of its
+    module's entry were seen to begin and to end. Of a module without a schedule those calls are whole that stand
+    between two others. ``labels`` tell modules of one name apart, by XLA's numbers of them.
     Raises FormatError for bytes that are no profile, TooManyEventsError, one of its kind, beyond the limit.
 
     >>> read_profile(b"")
     ()
     """
     modules: dict[tuple[str, int], list[Event]] = defaultdict(list)
-    window = read_events(data, limit, _by_kernel_names(entries))
+    window = read_events(data, limit, _by_kernel_names(schedules))
     for event in window.kernels:
         name = labels.get((event.module, event.program_id), event.module)
         modules[name, event.program_id].append(event)
     return tuple(
-        _module_profile(name, number, events, window, frozenset(entries.get(name, ())))
+        _module_profile(name, number, events, window, schedules.get(name, ()))
         for (name, number), events in modules.items()
     )
 
 
-def _by_kernel_names(entries: Entries) -> dict[str, tuple[str, str]]:
+def _by_kernel_names(schedules: Mapping[str, Schedules]) -> dict[str, tuple[str, str]]:
     """What kernels of a GPU are called after their instructions: ``loop_add_fusion_2`` is ``loop_add_fusion.2``."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for module, names in entries.items():
-        for name in names:
+    for module, (entry, *_) in ((module, schedule) for module, schedule in schedules.items() if schedule):
+        for name in entry:
             found[_NO_WORD.sub("_", name)].append((module, name))
     return {kernel: places[0] for kernel, places in found.items() if len(places) == 1}
 
@@ -95,10 +100,12 @@ def _module_profile(
     program_id: int,
     events: list[Event],
     window: Events,
-    entries: frozenset[str],
+    schedules: Schedules,
 ) -> ModuleProfile:
+    attribute_launches(events, schedules)
+    entries = frozenset(schedules[0] if schedules else ())
     if any(event.run == NO_RUN for event in events):
-        number_calls(events, entries)
+        number_calls(events, schedules)
     runs = _runs(events)
     whole = _whole_runs(runs, entries)
     shown = sorted(whole, key=_duration)[(len(whole) - 1) // 2] if whole else max(runs, key=_duration)

@@ -21,9 +21,9 @@ def compiled() -> list[Record]:
 def timed(records: list[Record], plane: Plane) -> str:
     module = next(each for each in records if isinstance(each, Compiled))
     traced = next(each for each in records if isinstance(each, Traced))
-    entries = {module.module: [kernel.name for kernel in module.kernels]}
+    schedules = {module.module: (tuple(kernel.name for kernel in module.kernels),)}
     tally = Tally(traced.program, traced.function, 0.0, calls=2)
-    tally.add_window(read_profile(space(plane), entries=entries))
+    tally.add_window(read_profile(space(plane), schedules=schedules))
     return text.timings([*records, tally.record()])
 
 

@@ -15,7 +15,7 @@ from xlascope.inspect.engine import producer
 from xlascope.inspect.running import live
 from xlascope.inspect.running.alternate import WARM_UP
 from xlascope.inspect.running.live import Sampler
-from xlascope.readers.hlo.entry import entry_names
+from xlascope.readers.hlo.entry import read_schedules
 from xlascope.readers.profiles import read_profile
 from xlascope.xla.profile import Window
 
@@ -105,12 +105,12 @@ def beginning(run: Callable[[], Any], most: int = 20) -> tuple[bytes, set[str]]:
 def test_a_call_whose_loop_goes_on_is_not_whole(long: Any) -> None:
     data, seen = beginning(lambda: long(X))
     (part,) = read_profile(data)
-    entries = {part.module: entry_names(long.lower(X).compile().as_text()) & seen}
-    (part,) = read_profile(data, entries=entries)
+    schedules = {part.module: read_schedules(long.lower(X).compile().as_text(), seen)}
+    (part,) = read_profile(data, schedules=schedules)
     assert part.observed_calls == 0 and not any(device.whole for device in part.devices)
     with Window() as whole:
         long(X).block_until_ready()
-    (all_of_it,) = read_profile(whole.data, entries=entries)
+    (all_of_it,) = read_profile(whole.data, schedules=schedules)
     assert all_of_it.observed_calls == 1
 
 

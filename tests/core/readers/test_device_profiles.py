@@ -6,8 +6,8 @@ from tests.core.readers.made_profiles import GPU_FACTS, Happened, Lane, Plane, g
 from xlascope.readers.profiles import ModuleProfile, read_profile
 from xlascope.records import DeviceTime, Peaks
 
-GPU_ENTRIES = {"jit_f": ("loop_add_fusion", "gemm_fusion_dot.2", "wrapped_sine")}
-TPU_ENTRIES = {"jit_f": ("fusion.3", "while.2")}
+GPU_SCHEDULES = {"jit_f": (("loop_add_fusion", "gemm_fusion_dot.2", "wrapped_sine"),)}
+TPU_SCHEDULES = {"jit_f": (("fusion.3", "while.2"),)}
 
 
 def micros(seconds: float) -> int:
@@ -15,7 +15,7 @@ def micros(seconds: float) -> int:
 
 
 def of_gpu(*planes: Plane) -> ModuleProfile:
-    (module,) = read_profile(space(Plane("/host:CPU", []), *planes), entries=GPU_ENTRIES)
+    (module,) = read_profile(space(Plane("/host:CPU", []), *planes), schedules=GPU_SCHEDULES)
     return module
 
 
@@ -79,8 +79,8 @@ def test_kernels_in_a_cuda_graph_are_known_by_their_names() -> None:
 
 
 def test_a_kernel_whose_name_two_programs_have_is_of_neither() -> None:
-    entries = {**GPU_ENTRIES, "jit_g": GPU_ENTRIES["jit_f"]}
-    assert read_profile(space(gpu(100, graph=True)), entries=entries) == ()
+    schedules = {**GPU_SCHEDULES, "jit_g": GPU_SCHEDULES["jit_f"]}
+    assert read_profile(space(gpu(100, graph=True)), schedules=schedules) == ()
 
 
 def test_two_gpus_meet_in_the_same_call() -> None:
@@ -93,7 +93,7 @@ def test_two_gpus_meet_in_the_same_call() -> None:
 
 
 def test_kernels_of_a_tpu_with_xlas_figures() -> None:
-    (module,) = read_profile(space(Plane("/host:CPU", []), tpu(10, 110, 210)), entries=TPU_ENTRIES)
+    (module,) = read_profile(space(Plane("/host:CPU", []), tpu(10, 110, 210)), schedules=TPU_SCHEDULES)
     assert (module.module, module.program_id, module.observed_calls, micros(module.step)) == ("jit_f", 1234567, 3, 80)
     (device,) = module.devices
     assert (device.device, micros(device.busy)) == ("tpu:0", 210)
@@ -104,7 +104,7 @@ def test_kernels_of_a_tpu_with_xlas_figures() -> None:
 
 
 def test_asynchronous_copies_and_peaks_of_a_tpu() -> None:
-    (module,) = read_profile(space(tpu(10)), entries=TPU_ENTRIES)
+    (module,) = read_profile(space(tpu(10)), schedules=TPU_SCHEDULES)
     (device,) = module.devices
     assert [(each.kernel, micros(each.start), micros(each.duration), each.bytes) for each in device.transfers] == [
         ("copy-start.1", 10, 8, 6400)
@@ -113,7 +113,7 @@ def test_asynchronous_copies_and_peaks_of_a_tpu() -> None:
 
 
 def test_cores_of_a_tpu_are_devices() -> None:
-    (module,) = read_profile(space(tpu(10, 110), tpu(12, 112, number=1)), entries=TPU_ENTRIES)
+    (module,) = read_profile(space(tpu(10, 110), tpu(12, 112, number=1)), schedules=TPU_SCHEDULES)
     assert [device.device for device in module.devices] == ["tpu:0", "tpu:1"]
     assert (module.observed_calls, micros(module.step)) == (2, 82)
 

@@ -28,8 +28,8 @@ def test_a_window_sees_each_call_and_each_kernel(noise: Any) -> None:
     with Window() as opened:
         run(noise, 5)
     (compiled,) = noise.hlo_modules()
-    entries = {compiled.name: {each.name for each in read_kernels(compiled.to_string())}}
-    found = read_profile(opened.data, entries=entries)
+    schedules = {compiled.name: (tuple(each.name for each in read_kernels(compiled.to_string())),)}
+    found = read_profile(opened.data, schedules=schedules)
     (module,) = (each for each in found if each.module.startswith("jit_noise"))
     assert (module.module, module.observed_calls) == (compiled.name, 5) == ("jit_noise.1", 5)
     (device,) = module.devices

@@ -60,7 +60,7 @@ def _quoted(text: str) -> str:
 
 def only(data: bytes, *entries: str) -> ModuleProfile:
     """The one module that was seen; ``entries`` are the kernels that every call runs."""
-    (module,) = read_profile(data, entries={"jit_f": entries})
+    (module,) = read_profile(data, schedules={"jit_f": (entries,)})
     return module
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ... import records
-from ...readers.hlo.entry import entry_names
+from ...readers.hlo.entry import Schedules, read_schedules
 from ...readers.profiles import ModuleProfile
 from .finishes import Made
 from .looks import Looks
@@ -32,7 +32,7 @@ class Running:
         self._modules: dict[str, int] = {}
         self._compiled: dict[int, dict[str, object]] = {}
         self._quick: set[str] = set()
-        self._entries: dict[str, frozenset[str]] = {}
+        self._schedules: dict[str, Schedules] = {}
         self._kernels: dict[int, int] = {}
         self._counted: dict[Any, int] = {}
         self._latest: dict[int, int] = {}
@@ -54,12 +54,12 @@ class Running:
                 self._quick.add(record.module)
             names = {kernel.name for kernel in record.kernels}
             self._kernels[record.program] = len(names)
-            self._entries[record.module] = entry_names(record.hlo) & names
+            self._schedules[record.module] = read_schedules(record.hlo, names)
 
     @property
-    def entries(self) -> Mapping[str, frozenset[str]]:
-        """The kernels that every call runs once, by module."""
-        return self._entries
+    def schedules(self) -> Mapping[str, Schedules]:
+        """The order in which the kernels of each module run."""
+        return self._schedules
 
     def called(self, record: records.Started, counts: Mapping[Any, int], elapsed: float) -> bool:
         """One call that jaxlib handed to Python, so that its program is known.

@@ -240,7 +240,7 @@ class Sampler:
         spent = time.thread_time()
         try:
             data, watched = self._watch(length)
-            profiles = read_profile(data, entries=self._running.entries, labels=self._labels())
+            profiles = read_profile(data, schedules=self._running.schedules, labels=self._labels())
         except ProfilerInUseError as error:
             self._blocked(error)
             return False

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ... import records
 from ...readers import FormatError
-from ...readers.hlo.entry import entry_names
+from ...readers.hlo.entry import read_schedules
 from ...readers.profiles import NO_LABELS, UNTOLD, Labels, ModuleProfile, read_profile
 from ...xla.profile import ProfilerInUseError, Window
 from .alternate import warm_up
@@ -77,9 +77,9 @@ def _timed(run: Callable[[], None], step: float, tally: Tally) -> float:
 
 def _of(compiled: records.Compiled, data: bytes, notes: dict[str, None], labels: Labels) -> list[ModuleProfile]:
     """What a window saw of a program that ran in it; nothing, and a note why, where that cannot be told."""
-    entries = {compiled.module: entry_names(compiled.hlo) & {kernel.name for kernel in compiled.kernels}}
+    schedules = {compiled.module: read_schedules(compiled.hlo, {kernel.name for kernel in compiled.kernels})}
     try:
-        profiles = read_profile(data, entries=entries, labels=labels)
+        profiles = read_profile(data, schedules=schedules, labels=labels)
     except FormatError as error:
         notes[f"no kernel's time can be shown: {error}"] = None
         return []
