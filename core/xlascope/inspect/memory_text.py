@@ -20,8 +20,7 @@ def memory_text(found: Sequence[Record]) -> str:
     compiled, traced = one(Compiled, found), one(Traced, found)
     use = compiled.memory
     if use is None or not use.buffers:
-        untold = f"{compiled.function}: the compiler for {compiled.platform} does not tell its plan of memory"
-        return "\n".join(unread(compiled)) or untold
+        return "\n".join([*unread(compiled), *_without_buffers(compiled)])
     live = live_bytes(use.buffers, max(len(compiled.kernels), 1))
     peak = peak_of(live)
     held = held_at(use.buffers, peak)
@@ -33,6 +32,17 @@ def memory_text(found: Sequence[Record]) -> str:
         rest = held[MOST_ROWS:]
         parts.append(f"{plural(len(rest), 'more array')}, {size(sum(each.bytes for each in rest))}")
     return "\n".join([*parts, *_by_line(held, equations, titles), *unread(compiled)])
+
+
+def _without_buffers(compiled: Compiled) -> list[str]:
+    """Return what is known of a program whose compiler does not report when which array is needed."""
+    if compiled.memory is None:
+        return [f"{compiled.function}: the compiler for {compiled.platform} reports no plan of memory"]
+    sizes = _own_number(compiled.memory)
+    return [
+        f"{compiled.function}: {sizes}",
+        f"the compiler for {compiled.platform} does not report which arrays these are",
+    ]
 
 
 def allocated(use: MemoryUse) -> int:

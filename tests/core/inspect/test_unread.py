@@ -1,5 +1,6 @@
 """What cannot be read of XLA's words is said where the view would have been, and the program goes on."""
 
+import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import inspect, readers, records
+from xlascope.inspect.memory_text import memory_text
 from xlascope.inspect.running import live, measure
 from xlascope.readers import FormatError
 from xlascope.records import Compiled, Executed, Explained, Passes
@@ -86,7 +88,7 @@ def test_what_can_be_read_has_no_notes(program: Callable[[Any], Any]) -> None:
 
 
 def test_a_profile_of_another_form_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "read_profile", lambda data, entries, labels: ())
+    monkeypatch.setattr(measure, "read_profile", lambda data, schedules, labels: ())
     found = inspect.timings(function, X)
     assert "note: no kernel's time can be shown: expected events of the profiler with hlo_module" in str(found)
     (run,) = (each for each in found.records if isinstance(each, Executed))
@@ -133,3 +135,12 @@ def test_snapshots_of_another_form_are_a_note(unreadable: Callable[[Any, str], N
     found = inspect.passes(function, X)
     assert "XLA's writing: expected one thing" in str(found)
     assert isinstance(found.records[-1], Passes) and not found.records[-1].complete
+
+
+def test_memory_without_buffers_has_the_sizes() -> None:
+    """The plugins of GPUs report sizes, and no buffers."""
+    (*others, compiled) = inspect.memory(function, X).records
+    assert isinstance(compiled, Compiled) and compiled.memory is not None
+    bare = dataclasses.replace(compiled, memory=dataclasses.replace(compiled.memory, buffers=()))
+    assert "arguments " in memory_text([*others, bare]) and "which arrays" in memory_text([*others, bare])
+    assert "reports no plan" in memory_text([*others, dataclasses.replace(compiled, memory=None)])
