@@ -40,7 +40,7 @@ LAYERS = (
     "analysis",
     "readers",
     "records",
-    "tree dtypes key_types keys errors settings names missing starting recent",
+    "tree dtypes key_types keys errors settings names missing starting recent entry_points",
     "runtime",
 )
 FACADE = -1

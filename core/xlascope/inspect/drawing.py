@@ -8,8 +8,10 @@ shown are records, or a comparison of records.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
+
+from ..entry_points import find_entry_points
 
 GROUP = "xlascope.renderers"
 CHART = "chart"
@@ -40,7 +42,7 @@ def register_drawing(form: str, draw: Draw | None) -> Draw | None:
 
 def drawn_forms() -> tuple[str, ...]:
     """The forms of files that can be drawn, by their suffix without the dot; the usual ones first."""
-    installed = (each.name for each in entry_points(group=GROUP))
+    installed = (each.name for each in find_entry_points(GROUP))
     known = {*_registered, *installed} - {CHART}
     return (*(each for each in _USUAL if each in known), *sorted(known.difference(_USUAL)))
 
@@ -53,7 +55,7 @@ def drawing_of(form: str) -> Draw:
     if form in _registered:
         return _registered[form]
     failures = []
-    for each in sorted(entry_points(group=GROUP, name=form), key=_order):
+    for each in sorted(find_entry_points(GROUP, form), key=_order):
         try:
             found: Draw = each.load()
             return found

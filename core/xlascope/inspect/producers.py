@@ -6,9 +6,10 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any, NamedTuple, Protocol
 
+from ..entry_points import find_entry_points
 from ..starting import engine, is_started
 from .program import Program
 from .quiet import inspection
@@ -107,4 +108,4 @@ def _watch_what_is_imported() -> None:
 
 @cache
 def _installed() -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=GROUP))
+    return find_entry_points(GROUP)

@@ -8,8 +8,8 @@ engine needs none: it tells its records to whoever listens.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import entry_points
 
+from ..entry_points import find_entry_points
 from ..inspect.producers import GROUP
 
 Undo = Callable[[], object]
@@ -19,7 +19,7 @@ def install() -> tuple[list[Undo], list[str]]:
     """Start all that is installed; returns what undoes it, and a line for each that cannot be started."""
     undo: list[Undo] = []
     complaints = []
-    for each in sorted(entry_points(group=GROUP), key=lambda found: found.name):
+    for each in sorted(find_entry_points(GROUP), key=lambda found: found.name):
         try:
             undo.append(each.load()())
         except Exception as error:  # whatever its package does when it is imported

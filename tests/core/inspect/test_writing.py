@@ -45,7 +45,7 @@ def installed(declared: dict[str, str], tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.fixture
 def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """No renderer at all."""
-    monkeypatch.setattr(drawing, "entry_points", lambda **which: ())
+    monkeypatch.setattr(drawing, "find_entry_points", lambda group, name=None: ())
 
 
 SCRIPT = """
