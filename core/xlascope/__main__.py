@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 #: The questions: a module for each, with `arguments(parser)` and `main(chosen)`, loaded when it is asked.
 _QUESTIONS = {
-    "doctor": ("xlascope.tools.check_device", "what works on this machine's device: --device"),
+    "doctor": ("xlascope.tools.device.cli", "what works on this machine's device: --device"),
     "show": ("xlascope.scripts.show", "draw or print a file of records: that of a watched run, or of an inspection"),
     "watch": ("xlascope.scripts.command", "run a script as it is, and write what became of its programs"),
 }

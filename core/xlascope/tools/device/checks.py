@@ -11,20 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import inspect, lax, nn, random, records
-from .. import numpy as jnp
-from ..api import device_put, grad, jit, jvp, value_and_grad, vmap
-from ..api.distribution import make_mesh
-from ..api.shard_mapping import shard_map
-from ..settings import default_matmul_precision
-from ..xla.backend import devices
-from ..xla.meshes import PartitionSpec
+from ... import inspect, lax, nn, random, records
+from ... import numpy as jnp
+from ...api import device_put, grad, jit, jvp, value_and_grad, vmap
+from ...api.distribution import make_mesh
+from ...api.shard_mapping import shard_map
+from ...settings import default_matmul_precision
+from ...xla.backend import devices
+from ...xla.meshes import PartitionSpec
+from .programs.journal import Skipped
 
 Check = Callable[[Any], str | None]
-
-
-class Skipped(Exception):  # noqa: N818  it is no error
-    """The check does not apply here; says why."""
 
 
 def _drawn(*shape: int) -> np.ndarray[Any, Any]:

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from importlib import metadata
 from typing import Any, Literal, NamedTuple
 
-from ..xla.backend import devices
-from ..xla.platforms.hardware import nvidia_driver, tpu_chips
-from .device_checks import CHECKS, Skipped
+from ...xla.backend import devices
+from ...xla.platforms.hardware import nvidia_driver, tpu_chips
+from .checks import CHECKS
+from .programs.journal import Skipped
 
 #: Seconds that a check may take: a TPU's first compilation is slow.
 LIMIT = 180.0
@@ -32,16 +33,6 @@ class Outcome(NamedTuple):
     result: Literal["works", "fails", "skipped"]
     words: str
     seconds: float
-
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the question."""
-    parser.add_argument("--device", action="store_true", required=True, help="check the device that programs run on")
-    parser.add_argument("--platform", help="check the first device of this platform instead (cpu, gpu, tpu)")
-    parser.add_argument("--only", nargs="+", metavar="CHECK", help="these checks alone")
-    parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--limit", type=float, default=LIMIT, help=f"seconds for each check (default {LIMIT:g})")
-    parser.add_argument("--check", help=argparse.SUPPRESS)
 
 
 def main(chosen: argparse.Namespace) -> int:

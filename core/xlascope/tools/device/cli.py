@@ -1,0 +1,43 @@
+"""``python -m xlascope doctor``: ``--device`` checks a device, with ``--out`` in full; ``--read`` reads such a report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import full_report, quick_check
+from .parts import NAMES, SECONDS
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the question."""
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--device", action="store_true", help="check the device that programs run on")
+    parser.add_argument("--platform", help="check the first device of this platform instead (cpu, gpu, tpu)")
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help=f"these checks alone; with --out these parts: {', '.join(NAMES)}"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument(
+        "--limit", type=float, default=quick_check.LIMIT, help=f"seconds for each check (default {quick_check.LIMIT:g})"
+    )
+    parser.add_argument("--out", metavar="FILE", type=Path, help="examine everything, and write one archive (.zip)")
+    parser.add_argument(
+        "--seconds", type=float, default=SECONDS, help=f"with --out: how long all parts may take (default {SECONDS:g})"
+    )
+    parser.add_argument(
+        "--size", choices=("small", "large"), help="with --out: of programs (default: as the device is)"
+    )
+    parser.add_argument("--check", help=argparse.SUPPRESS)
+
+
+def main(chosen: argparse.Namespace) -> int:
+    """Answer the question; the exit status."""
+    if chosen.out is None:
+        return quick_check.main(chosen)
+    strange = [name for name in chosen.only or () if name not in NAMES]
+    if strange:
+        print(f"there is no part {', '.join(strange)}; there are {', '.join(NAMES)}", file=sys.stderr)
+        return 2
+    return full_report.report(chosen.out, chosen.seconds, chosen.platform, chosen.only or (), chosen.size)

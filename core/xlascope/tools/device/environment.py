@@ -1,0 +1,93 @@
+"""The part ``environment``: what the machine, its device and its variables are."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from importlib import metadata
+from typing import Any
+
+from ...xla.platforms.hardware import nvidia_driver, tpu_chips
+from .context import Context
+from .programs.journal import Item, Skipped
+
+PACKAGES = (
+    "xlascope",
+    "jaxlib",
+    "jax",
+    "numpy",
+    "ml_dtypes",
+    "opt_einsum",
+    "jax-cuda13-plugin",
+    "jax-cuda13-pjrt",
+    "jax-cuda12-plugin",
+    "jax-cuda12-pjrt",
+    "libtpu",
+    "torch",
+)
+#: Variables that change what jaxlib, its plugins and the driver do.
+_PREFIXES = ("XLA_", "JAX_", "CUDA_", "XLASCOPE_", "NVIDIA_", "TF_CPP_", "TPU_", "OMP_", "NPROC")
+_QUERY = "name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,pci.bus_id"
+
+
+def items(context: Context) -> Iterator[Item]:
+    """Yield what is told of the machine; the device comes last, as it may take the process down."""
+    yield Item("machine", _machine)
+    yield Item("versions", _versions)
+    yield Item("variables", _variables)
+    yield Item("driver", _driver)
+    yield Item("device", lambda: device_facts(context.device))
+
+
+def _machine() -> dict[str, Any]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    words = f"Python {platform.python_version()}, {platform.platform(terse=True)} {platform.machine()}, {cores} cores"
+    return {"words": words, "cores": cores}
+
+
+def _versions() -> dict[str, Any]:
+    found: dict[str, str] = {}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return {"words": ", ".join(f"{name} {version}" for name, version in found.items()), "versions": found}
+
+
+def _variables() -> dict[str, Any]:
+    found = {name: value for name, value in sorted(os.environ.items()) if name.startswith(_PREFIXES)}
+    return {"words": ", ".join(f"{name}={value}" for name, value in found.items()) or "none set", "variables": found}
+
+
+def _driver() -> str:
+    tool = shutil.which("nvidia-smi")
+    if tool is not None:
+        command = [tool, f"--query-gpu={_QUERY}", "--format=csv,noheader"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        if done.returncode == 0 and done.stdout.strip():
+            return "; ".join(done.stdout.split("\n")).strip("; ")
+    driver = nvidia_driver()
+    if driver is None and not tpu_chips():
+        raise Skipped("no GPU, no TPU")
+    return f"{tpu_chips()} TPU chips" if tpu_chips() else (driver or "a driver that does not tell").splitlines()[0]
+
+
+def device_facts(device: Any) -> dict[str, Any]:
+    """Return what a device says of itself."""
+    stats = dict((device.memory_stats() if hasattr(device, "memory_stats") else None) or {})
+    count = len(device.client.devices())
+    limit = stats.get("bytes_limit")
+    memory = f"{limit / 1e9:.1f} GB" if limit else "memory not told"
+    plugin = " ".join(str(device.client.platform_version).split())
+    return {
+        "words": f"{device.platform}: {device.device_kind}, {count} of them, {memory}; {plugin}",
+        "platform": device.platform,
+        "kind": device.device_kind,
+        "count": count,
+        "plugin": plugin,
+        "memory": stats,
+    }

@@ -1,0 +1,106 @@
+"""``doctor --device --out FILE``: all parts in turn, and after each one a valid archive."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .archive import FORMAT, VERSION, write_archive
+from .parts import PARTS, Part, seconds_for
+from .programs.journal import FAILS
+from .summary import items_of, summarize
+from .supervisor import Settings, outcomes, read_journal, run_part, skip_part
+
+#: Seconds between two archives while a part runs, and the least that a part is started for.
+WRITE_SECONDS, LEAST_SECONDS = 15.0, 3.0
+
+
+class Run:
+    """A run of the parts: what is known so far, in a folder and in the archive."""
+
+    def __init__(self, target: Path, budget: float, platform: str | None, size: str | None) -> None:
+        self.target, self.budget, self.platform, self.size = target, budget, platform, size
+        self.folder = Path(tempfile.mkdtemp(prefix="xlascope_device_"))
+        self.parts: list[dict[str, Any]] = []
+        self._began = self._written = time.monotonic()
+        self._made = time.strftime("%Y-%m-%d %H:%M:%S %z")
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def run(self, part: Part, later: Sequence[Part]) -> dict[str, Any]:
+        """Run a part, or note that there was no time for it."""
+        began, remaining = time.monotonic(), self.budget - self.seconds
+        entry: dict[str, Any] = {"name": part.name, "items": [], "seconds": 0.0}
+        self.parts.append(entry)
+        if remaining < LEAST_SECONDS:
+            entry["items"] = skip_part(part, "the time was over")
+            return entry
+        seconds = min(seconds_for(part, tuple(later), remaining, self.budget), remaining)
+        settings = Settings(self.folder, self.platform, self._size())
+        journal = self.folder / "journals" / f"{part.name}.jsonl"
+
+        def look() -> None:
+            if time.monotonic() - self._written > WRITE_SECONDS:
+                entry["items"] = outcomes(read_journal(journal))
+                entry["seconds"] = time.monotonic() - began
+                self.write()
+
+        try:
+            entry["items"] = run_part(part, settings, seconds, look)
+        finally:
+            entry["items"] = entry["items"] or outcomes(read_journal(journal))
+            entry["seconds"] = round(time.monotonic() - began, 2)
+            self.write()
+        return entry
+
+    def _size(self) -> str:
+        """Return the size of programs: as asked for, or what the device is."""
+        platform = items_of(self.parts, "environment").get("device", {}).get("platform")
+        return self.size or ("small" if platform in (None, "cpu") else "large")
+
+    def results(self) -> dict[str, Any]:
+        """Return all that is known, as JSON holds it."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "made": self._made,
+            "seconds": round(self.seconds, 2),
+            "budget": self.budget,
+            "platform": self.platform,
+            "size": self._size(),
+            "parts": self.parts,
+        }
+
+    def write(self) -> str:
+        """Write the archive; returns its summary."""
+        results = self.results()
+        summary = summarize(results)
+        write_archive(self.target, self.folder, results, summary)
+        self._written = time.monotonic()
+        return summary
+
+    def close(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def report(target: Path, budget: float, platform: str | None, only: Sequence[str], size: str | None) -> int:
+    """Run the parts, print the summary and return the exit status: 0 if all that was tried works."""
+    chosen = [part for part in PARTS if not only or part.name in only or part.name == "environment"]
+    run = Run(target, budget, platform, size)
+    try:
+        for number, part in enumerate(chosen):
+            entry = run.run(part, chosen[number + 1 :])
+            print(f"{part.name}: {entry['seconds']:.1f} s", flush=True)
+        summary = run.write()
+    finally:
+        run.close()
+    print(summary, flush=True)
+    print(f"written to {target}: {target.stat().st_size / 1e6:.2f} MB")
+    return int(any(item["result"] == FAILS for part in run.parts for item in part["items"]))

@@ -1,0 +1,102 @@
+"""The part ``checks``: those of ``doctor --device``, and more of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import debug, lax
+from ... import numpy as jnp
+from ...api import block_until_ready, device_put, jit
+from ...api.callbacks import pure_callback
+from .checks import CHECKS, Check
+from .context import Context
+from .programs.journal import Item
+from .rows.row import to_dtype
+
+_DTYPES = (
+    *("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32"),
+    *("float16", "bfloat16", "float32", "complex64", "float8_e4m3fn", "float8_e5m2"),
+)
+
+
+def items(context: Context) -> Iterator[Item]:
+    """Yield all checks."""
+    for name, check in {**CHECKS, **MORE_CHECKS}.items():
+        yield Item(name, functools.partial(_run, check, context))
+
+
+def _run(check: Check, context: Context) -> str | None:
+    return check(context.device)
+
+
+def values(device: Any) -> str:
+    """Values of every dtype come back as they went, as arrays, numbers and text."""
+    for name in _DTYPES:
+        expected = np.array([[0, 1, 2], [3, 0, 1]]).astype(to_dtype(name))
+        given = device_put(expected, device)
+        assert np.array_equal(np.asarray(given), expected), f"{name} comes back as {np.asarray(given)}"
+        assert np.array_equal(np.asarray(given.T[1]), expected.T[1]), f"a part of {name} comes back wrong"
+    number = device_put(np.float32(2.5), device)
+    assert (float(number), int(number), number.item(), f"{number:.1f}") == (2.5, 2, 2.5, "2.5")
+    listed = device_put(np.arange(3, dtype=np.int32), device)
+    assert listed.tolist() == [0, 1, 2] and [int(each) for each in listed] == [0, 1, 2]
+    assert repr(listed) == "Array([0, 1, 2], dtype=int32)", repr(listed)
+    return f"{len(_DTYPES)} dtypes"
+
+
+def mixed_operands(device: Any) -> None:
+    """NumPy arrays and Python numbers beside arrays of the device."""
+    x = device_put(np.arange(4, dtype=np.float32), device)
+    for found in (x + np.ones(4, np.float32), np.ones(4, np.float32) + x, x + 1, jit(lambda y: y + 1.0)(x)):
+        assert found.devices() == {device}, f"the result lies on {found.devices()}"
+        assert np.array_equal(np.asarray(found), np.arange(4) + 1)
+
+
+def callbacks(device: Any) -> None:
+    """A compiled program calls Python, and gets what it returns."""
+    heard: list[float] = []
+
+    def double(x: Any) -> Any:
+        return np.asarray(x) * 2
+
+    def f(x: Any) -> Any:
+        debug.callback(lambda each: heard.append(float(each)), x[1])
+        return pure_callback(double, x, x) + 1
+
+    found = jit(f)(device_put(np.arange(3, dtype=np.float32), device))
+    assert np.array_equal(np.asarray(block_until_ready(found)), [1, 3, 5]), np.asarray(found)
+    assert heard == [1.0], f"the callback heard {heard}"
+
+
+def wrong_programs(device: Any) -> None:
+    """Errors of users arrive as errors, and the process goes on."""
+    x = device_put(np.ones((2, 3), np.float32), device)
+    for call in (lambda: x @ x, lambda: jit(lambda y: y.reshape(4))(x)):
+        try:
+            call()
+        except (TypeError, ValueError):
+            continue
+        raise AssertionError("a program that is wrong raised nothing")
+    assert float(jnp.sum(x)) == 6.0
+
+
+def long_loops(device: Any) -> str:
+    """A loop of a hundred thousand steps, and a scan that keeps each of its results."""
+    count = lax.fori_loop(0, 100_000, lambda i, x: x + 1, device_put(np.int32(0), device))
+    assert int(count) == 100_000
+    _, kept = lax.scan(lambda c, x: (c + x, c), device_put(np.int32(0), device), jnp.arange(3000))
+    assert int(kept[-1]) == 2998 * 2999 // 2
+    return "100,000 steps"
+
+
+MORE_CHECKS: dict[str, Check] = {
+    "values": values,
+    "mixed operands": mixed_operands,
+    "callbacks": callbacks,
+    "wrong programs": wrong_programs,
+    "long loops": long_loops,
+}

@@ -1,0 +1,160 @@
+"""The part ``profiles``: raw profiles with the programs and records they belong to, and the sampler at work.
+
+A profile is saved before it is read, so that one our reader cannot read comes back from the machine all the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ... import inspect, records
+from ...api import block_until_ready, device_put, jit
+from ...inspect.running.live import Sampler
+from ...readers.profiles import read_profile
+from ...xla.ceilings import measure_ceilings
+from ...xla.profile import Window
+from .context import Context
+from .programs.engine import Program, load_engine
+from .programs.journal import FAILS, WORKS, Item
+from .programs.measure import repeat
+from .programs.table import PROGRAMS
+
+SEEN = ("mlp", "transformer")
+#: Steps in a raw profile, and steps that run while the sampler watches; rounds in turn with and without it.
+RAW_STEPS, WATCHED_STEPS, ROUNDS = 5, 300, 3
+#: About the seconds of one round, if the steps above take less.
+ROUND_SECONDS, MAX_STEPS = 1.0, 20_000
+
+
+def items(context: Context) -> Iterator[Item]:
+    """Yield the raw profile of each program first, then its timings, then the sampler."""
+    for name in SEEN:
+        yield Item(f"raw profile of {name}", functools.partial(_save_raw, name, context))
+    for name in SEEN:
+        yield Item(f"timings of {name}", functools.partial(_save_timings, name, context))
+    yield Item("sampler", functools.partial(_watch_live, "mlp", context))
+    yield Item("ceilings", functools.partial(_ceilings, context))
+
+
+def prepare(name: str, context: Context) -> tuple[Program, Any, Callable[[int], None]]:
+    """Return a program, its jitted function with arguments on the device, and what makes so many calls."""
+    engine = load_engine("xlascope")
+    program = PROGRAMS[name](engine, context.size)
+    function, arguments = jit(program.function), block_until_ready(device_put(program.arguments, context.device))
+    return program, (function, arguments), repeat(engine, function, arguments, program.updates)
+
+
+def _save_raw(name: str, context: Context) -> dict[str, Any]:
+    seen: list[Any] = []
+    subscription = records.watch(seen.append)
+    try:
+        _, _, call = prepare(name, context)
+        call(3)
+    finally:
+        subscription.close()
+    compiled = [each for each in seen if isinstance(each, records.Compiled)]
+    for each in compiled[-1:]:
+        context.save(f"hlo/{name}.txt", each.hlo)
+    records.save(seen, context.path(f"records/{name}_compiled.json"))
+    with Window() as window:
+        call(RAW_STEPS)
+    context.save(f"profiles/{name}.xplane.pb", window.data)
+    found = read_profile(window.data)
+    facts = [_facts_of(profile) for profile in found]
+    busiest = max(facts, key=lambda each: each["kernel_seconds"], default=None)
+    words = f"{len(window.data) / 1e6:.2f} MB, {len(facts)} modules"
+    if busiest is None:
+        return {"result": FAILS, "words": f"{words}: the reader finds no kernel", "modules": facts}
+    known = {kernel.name for each in compiled for kernel in each.kernels}
+    missing = [kernel for kernel in busiest["kernels"] if kernel not in known]
+    words += f"; {busiest['module']}: {len(busiest['kernels'])} kernels, {busiest['calls']} whole calls"
+    return {
+        "words": f"{words}, {len(missing)} kernels that the HLO does not name",
+        "modules": facts,
+        "missing": missing,
+    }
+
+
+def _facts_of(profile: Any) -> dict[str, Any]:
+    kernels: dict[str, float] = {}
+    for device in profile.devices:
+        for kernel in device.kernels:
+            kernels[kernel.kernel] = kernels.get(kernel.kernel, 0.0) + kernel.seconds
+    return {
+        "module": profile.module,
+        "calls": profile.observed_calls,
+        "step": profile.step,
+        "devices": [device.device for device in profile.devices],
+        "kernel_seconds": sum(kernels.values()),
+        "kernels": kernels,
+    }
+
+
+def _save_timings(name: str, context: Context) -> dict[str, Any]:
+    _, (function, arguments), _ = prepare(name, context)
+    found = inspect.timings(function, *arguments)
+    context.save(f"records/{name}_timings.json", json.dumps(found.to_json()))
+    context.save(f"text/{name}_timings.txt", found.text)
+    return equation_share(found.records)
+
+
+def equation_share(found: Any) -> dict[str, Any]:
+    """Return the share of the kernels' time that belongs to a known equation."""
+    run = [each for each in found if isinstance(each, records.Executed)][-1]
+    compiled = [each for each in found if isinstance(each, records.Compiled) and each.program == run.program][-1]
+    known = {kernel.name for kernel in compiled.kernels if kernel.equations or kernel.moves}
+    times = {(lane.device, each.kernel): each.seconds for lane in run.devices for each in lane.kernels}
+    total = sum(times.values())
+    share = sum(seconds for (_, kernel), seconds in times.items() if kernel in known) / total if total else 0.0
+    unknown = sorted({kernel for _, kernel in times if kernel not in known})
+    words = f"{run.step * 1e3:.3f} ms a call ({run.clock or 'no clock'}), {run.observed_calls} whole calls seen, "
+    words += f"{share:.0%} of the kernels' time has an equation" if total else "no kernel's time"
+    result = WORKS if run.observed_calls and share > 0.5 else FAILS
+    facts = {"step": run.step, "share": share, "unknown": unknown[:40], "notes": list(run.notes)}
+    return {"result": result, "words": "; ".join([words, *run.notes]), **facts}
+
+
+def _watch_live(name: str, context: Context) -> dict[str, Any]:
+    """Run the same steps in turn with and without the sampler."""
+    _, _, call = prepare(name, context)
+    call(5)
+    began = time.perf_counter()
+    call(20)
+    steps = min(max(WATCHED_STEPS, int(ROUND_SECONDS * 20 / (time.perf_counter() - began))), MAX_STEPS)
+    seen: list[Any] = []
+    ratios, alone = [], []
+    for _ in range(ROUNDS):
+        without = _seconds(call, steps)
+        with Sampler(emit=seen.append):
+            watched = _seconds(call, steps)
+        ratios.append(watched / without)
+        alone.append(without / steps)
+    records.save(_last_of_each(seen), context.path(f"records/{name}_sampled.json"))
+    facts = equation_share(seen)
+    cost = statistics.median(ratios) - 1
+    wall = statistics.median(alone)
+    words = f"{steps} steps, costs {cost:+.1%} (wall clock {wall * 1e3:.3f} ms a step unwatched); {facts['words']}"
+    return {**facts, "words": words, "cost": cost, "ratios": ratios, "wall": wall, "steps": steps}
+
+
+def _seconds(call: Callable[[int], None], steps: int) -> float:
+    began = time.perf_counter()
+    call(steps)
+    return time.perf_counter() - began
+
+
+def _last_of_each(seen: list[Any]) -> list[Any]:
+    """Return the records without the counts that later ones replace."""
+    runs = {each.program: each for each in seen if isinstance(each, records.Executed)}
+    return [each for each in seen if not isinstance(each, records.Executed)] + list(runs.values())
+
+
+def _ceilings(context: Context) -> dict[str, Any]:
+    found = measure_ceilings(context.device)
+    words = f"{found.flops / 1e12:.3g} TFLOP/s in float32, {found.bytes_per_second / 1e9:.4g} GB/s ({found.source})"
+    return {"words": words, "flops": found.flops, "bytes_per_second": found.bytes_per_second}

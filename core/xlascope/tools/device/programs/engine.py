@@ -1,0 +1,62 @@
+"""An engine as the programs see it, and what a program is."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Engine(NamedTuple):
+    """The modules of one engine; xlascope and jax have the same names."""
+
+    name: str
+    xs: Any
+    np: Any
+    lax: Any
+    nn: Any
+    random: Any
+
+
+class Program(NamedTuple):
+    """A function before it is jitted, and its arguments.
+
+    ``updates`` says that the first result has the structure of the first argument, which it replaces in the next call.
+    ``tolerance`` is relative to the largest number of a result; two engines have to agree so far.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    updates: bool = False
+    tolerance: float = 1e-3
+
+
+#: The sizes of a program: ``"small"`` for a CPU, ``"large"`` for an accelerator.
+Sizes = Mapping[str, Mapping[str, int]]
+Make = Callable[[Engine, str], Program]
+
+
+def load_engine(name: str) -> Engine:
+    """Return the engine of that name, ``"xlascope"`` or ``"jax"``."""
+    xs = importlib.import_module(name)
+    numpy, lax, nn, random = (importlib.import_module(f"{name}.{part}") for part in ("numpy", "lax", "nn", "random"))
+    return Engine(name, xs, numpy, lax, nn, random)
+
+
+def draw(*shapes: tuple[int, ...], scale: float = 0.1, seed: int = 0) -> list[np.ndarray[Any, Any]]:
+    """Return normal float32 numbers of those shapes, the same each time."""
+    random = np.random.default_rng(seed)
+    return [(scale * random.standard_normal(shape, np.float32)).astype(np.float32) for shape in shapes]
+
+
+def descend(engine: Engine, loss: Callable[..., Any], rate: float = 0.01) -> Callable[..., Any]:
+    """Return a training step by gradient descent: ``(weights, *data)`` to ``(new weights, loss)``."""
+    xs = engine.xs
+
+    def step(weights: Any, *data: Any) -> Any:
+        value, slopes = xs.value_and_grad(loss)(weights, *data)
+        return xs.tree_util.tree_map(lambda w, slope: w - rate * slope, weights, slopes), value
+
+    return step

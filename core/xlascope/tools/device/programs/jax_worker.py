@@ -1,0 +1,36 @@
+"""The process of the part ``jax``: the programs on jax, and what its profiler writes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from collections.abc import Sequence
+
+from .engine import load_engine
+from .journal import Item, Journal, Skipped
+from .measure import measure, save_profile
+from .table import PROGRAMS
+
+
+def main(words: Sequence[str]) -> None:
+    """Measure the programs; the words are those that the supervisor gives."""
+    path, platform, size, seconds, skip, folder = words
+    journal = Journal(path, float(seconds), json.loads(skip))
+    if importlib.util.find_spec("jax") is None:
+        journal.run([Item("jax", _tell_missing)])
+        return
+    engine = load_engine("jax")
+    device = engine.xs.devices(platform or None)[0]
+    items = [Item(name, lambda name=name: measure(engine, device, name, size)) for name in PROGRAMS]  # type: ignore[misc]
+    items.insert(2, Item("profile of mlp", lambda: save_profile(engine, device, "mlp", size, folder)))
+    journal.run([*items, Item("no xlascope here", _check_modules)])
+
+
+def _tell_missing() -> str:
+    raise Skipped("jax is not installed")
+
+
+def _check_modules() -> str:
+    assert "xlascope" not in sys.modules, "xlascope was imported in the process of jax"
+    return "the process of jax has no module of xlascope"

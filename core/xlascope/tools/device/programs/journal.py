@@ -1,0 +1,74 @@
+"""The journal of a process: one line of JSON when an item begins and one when it has ended.
+
+Each line reaches the file at once, so that a process that crashes loses the item it was in and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+WORKS, FAILS, SKIPPED, NOT_REACHED = "works", "fails", "skipped", "not reached"
+#: Characters of an error's text and traceback that are kept.
+MAX_TEXT = 2000
+
+
+class Skipped(Exception):  # noqa: N818  it is no error
+    """The item does not apply here; says why."""
+
+
+class Item(NamedTuple):
+    """A thing to try. ``run`` returns words, a dict of facts (``"words"`` among them), or None; it raises where it fails."""
+
+    name: str
+    run: Callable[[], str | Mapping[str, Any] | None]
+
+
+class Journal:
+    """Writer of a journal. Items in ``skip`` were begun by an earlier process; ``seconds`` is the time for all."""
+
+    def __init__(self, path: str, seconds: float, skip: Collection[str] = ()) -> None:
+        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._deadline = time.monotonic() + seconds
+        self._skip = frozenset(skip)
+
+    def remaining(self) -> float:
+        """Return the seconds that are left."""
+        return self._deadline - time.monotonic()
+
+    def run(self, items: Iterable[Item]) -> None:
+        """Run all items that are new, as long as there is time."""
+        for item in items:
+            if item.name not in self._skip:
+                self._run(item)
+
+    def _run(self, item: Item) -> None:
+        if self.remaining() <= 0:
+            self.write({"name": item.name, "result": NOT_REACHED, "words": "the time was over"})
+            return
+        self.write({"name": item.name, "result": "begun"})
+        began = time.monotonic()
+        outcome = attempt(item)
+        self.write({"name": item.name, **outcome, "seconds": round(time.monotonic() - began, 3)})
+
+    def write(self, line: Mapping[str, Any]) -> None:
+        """Append one line."""
+        os.write(self._descriptor, json.dumps(line, default=str).encode() + b"\n")
+
+
+def attempt(item: Item) -> dict[str, Any]:
+    """Run an item and return how it went: ``result``, ``words`` and its facts."""
+    try:
+        found = item.run()
+    except Skipped as reason:
+        return {"result": SKIPPED, "words": str(reason)}
+    except Exception as error:
+        text = str(error).strip() or "no message"
+        trace = "".join(traceback.format_exception(error))[-MAX_TEXT:]
+        return {"result": FAILS, "words": f"{type(error).__name__}: {text}"[:MAX_TEXT], "traceback": trace}
+    facts = {"words": found} if isinstance(found, str) else dict(found or {})
+    return {"result": WORKS, "words": "", **facts}

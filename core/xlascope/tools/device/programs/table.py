@@ -1,0 +1,19 @@
+"""The programs by name, those that are compared with jax first at the front."""
+
+from __future__ import annotations
+
+from . import networks, numerics
+from .engine import Make
+
+PROGRAMS: dict[str, Make] = {
+    "mlp": networks.mlp,
+    "transformer": networks.transformer,
+    "convolutions": networks.convolutions,
+    "n-body": numerics.n_body,
+    "loop": numerics.loop,
+    "lstm": networks.lstm,
+    "hmc": numerics.hmc,
+    "fft": numerics.fourier,
+    "linear algebra": numerics.linear_algebra,
+    "half precision": numerics.half_precision,
+}

@@ -1,0 +1,1 @@
+"""The operations that a device is tried with: a table of calls with their operands, by family."""

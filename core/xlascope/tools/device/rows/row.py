@@ -1,0 +1,112 @@
+"""A row of the table: a function of arrays, and the operands it is tried with."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import ml_dtypes
+import numpy as np
+
+#: Errors that are allowed, relative to the largest number of a result or to 1.
+TOLERANCE = {"float32": 2e-5, "complex64": 4e-5, "float16": 4e-3, "bfloat16": 4e-2, "float8_e4m3fn": 0.3}
+FLOATS = ("float32", "float16", "bfloat16")
+NUMBERS = ("float32", "bfloat16", "complex64", "int32")
+WHOLE = ("int32", "uint8")
+
+
+class Operand(NamedTuple):
+    """An operand's shape and range. ``dtype`` None is the row's; ``fixed`` are its elements where they matter."""
+
+    shape: tuple[int, ...]
+    low: float = -2.0
+    high: float = 2.0
+    dtype: str | None = None
+    fixed: Any = None
+
+    def make(self, random: np.random.Generator, dtype: str) -> np.ndarray[Any, Any]:
+        """Draw the operand."""
+        wanted = to_dtype(self.dtype or dtype)
+        if self.fixed is not None:
+            return np.asarray(self.fixed).astype(wanted)
+        if wanted.kind == "b":
+            return random.integers(0, 2, self.shape).astype(bool)
+        if wanted.kind in "iu":
+            low = max(int(self.low), 0) if wanted.kind == "u" else int(self.low)
+            return random.integers(low, int(self.high) + 1, self.shape).astype(wanted)
+        drawn = random.uniform(self.low, self.high, self.shape)
+        if wanted.kind == "c":
+            drawn = drawn + 0.5j * random.uniform(self.low, self.high, self.shape)
+        return np.asarray(drawn).astype(wanted)
+
+
+class Case(NamedTuple):
+    """A row in one dtype. ``derive`` and ``batch`` say whether its gradient and its batching are tried."""
+
+    name: str
+    function: Callable[..., Any]
+    operands: Sequence[Operand]
+    dtype: str
+    derive: bool
+    batch: bool
+    tolerance: float
+    oracle: Callable[..., Any] | None
+
+    def make(self, example: int = 0) -> list[np.ndarray[Any, Any]]:
+        """Draw the operands of an example; the same each time."""
+        random = np.random.default_rng([zlib.crc32(self.name.encode()), example])
+        return [operand.make(random, self.dtype) for operand in self.operands]
+
+
+def row(
+    name: str,
+    function: Callable[..., Any],
+    *operands: Operand,
+    dtypes: Sequence[str] = ("float32",),
+    derive: bool = True,
+    batch: bool = True,
+    tolerance: float = 1.0,
+    oracle: Callable[..., Any] | None = None,
+) -> Iterator[Case]:
+    """Yield a case for each dtype. ``tolerance`` multiplies the dtype's; ``oracle`` is NumPy's function for the value."""
+    for dtype in dtypes:
+        smooth = derive and dtype in ("float32", "complex64")
+        allowed = tolerance * TOLERANCE.get(dtype, 2e-5)
+        yield Case(f"{name} {dtype}", function, operands, dtype, smooth, batch and bool(operands), allowed, oracle)
+
+
+def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Operand:
+    """Return an operand of the row's dtype with elements between ``low`` and ``high``."""
+    return Operand(shape, low, high)
+
+
+def index(*shape: int, high: int, low: int = 0) -> Operand:
+    """Return an operand of int32 indices from ``low`` to ``high``, both included."""
+    return Operand(shape, low, high, "int32")
+
+
+def truth(*shape: int) -> Operand:
+    """Return an operand of truth values."""
+    return Operand(shape, dtype="bool")
+
+
+def words(*shape: int) -> Operand:
+    """Return an operand of uint32 bits."""
+    return Operand(shape, 0, 2**32 - 1, "uint32")
+
+
+def exactly(value: Any, dtype: str | None = None) -> Operand:
+    """Return an operand of these elements."""
+    return Operand(np.shape(value), dtype=dtype, fixed=value)
+
+
+def apart(*shape: int) -> Operand:
+    """Return an operand of elements that are all different, in mixed order."""
+    count = int(np.prod(shape))
+    return exactly((np.random.default_rng(7).permutation(count).reshape(shape) - count / 2) / 2)
+
+
+def to_dtype(name: str) -> np.dtype[Any]:
+    """Return the dtype of that name, those of ml_dtypes included."""
+    return np.dtype(getattr(ml_dtypes, name, name))

@@ -1,0 +1,102 @@
+"""The summary of a report: at most forty lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ...records.plain import plain_lines
+from .comparison import compare_numbers
+from .programs.journal import FAILS, NOT_REACHED, SKIPPED, WORKS
+
+MAX_LINES, MAX_COLUMNS = 40, 160
+_HEAD = ("device", "driver", "versions", "machine")
+
+
+def summarize(results: dict[str, Any]) -> str:
+    """Return the summary: the machine, a line for each part, a table of programs, and what fails."""
+    parts = results["parts"]
+    lines = [f"xlascope device report, {results['made']}, {results['seconds']:.0f} s of {results['budget']:g} s"]
+    lines += [
+        f"{name:9} {items[name]}" for items in [words_of(parts, "environment")] for name in _HEAD if name in items
+    ]
+    lines += ["", *(_line_of(part) for part in parts), ""]
+    lines += list(program_table(parts))
+    failures = list(failure_lines(parts))
+    room = MAX_LINES - len(lines) - 2
+    lines += ["", *failures[:room]]
+    if len(failures) > room:
+        lines[-1] = f"and {len(failures) - room + 1} other failures, in results.json"
+    return "\n".join(_cut(line) for line in lines[:MAX_LINES]) + "\n"
+
+
+def _cut(line: str) -> str:
+    plain = plain_lines(" ".join(line.split("\n")))
+    return plain if len(plain) <= MAX_COLUMNS else f"{plain[: MAX_COLUMNS - 1]}…"
+
+
+def items_of(parts: Sequence[dict[str, Any]], name: str) -> dict[str, dict[str, Any]]:
+    """Return the items of a part by name; none where it did not run."""
+    return {item["name"]: item for part in parts if part["name"] == name for item in part["items"]}
+
+
+def words_of(parts: Sequence[dict[str, Any]], name: str) -> dict[str, str]:
+    """Return the words of a part's items by name."""
+    return {key: item.get("words", "") for key, item in items_of(parts, name).items()}
+
+
+def counts(items: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Return how many items have which result.
+
+    >>> counts([{"result": "works"}, {"result": "fails"}])["works"]
+    1
+    """
+    return {result: sum(item["result"] == result for item in items) for result in (WORKS, FAILS, SKIPPED, NOT_REACHED)}
+
+
+def _line_of(part: dict[str, Any]) -> str:
+    items = part["items"]
+    number = counts(items)
+    tried = number[WORKS] + number[FAILS]
+    text = f"{part['name']:12} {number[WORKS]:3} of {tried:3} work in {part['seconds']:5.1f} s"
+    for result in (SKIPPED, NOT_REACHED):
+        if number[result]:
+            names = ", ".join(item["name"] for item in items if item["result"] == result)
+            text += f"; {result}: {names}"
+    rows = [item for item in items if "tried" in item]
+    if rows:
+        text += f"; {sum(item['agree'] for item in rows)} of {sum(item['tried'] for item in rows)} comparisons agree"
+    return text
+
+
+def program_table(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each program: ours, and jax where it ran."""
+    ours, theirs = items_of(parts, "programs"), items_of(parts, "jax")
+    measured = [name for name, item in ours.items() if "step_ms" in item]
+    if measured:
+        yield f"{'program':15} {'first s':>8} {'step ms':>9} {'spread':>15} {'dispatch µs':>12}  {'jax: first, step, dispatch':28} numbers"
+    for name in measured:
+        item, other = ours[name], theirs.get(name, {})
+        spread = f"{item['step_ms_low']:.3f}–{item['step_ms_high']:.3f}"
+        text = (
+            f"{name:15} {item['first_call_s']:8.2f} {item['step_ms']:9.3f} {spread:>15} {item['dispatch_us']:12.0f}  "
+        )
+        if "step_ms" in other:
+            ratio = item["step_ms"] / other["step_ms"]
+            beside = f"{other['first_call_s']:.2f}, {other['step_ms']:.3f} (×{ratio:.2f}), {other['dispatch_us']:.0f}"
+            error = compare_numbers(item, other)
+            text += f"{beside:28} {error or 'agree'}"
+        yield text.rstrip()
+
+
+def failure_lines(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each failure; of operations one for each row."""
+    for part in parts:
+        for item in part["items"]:
+            if item["result"] != FAILS:
+                continue
+            rows = item.get("failures") or []
+            for row in rows:
+                yield f"FAILS {part['name']}: {row['row']} ({row['what']}): {row['error']}"
+            if not rows:
+                yield f"FAILS {part['name']}: {item['name']}: {item.get('words', '')}"

@@ -1,0 +1,138 @@
+"""The part ``memory``: donation, statistics, transfers, and an array for which there is no room."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...api import block_until_ready, device_put, jit
+from ...errors import OutOfMemoryError
+from .context import Context
+from .programs.journal import FAILS, WORKS, Item, Skipped
+
+#: Bytes of arrays that are moved, on a CPU and elsewhere, and rounds.
+SIZES = {"small": (1 << 12, 1 << 20, 1 << 26), "large": (1 << 12, 1 << 20, 1 << 28)}
+ROUNDS = 9
+#: Bytes that no device has, where none says how many it has.
+BEYOND_ALL = 1 << 50
+
+
+def items(context: Context) -> Iterator[Item]:
+    """Yield the items; the one that exhausts the memory comes last."""
+    yield Item("donation", lambda: _donate(context))
+    yield Item("statistics", lambda: _statistics(context))
+    yield Item("transfers", lambda: _transfers(context))
+    yield Item("out of memory", lambda: _exhaust(context))
+    yield Item("after it", lambda: _go_on(context))
+
+
+def _donate(context: Context) -> dict[str, Any]:
+    """A donated argument's memory becomes the result's."""
+    f = jit(lambda x: x * 2.0, donate_argnums=0)
+    given = block_until_ready(device_put(np.ones(1 << 20, np.float32), context.device))
+    where = _address(given)
+    found = block_until_ready(f(given))
+    assert given.is_deleted(), "the donated array is still there"
+    assert float(found[5]) == 2.0
+    same = where is not None and _address(found) == where
+    return {
+        "words": "the memory is used again" if same else "the argument is gone; its memory is another",
+        "same": same,
+    }
+
+
+def _address(x: Any) -> int | None:
+    try:
+        return int(x.unsafe_buffer_pointer())
+    except Exception:
+        return None
+
+
+def _stats(context: Context) -> dict[str, int]:
+    return dict(context.device.memory_stats() or {})
+
+
+def _statistics(context: Context) -> dict[str, Any]:
+    """The device's own count rises by what an array takes, and falls when it goes."""
+    before = _stats(context)
+    if "bytes_in_use" not in before:
+        raise Skipped("the device keeps no count of its memory")
+    held = block_until_ready(device_put(np.ones(1 << 22, np.float32), context.device))
+    during, size = _stats(context), held.nbytes
+    del held
+    after = _stats(context)
+    rise = during["bytes_in_use"] - before["bytes_in_use"]
+    assert size <= rise <= 2 * size, f"{size} bytes count as {rise}"
+    assert after["bytes_in_use"] < during["bytes_in_use"], "what is deleted still counts"
+    return {"words": f"{during['bytes_in_use'] / 1e6:.1f} MB in use, as it should be", "memory": during}
+
+
+def _transfers(context: Context) -> dict[str, Any]:
+    rows = []
+    for size in SIZES[context.size]:
+        x = np.arange(size // 4, dtype=np.float32)
+        there = block_until_ready(device_put(x, context.device))
+        to = _median(lambda x=x: block_until_ready(device_put(x, context.device)))  # type: ignore[misc]
+        fresh = iter([block_until_ready(there + np.float32(number)) for number in range(ROUNDS + 1)])
+        back = _median(lambda fresh=fresh: np.asarray(next(fresh)))  # type: ignore[misc]
+        rows.append({"bytes": size, "to_s": to, "back_s": back})
+    largest, least = rows[-1], rows[0]
+    words = f"{largest['bytes'] / 1e6:.0f} MB: {largest['bytes'] / largest['to_s'] / 1e9:.2f} GB/s to the device, "
+    words += f"{largest['bytes'] / largest['back_s'] / 1e9:.2f} GB/s back; "
+    words += f"{least['bytes']} B: {least['to_s'] * 1e6:.0f} µs and {least['back_s'] * 1e6:.0f} µs (median of {ROUNDS})"
+    return {"words": words, "sizes": rows}
+
+
+def _median(call: Callable[[], Any]) -> float:
+    call()
+    seconds = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - began)
+    return statistics.median(seconds)
+
+
+def _exhaust(context: Context) -> dict[str, Any]:
+    """More than there is ends in an error that names what lives; smaller pieces until there is no room do so too."""
+    held = device_put(np.ones((123, 4567), np.float32), context.device)
+    limit = _stats(context).get("bytes_limit")
+    size = int(1.5 * limit) if limit else BEYOND_ALL
+    errors = {"at once": _error_of(lambda: jnp.ones((size // 4,), jnp.float32, device=context.device))}
+    if limit and context.device.platform != "cpu":
+        errors["piece by piece"] = _error_of(lambda: _fill(context, limit))
+    named = {how: "123,4567" in text.replace(" ", "") for how, (_, text) in errors.items()}
+    right = all(kind == "OutOfMemoryError" for kind, _ in errors.values()) and all(named.values())
+    words = "; ".join(f"{how}: {kind}{', names what lives' if named[how] else ''}" for how, (kind, _) in errors.items())
+    if not right:
+        words += "; " + "; ".join(text[:300] for _, text in errors.values())
+    del held
+    return {"result": WORKS if right else FAILS, "words": words, "errors": errors}
+
+
+def _fill(context: Context, limit: int) -> None:
+    """Allocate sixteenths of the memory until there is none left; raises at the latest at twice of it."""
+    pieces = []
+    for number in range(32):
+        pieces.append(block_until_ready(jnp.full((limit // 64,), number, jnp.float32, device=context.device)))
+
+
+def _error_of(call: Callable[[], Any]) -> tuple[str, str]:
+    try:
+        block_until_ready(call())
+    except OutOfMemoryError as error:
+        return "OutOfMemoryError", str(error)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "no error", ""
+
+
+def _go_on(context: Context) -> str:
+    x = block_until_ready(device_put(np.ones((256, 256), np.float32), context.device))
+    assert float(jnp.sum(x @ x)) == 256.0**3
+    return "the process goes on"

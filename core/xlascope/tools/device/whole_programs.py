@@ -1,0 +1,30 @@
+"""The part ``programs``: the ten programs on our engine, in this process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from .context import Context
+from .programs.engine import Engine, load_engine
+from .programs.journal import Item
+from .programs.measure import measure, save_profile
+from .programs.table import PROGRAMS
+
+
+def items(context: Context) -> Iterator[Item]:
+    """Yield the programs, and the trace that ``profiler.start_trace`` writes of one."""
+    engine = load_engine("xlascope")
+    for number, name in enumerate(PROGRAMS):
+        if number == 2:
+            yield Item("profile of mlp", functools.partial(_save_profile, engine, context))
+        yield Item(name, functools.partial(_measure, engine, context, name))
+
+
+def _measure(engine: Engine, context: Context, name: str) -> dict[str, Any]:
+    return measure(engine, context.device, name, context.size)
+
+
+def _save_profile(engine: Engine, context: Context) -> str:
+    return save_profile(engine, context.device, "mlp", context.size, str(context.folder))
