@@ -18,6 +18,8 @@ from .profile_events import Event
 
 _NUMBERS = re.compile(r"(?:[._]\d+)+$")
 _NO_WORD = re.compile(r"\W")
+#: How a device's profile names memory that is set, as products do before they add parts of a sum.
+_MEMSET = "Memset"
 
 
 def attribute_launches(events: Iterable[Event], schedules: Schedules) -> None:
@@ -77,6 +79,16 @@ def _placements(functions: Sequence[str], schedule: Sequence[str], generated: se
             yield _between(functions, schedule, [-1, *ran, len(functions)], [before, *chosen, after])
 
 
+def _library_calls(functions: Sequence[str], places: Iterable[int]) -> list[list[int]]:
+    """Return the kernels of libraries call by call: a memory that is set belongs to the kernel that follows."""
+    calls: list[list[int]] = [[]]
+    for place in places:
+        calls[-1].append(place)
+        if not functions[place].startswith(_MEMSET):
+            calls.append([])
+    return [each for each in calls if each]
+
+
 def _between(
     functions: Sequence[str], schedule: Sequence[str], ran: Sequence[int], chosen: Sequence[int]
 ) -> list[str | None]:
@@ -85,11 +97,12 @@ def _between(
     for place, instruction in zip(ran[1:-1], chosen[1:-1], strict=True):
         found[place] = schedule[instruction]
     for number in range(len(ran) - 1):
-        kernels = range(ran[number] + 1, ran[number + 1])
+        calls = _library_calls(functions, range(ran[number] + 1, ran[number + 1]))
         instructions = schedule[chosen[number] + 1 : chosen[number + 1]]
         if len(instructions) == 1:
-            instructions = [*instructions] * len(kernels)
-        if len(instructions) == len(kernels):
-            for place, name in zip(kernels, instructions, strict=True):
-                found[place] = name
+            instructions = [*instructions] * len(calls)
+        if len(instructions) == len(calls):
+            for kernels, name in zip(calls, instructions, strict=True):
+                for place in kernels:
+                    found[place] = name
     return found

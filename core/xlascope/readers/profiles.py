@@ -103,7 +103,7 @@ def _module_profile(
     schedules: Schedules,
 ) -> ModuleProfile:
     attribute_launches(events, schedules)
-    entries = frozenset(schedules[0] if schedules else ())
+    entries = _expected(events, schedules)
     if any(event.run == NO_RUN for event in events):
         number_calls(events, schedules)
     runs = _runs(events)
@@ -121,6 +121,15 @@ def _module_profile(
         runs=len(events),
         calling=statistics.median(_calling(module, window.calls) or [0.0]),
     )
+
+
+def _expected(events: Iterable[Event], schedules: Schedules) -> frozenset[str]:
+    """Return the kernels that every call shows: all of the entry, or those seen where a graph hides the others."""
+    entries = frozenset(schedules[0] if schedules else ())
+    known = {name for schedule in schedules for name in schedule}
+    if any(event.in_graph and event.kernel not in known for event in events):
+        entries &= {event.kernel for event in events}
+    return entries
 
 
 def _calling(module: str, calls: Mapping[str, list[float]]) -> list[float]:

@@ -44,7 +44,8 @@ _CONFIG, _API, _CORE = "jax._src.config", "jax._src.api", "jax._src.core"
 
 def here() -> bool:
     """Whether jax is in this process, or is on its way in."""
-    return sys.modules.get("jax") is not None or _CONFIG in sys.modules
+    found = sys.modules.get("jax")  # a stand-in is there while another thread is in `unseen`
+    return (found is not None and found.__class__ is not _StandIn) or _CONFIG in sys.modules
 
 
 @contextlib.contextmanager

@@ -176,10 +176,7 @@ class Executable:
         #: Where the operands are wanted, constants first: the device, or how each lies on several.
         self.places = _places_of(compilation, len(program.consts), len(program.in_avals))
         #: The constants as users see them, and as they are held.
-        self.seen = [
-            put(c, _operand_aval(c), None if compilation.partition is None else place)
-            for c, place in zip(program.consts, self.places, strict=False)
-        ]
+        self.seen = [put(c, _operand_aval(c), place) for c, place in zip(program.consts, self.places, strict=False)]
         self.consts = [held(c) for c in self.seen]
         self.donated = donated
         self.jaxpr = program.jaxpr  # for errors; the program itself holds us

@@ -64,6 +64,11 @@ SCHEDULES = {
     "one library call, two kernels of it": (["add_1", *LIBRARY, "add_1"], [["add.1", "dot.2", "add.3"]], [0, 1, 1, 2]),
     "two library calls, two kernels": (["add_1", *LIBRARY, "add_1"], [["add.1", "d", "e", "add.3"]], [0, 1, 2, 3]),
     "three kernels of two library calls": (["add_1", *LIBRARY, "g", "add_1"], [["add.1", "d", "e", "add.3"]], None),
+    "a product that sets memory": (
+        ["add_1", "Memset 0", *LIBRARY, "add_1"],
+        [["add.1", "d", "e", "add.3"]],
+        [0, 1, 1, 2, 3],
+    ),
     "a stretch of the schedule": (["mul_4", "add_1"], [["add.0", "mul.2", "add.1"]], [1, 2]),
     "a stretch that could be two": (["add_1"], [["add.0", "d", "add.1"]], []),
     "a graph in the body of a loop": (["mul_4"], [["add.0", "while.3"], ["mul.7"]], ["mul.7"]),

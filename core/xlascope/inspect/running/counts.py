@@ -30,6 +30,7 @@ class Running:
         self._met: dict[int, Known] = {}
         self._news: set[int] = set()
         self._modules: dict[str, int] = {}
+        self.on_gpu = False
         self._compiled: dict[int, dict[str, object]] = {}
         self._quick: set[str] = set()
         self._schedules: dict[str, Schedules] = {}
@@ -49,6 +50,7 @@ class Running:
         if isinstance(record, records.Compiled):
             kinds = tuple((kernel.name, kernel.type_text, kernel.bytes_read) for kernel in record.kernels)
             self._belongs(record.module, record.program)
+            self.on_gpu |= record.platform == "gpu" and not record.target
             self._compiled[record.program][record.module] = hash(kinds)
             if record.quick:
                 self._quick.add(record.module)

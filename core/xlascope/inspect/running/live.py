@@ -7,11 +7,12 @@ another waits for the results of a few calls, and so knows when they are done.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from ...readers.profiles import read_profile
 from ...starting import engine, is_started
 from ...xla.profile import ProfilerInUseError, Window
 from ..quiet import inspecting
+from .call_gate import CallGate
 from .calls import CallCounter
 from .counts import Running
 from .finishes import Finishes, Made
@@ -36,6 +38,8 @@ TICK, FIRST_TICK = 0.5, 0.03
 GLANCE = 0.05
 #: How long `stop` waits for a window to close.
 PATIENCE = 0.1
+#: The same on a GPU, where a window that closes beside the program's calls would end the process.
+MAX_CLOSING_SECONDS = 2.0
 
 Emit = Callable[[records.Record], None]
 
@@ -60,6 +64,9 @@ class Sampler:
         self._windows = windows
         self._watched: dict[Runs, tuple[CallCounter, Dispatched]] = {}
         self._finishes = Finishes(self._finished)
+        self._gate = CallGate()
+        self._held_since: float | None = None
+        self._stall = 0.0
         self._running = Running(self._programs_of)
         self._looks = Looks()
         self._starts: dict[int, int] = {}
@@ -96,7 +103,7 @@ class Sampler:
         self._stopping.set()
         self._stirred.set()
         if self._thread is not None:
-            self._thread.join(PATIENCE)
+            self._thread.join(MAX_CLOSING_SECONDS if self._running.on_gpu else PATIENCE)
         self._finishes.stop(PATIENCE)
         self._over = True
         self._count()
@@ -142,6 +149,7 @@ class Sampler:
     def _made(self, runs: Runs, function: Any, out: Any, first: bool) -> None:
         made = Made(function, None, self._counts(), dict(self._starts), time.perf_counter())
         self._finishes.add(made, partial(runs.leaves, out))
+        self._gate.enter(partial(runs.leaves, out))
         if first:
             self._wake()
             if self._first is not None:
@@ -154,6 +162,7 @@ class Sampler:
             now = time.perf_counter()
             made = Made(None, program, self._counts(), dict(self._starts), now, began)
             self._finishes.add(made, partial(runs.leaves, out))
+        self._gate.enter(partial(runs.leaves, out))
 
     def _receive(self, record: records.Record) -> None:
         self._meet_engine()
@@ -254,7 +263,7 @@ class Sampler:
             with self._lock:
                 self._running.pace.look_ends(time.perf_counter())
         with self._lock:
-            pause = self._running.saw(self._looks, profiles, watched, time.thread_time() - spent)
+            pause = self._running.saw(self._looks, profiles, watched, time.thread_time() - spent + self._stall)
             found = self._running.news()
         self._busy = bool(profiles)
         self._not_before = time.perf_counter() + pause
@@ -265,7 +274,7 @@ class Sampler:
         """What a window of so many seconds saw, or a shorter one if a whole call is in it; counts go on meanwhile."""
         with self._lock:
             self._running.pace.look_begins(time.perf_counter())
-        with Window() as opened:
+        with self._calls_pass_again(), Window() as opened:
             began = time.perf_counter()
             until = began + length
             told = began
@@ -277,7 +286,32 @@ class Sampler:
                     told = time.perf_counter()
                     self._count()
             watched = time.perf_counter() - began
+            if self._running.on_gpu:
+                self._hold_calls()
         return opened.data, watched
+
+    @contextlib.contextmanager
+    def _calls_pass_again(self) -> Iterator[None]:
+        """A ``with`` block after which calls are held no more; notes how long one was."""
+        try:
+            yield
+        finally:
+            self._gate.open()
+            held, self._held_since = self._held_since, None
+            self._stall = 0.0 if held is None else time.perf_counter() - held
+
+    def _hold_calls(self) -> None:
+        """Return when a call is held whose results are there, or when nothing runs."""
+        until = time.perf_counter() + MAX_CLOSING_SECONDS
+        while time.perf_counter() < until:
+            if not self._stopping.is_set():
+                for counter, _ in tuple(self._watched.values()):
+                    counter.ask()
+            if self._gate.close(GLANCE):
+                self._held_since = time.perf_counter()
+                return
+            if not self._finishes.pending:
+                return
 
     def _blocked(self, error: ProfilerInUseError) -> None:
         """A window of our own is open elsewhere: try again later. Somebody else is profiling: say so, once."""

@@ -117,7 +117,8 @@ class Tally:
 
     def _unseen(self) -> Iterable[str]:
         if self.parts and not self.observed:
-            yield f"no whole step was seen: a call is longer than the profiler's window of {self.looked:.3g} s"
+            window = f": a call is longer than the profiler's window of {self.looked:.3g} s" if self.looked else ""
+            yield f"no whole step was seen{window}"
         different = len({value for module, value in self.modules.items() if module not in self.quick})
         if self.module in self.quick:
             yield "kernels and their times are of a version that was compiled quickly; XLA works on the optimized one"

@@ -1,5 +1,6 @@
 """Several kinds of devices in one process: a second client stands in for another kind, and values really move."""
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ from jaxlib import xla_client
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.lib import xla_bridge
+from xlascope.xla.dispatch import Executable
 from xlascope.xla.platforms import choosing
 
 
@@ -60,6 +62,20 @@ def test_jit_of_a_backend_and_default_device(there: Any) -> None:
         made = jnp.ones(3)
         assert lives_on(made) == there and lives_on(made * 2.0) == there
     assert lives_on(jnp.ones(3)).client is xs.devices()[0].client
+
+
+def test_constants_are_put_where_the_program_runs(there: Any) -> None:
+    """A CPU takes the buffers of another CPU's client; a GPU's refused them."""
+    table = jnp.arange(4.0) * 2.0
+
+    def adds_a_table(x: Any) -> Any:
+        return x + table
+
+    np.testing.assert_array_equal(np.asarray(xs.jit(adds_a_table)(xs.device_put(values(), there))), values() * 3.0)
+    (executable,) = (
+        each for each in gc.get_objects() if isinstance(each, Executable) and each.jaxpr.name == "adds_a_table"
+    )
+    assert [lives_on(constant) for constant in executable.consts] == [there]
 
 
 def test_and_back(there: Any) -> None:

@@ -1,0 +1,48 @@
+"""Calls held back while the profiler leaves a GPU.
+
+CUPTI, NVIDIA's profiling library, is detached at the end of each window (XLA calls ``cuptiFinalize``). Doing so while
+another thread launches kernels ends the process with signal 11 (https://github.com/jax-ml/jax/issues/40260; seen on an
+H100 with jaxlib 0.11.2). So the next call of a program waits for its results, and then until the window is closed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+#: The longest that a call is held, in seconds: what closes a window must have failed by then.
+MAX_HOLD_SECONDS = 5.0
+
+
+class CallGate:
+    """A gate that calls pass, on their threads, and that one other thread closes and opens."""
+
+    def __init__(self) -> None:
+        self._open = threading.Event()
+        self._open.set()
+        self._held = threading.Event()
+
+    def close(self, seconds: float) -> bool:
+        """Close the gate and wait for a call to arrive; return whether one did, within so many seconds.
+
+        >>> CallGate().close(0.0)
+        False
+        """
+        self._held.clear()
+        self._open.clear()
+        return self._held.wait(seconds)
+
+    def open(self) -> None:
+        """Let calls pass again."""
+        self._open.set()
+
+    def enter(self, results: Callable[[], Sequence[Any]]) -> None:
+        """Wait, where the gate is closed, until the results of a call are there and the gate is open again."""
+        if self._open.is_set():
+            return
+        for array in results():
+            if hasattr(array, "block_until_ready") and not array.is_deleted():
+                array.block_until_ready()
+        self._held.set()
+        self._open.wait(MAX_HOLD_SECONDS)
