@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...records.plain import plain_lines
-from .comparison import compare_numbers
+from .comparison import describe_disagreement
 from .programs.journal import FAILS, NOT_REACHED, SKIPPED, WORKS
 
 MAX_LINES, MAX_COLUMNS = 40, 160
@@ -84,7 +84,7 @@ def program_table(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
         if "step_ms" in other:
             ratio = item["step_ms"] / other["step_ms"]
             beside = f"{other['first_call_s']:.2f}, {other['step_ms']:.3f} (×{ratio:.2f}), {other['dispatch_us']:.0f}"
-            error = compare_numbers(item, other)
+            error = describe_disagreement(item, other)
             text += f"{beside:28} {error or 'agree'}"
         yield text.rstrip()
 

@@ -12,7 +12,7 @@ import numpy as np
 from .... import lax
 from .... import numpy as jnp
 from ....scipy import special
-from .row import FLOATS, NUMBERS, WHOLE, Case, exactly, real, row, to_dtype, truth
+from .row import FLOATS, NUMBERS, WHOLE, Case, booleans, cases_of, constant, to_dtype, uniform
 
 COMPLEX = ("float32", "complex64")
 _ANYWHERE = (-2.0, 2.0)
@@ -65,65 +65,73 @@ _CONVERSIONS = ("float32", "float16", "bfloat16", "int32", "uint8", "bool", "com
 def unary_cases() -> Iterator[Case]:
     """Yield the functions of one operand."""
     for name, ((low, high), dtypes) in _OF_NUMPY.items():
-        operand = real(2, 3, low=low, high=high)
-        yield from row(name, getattr(jnp, name), operand, dtypes=dtypes, oracle=getattr(np, name))
+        operand = uniform(2, 3, low=low, high=high)
+        yield from cases_of(name, getattr(jnp, name), operand, dtypes=dtypes, oracle=getattr(np, name))
     for name, dtypes in _STEPS_OF_NUMPY.items():
-        yield from row(name, getattr(jnp, name), real(2, 3), dtypes=dtypes, derive=False, oracle=getattr(np, name))
+        yield from cases_of(
+            name, getattr(jnp, name), uniform(2, 3), dtypes=dtypes, derive=False, oracle=getattr(np, name)
+        )
     for name, (low, high) in _SPECIAL.items():
-        yield from row(name, getattr(special, name), real(2, 3, low=low, high=high), tolerance=3)
-    yield from row(
-        "polygamma", lambda x: special.polygamma(1, x), real(4, low=0.5, high=4.0), derive=False, tolerance=5
+        yield from cases_of(name, getattr(special, name), uniform(2, 3, low=low, high=high), tolerance=3)
+    yield from cases_of(
+        "polygamma", lambda x: special.polygamma(1, x), uniform(4, low=0.5, high=4.0), derive=False, tolerance=5
     )
-    yield from row("rsqrt", lax.rsqrt, real(2, 3, low=0.1), dtypes=FLOATS, oracle=lambda x: 1 / np.sqrt(x))
-    yield from row("logistic", lax.logistic, real(2, 3), dtypes=("bfloat16",), oracle=lambda x: 1 / (1 + np.exp(-x)))
-    yield from row("integer power", lambda x: x**3, real(2, 3), dtypes=(*COMPLEX, "int32"), oracle=lambda x: x**3)
-    yield from row("reciprocal power", lambda x: x**-2, real(2, 3, low=0.5), oracle=lambda x: x**-2.0)
-    yield from row("not", jnp.invert, real(2, 3, high=100), dtypes=WHOLE, oracle=np.invert)
-    yield from row("population count", lax.population_count, real(4, low=0, high=200), dtypes=WHOLE)
-    yield from row("leading zeros", lax.clz, real(4, low=0, high=200), dtypes=WHOLE)
-    yield from row("reduce precision", lambda x: lax.reduce_precision(x, 5, 10), real(2, 3), derive=False)
-    yield from row(
-        "real, imag, conj", lambda z: (jnp.real(z), jnp.imag(z), jnp.conj(z)), real(3), dtypes=("complex64",)
+    yield from cases_of("rsqrt", lax.rsqrt, uniform(2, 3, low=0.1), dtypes=FLOATS, oracle=lambda x: 1 / np.sqrt(x))
+    yield from cases_of(
+        "logistic", lax.logistic, uniform(2, 3), dtypes=("bfloat16",), oracle=lambda x: 1 / (1 + np.exp(-x))
+    )
+    yield from cases_of(
+        "integer power", lambda x: x**3, uniform(2, 3), dtypes=(*COMPLEX, "int32"), oracle=lambda x: x**3
+    )
+    yield from cases_of("reciprocal power", lambda x: x**-2, uniform(2, 3, low=0.5), oracle=lambda x: x**-2.0)
+    yield from cases_of("not", jnp.invert, uniform(2, 3, high=100), dtypes=WHOLE, oracle=np.invert)
+    yield from cases_of("population count", lax.population_count, uniform(4, low=0, high=200), dtypes=WHOLE)
+    yield from cases_of("leading zeros", lax.clz, uniform(4, low=0, high=200), dtypes=WHOLE)
+    yield from cases_of("reduce precision", lambda x: lax.reduce_precision(x, 5, 10), uniform(2, 3), derive=False)
+    yield from cases_of(
+        "real, imag, conj", lambda z: (jnp.real(z), jnp.imag(z), jnp.conj(z)), uniform(3), dtypes=("complex64",)
     )
 
 
 def binary_cases() -> Iterator[Case]:
     """Yield the functions of two operands."""
-    pair = real(2, 3), real(2, 3)
-    yield from row("add", jnp.add, *pair, dtypes=NUMBERS, oracle=np.add)
-    yield from row("subtract", jnp.subtract, *pair, dtypes=NUMBERS, oracle=np.subtract)
-    yield from row("multiply", jnp.multiply, *pair, dtypes=NUMBERS, oracle=np.multiply)
-    positive = real(2, 3), real(2, 3, low=0.5)
-    yield from row("divide", jnp.divide, *positive, dtypes=(*FLOATS, "complex64"), oracle=np.divide)
-    yield from row("power", jnp.power, real(2, 3, low=0.2), real(2, 3), oracle=np.power)
-    yield from row("remainder", lax.rem, *positive, derive=False, oracle=np.fmod)
-    yield from row("arctan2", jnp.arctan2, *positive, oracle=np.arctan2)
-    yield from row("maximum", jnp.maximum, *pair, dtypes=("float32", "bfloat16", "int32"), oracle=np.maximum)
-    yield from row("minimum", jnp.minimum, *pair, dtypes=("float32", "int32"), oracle=np.minimum)
-    yield from row("nextafter", jnp.nextafter, *pair, derive=False)
-    yield from row("broadcasting", jnp.add, real(2, 1), real(1, 3), oracle=np.add)
-    yield from row("complex", lax.complex, *pair, oracle=lambda x, y: x + 1j * y)
+    pair = uniform(2, 3), uniform(2, 3)
+    yield from cases_of("add", jnp.add, *pair, dtypes=NUMBERS, oracle=np.add)
+    yield from cases_of("subtract", jnp.subtract, *pair, dtypes=NUMBERS, oracle=np.subtract)
+    yield from cases_of("multiply", jnp.multiply, *pair, dtypes=NUMBERS, oracle=np.multiply)
+    positive = uniform(2, 3), uniform(2, 3, low=0.5)
+    yield from cases_of("divide", jnp.divide, *positive, dtypes=(*FLOATS, "complex64"), oracle=np.divide)
+    yield from cases_of("power", jnp.power, uniform(2, 3, low=0.2), uniform(2, 3), oracle=np.power)
+    yield from cases_of("remainder", lax.rem, *positive, derive=False, oracle=np.fmod)
+    yield from cases_of("arctan2", jnp.arctan2, *positive, oracle=np.arctan2)
+    yield from cases_of("maximum", jnp.maximum, *pair, dtypes=("float32", "bfloat16", "int32"), oracle=np.maximum)
+    yield from cases_of("minimum", jnp.minimum, *pair, dtypes=("float32", "int32"), oracle=np.minimum)
+    yield from cases_of("nextafter", jnp.nextafter, *pair, derive=False)
+    yield from cases_of("broadcasting", jnp.add, uniform(2, 1), uniform(1, 3), oracle=np.add)
+    yield from cases_of("complex", lax.complex, *pair, oracle=lambda x, y: x + 1j * y)
     for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
         dtypes = ("float32", "int32") if name in ("equal", "less") else ("float32",)
-        yield from row(name, getattr(jnp, name), *pair, dtypes=dtypes, derive=False, oracle=getattr(np, name))
-    whole = real(6, low=0, high=100), real(6, low=1, high=7)
+        yield from cases_of(name, getattr(jnp, name), *pair, dtypes=dtypes, derive=False, oracle=getattr(np, name))
+    whole = uniform(6, low=0, high=100), uniform(6, low=1, high=7)
     for name, function in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor)):
-        yield from row(name, function, *whole, dtypes=WHOLE, oracle=function)
-    yield from row("left shift", jnp.left_shift, *whole, dtypes=("int32",), oracle=np.left_shift)
-    yield from row("right shifts", _shift_right, *whole, dtypes=WHOLE)
-    yield from row("mulhi", lax.mulhi, *whole, dtypes=("int32",)) if hasattr(lax, "mulhi") else ()
+        yield from cases_of(name, function, *whole, dtypes=WHOLE, oracle=function)
+    yield from cases_of("left shift", jnp.left_shift, *whole, dtypes=("int32",), oracle=np.left_shift)
+    yield from cases_of("right shifts", _shift_right, *whole, dtypes=WHOLE)
+    yield from cases_of("mulhi", lax.mulhi, *whole, dtypes=("int32",)) if hasattr(lax, "mulhi") else ()
 
 
 def choice_cases() -> Iterator[Case]:
     """Yield what chooses between elements, and conversions."""
-    yield from row("where", jnp.where, truth(2, 3), real(2, 3), real(2, 3), dtypes=NUMBERS, oracle=np.where)
-    yield from row("clip", lambda x: jnp.clip(x, -1, 1), real(2, 3), dtypes=("float32", "int32"))
-    special_values = exactly([[1.0, np.nan, np.inf], [-np.inf, 0.0, -0.0]])
-    yield from row("nan and infinity", _of_special_values, special_values, dtypes=FLOATS, derive=False)
+    yield from cases_of(
+        "where", jnp.where, booleans(2, 3), uniform(2, 3), uniform(2, 3), dtypes=NUMBERS, oracle=np.where
+    )
+    yield from cases_of("clip", lambda x: jnp.clip(x, -1, 1), uniform(2, 3), dtypes=("float32", "int32"))
+    special_values = constant([[1.0, np.nan, np.inf], [-np.inf, 0.0, -0.0]])
+    yield from cases_of("nan and infinity", _of_special_values, special_values, dtypes=FLOATS, derive=False)
     for old in ("float32", "int32", "bool"):
         convert = functools.partial(_convert_to, [to_dtype(new) for new in _CONVERSIONS])
-        yield from row("conversions", convert, real(2, 3, low=0), dtypes=(old,), derive=False)
-    yield from row("bits", lambda x: lax.bitcast_convert_type(x, jnp.int32), real(2, 3), derive=False)
+        yield from cases_of("conversions", convert, uniform(2, 3, low=0), dtypes=(old,), derive=False)
+    yield from cases_of("bits", lambda x: lax.bitcast_convert_type(x, jnp.int32), uniform(2, 3), derive=False)
 
 
 def _shift_right(x: Any, y: Any) -> Any:

@@ -59,7 +59,7 @@ class Case(NamedTuple):
         return [operand.make(random, self.dtype) for operand in self.operands]
 
 
-def row(
+def cases_of(
     name: str,
     function: Callable[..., Any],
     *operands: Operand,
@@ -76,35 +76,35 @@ def row(
         yield Case(f"{name} {dtype}", function, operands, dtype, smooth, batch and bool(operands), allowed, oracle)
 
 
-def real(*shape: int, low: float = -2.0, high: float = 2.0) -> Operand:
+def uniform(*shape: int, low: float = -2.0, high: float = 2.0) -> Operand:
     """Return an operand of the row's dtype with elements between ``low`` and ``high``."""
     return Operand(shape, low, high)
 
 
-def index(*shape: int, high: int, low: int = 0) -> Operand:
+def indices(*shape: int, high: int, low: int = 0) -> Operand:
     """Return an operand of int32 indices from ``low`` to ``high``, both included."""
     return Operand(shape, low, high, "int32")
 
 
-def truth(*shape: int) -> Operand:
+def booleans(*shape: int) -> Operand:
     """Return an operand of truth values."""
     return Operand(shape, dtype="bool")
 
 
-def words(*shape: int) -> Operand:
+def bits(*shape: int) -> Operand:
     """Return an operand of uint32 bits."""
     return Operand(shape, 0, 2**32 - 1, "uint32")
 
 
-def exactly(value: Any, dtype: str | None = None) -> Operand:
+def constant(value: Any, dtype: str | None = None) -> Operand:
     """Return an operand of these elements."""
     return Operand(np.shape(value), dtype=dtype, fixed=value)
 
 
-def apart(*shape: int) -> Operand:
+def distinct(*shape: int) -> Operand:
     """Return an operand of elements that are all different, in mixed order."""
     count = int(np.prod(shape))
-    return exactly((np.random.default_rng(7).permutation(count).reshape(shape) - count / 2) / 2)
+    return constant((np.random.default_rng(7).permutation(count).reshape(shape) - count / 2) / 2)
 
 
 def to_dtype(name: str) -> np.dtype[Any]:

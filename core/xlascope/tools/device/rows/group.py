@@ -1,0 +1,111 @@
+"""Rows that are computed together, as one program: their values, their batches, their gradients."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ....api import device_put, grad, jit, vmap
+from ....tree_util import tree_leaves
+from .row import Case
+
+#: Examples in a batch.
+EXAMPLES = 3
+
+Numbers = list[np.ndarray[Any, Any]]
+#: The results of a case, or what it raised.
+Outcome = Numbers | Exception
+Function = Callable[..., Any]
+
+
+class Together:
+    """Functions of several cases as one program, compiled once for each device."""
+
+    def __init__(self, cases: Sequence[Case], function_of: Callable[[Case], Function], draw: Callable[[Case], Numbers]):
+        self.cases = cases
+        self._functions = [function_of(case) for case in cases]
+        self._draw = draw
+        self._program = jit(self._compute)
+
+    def _compute(self, operands: list[Numbers]) -> list[list[Any]]:
+        return [tree_leaves(function(*each)) for function, each in zip(self._functions, operands, strict=True)]
+
+    def run(self, device: Any, draw: Callable[[Case], Numbers] | None = None) -> Sequence[Outcome]:
+        """Return the outcome of each case; where the program fails, of each case by itself."""
+        if not self.cases:
+            return []
+        operands = [(draw or self._draw)(case) for case in self.cases]
+        try:
+            results = self._program(device_put(operands, device))
+            return [[np.asarray(leaf) for leaf in each] for each in results]
+        except Exception:
+            return [_run_alone(f, each, device) for f, each in zip(self._functions, operands, strict=True)]
+
+
+class Group:
+    """Cases with the programs of their values, batches and gradients."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.cases = cases
+
+    @functools.cached_property
+    def values(self) -> Together:
+        return Together(self.cases, lambda case: case.function, Case.make)
+
+    @functools.cached_property
+    def batched(self) -> Together:
+        batched = [case for case in self.cases if case.batch]
+        return Together(batched, lambda case: vmap(case.function), _stack_examples)
+
+    @functools.cached_property
+    def gradients(self) -> Together:
+        derived = [case for case in self.cases if case.derive and _inexact_operands(case)]
+        return Together(derived, _gradient, Case.make)
+
+    def run_examples(self, device: Any) -> list[Outcome]:
+        """Return for each case that is batched the results of each example by itself, stacked."""
+        alone = [self.values.run(device, lambda case, n=n: case.make(n)) for n in range(EXAMPLES)]  # type: ignore[misc]
+        outcomes = dict(zip((case.name for case in self.cases), zip(*alone, strict=True), strict=True))
+        return [_stack(outcomes[case.name]) for case in self.batched.cases]
+
+
+def _run_alone(function: Function, operands: Numbers, device: Any) -> Outcome:
+    try:
+        return [np.asarray(leaf) for leaf in tree_leaves(jit(function)(*device_put(operands, device)))]
+    except Exception as error:
+        return error
+
+
+def _stack(examples: Sequence[Outcome]) -> Outcome:
+    results = []
+    for each in examples:
+        if isinstance(each, Exception):
+            return each
+        results.append(each)
+    return [np.stack(leaf) for leaf in zip(*results, strict=True)]
+
+
+def _stack_examples(case: Case) -> Numbers:
+    return [np.stack(each) for each in zip(*(case.make(example) for example in range(EXAMPLES)), strict=True)]
+
+
+def _inexact_operands(case: Case) -> tuple[int, ...]:
+    """Return the numbers of the operands that have a gradient."""
+    return tuple(number for number, x in enumerate(case.make()) if x.dtype.kind in "fc")
+
+
+def _gradient(case: Case) -> Function:
+    """Return the gradient of a weighted sum of all inexact results."""
+
+    def total(*operands: Any) -> Any:
+        leaves = [leaf for leaf in tree_leaves(case.function(*operands)) if leaf.dtype.kind in "fc"]
+        return sum((leaf * _weights(leaf.shape)).real.sum() for leaf in leaves)
+
+    return grad(total, argnums=_inexact_operands(case))
+
+
+def _weights(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return np.cos(np.arange(np.prod(shape), dtype=np.float32)).reshape(shape)
