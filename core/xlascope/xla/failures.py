@@ -22,7 +22,7 @@ from .named_shardings import first_device
 from .room import bytes_of, lacks_room
 from .spread import is_spread, lies
 
-_ASKED_FOR = re.compile(r"(?:allocating|allocate) (\d+) bytes")
+_ASKED_FOR = re.compile(r"(?:allocating|allocate) (\d+ bytes|[\d.]+ ?[KMGT]iB)")
 _SMALLER = (
     "Make the arrays smaller (a smaller batch, a smaller dtype), delete or donate (donate_argnums) what is not needed "
     "any more, or recompute what a gradient keeps (checkpoint)."
@@ -178,7 +178,10 @@ def _function(jaxpr: Jaxpr) -> str:
 
 def _amount(error: Exception) -> str:
     asked = _ASKED_FOR.search(str(error))
-    return f"it asked for {size_text(int(asked.group(1)))}" if asked else str(error)
+    if asked is None:
+        return str(error)
+    number, _, unit = asked[1].partition(" ")
+    return f"it asked for {size_text(int(number)) if unit == 'bytes' else asked[1]}"
 
 
 def _needs(executable: Any) -> str:

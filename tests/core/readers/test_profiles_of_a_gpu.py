@@ -17,6 +17,7 @@ from xlascope.readers.profiles import ModuleProfile, read_profile
 RECORDED = {
     "mlp": ("jit_step.3", 5, 726, 64, 64),  # training: one graph
     "scan": ("jit__lambda_.7", 3, 285, 11, 74),  # a graph in each step of a loop
+    "digits": ("jit_update.1", 5, 1807, 33, 35),  # products that set memory before they add parts
     "mixed": ("jit__lambda_.9", 3, 284, 10, 13),  # cuSOLVER, which launches several kernels, then a graph
 }
 
