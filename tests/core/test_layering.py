@@ -78,6 +78,7 @@ BY_NAME = {
     ("xlascope.lax.primitives", "operations_by_name"),  # every file of two layers below
     ("xlascope.runtime.beside", "__getattr__"),  # jax, for a thread that imported it when something stood in for it
     ("xlascope.scripts.watched", "_start"),  # what loads NumPy and jaxlib: once the script has
+    ("xlascope.tools.device.programs.engine", "load_engine"),  # jax, in a process that imports nothing of ours
     ("xlascope_jax.watching", "_attach"),  # what imports jax, when it is there
 }
 

@@ -1,4 +1,4 @@
-"""``python -m xlascope doctor``: ``--device`` checks a device, with ``--out`` in full; ``--read`` reads such a report."""
+"""``python -m xlascope doctor``: ``--device`` checks a device, with ``--out`` in full; ``--read`` shows a report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import full_report, quick_check
+from . import full_report, quick_check, reading
 from .parts import NAMES, SECONDS
 
 
@@ -14,6 +14,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the question."""
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--device", action="store_true", help="check the device that programs run on")
+    asked.add_argument(
+        "--read", nargs="+", metavar="FILE", type=Path, help="show what --out wrote; of two files what has changed, too"
+    )
     parser.add_argument("--platform", help="check the first device of this platform instead (cpu, gpu, tpu)")
     parser.add_argument(
         "--only", nargs="+", metavar="NAME", help=f"these checks alone; with --out these parts: {', '.join(NAMES)}"
@@ -29,11 +32,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--size", choices=("small", "large"), help="with --out: of programs (default: as the device is)"
     )
+    parser.add_argument("--pages", metavar="FOLDER", type=Path, help="with --read: where its pages are written")
     parser.add_argument("--check", help=argparse.SUPPRESS)
 
 
 def main(chosen: argparse.Namespace) -> int:
     """Answer the question; the exit status."""
+    if chosen.read is not None:
+        return reading.main(chosen.read, chosen.pages)
     if chosen.out is None:
         return quick_check.main(chosen)
     strange = [name for name in chosen.only or () if name not in NAMES]

@@ -49,13 +49,19 @@ def _machine() -> dict[str, Any]:
 
 
 def _versions() -> dict[str, Any]:
-    found: dict[str, str] = {}
+    found = find_versions()
+    return {"words": ", ".join(f"{name} {version}" for name, version in found.items()), "versions": found}
+
+
+def find_versions() -> dict[str, str]:
+    """Return the versions of the packages that matter here and are installed."""
+    found = {}
     for name in PACKAGES:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return {"words": ", ".join(f"{name} {version}" for name, version in found.items()), "versions": found}
+    return found
 
 
 def _variables() -> dict[str, Any]:
@@ -77,17 +83,14 @@ def _driver() -> str:
 
 
 def device_facts(device: Any) -> dict[str, Any]:
-    """Return what a device says of itself."""
+    """Return what a device says of itself, in words and by name."""
     stats = dict((device.memory_stats() if hasattr(device, "memory_stats") else None) or {})
     count = len(device.client.devices())
     limit = stats.get("bytes_limit")
-    memory = f"{limit / 1e9:.1f} GB" if limit else "memory not told"
-    plugin = " ".join(str(device.client.platform_version).split())
-    return {
-        "words": f"{device.platform}: {device.device_kind}, {count} of them, {memory}; {plugin}",
-        "platform": device.platform,
-        "kind": device.device_kind,
-        "count": count,
-        "plugin": plugin,
-        "memory": stats,
+    facts = {
+        "device": f"{device.platform}: {device.device_kind}, {count} of them",
+        "plugin": " ".join(str(device.client.platform_version).split()),
+        "memory": f"{limit / 1e9:.1f} GB" if limit else "not told",
     }
+    words = f"{facts['device']}, memory {facts['memory']}; {facts['plugin']}"
+    return {"words": words, **facts, "platform": device.platform, "kind": device.device_kind, "stats": stats}

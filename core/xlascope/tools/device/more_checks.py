@@ -75,9 +75,16 @@ def callbacks(device: Any) -> None:
 def wrong_programs(device: Any) -> None:
     """Errors of users arrive as errors, and the process goes on."""
     x = device_put(np.ones((2, 3), np.float32), device)
-    for call in (lambda: x @ x, lambda: jit(lambda y: y.reshape(4))(x)):
+
+    def reshape(y: Any) -> Any:
+        return y.reshape(4)
+
+    def multiply(y: Any) -> Any:
+        return y @ y
+
+    for function in (multiply, jit(reshape)):
         try:
-            call()
+            function(x)
         except (TypeError, ValueError):
             continue
         raise AssertionError("a program that is wrong raised nothing")

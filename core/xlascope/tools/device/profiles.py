@@ -19,6 +19,7 @@ from ...readers.profiles import read_profile
 from ...xla.ceilings import measure_ceilings
 from ...xla.profile import Window
 from .context import Context
+from .pages import profiles_of
 from .programs.engine import Program, load_engine
 from .programs.journal import FAILS, WORKS, Item
 from .programs.measure import repeat
@@ -26,9 +27,9 @@ from .programs.table import PROGRAMS
 
 SEEN = ("mlp", "transformer")
 #: Steps in a raw profile, and steps that run while the sampler watches; rounds in turn with and without it.
-RAW_STEPS, WATCHED_STEPS, ROUNDS = 5, 300, 3
+RAW_STEPS, WATCHED_STEPS, ROUNDS = 5, 300, 5
 #: About the seconds of one round, if the steps above take less.
-ROUND_SECONDS, MAX_STEPS = 1.0, 20_000
+ROUND_SECONDS, MAX_STEPS = 0.6, 20_000
 
 
 def items(context: Context) -> Iterator[Item]:
@@ -57,27 +58,23 @@ def _save_raw(name: str, context: Context) -> dict[str, Any]:
         call(3)
     finally:
         subscription.close()
-    compiled = [each for each in seen if isinstance(each, records.Compiled)]
-    for each in compiled[-1:]:
-        context.save(f"hlo/{name}.txt", each.hlo)
     records.save(seen, context.path(f"records/{name}_compiled.json"))
     with Window() as window:
         call(RAW_STEPS)
     context.save(f"profiles/{name}.xplane.pb", window.data)
-    found = read_profile(window.data)
-    facts = [_facts_of(profile) for profile in found]
-    busiest = max(facts, key=lambda each: each["kernel_seconds"], default=None)
-    words = f"{len(window.data) / 1e6:.2f} MB, {len(facts)} modules"
-    if busiest is None:
-        return {"result": FAILS, "words": f"{words}: the reader finds no kernel", "modules": facts}
-    known = {kernel.name for each in compiled for kernel in each.kernels}
-    missing = [kernel for kernel in busiest["kernels"] if kernel not in known]
-    words += f"; {busiest['module']}: {len(busiest['kernels'])} kernels, {busiest['calls']} whole calls"
-    return {
-        "words": f"{words}, {len(missing)} kernels that the HLO does not name",
-        "modules": facts,
-        "missing": missing,
-    }
+    compiled = [each for each in seen if isinstance(each, records.Compiled)][-1]
+    context.save(f"hlo/{name}.txt", compiled.hlo)
+    words = f"{len(window.data) / 1e6:.2f} MB"
+    facts = [_facts_of(profile) for profile in profiles_of(compiled, window.data)]
+    if not facts:
+        others = ", ".join(sorted({profile.module for profile in read_profile(window.data)}))
+        return {"result": FAILS, "words": f"{words}: no kernel of {compiled.module}; modules: {others or 'none'}"}
+    found = facts[0]
+    missing = sorted(found["kernels"].keys() - {kernel.name for kernel in compiled.kernels})
+    words += f", {found['calls']} whole calls of {len(found['kernels'])} kernels, {found['step'] * 1e3:.3f} ms each"
+    result = WORKS if found["calls"] else FAILS
+    words += f"; {len(missing)} kernels that the HLO does not name"
+    return {"result": result, "words": words, **found, "missing": missing}
 
 
 def _facts_of(profile: Any) -> dict[str, Any]:
@@ -138,7 +135,8 @@ def _watch_live(name: str, context: Context) -> dict[str, Any]:
     facts = equation_share(seen)
     cost = statistics.median(ratios) - 1
     wall = statistics.median(alone)
-    words = f"{steps} steps, costs {cost:+.1%} (wall clock {wall * 1e3:.3f} ms a step unwatched); {facts['words']}"
+    words = f"{steps} steps, costs {cost:+.1%} ({min(ratios) - 1:+.1%} to {max(ratios) - 1:+.1%}), "
+    words += f"{wall * 1e3:.3f} ms a step unwatched by the wall clock; {facts['words']}"
     return {**facts, "words": words, "cost": cost, "ratios": ratios, "wall": wall, "steps": steps}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from ...records.plain import plain_lines
 from .comparison import describe_disagreement
@@ -22,7 +22,7 @@ def summarize(results: dict[str, Any]) -> str:
     ]
     lines += ["", *(_line_of(part) for part in parts), ""]
     lines += list(program_table(parts))
-    failures = list(failure_lines(parts))
+    failures = failure_lines(parts)
     room = MAX_LINES - len(lines) - 2
     lines += ["", *failures[:room]]
     if len(failures) > room:
@@ -74,7 +74,8 @@ def program_table(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
     ours, theirs = items_of(parts, "programs"), items_of(parts, "jax")
     measured = [name for name, item in ours.items() if "step_ms" in item]
     if measured:
-        yield f"{'program':15} {'first s':>8} {'step ms':>9} {'spread':>15} {'dispatch µs':>12}  {'jax: first, step, dispatch':28} numbers"
+        head = f"{'program':15} {'first s':>8} {'step ms':>9} {'spread':>15} {'dispatch µs':>12}"
+        yield f"{head}  {'jax: first, step, dispatch':28} numbers"
     for name in measured:
         item, other = ours[name], theirs.get(name, {})
         spread = f"{item['step_ms_low']:.3f}–{item['step_ms_high']:.3f}"
@@ -89,14 +90,27 @@ def program_table(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield text.rstrip()
 
 
-def failure_lines(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield a line for each failure; of operations one for each row."""
+def failure_keys(parts: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], str]:
+    """Return a line for each failure by its part, its item, and of operations its row and what was compared."""
+    found: dict[tuple[str, ...], str] = {}
     for part in parts:
         for item in part["items"]:
             if item["result"] != FAILS:
                 continue
-            rows = item.get("failures") or []
-            for row in rows:
-                yield f"FAILS {part['name']}: {row['row']} ({row['what']}): {row['error']}"
-            if not rows:
-                yield f"FAILS {part['name']}: {item['name']}: {item.get('words', '')}"
+            key = part["name"], item["name"]
+            for row in item.get("failures") or []:
+                line = f"FAILS {part['name']}: {row['row']} ({row['what']}): {row['error']}"
+                found[(*key, row["row"], row["what"])] = line
+            if not item.get("failures"):
+                found[key] = f"FAILS {part['name']}: {item['name']}: {item.get('words', '')}"
+    return found
+
+
+def failure_lines(parts: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a line for each failure; of operations one for each row."""
+    return list(failure_keys(parts).values())
+
+
+def print_safely(text: str, file: TextIO | None = None) -> None:
+    """Print text of a report without what a terminal obeys."""
+    print(plain_lines(text), file=file)

@@ -86,7 +86,8 @@ def _command(
     begun = sorted({line["name"] for line in lines if line.get("result") != NOT_REACHED})
     words = [str(journal), settings.platform or "", settings.size, str(seconds), json.dumps(begun)]
     if part.engine == "jax":
-        code = f"import sys; sys.path.insert(0, {str(_PROGRAMS)!r})\nfrom programs.jax_worker import main; main(sys.argv[1:])"
+        code = f"import sys; sys.path.insert(0, {str(_PROGRAMS)!r})\n"
+        code += "from programs.jax_worker import main; main(sys.argv[1:])"
         return [sys.executable, "-c", code, *words, str(settings.folder)]
     crashed = sorted({line["name"] for line in lines if line.get("crashed")})
     return [sys.executable, "-m", _WORKER, part.name, *words, str(settings.folder), json.dumps(crashed)]

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from typing import Any
 
 from ...records import ScriptRun, load
@@ -35,9 +34,6 @@ for number in range(400):
     weights, value = step(weights, x, y)
 print("loss", float(value), flush=True)
 """
-#: How a checkout without installed metadata says what watches programs of jax.
-_METADATA = "Metadata-Version: 2.1\nName: xlascope-checkout\nVersion: 0\n"
-_ENTRY_POINTS = "[xlascope.watchers]\njax = xlascope_jax:install\n"
 
 
 def items(context: Context) -> Iterator[Item]:
@@ -67,25 +63,14 @@ def _watch(engine: str, context: Context) -> dict[str, Any]:
     file = target.with_suffix(".json")
     said = " ".join((done.stdout + done.stderr).split())[-600:]
     assert file.exists(), f"exit status {done.returncode}, no records: {said}"
-    found = load(file)
-    run = next(each for each in found if isinstance(each, ScriptRun))
-    words = f"{len(run.shares)} programs, {run.making:.2f} s compiling, {run.running:.3f} s running; {', '.join(run.devices)}"
-    works = done.returncode == 0 and bool(run.shares)
-    return {
-        "result": WORKS if works else FAILS,
-        "words": words if works else f"{words}; {said}",
-        "notes": list(run.notes),
-    }
+    run = next(each for each in load(file) if isinstance(each, ScriptRun))
+    words = f"{len(run.shares)} programs, {run.making:.2f} s compiling, {run.running:.3f} s running on "
+    words += ", ".join(run.devices)
+    if done.returncode or not run.shares:
+        return {"result": FAILS, "words": f"{words}; exit status {done.returncode}: {said}", "notes": list(run.notes)}
+    return {"result": WORKS, "words": words, "notes": list(run.notes)}
 
 
 def _environment(context: Context) -> dict[str, str]:
-    """Let the script run on the device that is examined; a checkout gets the metadata that an installation has."""
-    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if not entry_points(group="xlascope.watchers"):
-        folder = context.folder / "metadata" / "xlascope_checkout-0.dist-info"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "METADATA").write_text(_METADATA)
-        (folder / "entry_points.txt").write_text(_ENTRY_POINTS)
-        paths.append(str(folder.parent))
-    platform = {} if context.platform is None else {"JAX_PLATFORMS": context.platform}
-    return os.environ | platform | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    """Let the script run on the device that is examined."""
+    return os.environ | ({} if context.platform is None else {"JAX_PLATFORMS": context.platform})

@@ -1,4 +1,4 @@
-"""The process of a part: ``python -m xlascope.tools.device.worker PART JOURNAL PLATFORM SIZE SECONDS SKIP FOLDER CRASHED``."""
+"""The process of a part: ``python -m xlascope.tools.device.worker PART JOURNAL …``, as the supervisor starts it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,11 @@ class Skipped(Exception):  # noqa: N818  it is no error
 
 
 class Item(NamedTuple):
-    """A thing to try. ``run`` returns words, a dict of facts (``"words"`` among them), or None; it raises where it fails."""
+    """A thing to try.
+
+    ``run`` returns words, a dict of facts (``"words"`` and ``"result"`` may be among them), or None; it raises where it
+    fails.
+    """
 
     name: str
     run: Callable[[], str | Mapping[str, Any] | None]

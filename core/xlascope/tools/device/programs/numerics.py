@@ -1,4 +1,4 @@
-"""Programs that are no networks: sampling, mechanics, transforms, factorizations, products of half precision, a loop."""
+"""Programs that are no networks: sampling, mechanics, transforms, factorizations, half precision, a loop."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def half_precision(engine: Engine, size: str) -> Program:
 
 
 def loop(engine: Engine, size: str) -> Program:
-    """A while loop over an image: how soon points of the plane leave the Mandelbrot set, whose steps never end early."""
+    """A while loop over an image: after how many steps points of the plane leave the Mandelbrot set."""
     jnp, lax = engine.np, engine.lax
     side, rounds = _PIXELS[size]["size"], _PIXELS[size]["rounds"]
 

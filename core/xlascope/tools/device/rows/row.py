@@ -69,7 +69,10 @@ def cases_of(
     tolerance: float = 1.0,
     oracle: Callable[..., Any] | None = None,
 ) -> Iterator[Case]:
-    """Yield a case for each dtype. ``tolerance`` multiplies the dtype's; ``oracle`` is NumPy's function for the value."""
+    """Yield a case for each dtype.
+
+    ``tolerance`` multiplies that of the dtype; ``oracle`` is NumPy's function, which the value is compared with.
+    """
     for dtype in dtypes:
         smooth = derive and dtype in ("float32", "complex64")
         allowed = tolerance * TOLERANCE.get(dtype, 2e-5)

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import xlascope as xs
-from xlascope.tools import device_checks
-from xlascope.tools.check_device import names, outcome_of
+from xlascope.tools.device import checks
+from xlascope.tools.device.quick_check import check_names, run_process
 
 
 def report(*words: str) -> tuple[int, str]:
@@ -19,14 +19,14 @@ def report(*words: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("check", [name for name in names() if name not in ("several devices", "profile")])
+@pytest.mark.parametrize("check", [name for name in check_names() if name not in ("several devices", "profile")])
 def test_every_check_holds_here(check: str) -> None:
-    device_checks.CHECKS[check](xs.devices("cpu")[0])
+    checks.CHECKS[check](xs.devices("cpu")[0])
 
 
 @pytest.mark.live
 def test_the_profile_holds_here() -> None:
-    assert "has an equation" in device_checks.profile(xs.devices("cpu")[0])
+    assert "has an equation" in checks.profile(xs.devices("cpu")[0])
 
 
 def test_the_report_says_what_works() -> None:
@@ -61,10 +61,10 @@ def test_a_platform_that_is_not_here_is_said() -> None:
     ],
 )
 def test_what_goes_wrong_in_a_check_is_one_line(program: str, words: str) -> None:
-    found = outcome_of("loops", [sys.executable, "-c", program], 1.0 if "sleep" in program else 60.0)
+    found = run_process("loops", [sys.executable, "-c", program], 1.0 if "sleep" in program else 60.0)
     assert (found.result, found.words) == ("fails", words)
 
 
 def test_a_wrong_number_fails() -> None:
     with pytest.raises(AssertionError, match=r"off by 1, of numbers up to 3"):
-        device_checks._close([1.0, 2.0], [1.0, 3.0], 0.1)
+        checks._close([1.0, 2.0], [1.0, 3.0], 0.1)

@@ -1,0 +1,88 @@
+"""Records and raw profiles of a report as pages of the panel, for a browser."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ... import records
+from ...inspect.drawing import NoRendererError, drawing_of
+from ...inspect.running.pace import StepTime
+from ...inspect.running.tally import Tally
+from ...readers import FormatError
+from ...readers.hlo.entry import read_schedules
+from ...readers.profiles import ModuleProfile, read_profile
+from .archive import Report
+
+_RECORDS, _PROFILES, _COMPILED = "records/", "profiles/", "_compiled.json"
+
+
+def write_pages(report: Report, folder: Path) -> Iterator[str]:
+    """Write a page for each file of records, and one for each raw profile; yields a line about each."""
+    try:
+        draw = drawing_of("html")
+    except NoRendererError as error:
+        yield f"no pages: {error}"
+        yield "where it is installed, python -m xlascope show RECORDS.json -o PAGE.html draws a member of the file"
+        return
+    for name, found in _drawable(report):
+        if isinstance(found, str):
+            yield f"{name}: {found}"
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{name}.html"
+        try:
+            draw(found, path)
+        except Exception as error:  # whatever strange records do to what draws them
+            yield f"{name}: no page ({type(error).__name__}: {error})"
+            continue
+        yield f"written: {path}"
+
+
+def _drawable(report: Report) -> Iterator[tuple[str, tuple[Any, ...] | str]]:
+    """Yield a name with records, or with why there are none."""
+    for member in sorted(report.members):
+        if member.startswith(_RECORDS) and member.endswith(".json") and not member.endswith(_COMPILED):
+            yield Path(member).stem, _load(report.members[member])
+    for member in sorted(report.members):
+        name = Path(member).name.partition(".")[0]
+        compiled = report.members.get(f"{_RECORDS}{name}{_COMPILED}")
+        if member.startswith(_PROFILES) and compiled is not None:
+            yield f"{name}_profile", _with_profile(_load(compiled), report.members[member])
+
+
+def _load(data: bytes) -> tuple[Any, ...] | str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "records.json"
+        path.write_bytes(data)
+        try:
+            return records.load(path)
+        except ValueError as error:
+            return str(error).replace(str(path), "damaged records")
+
+
+def _with_profile(found: tuple[Any, ...] | str, data: bytes) -> tuple[Any, ...] | str:
+    """Return the records of a program with what a raw profile says of it, as this version reads it."""
+    if isinstance(found, str):
+        return found
+    compiled = next((each for each in reversed(found) if isinstance(each, records.Compiled)), None)
+    if compiled is None:
+        return "the records have no compiled program"
+    try:
+        profiles = profiles_of(compiled, data)
+    except FormatError as error:
+        return f"the profile cannot be read: {error}"
+    tally = Tally(compiled.program, compiled.function, compiled.time)
+    tally.add_window(profiles)
+    tally.add_calls(tally.observed, tally.profiled)
+    if not profiles:
+        return "the profile says nothing of its program"
+    return (*found, tally.record(StepTime(tally.step, "profile"), tally.step))
+
+
+def profiles_of(compiled: records.Compiled, data: bytes) -> list[ModuleProfile]:
+    """Return what a raw profile says of a program; raises FormatError where it cannot be read."""
+    schedules = {compiled.module: read_schedules(compiled.hlo, {kernel.name for kernel in compiled.kernels})}
+    return [each for each in read_profile(data, schedules=schedules) if each.module == compiled.module]
