@@ -74,6 +74,8 @@ def read_archive(path: Path) -> Report:
             members = {info.filename: file.read(info) for info in _checked(file)}
         results = json.loads(members.pop(RESULTS))
         summary = members.pop(SUMMARY, b"").decode(errors="replace")
+    except ArchiveError as error:
+        raise ArchiveError(f"{path}: {error}") from None
     except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
         raise ArchiveError(f"{path}: {error}") from None
     except (KeyError, ValueError, RecursionError) as error:

@@ -22,10 +22,9 @@ def describe_difference(found: Any, expected: Any, tolerance: float) -> str:
     wide = np.complex128 if "c" in (found.dtype.kind, expected.dtype.kind) else np.float64
     found, expected = found.astype(wide), expected.astype(wide)
     finite = np.isfinite(expected)
-    with np.errstate(invalid="ignore"):
-        if not np.array_equal(found[~finite], expected[~finite], equal_nan=True):
-            return "other infinities or NaNs"
-        off = np.max(np.abs(found - expected)[finite], initial=0.0)
+    if not np.array_equal(found[~finite], expected[~finite], equal_nan=True) or not np.isfinite(found[finite]).all():
+        return "other infinities or NaNs"
+    off = np.max(np.abs(found[finite] - expected[finite]), initial=0.0)
     scale = np.max(np.abs(expected[finite]), initial=1.0)
     return "" if off <= tolerance * scale else f"off by {off:.3g} in numbers up to {scale:.3g}"
 

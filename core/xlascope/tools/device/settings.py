@@ -24,8 +24,8 @@ from .rows.group import Numbers
 
 #: What is compared: the option, its values, and the program.
 COMPARED = (("keep", ("auto", "off"), "transformer"), ("reroll", ("off", "auto", "always"), "unrolled"))
-#: Steps of the unrolled program, and its rows and columns by size.
-UNROLLED_STEPS, UNROLLED_SIZE = 24, {"small": 128, "large": 2048}
+#: Steps of the unrolled program, and its columns by size.
+UNROLLED_STEPS, UNROLLED_SIZE = 60, {"small": 64, "large": 1024}
 
 
 def items(context: Context) -> Iterator[Item]:
@@ -35,15 +35,19 @@ def items(context: Context) -> Iterator[Item]:
 
 
 def unrolled(size: str) -> Program:
-    """Return a Python loop of equal steps, which is a program of as many."""
+    """Return a Python loop of steps that differ in a number, which is a program of as many steps."""
 
     def compute(x: Any, weights: Any) -> Any:
-        for _ in range(UNROLLED_STEPS):
-            x = jnp.tanh(x @ weights) + 0.1 * x
+        for step in range(UNROLLED_STEPS):
+            h = x
+            for w in weights:
+                h = jnp.tanh(h @ w)
+            x = x - (0.1 + 0.001 * step) * h
         return x, jnp.sum(x * x)
 
     n = UNROLLED_SIZE[size]
-    return Program(compute, tuple(draw((n, n), (n, n), scale=n**-0.5)), updates=True, tolerance=1e-2)
+    weights = draw(*[(n, n)] * 3, scale=n**-0.5, seed=6)
+    return Program(compute, (draw((64, n), scale=1.0)[0], weights), updates=True, tolerance=1e-2)
 
 
 def _compare(option: str, values: tuple[str, ...], name: str, context: Context) -> dict[str, Any]:
