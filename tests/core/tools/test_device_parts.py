@@ -1,7 +1,6 @@
 """The parts of a device's report, on the CPU: small ones here, the whole with the slow tests."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +23,7 @@ from xlascope.tools.device import (
 )
 from xlascope.tools.device.archive import read_archive, write_archive
 from xlascope.tools.device.context import Context
+from xlascope.tools.device.parts import NAMES
 from xlascope.tools.device.programs.engine import load_engine
 from xlascope.tools.device.programs.journal import attempt
 from xlascope.tools.device.programs.measure import measure
@@ -161,6 +161,18 @@ def test_what_is_no_report_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_what_is_stopped_leaves_an_archive(tmp_path: Path) -> None:
+    target = tmp_path / "report.zip"
+    whole = [sys.executable, "-m", "xlascope", "doctor", "--device", "--platform", "cpu", "--out", str(target)]
+    process = subprocess.Popen([*whole, "--only", "programs"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None and process.stdout.readline().startswith("environment")
+    process.terminate()
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and "stopped; written to" in said
+    assert [part["name"] for part in read_archive(target).results["parts"]] == ["environment", "programs"]
+
+
+@pytest.mark.slow
 @pytest.mark.live
 def test_the_whole_report_on_the_cpu(tmp_path: Path) -> None:
     target = tmp_path / "report.zip"
@@ -170,7 +182,7 @@ def test_the_whole_report_on_the_cpu(tmp_path: Path) -> None:
     failures = [item for part in report.results["parts"] for item in part["items"] if item["result"] == "fails"]
     assert not failures and done.returncode == 0, json.dumps(failures, indent=1)
     assert len(report.summary.splitlines()) <= 40 and "xlascope device report" in report.summary
-    assert {"profiles/mlp.xplane.pb", "hlo/mlp.txt"} <= report.members.keys()
+    assert [part["name"] for part in report.results["parts"]] == [*NAMES]
+    assert any(name.endswith(".xplane.pb") for name in report.members)
     again = command("--read", str(target), str(target), "--pages", str(tmp_path / "pages"))
     assert again.returncode == 0 and "What changed" in again.stdout, again.stderr
-    assert os.listdir(tmp_path / "pages" / "report")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from .archive import FORMAT, VERSION, write_archive
 from .parts import PARTS, Part, seconds_for
 from .programs.journal import FAILS
 from .summary import items_of, summarize
-from .supervisor import Settings, outcomes, read_journal, run_part, skip_part
+from .supervisor import GRACE_SECONDS, Settings, outcomes, read_journal, run_part, skip_part
 
 #: Seconds between two archives while a part runs, and the least that a part is started for.
 WRITE_SECONDS, LEAST_SECONDS = 15.0, 3.0
@@ -41,7 +42,7 @@ class Run:
         if remaining < LEAST_SECONDS:
             entry["items"] = skip_part(part, "the time was over")
             return entry
-        seconds = min(seconds_for(part, tuple(later), remaining, self.budget), remaining)
+        seconds = max(seconds_for(part, later, remaining) - GRACE_SECONDS, 1.0)
         settings = Settings(self.folder, self.platform, self._size())
         journal = self.folder / "journals" / f"{part.name}.jsonl"
 
@@ -91,16 +92,25 @@ class Run:
 
 
 def report(target: Path, budget: float, platform: str | None, only: Sequence[str], size: str | None) -> int:
-    """Run the parts, print the summary and return the exit status: 0 if all that was tried works."""
+    """Run the parts, print the summary and return the exit status: 0 if all that was tried works.
+
+    When it is stopped (SIGINT, SIGTERM) it ends the part that runs and writes what is known.
+    """
     chosen = [part for part in PARTS if not only or part.name in only or part.name == "environment"]
     run = Run(target, budget, platform, size)
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stopped = False
     try:
         for number, part in enumerate(chosen):
             entry = run.run(part, chosen[number + 1 :])
             print(f"{part.name}: {entry['seconds']:.1f} s", flush=True)
-        summary = run.write()
+    except KeyboardInterrupt:
+        stopped = True
     finally:
+        signal.signal(signal.SIGTERM, previous)
+        summary = run.write()
         run.close()
     print(summary, flush=True)
-    print(f"written to {target}: {target.stat().st_size / 1e6:.2f} MB")
-    return int(any(item["result"] == FAILS for part in run.parts for item in part["items"]))
+    print(f"{'stopped; ' if stopped else ''}written to {target}: {target.stat().st_size / 1e6:.2f} MB")
+    failed = any(item["result"] == FAILS for part in run.parts for item in part["items"])
+    return 130 if stopped else int(failed)

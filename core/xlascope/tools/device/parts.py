@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-#: The seconds that the table below is made for; others scale it.
+#: The seconds that all parts take together, where nothing else is said.
 SECONDS = 240.0
 
 
@@ -37,11 +38,13 @@ PARTS = (
 NAMES = tuple(part.name for part in PARTS)
 
 
-def seconds_for(part: Part, later: tuple[Part, ...], remaining: float, budget: float) -> float:
-    """Return the seconds that a part may take: all but what later parts count on, and at least what it counts on.
+def seconds_for(part: Part, later: Sequence[Part], remaining: float) -> float:
+    """Return the seconds that a part may take: all but what later parts count on, and its share where time is short.
 
-    >>> seconds_for(PARTS[0], PARTS[1:2], 100.0, 240.0)
-    78.0
+    >>> seconds_for(PARTS[0], PARTS[1:2], 100.0)
+    80.0
+    >>> seconds_for(PARTS[2], PARTS[3:4], 10.0)
+    6.0
     """
-    scale = min(1.0, budget / SECONDS)
-    return max(remaining - scale * sum(each.reserve for each in later), scale * part.reserve)
+    reserved = sum(each.reserve for each in later)
+    return max(remaining - reserved, remaining * part.reserve / (part.reserve + reserved))

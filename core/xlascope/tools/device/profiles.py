@@ -38,12 +38,17 @@ def items(context: Context) -> Iterator[Item]:
         yield Item(f"raw profile of {name}", functools.partial(_save_raw, name, context))
     for name in SEEN:
         yield Item(f"timings of {name}", functools.partial(_save_timings, name, context))
-    yield Item("sampler", functools.partial(_watch_live, "mlp", context))
+    for name in SEEN:
+        yield Item(f"sampler on {name}", functools.partial(_watch_live, name, context))
     yield Item("ceilings", functools.partial(_ceilings, context))
 
 
+@functools.lru_cache(maxsize=4)
 def prepare(name: str, context: Context) -> tuple[Program, Any, Callable[[int], None]]:
-    """Return a program, its jitted function with arguments on the device, and what makes so many calls."""
+    """Return a program, its jitted function with arguments on the device, and what makes so many calls.
+
+    They are the same each time, so a program is compiled once in a process.
+    """
     engine = load_engine("xlascope")
     program = PROGRAMS[name](engine, context.size)
     function, arguments = jit(program.function), block_until_ready(device_put(program.arguments, context.device))
@@ -51,18 +56,14 @@ def prepare(name: str, context: Context) -> tuple[Program, Any, Callable[[int], 
 
 
 def _save_raw(name: str, context: Context) -> dict[str, Any]:
-    seen: list[Any] = []
-    subscription = records.watch(seen.append)
-    try:
-        _, _, call = prepare(name, context)
-        call(3)
-    finally:
-        subscription.close()
-    records.save(seen, context.path(f"records/{name}_compiled.json"))
+    _, (function, arguments), call = prepare(name, context)
+    call(3)
     with Window() as window:
         call(RAW_STEPS)
     context.save(f"profiles/{name}.xplane.pb", window.data)
-    compiled = [each for each in seen if isinstance(each, records.Compiled)][-1]
+    described = inspect.fusions(function, *arguments).records
+    records.save(described, context.path(f"records/{name}_compiled.json"))
+    compiled = [each for each in described if isinstance(each, records.Compiled)][-1]
     context.save(f"hlo/{name}.txt", compiled.hlo)
     words = f"{len(window.data) / 1e6:.2f} MB"
     facts = [_facts_of(profile) for profile in profiles_of(compiled, window.data)]

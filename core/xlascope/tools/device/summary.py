@@ -10,6 +10,8 @@ from .comparison import describe_disagreement
 from .programs.journal import FAILS, NOT_REACHED, SKIPPED, WORKS
 
 MAX_LINES, MAX_COLUMNS = 40, 160
+#: Items of one part that are named on its line.
+MAX_NAMES = 3
 _HEAD = ("device", "driver", "versions", "machine")
 
 
@@ -61,8 +63,9 @@ def _line_of(part: dict[str, Any]) -> str:
     text = f"{part['name']:12} {number[WORKS]:3} of {tried:3} work in {part['seconds']:5.1f} s"
     for result in (SKIPPED, NOT_REACHED):
         if number[result]:
-            names = ", ".join(item["name"] for item in items if item["result"] == result)
-            text += f"; {result}: {names}"
+            names = [item["name"] for item in items if item["result"] == result]
+            more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+            text += f"; {result}: {', '.join(names[:MAX_NAMES])}{more}"
     rows = [item for item in items if "tried" in item]
     if rows:
         text += f"; {sum(item['agree'] for item in rows)} of {sum(item['tried'] for item in rows)} comparisons agree"

@@ -16,7 +16,7 @@ from .parts import Part
 from .programs.journal import FAILS, NOT_REACHED, SKIPPED
 
 #: Seconds between two looks at a process, and those after its time in which it may end by itself.
-LOOK_SECONDS, GRACE_SECONDS = 0.1, 5.0
+LOOK_SECONDS, GRACE_SECONDS = 0.1, 3.0
 #: Seconds in which a process has to begin its first item: a plugin is tried, started and may be slow.
 START_SECONDS = 90.0
 #: Processes for one part, and characters of what one that crashed has written.

@@ -23,8 +23,8 @@ def main(words: Sequence[str]) -> None:
     engine = load_engine("jax")
     device = engine.xs.devices(platform or None)[0]
     items = [Item(name, lambda name=name: measure(engine, device, name, size)) for name in PROGRAMS]  # type: ignore[misc]
-    items.insert(2, Item("profile of mlp", lambda: save_profile(engine, device, "mlp", size, folder)))
-    journal.run([*items, Item("no xlascope here", _check_modules)])
+    profile = Item("profile of mlp", lambda: save_profile(engine, device, "mlp", size, folder))
+    journal.run([*items, Item("no xlascope here", _check_modules), profile])  # the profiler may take the process down
 
 
 def _tell_missing() -> str:
