@@ -24,16 +24,16 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    Part("environment", 6, 60, "versions, driver, device, memory, variables"),
+    Part("environment", 4, 60, "versions, driver, device, memory, variables"),
     Part("checks", 20, 60, "the checks of --device and more, each against NumPy"),
-    Part("programs", 30, 60, "ten programs: numbers, first call, time of a step, dispatch"),
-    Part("profiles", 20, 60, "raw profiles, HLO and records of two programs, the sampler at work"),
-    Part("jax", 25, 60, "the same programs by jax, where it is installed", engine="jax"),
-    Part("memory", 10, 30, "donation, statistics, an out-of-memory error, transfers"),
-    Part("operations", 50, 60, "279 rows of the operations table: value, batching, gradient"),
+    Part("programs", 45, 60, "ten programs: numbers, first call, time of a step, dispatch"),
+    Part("profiles", 30, 60, "raw profiles, HLO and records of two programs, the sampler at work"),
+    Part("jax", 30, 60, "the same programs by jax, where it is installed", engine="jax"),
+    Part("memory", 12, 30, "donation, statistics, an out-of-memory error, transfers"),
+    Part("operations", 45, 60, "rows of the operations table: value, batching, gradient"),
     Part("questions", 15, 40, "timings, fusions and why, memory, target gpu:h100, beside what ran"),
-    Part("settings", 12, 30, "keep and reroll, on and off"),
-    Part("watch", 15, 60, "a script of xlascope and one of jax, watched"),
+    Part("settings", 10, 30, "keep and reroll, on and off"),
+    Part("watch", 14, 60, "a script of xlascope and one of jax, watched"),
 )
 NAMES = tuple(part.name for part in PARTS)
 

@@ -22,7 +22,7 @@ from .programs.measure import repeat, time_rounds
 from .programs.table import PROGRAMS
 from .rows.group import Numbers
 
-#: What is compared: the option, its values, and the program.
+#: What is compared: the option, its values, and the program, which is small: it is compiled for each value.
 COMPARED = (("keep", ("auto", "off"), "transformer"), ("reroll", ("off", "auto", "always"), "unrolled"))
 #: Steps of the unrolled program, and its columns by size.
 UNROLLED_STEPS, UNROLLED_SIZE = 60, {"small": 64, "large": 1024}
@@ -52,7 +52,7 @@ def unrolled(size: str) -> Program:
 
 def _compare(option: str, values: tuple[str, ...], name: str, context: Context) -> dict[str, Any]:
     engine = load_engine("xlascope")
-    program = unrolled(context.size) if name == "unrolled" else PROGRAMS[name](engine, context.size)
+    program = unrolled(context.size) if name == "unrolled" else PROGRAMS[name](engine, "small")
     arguments = block_until_ready(device_put(program.arguments, context.device))
     rows: list[dict[str, Any]] = []
     results = []
