@@ -100,6 +100,10 @@ def _rate(size: float, seconds: float) -> str:
     return f"{rate / 1e9:.2f} GB/s" if rate < MAX_RATE else "without a copy"
 
 
+#: What jaxlib says of a call that it repeats by itself.
+_REPEATED = "RESOURCE_EXHAUSTED"
+
+
 def _median(call: Callable[[], Any]) -> float:
     call()
     seconds = []
@@ -111,7 +115,10 @@ def _median(call: Callable[[], Any]) -> float:
 
 
 def _exhaust(context: Context) -> dict[str, Any]:
-    """More than there is ends in an error that names what lives; smaller pieces until there is no room do so too."""
+    """More than there is ends in an error that names what lives.
+
+    Smaller pieces until there is no room are calls that repeat in jaxlib, whose own error they end with.
+    """
     held = device_put(np.ones((123, 4567), np.float32), context.device)
     limit = _stats(context).get("bytes_limit")
     size = int(1.5 * limit) if limit else BEYOND_ALL
@@ -119,7 +126,8 @@ def _exhaust(context: Context) -> dict[str, Any]:
     if limit and context.device.platform != "cpu":
         errors["piece by piece"] = _error_of(lambda: _fill(context, limit))
     named = {how: "123,4567" in text.replace(" ", "") for how, (_, text) in errors.items()}
-    right = all(kind == "OutOfMemoryError" for kind, _ in errors.values()) and all(named.values())
+    right = errors["at once"][0] == "OutOfMemoryError" and named["at once"]
+    right = right and all(kind == "OutOfMemoryError" or _REPEATED in text for kind, text in errors.values())
     words = "; ".join(f"{how}: {kind}{', names what lives' if named[how] else ''}" for how, (kind, _) in errors.items())
     if not right:
         words += "; " + "; ".join(text[:300] for _, text in errors.values())
