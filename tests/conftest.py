@@ -13,7 +13,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from tests import compiling, live
+from tests import compiling, durations, live
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # `nbformat` brings `jsonschema`, which would build 38 grammars of addresses in other scripts, in two seconds of each
@@ -34,7 +34,7 @@ hypothesis.settings.load_profile("xlascope")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for plugin in (compiling, live):  # for examples in docstrings too, which are no files of this folder
+    for plugin in (compiling, durations, live):  # for examples in docstrings too, which are no files of this folder
         config.pluginmanager.register(plugin, plugin.__name__)
 
 

@@ -1,0 +1,193 @@
+"""Patrol: the slow tests in a fixed list for each day, so that CI runs each on one day of a few, in bounded time.
+
+`python -m tests.patrol` prints the list of today and runs it: live tests one at a time, the others side by side.
+`--day` names a day as `2026-11-26` or any other text, `--list` only prints, `--seconds` stops the run after that long.
+
+The lists follow from tests/data/durations.json alone: files, or their functions where a file takes long, are dealt out
+by what they cost, the most expensive first, each to the day that has least. A test of which nothing is recorded goes
+to a day by the name of its function, so it moves no other; `make durations` records it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import math
+import subprocess
+import sys
+import time
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests import durations, rerun
+from tests.durations import Duration
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+#: The least number of days in which every slow test runs once.
+MIN_DAYS = 7
+#: What a day may take on the clock, as far as durations are recorded.
+MAX_DAY_SECONDS = 15 * 60.0
+#: Tests of a file, or of a function, that take longer together may run on several days.
+MAX_UNIT_SECONDS = 120.0
+#: What running side by side divides processor time by: two cores, of which some part waits.
+SIDE_BY_SIDE = 1.7
+#: The part of a day's tests that may be left when the time is up.
+MAX_MISSED = 0.5
+PARALLEL = ("--numprocesses", "auto", "--maxprocesses", "4", "--dist", "worksteal")
+
+
+#: pytest's exit codes.
+_PASSED, _NO_TESTS = 0, 5
+#: Entries of the record that run on one day, with their seconds on the clock.
+Unit = dict[str, float]
+
+
+class SlowTest(NamedTuple):
+    """A slow test, and whether it needs the machine for itself."""
+
+    id: str
+    live: bool
+
+
+# The plan -----------------------------------------------------------------------------------------------------------
+
+
+class Plan:
+    """Assignment of the recorded tests to days."""
+
+    def __init__(self, record: Mapping[str, Duration]) -> None:
+        self._record = record
+        units = _units(record)
+        self.loads = _deal(units, MIN_DAYS)
+        while max(map(_sum, self.loads)) > MAX_DAY_SECONDS and len(self.loads) < len(units):
+            self.loads = _deal(units, len(self.loads) + 1)
+        self._days = {name: day for day, load in enumerate(self.loads) for name in load}
+
+    @property
+    def days(self) -> int:
+        return len(self.loads)
+
+    def seconds(self, day: int) -> float:
+        """Return what the recorded tests of a day take on the clock."""
+        return _sum(self.loads[day])
+
+    def day_of(self, test: str) -> int:
+        """Return the day on which a test runs."""
+        function = durations.function_of(test)
+        for name in (test, function):
+            if name in self._days:
+                return self._days[name]
+        return zlib.crc32(function.encode()) % self.days
+
+    def estimate(self, tests: Iterable[SlowTest]) -> float:
+        """Return what tests take on the clock."""
+        return sum(durations.seconds_of(test.id, self._record) / (1 if test.live else SIDE_BY_SIDE) for test in tests)
+
+
+def _units(record: Mapping[str, Duration]) -> list[Unit]:
+    """Return groups of entries that stay together: files, or parts of files that take long."""
+    units: list[Unit] = []
+    file = ""
+    for name, entry in sorted(record.items()):
+        seconds = entry.seconds / (1 if entry.live else SIDE_BY_SIDE)
+        if name.partition("::")[0] != file or _sum(units[-1]) + seconds > MAX_UNIT_SECONDS:
+            units.append({})
+        file, units[-1][name] = name.partition("::")[0], seconds
+    return units
+
+
+def _deal(units: Sequence[Unit], days: int) -> list[Unit]:
+    """Return what each day has: units, the most expensive first, each go to the day that has least."""
+    loads: list[Unit] = [{} for _ in range(days)]
+    for unit in sorted(units, key=lambda unit: (-_sum(unit), min(unit))):
+        min(loads, key=_sum).update(unit)
+    return loads
+
+
+def _sum(unit: Unit) -> float:
+    return sum(unit.values())
+
+
+def number_of(day: str) -> int:
+    """Return a day's number: days since 1970 for a date; the same number each time for any other text.
+
+    >>> number_of("1970-01-08"), number_of("a seed") == number_of("a seed")
+    (7, True)
+    """
+    try:
+        return (datetime.date.fromisoformat(day) - datetime.date(1970, 1, 1)).days
+    except ValueError:
+        return zlib.crc32(day.encode())
+
+
+# The run ------------------------------------------------------------------------------------------------------------
+
+
+def collect() -> list[SlowTest]:
+    """Return all slow tests."""
+    path = BUILD / "slow.json"
+    path.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "-m", "slow", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "-p", "tests.selection", "--write-selected", str(path)], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode not in (_PASSED, _NO_TESTS):
+        sys.exit(f"{done.stdout}\n{done.stderr}\nthe slow tests cannot be collected")
+    return [SlowTest(*test) for test in json.loads(path.read_text(encoding="utf-8"))]
+
+
+def describe(plan: Plan, day: int, tests: Sequence[SlowTest], of: int) -> str:
+    """Return the list of a day as text: a line for each file."""
+    lines = [f"patrol: day {day + 1} of {plan.days}, {len(tests)} of {of} slow tests, {_minutes(plan.estimate(tests))}"]
+    by_file: dict[tuple[str, bool], list[SlowTest]] = defaultdict(list)
+    for test in tests:
+        by_file[test.id.partition("::")[0], test.live].append(test)
+    for (file, live), held in sorted(by_file.items()):
+        lines.append(f"{plan.estimate(held):6.0f} s {len(held):5} {file}{' (live)' * live}")
+    return "\n".join(lines)
+
+
+def run(tests: Sequence[SlowTest], until: float) -> int:
+    """Run tests until a time of `time.monotonic`; 1 where one failed or too few were reached."""
+    status, outcomes = 0, {}
+    for live, arguments in ((True, ["-m", "slow and live"]), (False, ["-m", "slow and not live", *PARALLEL])):
+        chosen = [test.id for test in tests if test.live == live]
+        if not chosen:
+            continue
+        path = BUILD / f"patrol-{'live' if live else 'beside'}.json"
+        path.write_text(json.dumps(chosen), encoding="utf-8")
+        files = dict.fromkeys(test.partition("::")[0] for test in chosen)
+        code, ran = rerun.run([*arguments, "-p", "tests.selection", "--select-from", str(path), *files], until)
+        status, outcomes = status or code, outcomes | ran
+    missed = [test.id for test in tests if test.id not in outcomes]
+    if missed:
+        print(f"patrol: its time was up before these {len(missed)} of {len(tests)} tests:", *missed, sep="\n  ")
+    return status or int(len(missed) > MAX_MISSED * len(tests))
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds // 60:.0f}:{seconds % 60:02.0f} minutes"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.patrol", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--day", default=datetime.date.today().isoformat(), help="a date, or any text; today's list")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after so many")
+    parser.add_argument("--list", action="store_true", help="print the list and run nothing")
+    chosen = parser.parse_args(arguments)
+    until = time.monotonic() + chosen.seconds
+    BUILD.mkdir(exist_ok=True)
+    plan, slow = Plan(durations.read_record()), collect()
+    day = number_of(chosen.day) % plan.days
+    tests = [test for test in slow if plan.day_of(test.id) == day]
+    print(describe(plan, day, tests, len(slow)), flush=True)
+    return 0 if chosen.list else run(tests, until)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
