@@ -1,7 +1,11 @@
 # make lab     open the first notebook in JupyterLab
-# make test    style, types and tests (what CI runs)
+# make test    style, types and tests: what has to pass
+# make test-all  style, types and all tests that are not slow, which CI runs; today the same as make test
 # make check   style, types and the tests nearest to what has changed, in a minute
 # make slow    the tests marked slow
+# make patrol  the slow tests of today, which CI runs: each has one day of seven; DAY=2026-11-26 chooses, LIST=1 only prints
+# make durations  record what the slow tests took that ran here: the patrol plans its days by it
+# make unsteady  record the tests that passed only when they were run again, here or in the log of CI that LOG names
 # make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
 # make answers keep what jax answers to the questions that are new, in tests/answers_of_jax
 # make matrix  the tests on each Python and jaxlib that we say we run on; PARTS=… names parts, PYTHONS=3.13 chooses
@@ -29,13 +33,15 @@ WAITING := --numprocesses 3 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test check style types front-types pytest slow judge answers matrix names notebooks docs wheel bench guard clean
+.PHONY: lab test test-all check style types front-types pytest slow patrol durations unsteady judge answers matrix names notebooks docs wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
 	$(BIN)/python -m jupyterlab --ServerApp.ip=127.0.0.1 $(ALLOW_ROOT) $(LAB_ARGS) $(NOTEBOOK)
 
-test: style types pytest
+test: test-all
+
+test-all: style types pytest
 
 check: style types
 	$(BIN)/python -m tests.nearby
@@ -51,23 +57,36 @@ front-types:
 	npx --yes --package $(TYPESCRIPT) tsc --project widgets/tsconfig.json
 
 # Python may keep what it compiles, wherever it is told not to: each process reads hundreds of files.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
+PYTHON_CACHED := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python
+PYTEST := $(PYTHON_CACHED) -m pytest
+# pytest, and again what failed, each test alone and once: see tests/rerun.py.
+RERUN := $(PYTHON_CACHED) -m tests.rerun
 
 # First those that keep the cores busy, then those that drive browsers, kernels and profilers and wait for these: three
-# share the machine, and what failed beside another is asked again alone. PYTEST_ARGS names tests to run instead.
+# share the machine. PYTEST_ARGS names tests to run instead.
 pytest: $(VENV)/.installed-test
 ifeq ($(PYTEST_ARGS),)
-	$(PYTEST) $(PARALLEL) -m "not slow and not live"
-	$(PYTEST) $(WAITING) -m "not slow and live" || { test $$? -eq 1 && \
-	$(PYTEST) -m "not slow and live" --last-failed --last-failed-no-failures=none; }
+	$(RERUN) $(PARALLEL) -m "not slow and not live"
+	$(RERUN) $(WAITING) -m "not slow and live"
 else
 	$(PYTEST) $(PYTEST_ARGS)
 endif
 
 # Those that drive browsers, kernels and profilers come first, one at a time: they are few.
 slow: $(VENV)/.installed-test
-	$(PYTEST) -m "slow and live" $(PYTEST_ARGS)
-	$(PYTEST) $(PARALLEL) -m "slow and not live" $(PYTEST_ARGS)
+	$(RERUN) -m "slow and live" $(PYTEST_ARGS)
+	$(RERUN) $(PARALLEL) -m "slow and not live" $(PYTEST_ARGS)
+
+DAY ?= $(shell date +%F)
+patrol: $(VENV)/.installed-test
+	$(PYTHON_CACHED) -m tests.patrol --day "$(DAY)" $(if $(LIST),--list) \
+	  $(if $(STOP_AFTER),--seconds $(STOP_AFTER)) -- $(PARALLEL)
+
+durations: $(VENV)/.installed-test
+	$(BIN)/python -m tests.durations
+
+unsteady: $(VENV)/.installed-test
+	$(BIN)/python -m tests.unsteady $(LOG)
 
 SEED ?= 0
 CALLS ?= 20000

@@ -3,13 +3,11 @@
 import gc
 import importlib
 import os
-import random
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
@@ -38,19 +36,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(plugin, plugin.__name__)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if seed := os.environ.get("XLASCOPE_TESTS_ORDER"):
-        _rotate(items, seed)
-
-
-def _rotate(items: list[pytest.Item], seed: str) -> None:
-    """Put the files of tests into an order that depends on the seed, so that no file is always the one not reached."""
-    files = list(dict.fromkeys(item.path for item in items))
-    random.Random(seed).shuffle(files)
-    place = {file: number for number, file in enumerate(files)}
-    items.sort(key=lambda item: place[item.path])
-
-
 def pytest_collection_finish() -> None:
     """Leave what collecting made out of what the garbage collector goes through again and again, in 16,000 tests.
 
@@ -59,13 +44,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how many tests ran, which is fewer than were chosen when the run was stopped; `.ci/run` reads it."""
-    outcomes = ("passed", "failed", "skipped", "xfailed", "xpassed", "error")
-    ran = sum(len(terminalreporter.stats.get(outcome, [])) for outcome in outcomes)
-    terminalreporter.write_line(f"{ran} tests ran")
 
 
 @pytest.fixture(scope="module")

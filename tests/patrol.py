@@ -1,7 +1,7 @@
 """Patrol: the slow tests in a fixed list for each day, so that CI runs each on one day of a few, in bounded time.
 
-`python -m tests.patrol` prints the list of today and runs it: live tests one at a time, the others side by side.
-`--day` names a day as `2026-11-26` or any other text, `--list` only prints, `--seconds` stops the run after that long.
+`make patrol` prints the list of today and runs it: live tests one at a time, the others side by side. DAY names another
+day, as `2026-11-26` or any text; LIST=1 only prints; STOP_AFTER=600 stops the run after so many seconds.
 
 The lists follow from tests/data/durations.json alone: files, or their functions where a file takes long, are dealt out
 by what they cost, the most expensive first, each to the day that has least. A test of which nothing is recorded goes
@@ -38,7 +38,6 @@ MAX_UNIT_SECONDS = 120.0
 SIDE_BY_SIDE = 1.7
 #: The part of a day's tests that may be left when the time is up.
 MAX_MISSED = 0.5
-PARALLEL = ("--numprocesses", "auto", "--maxprocesses", "4", "--dist", "worksteal")
 
 
 #: pytest's exit codes.
@@ -152,12 +151,15 @@ def describe(plan: Plan, day: int, tests: Sequence[SlowTest], of: int) -> str:
     return "\n".join(lines)
 
 
-def run(tests: Sequence[SlowTest], until: float) -> int:
-    """Run tests until a time of `time.monotonic`; 1 where one failed or too few were reached."""
+def run(tests: Sequence[SlowTest], until: float, side_by_side: Sequence[str] = ()) -> int:
+    """Run tests until a time of `time.monotonic`; 1 where one failed or too few were reached.
+
+    pytest has further arguments for the tests that run side by side.
+    """
     status, outcomes = 0, {}
-    for live, arguments in ((True, ["-m", "slow and live"]), (False, ["-m", "slow and not live", *PARALLEL])):
+    for live, arguments in ((True, ["-m", "slow and live"]), (False, ["-m", "slow and not live", *side_by_side])):
         chosen = [test.id for test in tests if test.live == live]
-        if not chosen:
+        if not chosen or time.monotonic() > until:
             continue
         path = BUILD / f"patrol-{'live' if live else 'beside'}.json"
         path.write_text(json.dumps(chosen), encoding="utf-8")
@@ -179,6 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--day", default=datetime.date.today().isoformat(), help="a date, or any text; today's list")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after so many")
     parser.add_argument("--list", action="store_true", help="print the list and run nothing")
+    parser.add_argument("pytest", nargs="*", help="arguments of pytest for the tests that run side by side")
     chosen = parser.parse_args(arguments)
     until = time.monotonic() + chosen.seconds
     BUILD.mkdir(exist_ok=True)
@@ -186,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     day = number_of(chosen.day) % plan.days
     tests = [test for test in slow if plan.day_of(test.id) == day]
     print(describe(plan, day, tests, len(slow)), flush=True)
-    return 0 if chosen.list else run(tests, until)
+    return 0 if chosen.list else run(tests, until, chosen.pytest)
 
 
 if __name__ == "__main__":

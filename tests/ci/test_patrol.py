@@ -75,7 +75,7 @@ def test_only_the_list_of_the_day_runs(
     monkeypatch.setenv("PYTHONPATH", str(patrol.ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setattr(unsteady, "FOUND", tmp_path / "unsteady.json")
-    for name, value in (("ROOT", tmp_path), ("BUILD", tmp_path), ("PARALLEL", ())):
+    for name, value in (("ROOT", tmp_path), ("BUILD", tmp_path)):
         monkeypatch.setattr(patrol, name, value)
     found = patrol.collect()
     assert found == [SlowTest(f"test_few.py::test[{n}]", False) for n in range(4)]
