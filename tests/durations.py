@@ -154,13 +154,17 @@ def _by_function(entries: Mapping[str, Duration]) -> dict[str, dict[str, Duratio
 
 
 def seconds_of(test: str, record: Mapping[str, Duration]) -> float:
-    """Return what a test costs, from its own entry or from that of its function.
+    """Return what a test costs, from its own entry, from that of its function, or as others of its function do.
 
     >>> seconds_of("a.py::f[x]", {"a.py::f": Duration(3.0, 2, False)})
     1.5
     """
-    entry = record.get(test) or record.get(function_of(test)) or Duration(UNKNOWN_SECONDS, 1, False)
-    return entry.seconds / entry.tests
+    function = function_of(test)
+    own = record.get(test) or record.get(function)
+    entries = [own] if own else [entry for name, entry in record.items() if name.startswith(f"{function}[")]
+    if not entries:
+        return UNKNOWN_SECONDS
+    return sum(entry.seconds for entry in entries) / sum(entry.tests for entry in entries)
 
 
 def function_of(test: str) -> str:

@@ -41,6 +41,11 @@ class Writer:
             file.write(json.dumps([report.nodeid, report.outcome]) + "\n")
 
 
+def arguments(path: Path) -> list[str]:
+    """Return the arguments that let pytest write to a file how each test went."""
+    return ["-p", "tests.outcomes", "--outcomes", str(path)]
+
+
 def read_outcomes(path: Path) -> dict[str, str]:
     """Return how each test went: passed, failed or skipped; failed where any of its phases failed."""
     outcomes: dict[str, str] = {}

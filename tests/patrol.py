@@ -3,9 +3,9 @@
 `make patrol` prints the list of today and runs it: live tests one at a time, the others side by side. DAY names another
 day, as `2026-11-26` or any text; LIST=1 only prints; STOP_AFTER=600 stops the run after so many seconds.
 
-The lists follow from tests/data/durations.json alone: files, or their functions where a file takes long, are dealt out
+The lists follow from tests/data/durations.json alone: files, or parts of files that take long, are dealt out
 by what they cost, the most expensive first, each to the day that has least. A test of which nothing is recorded goes
-to a day by the name of its function, so it moves no other; `make durations` records it.
+to a day by its name, so it moves no other; `make durations` records it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Plan:
         for name in (test, function):
             if name in self._days:
                 return self._days[name]
-        return zlib.crc32(function.encode()) % self.days
+        return zlib.crc32(test.encode()) % self.days
 
     def estimate(self, tests: Iterable[SlowTest]) -> float:
         """Return what tests take on the clock."""

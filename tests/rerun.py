@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tests import outcomes, unsteady
@@ -34,53 +34,50 @@ def run(arguments: Sequence[str], until: float = math.inf) -> tuple[int, dict[st
 
     At the time `until` (of `time.monotonic`) the run is interrupted, and the exit code is that of what ran.
     """
-    code, ran = _run_pytest(arguments, until)
-    failed = [test for test, outcome in ran.items() if outcome == "failed"]
-    if not failed:
+    code, ran = _run_pytest(sys.executable, arguments, until)
+    if "failed" not in ran.values():
         return (_PASSED if code == _TIME_IS_UP else code), ran
+    failed, unsteady_tests = run_again(ran)
+    return (_FAILED if failed else _PASSED), ran | dict.fromkeys(unsteady_tests, "passed")
+
+
+def run_again(ran: Mapping[str, str], python: str = sys.executable) -> tuple[list[str], list[str]]:
+    """Run the failed tests of a run again; return the failures that remain, and the tests that passed this time.
+
+    Both have a test that passed and was unsteady in too many runs.
+    """
+    failed = [test for test, outcome in ran.items() if outcome == "failed"]
     if len(failed) > MAX_RERUNS or not all("::" in test for test in failed):
         print(f"rerun: none of {len(failed)} failures is run again: they are too many, or a file cannot be read")
-        return _FAILED, ran
-    passed = _rerun(failed)
-    return (_FAILED if _report(failed, passed) else _PASSED), ran | dict.fromkeys(passed, "passed")
+        return failed, []
+    passed = list(_rerun(failed, python))
+    found, recorded = unsteady.add(passed), unsteady.read(unsteady.RECORD)
+    worn_out = set(unsteady.list_worn_out(unsteady.merge(recorded, found))).intersection(passed)
+    remaining = [test for test in failed if test not in passed]
+    lines = unsteady.describe(recorded, found)
+    lines += [f"rerun: unsteady in {unsteady.MAX_RUNS} runs, to be repaired: {test}" for test in sorted(worn_out)]
+    lines += [f"rerun: failed again: {test}" for test in remaining]
+    print("", *lines, sep="\n", flush=True)
+    return [*remaining, *sorted(worn_out)], passed
 
 
-def _report(failed: Sequence[str], passed: Sequence[str]) -> list[str]:
-    """Print and record which of the failed tests are unsteady; return the failures."""
-    found = unsteady.add(passed)
-    recorded = unsteady.read(unsteady.RECORD)
-    worn_out = unsteady.list_worn_out(unsteady.merge(recorded, found))
-    twice = [test for test in failed if test not in passed]
-    again = [test for test in passed if test in worn_out]
-    print()
-    for line in unsteady.describe(recorded, found):
-        print(line)
-    for test in again:
-        print(f"rerun: unsteady in {unsteady.MAX_RUNS} runs, to be repaired: {test}")
-    for test in twice:
-        print(f"rerun: failed again: {test}")
-    return twice + again
-
-
-def _rerun(failed: Sequence[str]) -> list[str]:
-    """Run tests alone, each in a process of its own; return those that passed."""
-    until, passed = time.monotonic() + MAX_RERUN_SECONDS, []
+def _rerun(failed: Iterable[str], python: str) -> Iterator[str]:
+    """Run tests alone, each in a process of its own; yield those that pass."""
+    until = time.monotonic() + MAX_RERUN_SECONDS
     for test in failed:
         print(f"\nrerun: {test}", flush=True)
         if time.monotonic() > until:
             print("rerun: there is no time left for it")
             continue
-        code, ran = _run_pytest(["-m", "", "-p", "no:cacheprovider", test], until)
+        code, ran = _run_pytest(python, ["-m", "", "-p", "no:cacheprovider", test], until)
         if code == _PASSED and ran.get(test) == "passed":
-            passed.append(test)
-    return passed
+            yield test
 
 
-def _run_pytest(arguments: Sequence[str], until: float) -> tuple[int, dict[str, str]]:
+def _run_pytest(python: str, arguments: Sequence[str], until: float) -> tuple[int, dict[str, str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "outcomes.jsonl")
-        command = [sys.executable, "-m", "pytest", "-p", "tests.outcomes", "--outcomes", str(path), *arguments]
-        process = subprocess.Popen(command)
+        process = subprocess.Popen([python, "-m", "pytest", *outcomes.arguments(path), *arguments])
         try:
             code = process.wait(None if until == math.inf else max(until - time.monotonic(), 0))
         except subprocess.TimeoutExpired:

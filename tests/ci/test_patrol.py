@@ -48,8 +48,8 @@ def test_a_new_test_moves_no_other() -> None:
     plan = Plan(RECORD)
     new = [f"tests/new.py::test_{number}" for number in range(1000)]
     assert {plan.day_of(test) for test in new} == set(range(plan.days))
-    assert plan.day_of("tests/new.py::test_1[a]") == plan.day_of("tests/new.py::test_1[b]")
     assert plan.estimate([SlowTest(new[0], True)]) == durations.UNKNOWN_SECONDS
+    assert Plan({"a.py::test[b]": Duration(3.0, 1, True)}).estimate([SlowTest("a.py::test[c]", True)]) == 3.0
 
 
 def test_side_by_side_takes_less_time() -> None:
