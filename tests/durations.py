@@ -5,8 +5,8 @@ its process and of all that this process started. `make durations` merges these 
 There a live test, which runs alone, has its seconds on the clock; a test that shares the machine has its processor
 seconds, because its time on the clock depends on what runs beside it.
 
-The record has an entry per test function, `[seconds, number of tests, whether they are live]`, and one per test where
-a function's tests take longer than `MAX_FUNCTION_SECONDS` together.
+The record has an entry per test function: `[seconds, number of tests, whether they are live]`. Where the tests of a
+function take longer than `MAX_FUNCTION_SECONDS` together, each that takes long has an entry of its own.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 LINES = ROOT / "build" / "durations.jsonl"
 RECORD = ROOT / "tests" / "data" / "durations.json"
-#: Functions whose tests take longer together are recorded test by test.
+#: In functions whose tests take longer together, tests of at least so many seconds are recorded one by one.
 MAX_FUNCTION_SECONDS = 60.0
+MIN_TEST_SECONDS = 2.0
 #: What a test costs of which nothing is recorded, nor of another one of its function.
 UNKNOWN_SECONDS = 10.0
 
@@ -129,21 +130,25 @@ def merge(record: Mapping[str, Duration], ran: Mapping[str, Duration]) -> dict[s
     """
     merged, recorded = dict(record), _by_function(record)
     for function, anew in _by_function(ran).items():
-        if function in record and len(anew) < record[function].tests:
-            continue
-        old = recorded.get(function, {})
-        for name in old:
-            del merged[name]
-        merged |= _shorten(function, {name: entry for name, entry in old.items() if name != function} | anew)
+        single = {name: entry for name, entry in recorded.get(function, {}).items() if name != function}
+        others = {name: entry for name, entry in anew.items() if name not in single}
+        single |= {name: entry for name, entry in anew.items() if name in single}
+        if function in record and len(others) < record[function].tests:
+            merged |= single
+        else:
+            for name in recorded.get(function, {}):
+                del merged[name]
+            merged |= _shorten(function, single | others)
     return {name: merged[name] for name in sorted(merged)}
 
 
 def _shorten(function: str, tests: Mapping[str, Duration]) -> dict[str, Duration]:
-    """Return one entry for the tests of a function, or one of each where they take long."""
-    seconds, live = sum(entry.seconds for entry in tests.values()), any(entry.live for entry in tests.values())
-    if seconds <= MAX_FUNCTION_SECONDS or len(tests) == 1:
-        return {function: Duration(round(seconds, 1), len(tests), live)}
-    return {test: entry._replace(seconds=round(entry.seconds, 1)) for test, entry in tests.items()}
+    """Return an entry for the tests of a function, and in long ones an entry of each test that takes long."""
+    long = sum(entry.seconds for entry in tests.values()) > MAX_FUNCTION_SECONDS and len(tests) > 1
+    entries = {name: entry for name, entry in tests.items() if long and entry.seconds >= MIN_TEST_SECONDS}
+    if rest := [entry for name, entry in tests.items() if name not in entries]:
+        entries[function] = Duration(sum(entry.seconds for entry in rest), len(rest), rest[0].live)
+    return {name: entry._replace(seconds=round(entry.seconds, 1)) for name, entry in entries.items()}
 
 
 def _by_function(entries: Mapping[str, Duration]) -> dict[str, dict[str, Duration]]:
