@@ -52,6 +52,10 @@ class SlowTest(NamedTuple):
     id: str
     live: bool
 
+    @property
+    def file(self) -> str:
+        return self.id.partition("::")[0]
+
 
 # The plan -----------------------------------------------------------------------------------------------------------
 
@@ -86,6 +90,13 @@ class Plan:
     def estimate(self, tests: Iterable[SlowTest]) -> float:
         """Return what tests take on the clock."""
         return sum(durations.seconds_of(test.id, self._record) / (1 if test.live else SIDE_BY_SIDE) for test in tests)
+
+    def order(self, tests: Iterable[SlowTest]) -> list[SlowTest]:
+        """Return tests by files, files with the longest tests first: what begins last is short."""
+        longest: dict[str, float] = defaultdict(float)
+        for test in (tests := list(tests)):
+            longest[test.file] = max(longest[test.file], self.estimate([test]))
+        return sorted(tests, key=lambda test: (-longest[test.file], test.file))
 
 
 def _units(record: Mapping[str, Duration]) -> list[Unit]:
@@ -145,7 +156,7 @@ def describe(plan: Plan, day: int, tests: Sequence[SlowTest], of: int) -> str:
     lines = [f"patrol: day {day + 1} of {plan.days}, {len(tests)} of {of} slow tests, {_minutes(plan.estimate(tests))}"]
     by_file: dict[tuple[str, bool], list[SlowTest]] = defaultdict(list)
     for test in tests:
-        by_file[test.id.partition("::")[0], test.live].append(test)
+        by_file[test.file, test.live].append(test)
     for (file, live), held in sorted(by_file.items()):
         lines.append(f"{plan.estimate(held):6.0f} s {len(held):5} {file}{' (live)' * live}")
     return "\n".join(lines)
@@ -163,7 +174,7 @@ def run(tests: Sequence[SlowTest], until: float, side_by_side: Sequence[str] = (
             continue
         path = BUILD / f"patrol-{'live' if live else 'beside'}.json"
         path.write_text(json.dumps(chosen), encoding="utf-8")
-        files = dict.fromkeys(test.partition("::")[0] for test in chosen)
+        files = dict.fromkeys(test.file for test in tests if test.live == live)
         code, ran = rerun.run([*arguments, "-p", "tests.selection", "--select-from", str(path), *files], until)
         status, outcomes = status or code, outcomes | ran
     missed = [test.id for test in tests if test.id not in outcomes]
@@ -187,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     BUILD.mkdir(exist_ok=True)
     plan, slow = Plan(durations.read_record()), collect()
     day = number_of(chosen.day) % plan.days
-    tests = [test for test in slow if plan.day_of(test.id) == day]
+    tests = plan.order(test for test in slow if plan.day_of(test.id) == day)
     print(describe(plan, day, tests, len(slow)), flush=True)
     return 0 if chosen.list else run(tests, until, chosen.pytest)
 

@@ -57,6 +57,12 @@ def test_side_by_side_takes_less_time() -> None:
     assert plan.estimate([SlowTest("a.py::test[b]", False)]) == 10 / patrol.SIDE_BY_SIDE
 
 
+def test_files_with_long_tests_come_first() -> None:
+    plan = Plan({"a.py::test": Duration(3.0, 3, False), "b.py::one": Duration(9.0, 1, False)})
+    tests = [SlowTest(test, False) for test in ("a.py::test[2]", "a.py::test[1]", "b.py::test", "b.py::one")]
+    assert plan.order(tests) == [*tests[2:], *tests[:2]]
+
+
 def test_another_day_is_another_list() -> None:
     days = Plan(RECORD).days
     numbers = [patrol.number_of(f"2026-12-{day:02}") % days for day in range(1, days + 1)]
