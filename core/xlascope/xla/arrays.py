@@ -25,12 +25,18 @@ from .spread import Shard, gathered, is_spread, lies, shards_of
 
 
 def _value(self: Any) -> np.ndarray[Any, Any]:
-    """The elements as a NumPy array that shares memory where it can and cannot be written to."""
+    """The elements as a NumPy array that shares memory where it can and cannot be written to.
+
+    A copy is kept with the array. One that shares its memory is not: it holds the array, by a way on which the garbage
+    collector sees no cycle, so neither would ever be freed.
+    """
     held = self._npy_value
     if held is None:
-        held = gathered(self, _on_host) if is_spread(self) and not self.is_deleted() else _on_host(self)
+        spread = is_spread(self) and not self.is_deleted()
+        held = gathered(self, _on_host) if spread else _on_host(self)
         held.flags.writeable = False
-        self._npy_value = held
+        if spread or self._sharding._device.platform != "cpu":
+            self._npy_value = held
     return held
 
 

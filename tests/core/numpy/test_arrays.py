@@ -1,5 +1,7 @@
 """What arrays and tracers do beside computing: their methods, what they refuse, and what it costs."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -235,3 +237,15 @@ def test_arrays_are_iterated_and_converted() -> None:
     with pytest.raises(TypeError, match="axes"):
         iter(x[0])
     assert round(x[2]) == 3 and divmod(x, 2)[1].tolist() == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("read", [float, bool, int, str, np.asarray, lambda x: x.item(), lambda x: x.tolist(), list])
+def test_reading_an_array_does_not_keep_it(read) -> None:
+    x = jnp.ones(())[None] if read is list else jnp.ones(())
+    read(x + 1.0)
+    gc.collect()
+    before = len(xs.live_arrays())
+    for _ in range(5):
+        read(x + 1.0)
+    gc.collect()
+    assert len(xs.live_arrays()) == before
