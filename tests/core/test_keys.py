@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import functools
+import gc
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -134,6 +135,21 @@ def test_calls_kept_apart_keep_what_jit_promises() -> None:
         f("no array", (3,), 1.0)
     f.clear_cache()
     assert float(f(jnp.ones(2), (4,), 1.0)[0]) == 8
+
+
+def test_a_static_value_made_anew_at_each_call_takes_one_place() -> None:
+    f = xs.jit(lambda x, shape: x.reshape(shape), static_argnums=1)
+    x, sizes = jnp.ones(2), [1, 2]
+
+    def objects_after(calls: int) -> int:
+        for _ in range(calls):
+            f(x, tuple(sizes))
+        gc.collect()
+        return len(gc.get_objects())
+
+    objects_after(5)
+    before = objects_after(5)
+    assert objects_after(50) <= before + 10
 
 
 @pytest.mark.parametrize("transformed", [xs.jit, xs.grad, lambda f: lambda x: xs.vmap(f)(jnp.ones(2) * x)])

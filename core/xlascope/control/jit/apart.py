@@ -36,8 +36,10 @@ class KeptApart:
         self._owner = weakref.ref(owner)
         self._options = owner.options
         self._numbers: dict[int, list[int]] = {}  # the static positions, by how many arguments there are
-        self._by_key: RecentlyUsed[Any, Any] = RecentlyUsed(_MOST_VALUES // 2)
-        #: The same by identity, which is quicker; the values are kept, so that an id means what it meant.
+        #: By the key of the values: the callable, and the identities with which it was called last.
+        self._by_key: RecentlyUsed[Any, list[Any]] = RecentlyUsed(_MOST_VALUES // 2)
+        #: The same by identity, which is quicker; the values are kept, so that an id means what it meant. Each key has
+        #: one entry: a value that is made anew at each call, as a shape often is, does not fill the cache.
         self._by_identity: RecentlyUsed[Any, tuple[Any, Statics]] = RecentlyUsed(_MOST_VALUES // 2)
 
     def confusable(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Statics | None:
@@ -60,7 +62,7 @@ class KeptApart:
         ids = tuple([(place, id(value)) for place, value in statics])
         known = self._by_identity.get(ids)
         if known is None:
-            known = self._by_identity[ids] = self._function_for(statics), statics
+            known = self._by_identity[ids] = self._function_for(statics, ids), statics
         moving, named = list(args), kwargs
         for place, _ in statics:
             if place.__class__ is int:
@@ -69,12 +71,17 @@ class KeptApart:
                 named = {name: x for name, x in named.items() if name != place}
         return known[0](*moving, **named)
 
-    def _function_for(self, statics: Statics) -> Any:
+    def _function_for(self, statics: Statics, ids: tuple[Any, ...]) -> Any:
         key = tuple([(place, key_of(value)) for place, value in statics])
         found = self._by_key.get(key)
         if found is None:
-            found = self._by_key[key] = _function_of(self._owner, statics)
-        return found
+            found = self._by_key[key] = [_function_of(self._owner, statics), ids]
+        function, earlier = found
+        if earlier != ids:
+            found[1] = ids
+            self._by_identity.pop(earlier, None)
+            self._by_identity.older.pop(earlier, None)
+        return function
 
     def clear(self) -> None:
         """Forget the callables."""
