@@ -40,6 +40,7 @@ QUICK_PLACES = (
     "core/test_retraces",
     "core/test_settings",
     "core/test_stages",
+    "everyday/",
     "docs/test_pages",
 )
 KEPT = Path(__file__).resolve().parents[1] / "build" / "compiled"
