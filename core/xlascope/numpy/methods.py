@@ -15,7 +15,7 @@ from ..trace.methods import install
 from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
 from ..trace.tracer import Tracer
-from ..trace.values import not_an_array
+from ..trace.values import aval_of, not_an_array
 from ..xla.backend import ArrayImpl
 from ..xla.dispatch import run1
 from ..xla.key_array import KeyArray
@@ -51,8 +51,8 @@ _NEVER = Direct(arithmetic.Add(), "")
 def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None) -> Callable[[Any, Any], Any]:
     """A binary operator that leaves operands it does not know to their own class.
 
-    Operands of one type, and Python scalars that give way, go at once where ``direct`` says; this is ``bind1`` written
-    out, since most of what people trace comes through here.
+    Operands of one type (outside of any trace NumPy arrays as well), and Python scalars that give way, go at once where
+    ``direct`` says; this is ``bind1`` written out, since most of what people trace comes through here.
     """
     operation, kinds = direct or _NEVER
 
@@ -63,6 +63,9 @@ def _operator(function: Callable[[Any, Any], Any], direct: Direct | None = None)
                 if other.aval is aval and KINDS[aval.dtype] in kinds:
                     trace = STATE.trace
                     return run1(operation, (self, other)) if trace is None else trace.bind(operation, (self, other))[0]
+            elif kind is np.ndarray:
+                if STATE.trace is None and aval_of(other) is aval and KINDS[aval.dtype] in kinds:
+                    return run1(operation, (self, other))
             elif kind in HOLDERS and (held := KINDS[aval.dtype]) in kinds and held in HOLDERS[kind]:
                 trace, operands = STATE.trace, (self, scalar_beside(other, aval.dtype))
                 return run1(operation, operands) if trace is None else trace.bind(operation, operands)[0]
@@ -84,6 +87,8 @@ def _reflected(function: Callable[[Any, Any], Any], direct: Direct | None = None
             if kind in HOLDERS and (held := KINDS[dtype]) in kinds and held in HOLDERS[kind]:
                 trace, operands = STATE.trace, (scalar_beside(other, dtype), self)
                 return run1(operation, operands) if trace is None else trace.bind(operation, operands)[0]
+            if kind is np.ndarray and STATE.trace is None and aval_of(other) is self.aval and KINDS[dtype] in kinds:
+                return run1(operation, (other, self))
             if isinstance(other, _OPERANDS):
                 return function(other, self)
             return _with_other(lambda x, y: function(y, x), self, other)
