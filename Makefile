@@ -96,7 +96,7 @@ judge: $(VENV)/.installed-test
 # The tests ask; what no test asks for any more is removed.
 answers: $(VENV)/.installed-test
 	rm -f build/oracle/asked
-	XLASCOPE_TESTS_ANSWERS=keep $(PYTEST) $(PARALLEL) -m "not slow and not live" tests/core
+	XLASCOPE_TESTS_ANSWERS=keep $(PYTEST) $(PARALLEL) -m "not slow and not live" tests/core tests/everyday
 	$(BIN)/python -m tests.answers tidy
 
 matrix: $(VENV)/.installed-test
