@@ -17,7 +17,7 @@ import tempfile
 import time
 from typing import NamedTuple
 
-from . import devices, first_result, libraries, watched_jax
+from . import devices, everyday, first_result, libraries, watched_jax
 from .cases import CASES, MODEL_CASES
 from .explorer import explorer
 from .functions import functions
@@ -132,6 +132,7 @@ def main() -> None:
         "first_result",
         "libraries",
         "devices",
+        "everyday",
         "watched",
         "watched_jax",
         "steps",
@@ -163,6 +164,10 @@ def main() -> None:
         shared = devices.table()
         print("\n".join(shared))
         lines += ["", *shared]
+    if "everyday" in cases:
+        for made in everyday.tables():
+            print("\n".join(made))
+            lines += ["", *made]
     if "watched" in cases:
         found = costs(watched())
         goals = {"strip": ("the strip", "< 1 %"), "panel": ("the panel open", "< 2 %")}
