@@ -153,6 +153,8 @@ class OperationType(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls.made
         if made is None:
+            if not cls.parametrized and not args and "instance" in cls.__dict__:
+                return cls.instance
             if cls.pending:
                 _set_up(cls)  # type: ignore[arg-type]
                 return cls(*args, **kwargs)
