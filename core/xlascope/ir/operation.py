@@ -314,6 +314,11 @@ class Operation(metaclass=OperationType):
         """The programs that the operation holds (``ClosedJaxpr``), in order."""
         return ()
 
+    def content(self) -> Sequence[Any] | None:
+        """Return what tells the operation from others of its class; None for one that equals only itself."""
+        is_inexact = self.made is not None and self.memo is None
+        return None if self.by_identity or is_inexact else [getattr(self, name) for name in _parameters_of(type(self))]
+
     @property
     def effects(self) -> Effects:
         """What the operation does besides giving results: what the programs do that it holds."""
