@@ -543,8 +543,8 @@ def _compile_on_demand(operation: Operation) -> Any:
         results = executable(arguments, avals)
         tree = _leaf if len(results) == 1 else default_registry.flatten(results)[1]
         fast = executable.fastpath(tree, arguments)
-        if fast is None or disable_jit.value:
-            programs[avals] = program
+        if fast is None or disable_jit.value or any(x is not y for x, y in zip(arguments, operands, strict=True)):
+            programs[avals] = program  # jaxlib does not know the kinds of objects that stand for arrays
         return (results[0] if len(results) == 1 else results), fast, False
 
     def without_jit(*operands: Any) -> Any:
