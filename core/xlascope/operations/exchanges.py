@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
+from ..key_types import is_key
 from ..trace.bind import bind, bind1
 from ..xla import collectives as across
 from ..xla.builder import integers

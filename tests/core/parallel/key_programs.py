@@ -60,9 +60,9 @@ VALUES = {
     "all_gather, tiled": lambda lib: lib.pmap(
         lambda k: lib.lax.all_gather(lib.random.split(k), "i", tiled=True), axis_name="i"
     )(keys(lib)),
-    "all_to_all": lambda lib: lib.pmap(
-        lambda k: lib.lax.all_to_all(lib.random.split(k, 8), "i", 0, 0), axis_name="i"
-    )(keys(lib)),
+    "all_to_all": lambda lib: lib.pmap(lambda k: lib.lax.all_to_all(lib.random.split(k, 8), "i", 0, 0), axis_name="i")(
+        keys(lib)
+    ),
     "shard_map, normal": lambda lib: by_device(lib, lambda k: lib.random.normal(k[0], (3,)))(keys(lib)),
     "shard_map, split": lambda lib: by_device(lib, lib.vmap(lib.random.split))(keys(lib)),
     "shard_map, jitted": lambda lib: lib.jit(by_device(lib, lib.vmap(lib.random.split)))(keys(lib)),

@@ -4,8 +4,8 @@ A function that is made anew at each call (a lambda in a loss, the rule of a fun
 is equal to that of the call before. Everything that is derived from a program lives with it, its executable included.
 So outside of any staging the program that is held is the one that was recorded first, and nothing is compiled again.
 
-Programs are equal when they apply equal operations to the same values, for the same lines of the user's code. Programs
-that hold Python functions (callbacks, rules of a user's own) or arrays are not looked for: each is equal only to itself.
+Programs are equal when they apply equal operations to the same values, for the same lines of the user's code. A
+program that holds a Python function (a callback, a rule of a user's own) or an array is equal only to itself.
 """
 
 from __future__ import annotations
