@@ -41,15 +41,19 @@ def intern_program(program: ClosedJaxpr) -> ClosedJaxpr:
     """
     if STATE.trace is not None and STATE.trace.staging:
         return program
-    found = program.derived.get(_INTERNED)
+    found: Any = program.derived.get(_INTERNED)
     if found is None:
-        try:
-            key = _program_key(program)
-            interned = _programs.get(key) or _programs.again(key) or _programs.keep(key, program)
-        except (_NotComparableError, TypeError):  # TypeError: a parameter that has no hash
-            interned = program
-        found = program.derived[_INTERNED] = _ITSELF if interned is program else interned
+        found = _find_equal(program)
+        program.derived[_INTERNED] = _ITSELF if found is program else found
     return program if found is _ITSELF else found
+
+
+def _find_equal(program: ClosedJaxpr) -> ClosedJaxpr:
+    try:
+        key = _program_key(program)
+        return _programs.get(key) or _programs.again(key) or _programs.keep(key, program)
+    except (_NotComparableError, TypeError):  # TypeError: a parameter that has no hash
+        return program
 
 
 def forget_programs() -> None:
