@@ -37,7 +37,7 @@ from .callbacks import run_and_wait
 from .compile import Compilation, compile_program
 from .compiling import forget_left
 from .faces import is_foreign, is_ours
-from .failures import is_out_of_memory, memory_error, note_donations, require_live
+from .failures import deleted_error, is_out_of_memory, memory_error, note_donations, require_live
 from .keeping.policy import Keep, asked_for
 from .key_array import KeyArray, call_structure, held, results_of
 from .meshes import Mesh, PartitionSpec
@@ -508,7 +508,18 @@ def run1(operation: Operation, operands: Sequence[Any]) -> Any:
     function = _eager.get(operation)
     if function is None:
         function = _function_of(operation)
-    return function(*operands)
+    try:
+        return function(*operands)
+    except ValueError as error:  # also from a call that jaxlib repeats on its own, of an operand that is gone
+        if error.__class__ is ValueError:
+            _require_live_operands(operation, operands)
+        raise
+
+
+def _require_live_operands(operation: Operation, operands: Sequence[Any]) -> None:
+    for index, x in enumerate(operands):
+        if isinstance(x, (ArrayImpl, KeyArray)) and x.is_deleted():
+            raise deleted_error(x, f"operand {index} of {operation.name}") from None
 
 
 def _function_of(operation: Operation) -> Any:
