@@ -19,7 +19,7 @@ _ROOMS = ["compositions", "control", "example_libraries", "experimental", "exten
 _ROOMS += ["random", "scipy", "transforms"]
 #: The same rooms of the engine, and others, whose docstrings have examples.
 _EXAMPLES = (*(f"core/xlascope/{room}/" for room in [*_ROOMS, "api", "special"]), "core/xlascope/image")
-_FILES = ("core/test_api_transforms", "core/test_noops", "core/test_planned")
+_FILES = ("core/test_api_transforms", "core/test_noops", "core/test_planned", "everyday/test_nothing_compiled_twice")
 #: Where programs are kept and compiled quickly.
 KEPT_PLACES = (*(f"core/{room}/" for room in _ROOMS), *_FILES, *_EXAMPLES)
 #: Where they are kept and compiled as for users: it is tested what XLA makes of them.

@@ -79,8 +79,12 @@ class Performer:
         return lambda x, *args, **kwargs: _used(getattr(x, name), args, kwargs)
 
     def _carried_out(self, call: dict[str, Any], function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self._ready(call, function, args, kwargs)()
+
+    def _ready(self, call: dict[str, Any], function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """What carries the call out, each time that it is called."""
         if call["how"] == "eager":
-            return function(*args, **kwargs)
+            return lambda: function(*args, **kwargs)
         traced = [
             place
             for place, each in enumerate(call["args"])
@@ -94,11 +98,13 @@ class Performer:
                 given[place] = value
             return function(*given, **kwargs)
 
-        if call["how"] == "jit":
-            return self.module.jit(program)(*operands)
         if call["how"] == "grad":
-            return sparse_arrays.gradient(self.module, program, operands)
-        return self.module.vmap(program, axis_name=AXIS, axis_size=None if operands else 2)(*operands)
+            return lambda: sparse_arrays.gradient(self.module, program, operands)
+        if call["how"] == "jit":
+            transformed = self.module.jit(program)
+        else:
+            transformed = self.module.vmap(program, axis_name=AXIS, axis_size=None if operands else 2)
+        return lambda: transformed(*operands)
 
     def _can_be_traced(self, value: Any) -> bool:
         known = isinstance(value, (*self.holders, np.ndarray)) or sparse_arrays.is_sparse(value)
@@ -132,6 +138,26 @@ class Performer:
         except (Exception, SystemExit) as error:
             return answers.error_of(error, "arguments")
 
+    def repeated(self, call: dict[str, Any]) -> dict[str, Any]:
+        """Return what the third of three equal calls traces, lowers and compiles, by the names of its records.
+
+        What is jitted is one function, called three times.
+        """
+        builder = Builder(self.module)
+        try:
+            with self.module.enable_x64(call["x64"]), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                function, args, kwargs = self._prepared(call, builder)
+                carried_out = self._ready(call, function, args, kwargs)
+                carried_out()
+                carried_out()
+                seen: list[Any] = []
+                with importlib.import_module(f"{self.module.__name__}.records").watch(seen.append):
+                    carried_out()
+                return {"made": [each.__class__.__name__ for each in seen if each.__class__.__name__ in MADE]}
+        except (Exception, SystemExit) as error:
+            return answers.error_of(error, "call")
+
     def _traced(self, transformed: Any, function: Any, args: list[Any], kwargs: dict[str, Any]) -> list[str]:
         """The texts of some traces in a row; of one that fails the error."""
         places = [f"{place}" for place in range(len(args))]
@@ -163,6 +189,8 @@ class Performer:
         return sum(name not in MOVES for name in _operations(jaxpr.jaxpr))
 
 
+#: The records of what a call makes before it runs.
+MADE = {"Traced", "Lowered", "Compiled"}
 #: How often a call is traced.
 TRACES = 4
 #: How it is traced.
@@ -243,6 +271,8 @@ def _reply(what: str, call: dict[str, Any], performer: Performer) -> dict[str, A
         return library.listed(performer.module)
     if what == "traces":
         return performer.traces(call)
+    if what == "repeated":
+        return performer.repeated(call)
     if what == "equations":
         return performer.equations(call)
     return performer.perform(call)

@@ -153,6 +153,8 @@ class OperationType(type):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls.made
         if made is None:
+            if not cls.parametrized and not args and "instance" in cls.__dict__:
+                return cls.instance
             if cls.pending:
                 _set_up(cls)  # type: ignore[arg-type]
                 return cls(*args, **kwargs)
@@ -311,6 +313,11 @@ class Operation(metaclass=OperationType):
     def bodies(self) -> Sequence[Any]:
         """The programs that the operation holds (``ClosedJaxpr``), in order."""
         return ()
+
+    def content(self) -> Sequence[Any] | None:
+        """Return what tells the operation from others of its class; None for one that equals only itself."""
+        is_inexact = self.made is not None and self.memo is None
+        return None if self.by_identity or is_inexact else [getattr(self, name) for name in _parameters_of(type(self))]
 
     @property
     def effects(self) -> Effects:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
+from ..key_types import is_key
 from ..trace.bind import bind, bind1
 from ..xla import collectives as across
 from ..xla.builder import integers
@@ -18,6 +19,7 @@ from .arithmetic import add, mul
 from .comparisons import eq
 from .dynamic_slicing import dynamic_slice
 from .indexing import gather
+from .random_keys import random_wrap
 from .requirements import require_axes, require_kind
 from .selection import select
 from .shapes import (
@@ -51,6 +53,8 @@ class AllGather(_Exchange, name="all_gather"):
     """The operands of all examples along the axis ``all_gather_dimension``: a new one, or (``tiled``) one after the
     other along the one there is.
     """
+
+    takes_keys = True
 
     all_gather_dimension: int
     tiled: bool
@@ -151,6 +155,8 @@ class AllToAll(_Exchange, name="all_to_all"):
     place of the split one, or (``tiled``) blocks one after the other.
     """
 
+    takes_keys = True
+
     split_axis: int
     concat_axis: int
     tiled: bool
@@ -212,6 +218,8 @@ class AllToAll(_Exchange, name="all_to_all"):
 class PPermute(_Exchange, name="ppermute"):
     """Example ``target`` gets the operand of example ``source``, for each pair of ``perm``; the others get zeros."""
 
+    takes_keys = True
+
     perm: tuple[tuple[int, int], ...]
 
     def across_devices(self, builder: Any, *operands: Any) -> Any:
@@ -252,7 +260,7 @@ class PPermute(_Exchange, name="ppermute"):
         if (source >= 0).all():
             return moved
         receives = broadcast_in_dim(source >= 0, shape, (0,))
-        return select(receives, moved, zeros_of(aval(moved)))
+        return select(receives, moved, _zeros_like(moved))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         back = tuple((target, source) for source, target in self.perm)
@@ -264,6 +272,8 @@ class PPermute(_Exchange, name="ppermute"):
 
 class PBroadcast(_Exchange, name="pbroadcast"):
     """The operand of example ``source``, for all examples."""
+
+    takes_keys = True
 
     source: int
 
@@ -307,6 +317,14 @@ class PBroadcast(_Exchange, name="pbroadcast"):
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         return bind(self, *operands), list(axes)
+
+
+def _zeros_like(x: Any) -> Any:
+    """Return zeros of the type of ``x``; keys whose words are zeros for keys."""
+    kind: Any = aval(x).dtype
+    if not is_key(kind):
+        return zeros_of(aval(x))
+    return broadcast_in_dim(random_wrap(np.zeros(kind.words, np.uint32), kind.implementation), shape_of(x), ())
 
 
 class AxisIndex(_Exchange, name="axis_index"):

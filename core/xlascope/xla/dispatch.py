@@ -5,6 +5,7 @@ Calls that repeat stay in jaxlib's C++: what is written here is what happens at 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -36,7 +37,7 @@ from .callbacks import run_and_wait
 from .compile import Compilation, compile_program
 from .compiling import forget_left
 from .faces import is_foreign, is_ours
-from .failures import is_out_of_memory, memory_error, note_donations, require_live
+from .failures import deleted_error, is_out_of_memory, memory_error, note_donations, require_live
 from .keeping.policy import Keep, asked_for
 from .key_array import KeyArray, call_structure, held, results_of
 from .meshes import Mesh, PartitionSpec
@@ -507,7 +508,18 @@ def run1(operation: Operation, operands: Sequence[Any]) -> Any:
     function = _eager.get(operation)
     if function is None:
         function = _function_of(operation)
-    return function(*operands)
+    try:
+        return function(*operands)
+    except ValueError as error:  # also from a call that jaxlib repeats on its own, of an operand that is gone
+        if error.__class__ is ValueError:
+            _require_live_operands(operation, operands)
+        raise
+
+
+def _require_live_operands(operation: Operation, operands: Sequence[Any]) -> None:
+    for index, x in enumerate(operands):
+        if isinstance(x, (ArrayImpl, KeyArray)) and x.is_deleted():
+            raise deleted_error(x, f"operand {index} of {operation.name}") from None
 
 
 def _function_of(operation: Operation) -> Any:
@@ -522,24 +534,28 @@ def _function_of(operation: Operation) -> Any:
     if operation.made is not None and operation.memo is None:  # a parameter is a float by mistake
         return _compile_on_demand(operation)
     cache: Recent[Any, Any] = _eager if operation.holder is None else operation.holder.derived
-    found = cache.get(operation) or cache.again(operation)
-    return cache.keep(operation, _compile_on_demand(operation)) if found is None else found
+    # of an operation that is nothing but a program, the program is compiled: its rules may be made anew at each call
+    key = operation if operation.whole() is None else "alone"
+    found = cache.get(key) or cache.again(key)
+    return cache.keep(key, _compile_on_demand(operation)) if found is None else found
 
 
 def _compile_on_demand(operation: Operation) -> Any:
     #: Of the calls that have to come back.
     programs: RecentlyUsed[tuple[ShapedArray, ...], ClosedJaxpr] = RecentlyUsed(_MOST_RETURNING // 2)
+    whole = operation.whole()
+    make_program = functools.partial(_program_of, operation) if whole is None else lambda avals: whole
 
     def cache_miss(*operands: Any) -> tuple[Any, FastpathData | None, bool]:
         arguments = [_opened(x) for x in operands]
         avals = tuple([_operand_aval(x) for x in arguments])
-        program = programs.get(avals) or _program_of(operation, avals)
+        program = programs.get(avals) or make_program(avals)
         executable = executable_of(program, place_of(arguments))
         results = executable(arguments, avals)
         tree = _leaf if len(results) == 1 else default_registry.flatten(results)[1]
         fast = executable.fastpath(tree, arguments)
-        if fast is None or disable_jit.value:
-            programs[avals] = program
+        if fast is None or disable_jit.value or any(x is not y for x, y in zip(arguments, operands, strict=True)):
+            programs[avals] = program  # jaxlib does not know the kinds of objects that stand for arrays
         return (results[0] if len(results) == 1 else results), fast, False
 
     def without_jit(*operands: Any) -> Any:
@@ -583,9 +599,6 @@ def set_tracer_class(tracer: type) -> None:
 
 
 def _program_of(operation: Operation, avals: Sequence[ShapedArray]) -> ClosedJaxpr:
-    whole = operation.whole()
-    if whole is not None:
-        return whole
     invars = [Var(aval) for aval in avals]
     outvars = [Var(aval) for aval in operation.result_types(tuple(avals))]
     raw = [(operation, invars, outvars, None, -1, None)]

@@ -417,7 +417,7 @@ class _FunctionBuilder(Builder):
         manual = Manual(mesh, (*before, *axes), partition)
         listed = [
             ", ".join(
-                sharding_text(NamedSharding(mesh, spec), len(aval.shape), symbol, cut_on=manual.partial)
+                sharding_text(NamedSharding(mesh, spec), len(in_words(aval).shape), symbol, cut_on=manual.partial)
                 for spec, aval in zip(specs, avals, strict=True)
             )
             for specs, avals in ((ins, self.in_avals), (outs, self.out_avals))

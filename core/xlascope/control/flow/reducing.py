@@ -22,6 +22,7 @@ from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ..programs.agreement import check_same_structure, differing
 from ..programs.bodies import body_of
+from ..programs.interning import intern_program
 from ..programs.names import name_of
 from ..programs.values import as_type, concrete, operand_aval
 from .reduce import Reduce, ReduceWindow
@@ -199,4 +200,4 @@ def _program(name: str, computation: Any, structure: Any, arrays: Sequence[Any])
             f"computation ({name_of(computation)}) of {name} closes over arrays, and it can use nothing but the "
             f"elements and Python numbers{here()}"
         )
-    return body.program
+    return intern_program(body.program)

@@ -18,8 +18,8 @@ from ...trace.state import STATE
 from ...trace.tracer import Tracer, leaked_error
 from ...transforms.evaluate import evaluate
 from ...xla.dispatch import Executable, Place, executable_of, place_of, put
-from ..programs.bodies import settings_of_trace
 from ..programs.call import call
+from ..programs.interning import settings_of_trace
 from ..programs.names import name_of, names_of_leaves, number_of_arguments, operand_names, parameter_names
 from ..programs.values import check_results, flatten_results
 from .apart import KeptApart

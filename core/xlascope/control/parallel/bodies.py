@@ -15,6 +15,7 @@ from ...trace.source import here
 from ...trace.state import STATE
 from ...xla.meshes import Mesh, PartitionSpec, names_of, use_mesh
 from ...xla.named_shardings import NamedSharding
+from ..programs.interning import intern_program
 from ..programs.rearranged import without_constants
 from .shard_map_call import Names, shard_map_of
 from .varying import varying_axes
@@ -65,8 +66,8 @@ def run_on_each(
 ) -> list[Any]:
     """Run a program on each device of a mesh. Its constants are whole on each of them."""
     specs = (*[PartitionSpec()] * len(program.consts), *ins)
-    if program.consts:
-        program, operands = without_constants(program), [*program.consts, *operands]
+    operands = [*program.consts, *operands]
+    program = without_constants(program) if program.consts else intern_program(program)
     return bind(shard_map_of(program, mesh, specs, tuple(outs), axes), *operands)
 
 

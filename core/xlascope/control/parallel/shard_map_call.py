@@ -59,6 +59,9 @@ class ShardMap(Operation, name="shard_map", by_identity=True):
         known = {"in_specs": self.in_specs, "jaxpr": self.jaxpr, "mesh": self.on, "out_specs": self.out_specs}
         return known if self.axes == self.on.axis_names else known | {"manual_axes": self.axes}
 
+    def content(self) -> Sequence[Any]:
+        return (self.jaxpr, self.on, self.in_specs, self.out_specs, self.axes)
+
     @property
     def mesh(self) -> Mesh:
         return self.on

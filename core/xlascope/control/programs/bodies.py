@@ -12,10 +12,9 @@ from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ...recent import RecentlyUsed, kept_with
 from ...runtime import boot
 from ...trace.jaxpr_trace import stage
-from ...trace.state import STATE
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of
-from ...xla.meshes import current_mesh
+from .interning import forget_programs, intern_program, settings_of_trace
 from .names import name_of
 from .rearranged import without_constants, youngest
 from .values import check_results
@@ -84,14 +83,10 @@ def _kept_with(function: Callable[..., Any]) -> RecentlyUsed[Any, Body]:
         return RecentlyUsed(_MOST_BODIES)
 
 
-def settings_of_trace() -> Any:
-    """What a trace depends on beside the function and its arguments."""
-    return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes, current_mesh()
-
-
 def forget_bodies() -> None:
     """Forget the programs of all functions, and with them what was derived from them and compiled."""
     _kept.clear()
+    forget_programs()
 
 
 def alike(bodies: Sequence[Body]) -> tuple[list[Any], list[ClosedJaxpr]]:
@@ -111,6 +106,7 @@ def _padded(body: Body, everything: Sequence[Any], keeper: ClosedJaxpr) -> Close
         jaxpr = body.program.jaxpr
         own = {id(c): v for c, v in zip(body.consts, jaxpr.constvars, strict=True)}
         leading = [own[id(c)] if id(c) in own else Var(aval_of(c)) for c in everything]
-        made = ClosedJaxpr(Jaxpr((), [*leading, *jaxpr.invars], jaxpr.outvars, jaxpr.raw, jaxpr.name))
+        padded = ClosedJaxpr(Jaxpr((), [*leading, *jaxpr.invars], jaxpr.outvars, jaxpr.raw, jaxpr.name))
+        made = intern_program(padded)
         found = keeper.derived[key] = made, everything  # an id must not be given out again while it is a key
     return found[0]

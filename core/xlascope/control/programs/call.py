@@ -90,6 +90,9 @@ class Call(Calling, name="jit", by_identity=True):
     def params(self) -> dict[str, Any]:
         return {"name": self.jaxpr.name, "jaxpr": self.jaxpr}
 
+    def content(self) -> Sequence[Any]:
+        return (self.jaxpr,)
+
     def of(self, program: ClosedJaxpr) -> Operation:
         return call_of(program)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr
+from .interning import intern_program
 
 
 def without_constants(program: ClosedJaxpr) -> ClosedJaxpr:
@@ -20,7 +21,7 @@ def without_constants(program: ClosedJaxpr) -> ClosedJaxpr:
             jaxpr.name,
             lambda: ("",) * len(jaxpr.constvars) + jaxpr.argument_names,
         )
-        found = program.derived["without constants"] = ClosedJaxpr(opened)
+        found = program.derived["without constants"] = intern_program(ClosedJaxpr(opened))
     return found
 
 

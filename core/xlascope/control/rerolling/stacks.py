@@ -130,7 +130,10 @@ class Stacks:
             made = None if isinstance(x, Literal) else self.made.get(id(x))
             if made is None:
                 continue
-            if made.repeat == self.loops[made.loop].repeats - 1 and not is_key(x.aval.dtype):
+            loop = self.loops[made.loop]
+            # A carry has a value to begin with. Other results would begin with zeros, which keys have not.
+            can_be_last = not is_key(x.aval.dtype) or made.result in {carry.result for carry in loop.carried}
+            if made.repeat == loop.repeats - 1 and can_be_last:
                 self.last[made.loop][made.result] = None
             else:
                 self.kept[made.loop][Results(made.loop, made.result)] = None

@@ -21,6 +21,7 @@ from ...transforms.differentiate import instantiated
 from ...transforms.evaluate import evaluate_jaxpr
 from ..programs.agreement import check_like
 from ..programs.bodies import staged
+from ..programs.interning import intern_program
 from ..programs.names import name_of
 from ..programs.values import operand_aval
 
@@ -111,12 +112,10 @@ def _with_consts_of_both(
     """The operation whose leading operands are what the function closes over, and what its transpose does."""
     before, first = len(forward.consts), len(forward.consts) + len(backward.consts)
     avals = [*(v.aval for v in (*forward.jaxpr.constvars, *backward.jaxpr.constvars)), *residuals]
-    return LinearCall(
-        stage(lambda *xs: evaluate_jaxpr(forward.jaxpr, xs[:before], xs[first:]), [*avals, *linear], forward.name),
-        stage(
-            lambda *xs: evaluate_jaxpr(backward.jaxpr, xs[before:first], xs[first:]),
-            [*avals, *forward.out_avals],
-            backward.name,
-        ),
-        len(avals),
+    there = stage(lambda *xs: evaluate_jaxpr(forward.jaxpr, xs[:before], xs[first:]), [*avals, *linear], forward.name)
+    back = stage(
+        lambda *xs: evaluate_jaxpr(backward.jaxpr, xs[before:first], xs[first:]),
+        [*avals, *forward.out_avals],
+        backward.name,
     )
+    return LinearCall(intern_program(there), intern_program(back), len(avals))

@@ -12,7 +12,7 @@ import numpy as np
 from ... import records, tree
 from ...analysis.doctor import Copied
 from ...control.jit.arguments import join
-from ...control.programs.bodies import settings_of_trace
+from ...control.programs.interning import settings_of_trace
 from ...xla.backend import default_device, device_name
 from ...xla.ceilings import measure_ceilings
 from ...xla.dispatch import Executable

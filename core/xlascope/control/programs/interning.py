@@ -1,0 +1,108 @@
+"""Cache of programs by their content: equal programs are one object.
+
+A function that is made anew at each call (a lambda in a loss, the rule of a function) is traced anew, and its program
+is equal to that of the call before. Everything that is derived from a program lives with it, its executable included.
+So outside of any staging the program that is held is the one that was recorded first, and nothing is compiled again.
+
+Programs are equal when they apply equal operations to the same values, for the same lines of the user's code. A
+program that holds a Python function (a callback, a rule of a user's own) or an array is equal only to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from ...ir.jaxpr import ClosedJaxpr, Literal, Var
+from ...ir.operation import Operation
+from ...keys import key_of
+from ...recent import Recent
+from ...runtime import boot
+from ...trace.state import STATE
+from ...xla.meshes import current_mesh
+
+_MOST_PROGRAMS = 256
+#: The programs recorded first, by their content. They have no constants, so no arrays are held.
+_programs: Recent[Hashable, ClosedJaxpr] = Recent(_MOST_PROGRAMS)
+#: Where the result for a program is kept with it; this value says that it is the program itself.
+_INTERNED, _ITSELF = "interned", object()
+
+
+class _NotComparableError(Exception):
+    """Raised for a program with an operation that equals only itself."""
+
+
+def intern_program(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Return the equal program that was recorded first, or the program itself where there is none.
+
+    While a program is staged around it, it is returned as it is: the outer program is compiled as a whole.
+    """
+    if STATE.trace is not None and STATE.trace.staging:
+        return program
+    found: Any = program.derived.get(_INTERNED)
+    if found is None:
+        found = _find_equal(program)
+        program.derived[_INTERNED] = _ITSELF if found is program else found
+    return program if found is _ITSELF else found
+
+
+def _find_equal(program: ClosedJaxpr) -> ClosedJaxpr:
+    try:
+        key = _program_key(program)
+        return _programs.get(key) or _programs.again(key) or _programs.keep(key, program)
+    except (_NotComparableError, TypeError):  # TypeError: a parameter that has no hash
+        return program
+
+
+def forget_programs() -> None:
+    """Forget all programs, and with them what was derived from them and compiled."""
+    _programs.clear()
+
+
+def settings_of_trace() -> Hashable:
+    """Return what a trace depends on beside the function and its arguments."""
+    return boot.enable_x64.value, boot.settings_of_traces(), STATE.axes, current_mesh()
+
+
+def _program_key(program: ClosedJaxpr) -> Hashable:
+    """Return a key that equals the keys of equal programs; raises _NotComparableError."""
+    if program.consts:
+        raise _NotComparableError
+    jaxpr = program.jaxpr
+    numbers = {id(v): i for i, v in enumerate(jaxpr.invars)}
+    key: list[Any] = [settings_of_trace(), jaxpr.name, tuple([v.aval for v in jaxpr.invars])]
+    for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
+        # The program that is kept keeps the code object, so its id is not given out again.
+        key += (_operation_key(operation), id(code), lasti)
+        key += [numbers[id(x)] if x.__class__ is not Literal else _literal_key(x) for x in inputs]
+        for v in outputs:
+            numbers[id(v)] = len(numbers)
+            key.append(v.aval)
+        if origin is not None:
+            if not (origin.forward is None or origin.forward.__class__ is Var):
+                raise _NotComparableError  # it would be kept: an array of a recording
+            key += (origin.role, origin.scope, id(origin.code), origin.lasti, numbers.get(id(origin.forward)))
+    key += [numbers[id(x)] if x.__class__ is not Literal else _literal_key(x) for x in jaxpr.outvars]
+    return tuple(key)
+
+
+def _literal_key(literal: Literal) -> Hashable:
+    value = literal.val
+    return (value.tobytes() if isinstance(value, np.generic) else key_of(value)), literal.aval
+
+
+def _operation_key(operation: Operation) -> Hashable:
+    content = operation.content()
+    if content is None:
+        raise _NotComparableError
+    return (operation.__class__, *map(_value_key, content)) if operation.composite else operation
+
+
+def _value_key(value: Any) -> Hashable:
+    if isinstance(value, ClosedJaxpr):
+        return intern_program(value)
+    if isinstance(value, tuple):
+        return value.__class__, *map(_value_key, value)
+    return key_of(value)
