@@ -40,6 +40,8 @@ GLANCE = 0.05
 PATIENCE = 0.1
 #: The same on a GPU, where a window that closes beside the program's calls would end the process.
 MAX_CLOSING_SECONDS = 2.0
+#: A program that made no call for so many seconds, and waits for none, is taken for idle.
+IDLE_SECONDS = 0.5
 
 Emit = Callable[[records.Record], None]
 
@@ -302,15 +304,18 @@ class Sampler:
 
     def _hold_calls(self) -> None:
         """Return when a call is held whose results are there, or when nothing runs."""
-        until = time.perf_counter() + MAX_CLOSING_SECONDS
-        while time.perf_counter() < until:
+        until = idle_since = time.perf_counter()
+        until += MAX_CLOSING_SECONDS
+        while (now := time.perf_counter()) < until:
+            if self._finishes.pending:
+                idle_since = now
+            elif self._stopping.is_set() or now - idle_since > IDLE_SECONDS:
+                return
             if not self._stopping.is_set():
                 for counter, _ in tuple(self._watched.values()):
                     counter.ask()
             if self._gate.close(GLANCE):
                 self._held_since = time.perf_counter()
-                return
-            if not self._finishes.pending:
                 return
 
     def _blocked(self, error: ProfilerInUseError) -> None:
