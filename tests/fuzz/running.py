@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from tests import compiling
 from tests.differential.processes import Worker
 
 KINDS = ("reductions", "effects", "programs")
@@ -37,7 +38,8 @@ class FuzzWorker(Worker):
     """A library in a process of its own that runs programs of one kind."""
 
     def __init__(self, kind: str, library: str) -> None:
-        super().__init__(library, patience=_MAX_SECONDS)
+        quickly = compiling.xla_flags() if _module(kind).COMPILE_QUICKLY else ""
+        super().__init__(library, patience=_MAX_SECONDS, xla_flags=quickly)
         self._command = [sys.executable, "-m", "tests.fuzz.worker", kind, library]
 
 

@@ -80,9 +80,7 @@ def has_thin_product_reduced(operations: Iterable[Operation]) -> bool:
         if each.name == "dot_general":
             product = product or _is_thin(each)
         else:
-            reduction = reduction or (
-                each.result.element in _FLOATS and math.prod(each.result.shape) >= _MIN_LONG
-            )
+            reduction = reduction or (each.result.element in _FLOATS and math.prod(each.result.shape) >= _MIN_LONG)
     return product and reduction
 
 
@@ -154,6 +152,4 @@ def affecting(jaxlib: str = version.__version__) -> tuple[Fault, ...]:
 def matching(faults: Iterable[Fault], operations: Iterable[Operation]) -> tuple[Fault, ...]:
     """Return the faults that a program of these operations may meet."""
     listed = list(operations)
-    return tuple(
-        fault for fault in faults if fault.matches([each for each in listed if each.name in fault.names])
-    )
+    return tuple(fault for fault in faults if fault.matches([each for each in listed if each.name in fault.names]))
