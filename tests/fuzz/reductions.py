@@ -38,8 +38,10 @@ def draw(dice: Random) -> dict[str, Any]:
         "twice": dice.random() < 0.15,
     }
     program |= _elementwise(dice) if form == "elementwise" else _matrices(dice, form)
-    if program["dtype"] == "float16" and max(map(math.prod, program["shapes"])) > _MAX_FLOAT16_ELEMENTS:
-        program["dtype"] = "bfloat16"
+    if program["dtype"] == "float16":  # the largest number is 65,504
+        large = max(map(math.prod, program["shapes"])) > _MAX_FLOAT16_ELEMENTS
+        program |= {"dtype": "bfloat16"} if large else {"after": dice.choice(("none", "tanh", "abs"))}
+        program["reduction"] = program["reduction"].replace("norm", "max")
     return program
 
 

@@ -17,7 +17,7 @@ from tests.differential.processes import Worker
 
 KINDS = ("reductions", "effects", "programs")
 #: How many programs a worker is sent at once.
-_BATCH = 50
+BATCH = 10
 #: Seconds that one program may take.
 _MAX_SECONDS = 60.0
 
@@ -53,10 +53,10 @@ def find(kind: str, seed: str, numbers: Sequence[int], seconds: float = float("i
     module, end = _module(kind), time.monotonic() + seconds
     with ExitStack() as stack:
         workers = [stack.enter_context(closing(FuzzWorker(kind, library))) for library in module.LIBRARIES]
-        for start in range(0, len(numbers), _BATCH):
+        for start in range(0, len(numbers), BATCH):
             if time.monotonic() > end:
                 return
-            batch = numbers[start : start + _BATCH]
+            batch = numbers[start : start + BATCH]
             programs = [draw(kind, seed, number) for number in batch]
             answers = zip(*(worker.ask(programs) for worker in workers), strict=True)
             for number, program, given in zip(batch, programs, answers, strict=True):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from jaxlib import version
@@ -17,12 +18,17 @@ from xlascope.xla.known_faults import operations, table, workarounds
 
 from . import faulty_programs
 
+PAGE = Path(xs.__file__).with_name("ARCHITECTURE.md")
 ROWS = {"NAN": table.NAN, "THIN_PRODUCT": table.THIN_PRODUCT, "MANY_AXES": table.MANY_AXES}
 NAMES = frozenset({"dot_general", "reduce"})
 
 
 def test_each_row_has_a_program():
     assert set(ROWS.values()) == set(table.FAULTS) and set(ROWS) == set(faulty_programs.PROGRAMS)
+
+
+def test_the_page_has_the_table():
+    assert "\n".join(table.table_lines()) in PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -29,12 +29,18 @@ class Fault(NamedTuple):
     It is in jaxlib from version ``since`` to before version ``fixed``, None where no version is known to be right.
     ``matches`` says of a program's operations, those whose names are in ``names``, whether it may be met. ``options``
     are the compiler options of such a program that avoid it; () where operations are written in another form instead.
+    ``cost`` is the time of what is affected with the workaround, relative to without, and ``share`` how many of the
+    programs of `bench` match; `python -m bench.known_faults` measures both.
     """
 
     name: str
     reports: tuple[str, ...]
     since: str
     fixed: str | None
+    pattern: str
+    workaround: str
+    cost: str
+    share: str
     names: frozenset[str]
     matches: Callable[[Iterable[Operation]], bool]
     options: tuple[tuple[str, str], ...] = ()
@@ -116,32 +122,60 @@ def _axes_of(operation: Operation) -> int:
 
 
 NAN = Fault(
-    name="the exponential of a NaN that is known while compiling",
+    name="The exponential of a NaN that LLVM finds is left out; the result is what memory held",
     reports=(),
     since="0.10.2",
     fixed=None,
+    pattern="a NaN is written in it",
+    workaround="`select(x != x, x, exp(x))`",
+    cost="2 to 3 times, for an exponential by itself",
+    share="5 of 49",
     names=frozenset({"constant"}),
     matches=has_nan,
 )
 THIN_PRODUCT = Fault(
-    name="a thin matrix product that is reduced along its short axis",
+    name="Rows from 16,385 (float64) or 32,769 on of a thin matrix product that is reduced are wrong",
     reports=("jax-ml/jax#39103",),
     since="0.10.2",
     fixed="0.11.0",
+    pattern="a product of at most 16 × 16 numbers for each of 8,192 or more rows, and a reduction that leaves as many",
+    workaround="YNNPACK without reductions",
+    cost="0.5 to 1.2 times",
+    share="0 of 49",
     names=frozenset({"dot_general", "reduce"}),
     matches=has_thin_product_reduced,
     options=_WITHOUT_REDUCTIONS,
 )
 MANY_AXES = Fault(
-    name="a product of two arrays of rank 7 or 8 that is summed",
+    name="A summed product of two arrays of rank 7 or 8 ends the process with signal 11",
     reports=("jax-ml/jax#39257", "jax-ml/jax#40412"),
     since="0.10.2",
     fixed="0.11.1",
+    pattern="a reduction or a matrix product of 7 axes or more",
+    workaround="YNNPACK without reductions",
+    cost="0.5 to 2.8 times",
+    share="0 of 49",
     names=frozenset({"dot_general", "reduce"}),
     matches=has_sum_of_many_axes,
     options=_WITHOUT_REDUCTIONS,
 )
 FAULTS = (NAN, THIN_PRODUCT, MANY_AXES)
+
+
+HEAD = (
+    "| fault of XLA:CPU | reports | jaxlib | programs that match | workaround | cost | share |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+)
+
+
+def table_lines() -> list[str]:
+    """Return the table as lines of Markdown."""
+    lines = list(HEAD)
+    for row in FAULTS:
+        versions = f"{row.since} and later" if row.fixed is None else f"{row.since} to before {row.fixed}"
+        cells = (row.name, ", ".join(row.reports) or "none", versions, row.pattern, row.workaround, row.cost, row.share)
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def affecting(jaxlib: str = version.__version__) -> tuple[Fault, ...]:
