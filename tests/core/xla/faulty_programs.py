@@ -5,6 +5,7 @@ Each prints ``right`` or ``wrong``, or ends the process.
 
 import sys
 
+import ml_dtypes
 import numpy as np
 
 import xlascope as xs
@@ -28,6 +29,13 @@ def many_axes():
     return bool((np.asarray(total) == 6).all())
 
 
+def scaled_bfloat16():
+    """Sums are those of other elements."""
+    x = np.random.default_rng(0).uniform(0.5, 1.0, (10_001, 3)).astype(ml_dtypes.bfloat16)
+    sums = xs.jit(lambda x: jnp.sum(jnp.exp(x * 0.3), 1))(x)
+    return np.allclose(np.asarray(sums, "float32"), np.exp(x.astype("float32") * 0.3).sum(1), rtol=2e-2)
+
+
 def nan():
     """What memory held stands where NaN should."""
     x = np.linspace(0.1, 0.9, 300).astype("float32")
@@ -36,7 +44,12 @@ def nan():
     return all(np.isnan(y).all() for y in where)
 
 
-PROGRAMS = {"THIN_PRODUCT": thin_product, "MANY_AXES": many_axes, "NAN": nan}
+PROGRAMS = {
+    "NAN": nan,
+    "THIN_PRODUCT": thin_product,
+    "MANY_AXES": many_axes,
+    "SCALED_BFLOAT16": scaled_bfloat16,
+}
 
 
 def without_workarounds():

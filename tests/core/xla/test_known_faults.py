@@ -20,7 +20,9 @@ from . import faulty_programs
 
 PAGE = Path(xs.__file__).with_name("ARCHITECTURE.md")
 ROWS = {"NAN": table.NAN, "THIN_PRODUCT": table.THIN_PRODUCT, "MANY_AXES": table.MANY_AXES}
-NAMES = frozenset({"dot_general", "reduce"})
+ROWS |= {"SCALED_BFLOAT16": table.SCALED_BFLOAT16}
+AVOIDED = (table.THIN_PRODUCT, table.MANY_AXES, table.SCALED_BFLOAT16)
+NAMES = frozenset().union(*(row.names for row in AVOIDED))
 
 
 def test_each_row_has_a_program():
@@ -85,6 +87,19 @@ PROGRAMS = {
     "seven axes": (_product, _shapes(*[(3, 1, 2, 2, 8, 8, 8)] * 2), ["MANY_AXES"]),
     "six axes": (_product, _shapes(*[(3, 2, 2, 8, 8, 8)] * 2), []),
     "seven axes of integers": (_product, _shapes(*[(3, 1, 2, 2, 8, 8, 8)] * 2, dtype="int32"), []),
+    "scaled bfloat16": (
+        lambda x: jnp.sum(jnp.exp(x * 0.3), 1),
+        _shapes((10_001, 3), dtype="bfloat16"),
+        ["SCALED_BFLOAT16"],
+    ),
+    "divided bfloat16 in a function": (
+        lambda x: jnp.sum(xs.nn.sigmoid(x / 3), 1),
+        _shapes((10_001, 3), dtype="bfloat16"),
+        ["SCALED_BFLOAT16"],
+    ),
+    "powers of two": (lambda x: jnp.max(jnp.exp2(x)), _shapes((999,), dtype="bfloat16"), ["SCALED_BFLOAT16"]),
+    "bfloat16 times bfloat16": (lambda x: jnp.sum(jnp.exp(x * x)), _shapes((999,), dtype="bfloat16"), []),
+    "scaled float32": (lambda x: jnp.sum(jnp.exp(x * 0.3), 1), _shapes((10_001, 3)), []),
     "an einsum": (
         lambda x, y: jnp.einsum("abcdefg,abcdefg->abcdef", x, y),
         _shapes(*[(3, 1, 2, 2, 8, 8, 8)] * 2),
@@ -96,11 +111,10 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_jaxpr_and_its_stablehlo_match_alike(name):
     function, arguments, expected = PROGRAMS[name]
-    rows = (table.THIN_PRODUCT, table.MANY_AXES)
     traced = xs.jit(function).trace(*arguments)
-    found = known_faults.matching(rows, operations.operations_of_jaxpr(traced.jaxpr.jaxpr, NAMES))
+    found = known_faults.matching(AVOIDED, operations.operations_of_jaxpr(traced.jaxpr.jaxpr, NAMES))
     module = traced.lower().compiler_ir()
-    assert found == known_faults.matching(rows, operations.operations_of_module(module, NAMES))
+    assert found == known_faults.matching(AVOIDED, operations.operations_of_module(module, NAMES))
     assert [each for each in ROWS if ROWS[each] in found] == expected
 
 
@@ -124,7 +138,7 @@ def test_versions():
 
 #: What was found by running the programs with each.
 VERSIONS = {
-    "0.10.2": ["NAN", "THIN_PRODUCT", "MANY_AXES"],
+    "0.10.2": ["NAN", "THIN_PRODUCT", "MANY_AXES", "SCALED_BFLOAT16"],
     "0.11.0": ["NAN", "MANY_AXES"],
     "0.11.1": ["NAN"],
     "0.11.2": ["NAN"],

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from jaxlib import version
 
-from .operations import Operation
+from .operations import ELEMENTWISE, Operation
 
 #: XLA's option that names what it hands to the library YNNPACK.
 LIBRARY_OPTION = "xla_cpu_experimental_ynn_fusion_type"
@@ -121,6 +121,24 @@ def _axes_of(operation: Operation) -> int:
     return len(operation.operands[0].shape)
 
 
+def has_scaled_bfloat16_reduced(operations: Iterable[Operation]) -> bool:
+    """Whether a program multiplies bfloat16 by a number, takes exponentials, logarithms and the like of bfloat16, and
+    reduces.
+
+    ``sum(exp(x * 0.3))`` is one kernel of YNNPACK, in which the scaled numbers are read from a wrong place: nearly all
+    sums are those of other elements, or of what memory held. Whether the one is computed of the other is not looked at.
+    """
+    scaled = function = reduction = False
+    for each in operations:
+        if each.name in ("multiply", "divide"):
+            scaled = scaled or each.scales
+        elif each.name in ELEMENTWISE:
+            function = True
+        else:
+            reduction = reduction or each.result.element in _FLOATS
+    return scaled and function and reduction
+
+
 NAN = Fault(
     name="The exponential of a NaN that LLVM finds is left out; the result is what memory held",
     reports=(),
@@ -159,7 +177,20 @@ MANY_AXES = Fault(
     matches=has_sum_of_many_axes,
     options=_WITHOUT_REDUCTIONS,
 )
-FAULTS = (NAN, THIN_PRODUCT, MANY_AXES)
+SCALED_BFLOAT16 = Fault(
+    name="A reduced exponential, logarithm, sigmoid or erf of scaled bfloat16 is that of other elements",
+    reports=(),
+    since="0.10.2",
+    fixed="0.11.0",
+    pattern="bfloat16 times a number, such a function of bfloat16, and a reduction",
+    workaround="YNNPACK without reductions",
+    cost="1 to 2 times",
+    share="0 of 49",
+    names=ELEMENTWISE | {"reduce"},
+    matches=has_scaled_bfloat16_reduced,
+    options=_WITHOUT_REDUCTIONS,
+)
+FAULTS = (NAN, THIN_PRODUCT, MANY_AXES, SCALED_BFLOAT16)
 
 
 HEAD = (
