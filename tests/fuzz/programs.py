@@ -189,7 +189,7 @@ class _Builder:
             "sort": lambda x: jnp.sort(x) + 0.1 * x,
             "cumsum": lambda x: jnp.cumsum(x) / _SIZE,
             "slice": lambda x: jnp.concatenate([x[1:] * 0.7, jnp.sin(x[:1])]),
-            "at": lambda x: x.at[1].add(0.3 * x[2]).at[0].set(jnp.sin(x[3])),
+            "at": lambda x: jnp.asarray(x).at[1].add(0.3 * x[2]).at[0].set(jnp.sin(x[3])),
         }
         return functions[name]
 

@@ -16,7 +16,22 @@ LIBRARIES = ("xlascope",)
 COMPILE_QUICKLY = False
 
 _DTYPES = {"float32": np.float32, "float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
-_AFTER = ("none", "none", "square", "square", "abs", "exp", "tanh", "plus one")
+_BEFORE = ("none", "none", "scaled", "shifted", "negated")
+_AFTER = (
+    "none",
+    "none",
+    "square",
+    "square",
+    "abs",
+    "exp",
+    "tanh",
+    "plus one",
+    "log1p",
+    "sigmoid",
+    "sin",
+    "sqrt",
+    "exp2",
+)
 _REDUCTIONS = ("sum", "sum", "sum", "max", "min", "mean", "norm")
 #: Sizes of long axes: below and above 32,768 elements and 64 KiB, where XLA goes another way.
 _LONG = (100, 4097, 20_000, 32_769, 40_000, 65_537)
@@ -32,6 +47,7 @@ def draw(dice: Random) -> dict[str, Any]:
     program = {
         "form": form,
         "dtype": dice.choice(("float32", "float32", "float32", "float16", "bfloat16")),
+        "before": dice.choice(_BEFORE),
         "after": dice.choice(_AFTER),
         "reduction": dice.choice(_REDUCTIONS),
         "seed": dice.randrange(1 << 30),
@@ -138,7 +154,8 @@ def _function(lib: Any, xp: Any, program: dict[str, Any]) -> Any:
         return result
 
     def one(*operands: Any) -> Any:
-        x = _after(xp, program["after"], product(operands), scale)
+        x = _before(xp, program["before"], product(operands), scale)
+        x = _after(xp, program["after"], x, scale)
         if program["twice"] and not scale:
             x = x * 0.5 + x * 0.5
         return _reduced(xp, program["reduction"], x, axes, scale)
@@ -157,6 +174,14 @@ def _mapped_by_numpy(program: dict[str, Any], one: Any, operands: Any) -> Any:
     return np.moveaxis(result, -1, 0)
 
 
+def _before(xp: Any, name: str, x: Any, scale: bool) -> Any:
+    if name == "scaled":
+        return x * 0.25
+    if name == "shifted":
+        return x + 0.5
+    return -x if name == "negated" and not scale else x
+
+
 def _after(xp: Any, name: str, x: Any, scale: bool) -> Any:
     if name == "square":
         return x * x
@@ -164,8 +189,16 @@ def _after(xp: Any, name: str, x: Any, scale: bool) -> Any:
         return xp.abs(x)
     if name == "exp":
         return xp.exp(x * 0.25) * (1 + xp.abs(x) if scale else 1)
-    if name == "tanh":
-        return x if scale else xp.tanh(x)
+    if name in ("tanh", "sin"):
+        return x if scale else getattr(xp, name)(x)
+    if name == "exp2":
+        return xp.exp2(x * 0.25) * (1 + xp.abs(x) if scale else 1)
+    if name == "log1p":
+        return 1 + x if scale else xp.log1p(xp.abs(x))
+    if name == "sigmoid":
+        return 1 + x if scale else 1 / (1 + xp.exp(-x))
+    if name == "sqrt":
+        return 1 + x if scale else xp.sqrt(xp.abs(x) + 1)
     return x + 1 if name == "plus one" else x
 
 

@@ -97,6 +97,21 @@ PROGRAMS = {
         _shapes((10_001, 3), dtype="bfloat16"),
         ["SCALED_BFLOAT16"],
     ),
+    "bfloat16 converted and scaled": (
+        lambda x: jnp.sum(jnp.exp(x.astype("float32").T * 0.3 + 0), 0),
+        _shapes((10_001, 3), dtype="bfloat16"),
+        ["SCALED_BFLOAT16"],
+    ),
+    "bfloat16 scaled in a function": (
+        lambda x: jnp.sum(jnp.log1p(xs.jit(lambda y: 3 * y)(x))),
+        _shapes((999,), dtype="bfloat16"),
+        ["SCALED_BFLOAT16"],
+    ),
+    "softmax of scaled bfloat16": (
+        lambda x: xs.nn.softmax(x * 0.125, -1),
+        _shapes((64, 64), dtype="bfloat16"),
+        [],
+    ),
     "powers of two": (lambda x: jnp.max(jnp.exp2(x)), _shapes((999,), dtype="bfloat16"), ["SCALED_BFLOAT16"]),
     "bfloat16 times bfloat16": (lambda x: jnp.sum(jnp.exp(x * x)), _shapes((999,), dtype="bfloat16"), []),
     "scaled float32": (lambda x: jnp.sum(jnp.exp(x * 0.3), 1), _shapes((10_001, 3)), []),

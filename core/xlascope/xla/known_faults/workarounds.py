@@ -23,7 +23,7 @@ def workaround_options(
     if platform != "cpu" or not _avoidable:
         return ()
     names = frozenset().union(*(fault.names for fault in _avoidable))
-    operations = list(operations_of_jaxpr(program, names))
+    operations = operations_of_jaxpr(program, names)
     return _without_named(matching(_avoidable, operations), overrides) if operations else ()
 
 
