@@ -17,7 +17,7 @@ from tests.differential.processes import Worker
 
 KINDS = ("reductions", "effects", "programs")
 #: How many programs a worker is sent at once.
-BATCH = 10
+BATCH = 5
 #: Seconds that one program may take.
 _MAX_SECONDS = 60.0
 

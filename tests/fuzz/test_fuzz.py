@@ -9,7 +9,7 @@ from . import running, worker
 from .running import KINDS
 
 #: Programs of a kind, and the seconds after which no more are begun.
-COUNT, MAX_SECONDS = 300, 15
+COUNT, MAX_SECONDS = 300, 12
 SEED = os.environ.get("XLASCOPE_TESTS_ORDER") or datetime.date.today().isoformat()
 
 
