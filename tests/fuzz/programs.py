@@ -258,7 +258,9 @@ class _Builder:
         """A function with a cotangent that differs from its own by a factor."""
         function = self.function(node)
         made = self.lib.custom_vjp(function)
-        made.defvjp(lambda x: (function(x), x), lambda x, t: (self.lib.vjp(function, x)[1](t)[0] * factor + 0.01 * x,))
+        made.defvjp(
+            lambda x: (function(x), x), lambda x, t: (self.lib.vjp(function, x)[1](t)[0] * (factor + 0.01 * x),)
+        )
         return made  # type: ignore[no-any-return]
 
     def jit(self, node: list[Any]) -> Callable[[Any], Any]:
