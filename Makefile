@@ -7,6 +7,7 @@
 # make durations  record what the slow tests took that ran here: the patrol plans its days by it
 # make unsteady  record the tests that passed only when they were run again, here or in the log of CI that LOG names
 # make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
+# make fuzz    random programs of each kind: reductions, effects, programs under derivatives; SEED=… COUNT=… KINDS=… choose
 # make answers keep what jax answers to the questions that are new, in tests/answers_of_jax
 # make matrix  the tests on each Python and jaxlib that we say we run on; PARTS=… names parts, PYTHONS=3.13 chooses
 # make names   write what follows from the lists of public names; print how many of jax's are here, module by module
@@ -33,7 +34,7 @@ WAITING := --numprocesses 3 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test test-all check style types front-types pytest slow patrol durations unsteady judge answers matrix names notebooks docs wheel bench guard clean
+.PHONY: lab test test-all check style types front-types pytest slow patrol durations unsteady judge fuzz answers matrix names notebooks docs wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -92,6 +93,11 @@ SEED ?= 0
 CALLS ?= 20000
 judge: $(VENV)/.installed-test
 	$(BIN)/python -m tests.differential run --seed $(SEED) --calls $(CALLS) --only "$(ONLY)"
+
+COUNT ?= 300
+KINDS ?=
+fuzz: $(VENV)/.installed-test
+	$(BIN)/python -m tests.fuzz $(KINDS) --seed $(SEED) --count $(COUNT)
 
 # The tests ask; what no test asks for any more is removed.
 answers: $(VENV)/.installed-test

@@ -23,7 +23,7 @@ _FILES = ("core/test_api_transforms", "core/test_noops", "core/test_planned", "e
 #: Where programs are kept and compiled quickly.
 KEPT_PLACES = (*(f"core/{room}/" for room in _ROOMS), *_FILES, *_EXAMPLES)
 #: Where they are kept and compiled as for users: it is tested what XLA makes of them.
-KEPT_AS_MADE = ("core/xla/test_keeping", "core/xla/test_known_nan")
+KEPT_AS_MADE = ("core/xla/test_keeping", "core/xla/test_known_faults")
 #: Where they are compiled quickly, each time anew: it is tested what becomes of them, or what is told.
 QUICK_PLACES = (
     "core/analysis/test_doctor",

@@ -10,7 +10,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind, bind1
 from ..trace.values import aval_of
-from ..xla.known_nan import kept
+from ..xla.known_faults.nan import keep_nan
 from . import sharding_rules
 from .requirements import require_kind, require_one_dtype, stretched
 from .shapes import expand_dims, moveaxis
@@ -23,7 +23,7 @@ class Unary(Operation):
     hlo: ClassVar[str]
     kinds: ClassVar[str] = "fc"
     cost: ClassVar[int] = 1
-    #: Whether XLA's CPU compiler takes the result at a NaN that it knows for undefined (``xla/known_nan.py``).
+    #: Whether XLA's CPU compiler takes the result at a NaN that it knows for undefined (``xla/known_faults/nan.py``).
     is_undefined_at_nan: ClassVar[bool] = False
 
     sharding_rule = sharding_rules.elementwise
@@ -39,7 +39,7 @@ class Unary(Operation):
     def emitted(self, builder: Any, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
         """The operation's result, which is NaN at NaN."""
         results: list[Any] = builder.emit(self.hlo, operands, attributes)
-        return kept(builder, operands, results) if self.is_undefined_at_nan and builder.knows_nan else results
+        return keep_nan(builder, operands, results) if self.is_undefined_at_nan and builder.knows_nan else results
 
     def flops(self, operands: Sequence[ShapedArray], results: Sequence[ShapedArray]) -> int:
         return self.cost * results[0].size

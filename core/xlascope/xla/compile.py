@@ -26,6 +26,7 @@ from .describe import cost_of, describe_executable, memory_stats_of
 from .failures import compilation_error, is_out_of_memory, memory_error, require_room
 from .keeping import Kept, keep_in, may_be_judged, with_barriers
 from .keeping.policy import Keep, asked_for
+from .known_faults import workaround_options
 from .logs import log_compilation
 from .lowering import Lowered, lower
 from .named_shardings import OnSeveral
@@ -395,6 +396,7 @@ def _loaded_or_told(
 
 def _options(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]]) -> Any:
     passes = program.kept.passes
+    overrides = (*overrides, *workaround_options(program.program.jaxpr, device.platform, overrides))
     options = compile_options(device, with_barriers(overrides, passes) if passes else overrides)
     if program.partition is not None:
         set_partition(options, program.partition.devices, len(program.program.out_avals))

@@ -24,7 +24,7 @@ from ..records.op_names import body_prefix, scoped
 from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
 from .collectives import Manual
-from .known_nan import holds_nan
+from .known_faults.nan import holds_nan
 from .meshes import PartitionSpec, names_of
 from .named_shardings import NamedSharding
 from .narrow_types import CARRIERS, brought_back

@@ -6,6 +6,7 @@ from ...xla.builder import bytecode
 from ...xla.compile import lower_keeping, module_name
 from ...xla.keeping import LEFT_OUT
 from ...xla.keeping.policy import asked_for
+from ...xla.known_faults import workaround_options
 from ...xla.reroll import asked_to_reroll
 from ...xla.stablehlo import StableHLO
 from ..program import Source
@@ -26,6 +27,8 @@ def lowered_for(call: Call, platform: str) -> Source:
         platform=platform,
         partition=call.place.partition,
     )
-    options = ((LEFT_OUT, ",".join(kept.passes)),) if kept.passes else ()
+    options = workaround_options(call.traced.program.jaxpr, platform, call.jitted.options.compiler_options)
+    if kept.passes:
+        options = (*options, (LEFT_OUT, ",".join(kept.passes)))
     stablehlo = StableHLO(bytecode(made.module), module, (), len(made.callbacks))
     return Source(stablehlo, kept=made.kept, options=options, kept_values=kept.values)

@@ -1,0 +1,11 @@
+"""Known faults of XLA's CPU compiler, and what avoids them.
+
+``table`` has one row for each fault. A row is matched against the operations of a program (``operations``), which are
+read from a jaxpr or from StableHLO. Only a program that matches pays for the workaround: compiler options of that
+program (``workarounds``), or another form of an operation (``nan``).
+"""
+
+from .table import FAULTS, Fault, affecting, matching
+from .workarounds import workaround_options
+
+__all__ = ["FAULTS", "Fault", "affecting", "matching", "workaround_options"]

@@ -1,0 +1,258 @@
+"""The operations of a program, as matchers of faults see them: read from a jaxpr, or from StableHLO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from ...ir.avals import ShapedArray
+from ...ir.jaxpr import Jaxpr, Literal
+from ..keeping.graph import CALLING
+
+
+class TensorType(NamedTuple):
+    """The shape of a value and StableHLO's name of its element type (``f32``)."""
+
+    shape: tuple[int, ...]
+    element: str
+
+
+class Operation(NamedTuple):
+    """An operation by StableHLO's name, without the dialect; types of its operands and of its first result.
+
+    ``contracted`` and ``batched`` are the axes of the left operand of a ``dot_general`` that are summed over, and that
+    both operands share. ``is_nan`` says that a ``constant`` has a NaN.
+    """
+
+    name: str
+    operands: tuple[TensorType, ...] = ()
+    result: TensorType = TensorType((), "")
+    contracted: tuple[int, ...] = ()
+    batched: tuple[int, ...] = ()
+    is_nan: bool = False
+
+
+#: The name of exponentials, logarithms and the like of bfloat16 that is multiplied by a number.
+FUNCTION_OF_SCALED = "function of scaled bfloat16"
+
+_FUNCTIONS = frozenset({"exponential", "exponential_minus_one", "log", "log_plus_one", "logistic", "erf"})
+_PASSING = frozenset({"convert", "reshape", "transpose", "broadcast_in_dim"})
+_BFLOAT16 = "bfloat16"
+#: StableHLO's names of operations that are not called so in jaxprs.
+_STABLEHLO_NAMES = {
+    **dict.fromkeys(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod"), "reduce"),
+    **dict.fromkeys(("expand_dims", "squeeze"), "reshape"),
+    **{"mul": "multiply", "div": "divide", "sub": "subtract", "exp": "exponential", "convert_element_type": "convert"},
+    **{"expm1": "exponential_minus_one", "log1p": "log_plus_one"},
+}
+_NAMES = {"float64": "f64", "float32": "f32", "float16": "f16", _BFLOAT16: "bf16"}
+
+
+class _Flow:
+    """The values of one block that are numbers, bfloat16 converted, and bfloat16 multiplied by a number."""
+
+    def __init__(self) -> None:
+        self.numbers: set[Any] = set()
+        self.converted: set[Any] = set()
+        self.scaled: set[Any] = set()
+
+    def is_function_of_scaled(
+        self, name: str, operands: Sequence[Any], result: Any, is_bfloat16: Callable[[Any], bool]
+    ) -> bool:
+        """Follow an operation by StableHLO's name; return whether it is a function of scaled bfloat16."""
+        if name in _FUNCTIONS:
+            return operands[0] in self.scaled
+        if name in ("multiply", "divide"):
+            others = [x for x in operands if x not in self.numbers]
+            if len(others) == 1 and (is_bfloat16(others[0]) or others[0] in self.converted):
+                self.scaled.add(result)
+        elif name in ("add", "subtract"):
+            if any(x in self.scaled for x in operands) and any(x in self.numbers for x in operands):
+                self.scaled.add(result)  # XLA leaves out a 0
+        elif name in _PASSING:
+            (x,) = operands
+            for values in (self.numbers, self.converted, self.scaled):
+                if x in values:
+                    values.add(result)
+            if name == "convert" and is_bfloat16(x):
+                self.converted.add(result)
+        return False
+
+
+def operations_of_jaxpr(program: Jaxpr, names: Collection[str]) -> list[Operation]:
+    """Return the operations of a jaxpr with some names, those of the programs that it holds included."""
+    reader = _JaxprReader(names)
+    reader.read(program, scaled=False)
+    return reader.found
+
+
+class _JaxprReader:
+    """Reads a jaxpr and what it holds, each body once, and once more where it is given scaled values."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+        self.follows = FUNCTION_OF_SCALED in names
+        self.found: list[Operation] = []
+        self.read_before: dict[tuple[int, bool], bool] = {}
+
+    def read(self, jaxpr: Jaxpr, *, scaled: bool) -> bool:
+        """Read a jaxpr whose operands are ``scaled`` or not; return whether a result is."""
+        known = self.read_before.get((id(jaxpr), scaled))
+        if known is not None:
+            return known
+        flow = _Flow()
+        if scaled:
+            flow.scaled.update(jaxpr.invars)
+        if "constant" in self.names:
+            self.found += _nan_literals(jaxpr)
+        for operation, inputs, outputs, *_ in jaxpr.raw:
+            if operation.composite:
+                given = any(x.__class__ is not Literal and x in flow.scaled for x in inputs)
+                results = [self.read(body.jaxpr, scaled=given) for body in operation.bodies()]
+                if any(results):
+                    flow.scaled.update(outputs)
+            name = _STABLEHLO_NAMES.get(operation.name, operation.name)
+            if name in self.names:
+                self.found.append(_operation_of_equation(operation, name, inputs, outputs[0]))
+            elif self.follows and name in _FOLLOWED:
+                self.follow(flow, name, operation, inputs, outputs[0])
+        result = any(v.__class__ is not Literal and v in flow.scaled for v in jaxpr.outvars)
+        self.read_before[id(jaxpr), scaled] = result
+        return result
+
+    def follow(self, flow: _Flow, name: str, operation: Any, inputs: Sequence[Any], output: Any) -> None:
+        """Follow scaled values through an equation."""
+        operands = []
+        for x in inputs:
+            is_literal = x.__class__ is Literal
+            operands.append(id(x) if is_literal else x)
+            if is_literal:
+                flow.numbers.add(id(x))
+        if name == "exp2":
+            found = _is_bfloat16_atom(inputs[0])  # the exponential of a multiple
+        else:
+            found = flow.is_function_of_scaled(name, operands, output, _is_bfloat16_atom)
+        if found:
+            self.found.append(Operation(FUNCTION_OF_SCALED, (), _type_of(output.aval)))
+
+
+_FOLLOWED = frozenset({*_FUNCTIONS, *_PASSING, "multiply", "divide", "add", "subtract", "exp2"})
+
+
+def _is_bfloat16_atom(x: Any) -> bool:
+    return hasattr(x, "aval") and x.aval.dtype.name == _BFLOAT16
+
+
+def _operation_of_equation(operation: Any, name: str, inputs: Sequence[Any], output: Any) -> Operation:
+    contracted, batched = (), ()
+    if name == "dot_general":
+        (contracted, _), (batched, _) = operation.dimension_numbers
+    return Operation(name, tuple(_type_of(x.aval) for x in inputs), _type_of(output.aval), contracted, batched)
+
+
+def _nan_literals(jaxpr: Jaxpr) -> Iterator[Operation]:
+    for atoms in (jaxpr.outvars, *(raw[1] for raw in jaxpr.raw)):
+        for x in atoms:
+            if x.__class__ is Literal and bool(x.val != x.val):
+                yield Operation("constant", (), _type_of(x.aval), is_nan=True)
+
+
+def _type_of(aval: ShapedArray) -> TensorType:
+    name = aval.dtype.name
+    return TensorType(aval.shape, _NAMES.get(name, name))
+
+
+def operations_of_module(module: Any, names: Collection[str]) -> list[Operation]:
+    """Return the operations of a StableHLO module with some names."""
+    reader = _ModuleReader(module, names)
+    reader.call("main", scaled=False)
+    return reader.found
+
+
+class _ModuleReader:
+    """Reads the functions of a module from its main one, each once, and once more where it is given scaled values."""
+
+    def __init__(self, module: Any, names: Collection[str]) -> None:
+        self.names = names
+        self.functions = {
+            view.operation.attributes["sym_name"].value: view.operation
+            for view in module.body.operations
+            if view.operation.name == "func.func"
+        }
+        self.found: list[Operation] = []
+        self.called: dict[tuple[str, bool], bool] = {}
+
+    def call(self, symbol: str, *, scaled: bool) -> bool:
+        """Read a function whose operands are ``scaled`` or not; return whether a result is."""
+        known = self.called.get((symbol, scaled))
+        if known is None:
+            block = self.functions[symbol].regions[0].blocks[0]
+            known = self.called[symbol, scaled] = self.block(block, _Flow(), scaled=scaled)
+        return known
+
+    def block(self, block: Any, flow: _Flow, *, scaled: bool) -> bool:
+        """Read a block; return whether a result is scaled."""
+        if scaled:
+            flow.scaled.update(block.arguments)
+        result = False
+        for view in block.operations:
+            operation = view.operation
+            name = operation.name.partition(".")[2]
+            operands = list(operation.operands)
+            given = any(x in flow.scaled for x in operands)
+            if operation.name in CALLING:
+                if self.call(operation.attributes[CALLING[operation.name]].value, scaled=given):
+                    flow.scaled.update(operation.results)
+            elif name == "return":
+                result = given
+            elif operation.regions and name != "reduce":
+                for region in operation.regions:
+                    for inner in region.blocks:
+                        self.block(inner, flow, scaled=given)
+            self.operation(flow, operation, name, operands)
+        return result
+
+    def operation(self, flow: _Flow, operation: Any, name: str, operands: Sequence[Any]) -> None:
+        """Read an operation, which regions are not part of."""
+        if name in self.names and operation.results:
+            self.found.append(_operation_of(operation, name))
+        if FUNCTION_OF_SCALED in self.names:
+            if name == "constant":
+                flow.numbers.add(operation.results[0])
+            elif name in _FOLLOWED and flow.is_function_of_scaled(name, operands, operation.results[0], _is_bfloat16):
+                self.found.append(Operation(FUNCTION_OF_SCALED, (), _type_of_value(operation.results[0])))
+
+
+def _operation_of(operation: Any, name: str) -> Operation:
+    contracted, batched, is_nan = (), (), False
+    if name == "dot_general":
+        numbers = stablehlo.DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
+        contracted = tuple(numbers.lhs_contracting_dimensions)
+        batched = tuple(numbers.lhs_batching_dimensions)
+    elif name == "constant":
+        is_nan = _has_nan(operation.attributes["value"])
+    operands = tuple(_type_of_value(x) for x in operation.operands)
+    return Operation(name, operands, _type_of_value(operation.results[0]), contracted, batched, is_nan)
+
+
+def _is_bfloat16(value: Any) -> bool:
+    return _type_of_value(value).element == _NAMES[_BFLOAT16]
+
+
+def _type_of_value(value: Any) -> TensorType:
+    if not isinstance(value.type, ir.RankedTensorType):
+        return TensorType((), "")
+    return TensorType(tuple(value.type.shape), str(value.type.element_type))
+
+
+def _has_nan(value: Any) -> bool:
+    if not isinstance(value, ir.DenseFPElementsAttr):
+        return False
+    if value.is_splat:
+        number = ir.FloatAttr(value.get_splat_value()).value
+        return bool(number != number)
+    return bool(np.isnan(np.asarray(value, np.float64)).any())

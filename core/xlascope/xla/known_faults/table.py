@@ -1,0 +1,215 @@
+"""The table of known faults.
+
+A row stays until no jaxlib that we support has its fault. `tests/core/xla/test_known_faults.py` runs each fault without
+its workaround, and fails when XLA has repaired it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from jaxlib import version
+
+from .operations import FUNCTION_OF_SCALED, Operation
+
+#: XLA's option that names what it hands to the library YNNPACK.
+LIBRARY_OPTION = "xla_cpu_experimental_ynn_fusion_type"
+#: All but individual reductions, which are the rest of what it gets.
+_WITHOUT_REDUCTIONS = (
+    (LIBRARY_OPTION, "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION"),
+)
+
+
+class Fault(NamedTuple):
+    """A fault of XLA's CPU compiler.
+
+    It is in jaxlib from version ``since`` to before version ``fixed``, None where no version is known to be right.
+    ``matches`` says of a program's operations, those whose names are in ``names``, whether it may be met. ``options``
+    are the compiler options of such a program that avoid it; () where operations are written in another form instead.
+    ``cost`` is the time of what is affected with the workaround, relative to without, and ``share`` how many of the
+    programs of `bench` match; `python -m bench.known_faults` measures both.
+    """
+
+    name: str
+    reports: tuple[str, ...]
+    since: str
+    fixed: str | None
+    pattern: str
+    workaround: str
+    cost: str
+    share: str
+    names: frozenset[str]
+    matches: Callable[[Iterable[Operation]], bool]
+    options: tuple[tuple[str, str], ...] = ()
+
+    def is_in(self, jaxlib: str) -> bool:
+        """Whether a version of jaxlib has it."""
+        return _numbers(self.since) <= _numbers(jaxlib) and (
+            self.fixed is None or _numbers(jaxlib) < _numbers(self.fixed)
+        )
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    found = re.match(r"\d+(\.\d+)*", text)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+_FLOATS = frozenset({"f64", "f32", "f16", "bf16"})
+
+
+def has_nan(operations: Iterable[Operation]) -> bool:
+    """Whether a NaN is written in a program.
+
+    LLVM does not define the conversion of NaN to an integer, which exponentials of 32 bits and less contain. Where the
+    compiler finds that an operand is NaN, it leaves the computation out, and the result is what memory held. A NaN that
+    it finds by computing with other constants (``inf - inf``) is not looked for.
+    """
+    return any(each.is_nan for each in operations)
+
+
+#: The fault was seen with 2 or 3 rows, 3 products to a sum, and from 16,385 columns. What limits these is the size of
+#: blocks, which may be other ones on other processors.
+_MAX_SMALL, _MIN_LONG = 16, 8192
+
+
+def has_thin_product_reduced(operations: Iterable[Operation]) -> bool:
+    """Whether a program has a thin matrix product, with one long axis, and a reduction that leaves as long an axis.
+
+    ``sum((M @ v) ** 2)`` for each of 40,000 vectors of three numbers is one kernel of YNNPACK that transposes and packs
+    the vectors in blocks; blocks after the first one are read from a wrong place.
+    """
+    product = reduction = False
+    for each in operations:
+        if each.name == "dot_general":
+            product = product or _is_thin(each)
+        else:
+            reduction = reduction or (each.result.element in _FLOATS and math.prod(each.result.shape) >= _MIN_LONG)
+    return product and reduction
+
+
+def _is_thin(product: Operation) -> bool:
+    left, right = product.operands
+    if left.element not in _FLOATS:
+        return False
+    summed = math.prod(left.shape[axis] for axis in product.contracted)
+    if summed > _MAX_SMALL:
+        return False
+    batch = math.prod(left.shape[axis] for axis in product.batched)
+    sides = sorted(math.prod(each.shape) // max(1, batch * summed) for each in (left, right))
+    return sides[0] <= _MAX_SMALL and sides[1] >= _MIN_LONG
+
+
+#: YNNPACK has room for 8 axes and adds up to 2.
+_MAX_AXES = 6
+
+
+def has_sum_of_many_axes(operations: Iterable[Operation]) -> bool:
+    """Whether a program reduces, or multiplies as matrices, arrays of 7 axes or more.
+
+    A product of two arrays of rank 7 or 8, summed, is a matrix product to YNNPACK. That adds axes of its own to what
+    has room for 8, and the process ends with signal 11.
+    """
+    return any(_axes_of(each) > _MAX_AXES and each.operands[0].element in _FLOATS for each in operations)
+
+
+def _axes_of(operation: Operation) -> int:
+    if operation.name == "dot_general":
+        return len(operation.result.shape) + len(operation.contracted)
+    return len(operation.operands[0].shape)
+
+
+def has_scaled_bfloat16_reduced(operations: Iterable[Operation]) -> bool:
+    """Whether a program has a function of bfloat16 times a number (``exp(x * 0.3)``), and a reduction.
+
+    ``sum(exp(x * 0.3))`` is one kernel of YNNPACK, in which the scaled numbers are read from a wrong place: nearly all
+    sums are those of other elements, or of what memory held.
+    """
+    function = reduction = False
+    for each in operations:
+        function = function or each.name == FUNCTION_OF_SCALED
+        reduction = reduction or (each.name == "reduce" and each.result.element in _FLOATS)
+    return function and reduction
+
+
+NAN = Fault(
+    name="The exponential of a NaN that LLVM finds is left out; the result is what memory held",
+    reports=(),
+    since="0.10.2",
+    fixed=None,
+    pattern="a NaN is written in it",
+    workaround="`select(x != x, x, exp(x))`",
+    cost="2 to 3 times, for an exponential by itself",
+    share="5 of 49",
+    names=frozenset({"constant"}),
+    matches=has_nan,
+)
+THIN_PRODUCT = Fault(
+    name="Rows from 16,385 (float64) or 32,769 on of a thin matrix product that is reduced are wrong",
+    reports=("jax-ml/jax#39103",),
+    since="0.10.2",
+    fixed="0.11.0",
+    pattern="a product of at most 16 × 16 numbers for each of 8,192 or more rows, and a reduction that leaves as many",
+    workaround="YNNPACK without reductions",
+    cost="0.5 to 1.2 times",
+    share="0 of 49",
+    names=frozenset({"dot_general", "reduce"}),
+    matches=has_thin_product_reduced,
+    options=_WITHOUT_REDUCTIONS,
+)
+MANY_AXES = Fault(
+    name="A summed product of two arrays of rank 7 or 8 ends the process with signal 11",
+    reports=("jax-ml/jax#39257", "jax-ml/jax#40412"),
+    since="0.10.2",
+    fixed="0.11.1",
+    pattern="a reduction or a matrix product of 7 axes or more",
+    workaround="YNNPACK without reductions",
+    cost="0.5 to 2.8 times",
+    share="0 of 49",
+    names=frozenset({"dot_general", "reduce"}),
+    matches=has_sum_of_many_axes,
+    options=_WITHOUT_REDUCTIONS,
+)
+SCALED_BFLOAT16 = Fault(
+    name="A reduced exponential, logarithm, sigmoid or erf of scaled bfloat16 is that of other elements",
+    reports=(),
+    since="0.10.2",
+    fixed="0.11.0",
+    pattern="such a function of bfloat16 times a number, and a reduction",
+    workaround="YNNPACK without reductions",
+    cost="2.5 to 5 times, for such a sum by itself",
+    share="0 of 49",
+    names=frozenset({FUNCTION_OF_SCALED, "reduce"}),
+    matches=has_scaled_bfloat16_reduced,
+    options=_WITHOUT_REDUCTIONS,
+)
+FAULTS = (NAN, THIN_PRODUCT, MANY_AXES, SCALED_BFLOAT16)
+
+
+HEAD = (
+    "| fault of XLA:CPU | reports | jaxlib | programs that match | workaround | cost | share |",
+    "| --- | --- | --- | --- | --- | --- | --- |",
+)
+
+
+def table_lines() -> list[str]:
+    """Return the table as lines of Markdown."""
+    lines = list(HEAD)
+    for row in FAULTS:
+        versions = f"{row.since} and later" if row.fixed is None else f"{row.since} to before {row.fixed}"
+        cells = (row.name, ", ".join(row.reports) or "none", versions, row.pattern, row.workaround, row.cost, row.share)
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def affecting(jaxlib: str = version.__version__) -> tuple[Fault, ...]:
+    """Return the faults that a version of jaxlib has."""
+    return tuple(fault for fault in FAULTS if fault.is_in(jaxlib))
+
+
+def matching(faults: Iterable[Fault], operations: Iterable[Operation]) -> tuple[Fault, ...]:
+    """Return the faults that a program of these operations may meet."""
+    listed = list(operations)
+    return tuple(fault for fault in faults if fault.matches([each for each in listed if each.name in fault.names]))

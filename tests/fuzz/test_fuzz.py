@@ -1,0 +1,43 @@
+"""A few hundred random programs of each kind, other ones each day, for CI."""
+
+import datetime
+import os
+
+import pytest
+
+from . import running, worker
+from .running import KINDS
+
+#: Programs of a kind, and the seconds after which no more are begun.
+COUNT, MAX_SECONDS = 300, 12
+SEED = os.environ.get("XLASCOPE_TESTS_ORDER") or datetime.date.today().isoformat()
+
+
+#: Words of known problems, by kind. XLA refuses an effect with a reduction of what is the only result.
+KNOWN = {"effects": "could not be compiled"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_programs_of_today(kind):
+    results = list(running.find(kind, SEED, range(COUNT), MAX_SECONDS))
+    assert len(results) >= running.BATCH
+    findings = [
+        each.text() for each in results if each is not None and KNOWN.get(kind, "no known problem") not in each.problem
+    ]
+    assert not findings, f"python -m tests.fuzz {kind} --seed {SEED} finds:\n" + "\n".join(findings)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_programs_are_drawn_by_seed_and_number(kind):
+    assert running.draw(kind, "a", 7) == running.draw(kind, "a", 7) != running.draw(kind, "a", 8)
+
+
+@pytest.mark.slow
+def test_a_process_that_ends_is_found(monkeypatch):
+    """Program 1 of three ends its process; the others are judged."""
+    programs = [running.draw("reductions", "a", number) for number in range(3)]
+    programs[1] = worker.END
+    monkeypatch.setattr(running, "draw", lambda kind, seed, number: programs[number])
+    first, second, third = running.find("reductions", "a", range(3))
+    assert first is None and third is None and "the process ended" in second.problem
