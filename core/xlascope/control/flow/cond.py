@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir.avals import ShapedArray
-from ...ir.effects import is_io, is_ordered
+from ...ir.effects import is_io
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
@@ -50,7 +50,7 @@ class Cond(Operation, name="cond"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         index, *rest = operands
         branches = [functools.partial(builder.call_body, b, rest, n) for n, b in enumerate(self.branches)]
-        return builder.case(index, branches, ordered=is_ordered(self.effects))  # type: ignore[no-any-return]
+        return builder.case(index, branches, with_token=builder.passes_token(self.effects))  # type: ignore[no-any-return]
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
         index, *marks = operands
