@@ -171,8 +171,8 @@ def outer(function: Any, A: Any, B: Any, /) -> Any:
     [[10 20]
      [11 21]]
     """
-    rank = len(shape_of(B))
-    return function(reshape(A, (*shape_of(A), *(1 for _ in range(rank)))), B)
+    own, other = shape_of(A), shape_of(B)
+    return function(reshape(A, own + (1,) * len(other)), reshape(B, (1,) * len(own) + other))
 
 
 def at(function: Any, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
