@@ -176,7 +176,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         np.broadcast_shapes(shape_of(x), shape_of(y))
     except ValueError:
         return asarray(False)
-    return all_of(logic.equal(*fitted(broadcast_arrays(x, y))))
+    return all_of(logic.equal(*fitted(tuple(broadcast_arrays(x, y)))))
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:

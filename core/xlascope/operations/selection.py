@@ -112,7 +112,7 @@ class MaskTangent(Operation, name="mask_tangent"):
         z = bind1(self, *primals)
         return [z], [ZERO if tangents[1] is ZERO else self._masked(primals[0], as_result(tangents[1], z))]
 
-    def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:  # type: ignore[override]
+    def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         which, x = operands
         return [ZERO if x[degree] is ZERO else self._masked(which[0], as_result(x[degree], results[0][0]))]
 

@@ -7,6 +7,7 @@ the library does with its operands inside is its own matter.
 from __future__ import annotations
 
 import sys
+from types import FrameType
 from typing import Any, Final
 
 from ..runtime.boot import numpy_dtype_promotion, numpy_rank_promotion
@@ -22,7 +23,7 @@ _ELEMENTWISE = frozenset(
     f"{_PACKAGE}numpy.{name}"
     for name in (
         *("array_api", "array_methods", "float_parts", "integers", "joining", "logic", "methods", "promotion"),
-        *("together", "transcendental", "ufunc_objects", "ufuncs", "universal"),
+        *("together", "transcendental", "ufunc_objects", "ufuncs", "universal", "updates"),
     )
 )
 #: Other functions that hand on what they were given.
@@ -36,12 +37,12 @@ def is_called_by_library() -> bool:
     """Whether a strict setting holds, and the caller of our caller is a function of the library."""
     if numpy_rank_promotion.value == "allow" and numpy_dtype_promotion.value != "strict":
         return False
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if not name.startswith(_PACKAGE):
             return False
         if not (name in _ELEMENTWISE or name.startswith(_BETWEEN) or (name, frame.f_code.co_name) in _HANDING_ON):
             return True
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return False

@@ -226,6 +226,11 @@ class Builder:
         """Whether the compiler may find out that an operand is NaN, and leave out what depends on it."""
         return False
 
+    @property
+    def has_many_draws(self) -> bool:
+        """Whether the program draws random bits so often that draws should compile quickly."""
+        return False
+
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         """Call a program that the current equation holds, the ``index``-th of them."""
         raise NotImplementedError

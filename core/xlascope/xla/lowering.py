@@ -32,6 +32,9 @@ from .partitions import Partition, axis_text, mesh_text, sharding_text
 #: Of the results of most equations an operation's values are just what its rule gives.
 _UNLIKE = frozenset({*CARRIERS, *KEY_TYPES.values()})
 
+#: Programs that draw random bits more often take too long to compile where each draw is written out.
+_MOST_DRAWS = 8
+
 _on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]
 
 
@@ -159,6 +162,11 @@ class _ModuleLowering:
     def knows_nan(self) -> bool:
         """Whether the compiler may find NaN in the program, and leave out what depends on it."""
         return self.platform == "cpu" and holds_nan(self.program)
+
+    @functools.cached_property
+    def draws(self) -> int:
+        """How many times the program draws random bits by Threefry."""
+        return _count_draws(self.program, {})
 
     def function(
         self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool, manual: Any = None
@@ -314,6 +322,20 @@ class _ModuleLowering:
         return found
 
 
+def _count_draws(jaxpr: Jaxpr, known: dict[int, int]) -> int:
+    """Return how many Threefry equations a program has, as often as it calls the programs that have them."""
+    found = known.get(id(jaxpr))
+    if found is None:
+        found = 0
+        for operation, *_ in jaxpr.raw:
+            if operation.composite:
+                found += sum(_count_draws(body.jaxpr, known) for body in operation.bodies())
+            else:
+                found += operation.name == "threefry2x32"
+        known[id(jaxpr)] = found
+    return found
+
+
 class _FunctionBuilder(Builder):
     """The builder of one function: knows where its equations stand, and how to call bodies."""
 
@@ -330,6 +352,10 @@ class _FunctionBuilder(Builder):
     @property
     def knows_nan(self) -> bool:
         return self.lowering.knows_nan
+
+    @property
+    def has_many_draws(self) -> bool:
+        return self.platform == "cpu" and self.lowering.draws > _MOST_DRAWS
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         _, _, _, code, lasti, _ = self.equation
