@@ -37,6 +37,15 @@ def is_ordered(effects: Iterable[Effect]) -> bool:
     return any(effect.ordered for effect in effects)
 
 
+def calls_python(effects: Iterable[Effect]) -> bool:
+    """Whether any of the effects is a call of Python.
+
+    >>> calls_python([KEPT]), calls_python([DEBUG]), calls_python([ORDERED_IO])
+    (False, True, True)
+    """
+    return any(effect.kind in ("debug", "io") for effect in effects)
+
+
 def is_io(effects: Iterable[Effect]) -> bool:
     """Whether any of the effects is input or output, which has to happen just once.
 

@@ -69,6 +69,7 @@ from ..operations.rounding import is_finite as is_finite
 from ..operations.rounding import round as round
 from ..operations.rounding import sign as sign
 from ..operations.scaled_products import scaled_dot as scaled_dot
+from ..operations.selection import mask_tangent as mask_tangent
 from ..operations.selection import select_n as select_n
 from ..operations.shapes import broadcast_in_dim as broadcast_in_dim
 from ..operations.shapes import reduce_sum as reduce_sum
@@ -178,6 +179,7 @@ log_p: Primitive
 log1p_p: Primitive
 logistic_p: Primitive
 lt_p: Primitive
+mask_tangent_p: Primitive
 max_p: Primitive
 mesh_cast_p: Primitive
 min_p: Primitive

@@ -20,7 +20,7 @@ from ..numpy.transcendental import logaddexp
 from ..operations import arithmetic, extremes, rounding, trigonometry
 from ..operations.arithmetic import add, div, integer_pow, mul, square, sub
 from ..operations.barriers import stop_gradient
-from ..operations.bits import bitwise_and
+from ..operations.bits import bitwise_and, bitwise_or
 from ..operations.comparisons import eq, gt, lt
 from ..operations.conversion import convert_element_type
 from ..operations.exponentials import exp, log, logistic, rsqrt
@@ -157,7 +157,7 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
 def _softmax(x: Any, axis: Any, where: Any) -> Any:
     x = _strong(_beside(x, where))
     axes = _axes(x, axis)
-    weights = _kept(where, exp(sub(x, _maximum(x, axes, where))), 0)
+    weights = exp(_kept(where, sub(x, _maximum(x, axes, where)), -np.inf))
     return _kept(where, div(weights, _sum(weights, axes)), 0)
 
 
@@ -175,8 +175,8 @@ def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
 def _log_softmax(x: Any, axis: Any, where: Any) -> Any:
     x = _strong(_beside(x, where))
     axes = _axes(x, axis)
-    shifted = sub(x, _maximum(x, axes, where))
-    total = _sum(_kept(where, exp(shifted), 0), axes)
+    shifted = _kept(where, sub(x, _maximum(x, axes, where)), -np.inf)
+    total = _sum(exp(shifted), axes)
     return _kept(where, sub(shifted, log(total)), -np.inf)
 
 
@@ -206,10 +206,10 @@ def _logsumexp(a: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: boo
     axes = _axes(x, axis)
     most = _maximum(ufuncs.real(x), axes, where)
     most = _cast(select(is_finite(most), most, _like(most, 0)), x)
-    terms = exp(sub(x, most))
+    terms = exp(_kept(where, sub(x, most), -np.inf))
     if factor is not None:
-        terms = mul(terms, _spread(_cast(factor, x), aval_of(x).shape))
-    total = _sum(_kept(where, terms, 0), axes)
+        terms = _kept(where, mul(terms, _spread(_cast(factor, x), aval_of(x).shape)), 0)
+    total = _sum(terms, axes)
     sign = rounding.sign(total) if return_sign else None
     if return_sign:
         total, most = arithmetic.abs(total), ufuncs.real(most)
@@ -287,7 +287,12 @@ def _standardize(x: Any, axis: Any, mean: Any, variance: Any, epsilon: Any, wher
         variance = _variance(x, axis, mean, where, stable)
     else:
         variance = _spread(_cast(variance, x), aval_of(x).shape)
-    return mul(sub(x, mean), rsqrt(add(variance, _cast(epsilon, x))))
+    distance, scale = sub(x, mean), rsqrt(add(variance, _cast(epsilon, x)))
+    if where is None:
+        return mul(distance, scale)
+    # What does not count and is not finite stays so, and must not reach the scale's derivative.
+    scaled = bitwise_or(reductions.mask_over(where, x), logic.isfinite(distance))
+    return select(scaled, mul(_kept(scaled, distance, 0), scale), distance)
 
 
 def _mean(x: Any, axis: Any, where: Any) -> Any:
@@ -300,8 +305,14 @@ def _variance(x: Any, axis: Any, mean: Any, where: Any, stable: bool) -> Any:
             f"standardize takes the variance of real numbers, got {aval_of(x).dtype.name}; give it: variance=..."
         )
     if stable:
-        return _mean(square(sub(x, mean)), axis, where)
-    return extremes.max(sub(_mean(square(x), axis, where), square(mean)), 0)  # less than 0 by rounding
+        return _mean(square(_counted(where, sub(x, mean))), axis, where)
+    squares = square(_counted(where, x))
+    return extremes.max(sub(_mean(squares, axis, where), square(mean)), 0)  # less than 0 by rounding
+
+
+def _counted(where: Any, x: Any) -> Any:
+    """Return ``x`` with zeros where it does not count, whose squares then have a derivative of zero."""
+    return x if where is None else select(reductions.mask_over(where, x), x, _like(x, 0))
 
 
 # Parts --------------------------------------------------------------------------------------------------------------

@@ -10,8 +10,10 @@ import numpy as np
 
 from .. import tree
 from ..api import vmap
+from ..control.flow.conditionals import cond
 from ..dtypes import canonical, kind_of
 from ..errors import ConcretizationTypeError
+from ..ir.avals import shaped
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import zeros_of
 from ..trace.tracer import Tracer
@@ -22,7 +24,7 @@ from .creation import asarray
 from .promotion import as_dtype, fitted, to_common_dtype
 from .reductions import all as all_of
 from .reductions import listed
-from .shaping import broadcast_arrays, index_row, moveaxis, shape_of
+from .shaping import broadcast_arrays, broadcast_to, index_row, moveaxis, ravel, reshape, shape_of
 from .together import together
 
 
@@ -68,16 +70,30 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     functions = list(funclist)
     if len(functions) not in (len(conditions), len(conditions) + 1):
         raise ValueError(f"piecewise takes one function per condition, and one more, got {len(functions)}")
-    otherwise = functions.pop() if len(functions) > len(conditions) else 0
-    dtype = aval_of(x).dtype
-
-    def value(function: Any) -> Any:
-        return convert_element_type(asarray(function(x, *args, **kw) if callable(function) else function), dtype)
-
-    found = logic.where(True, value(otherwise), zeros_of(aval_of(x)))
-    for condition, function in zip(conditions, functions, strict=True):
-        found = logic.where(asarray(condition), value(function), found)
+    functions.insert(0, functions.pop() if len(functions) > len(conditions) else 0)
+    shape = shape_of(x)
+    which = zeros_of(_type_of(shape, np.int32))
+    for case, condition in enumerate(conditions, 1):
+        which = logic.where(broadcast_to(asarray(condition), shape), np.int32(case), which)
+    found = zeros_of(aval_of(x))
+    for case, function in enumerate(functions):
+        chosen = logic.equal(which, np.int32(case))
+        piece = _piece(functools.partial(_called, function, args, kw), chosen, x) if callable(function) else function
+        found = logic.where(chosen, convert_element_type(asarray(piece), aval_of(x).dtype), found)
     return found
+
+
+def _piece(function: Callable[..., Any], chosen: Any, x: Any) -> Any:
+    """Apply a function to each element that is chosen, such that its derivative is zero at the others."""
+    zero = zeros_of(_type_of((), aval_of(x).dtype))
+
+    def taken(element: Any) -> Any:
+        return convert_element_type(asarray(function(element)), zero.dtype)
+
+    def apply(choice: Any, element: Any) -> Any:
+        return cond(choice, taken, lambda _: zero, element)
+
+    return reshape(vmap(apply)(ravel(chosen), ravel(x)), shape_of(x))
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
@@ -160,7 +176,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         np.broadcast_shapes(shape_of(x), shape_of(y))
     except ValueError:
         return asarray(False)
-    return all_of(logic.equal(*fitted((x, y))))
+    return all_of(logic.equal(*fitted(tuple(broadcast_arrays(x, y)))))
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
@@ -195,10 +211,10 @@ def _bincount(x: Any, weights: Any, length: int) -> Any:
     amount = 1 if weights is None else weights
     dtype = canonical(int) if weights is None else aval_of(weights).dtype
     if not length:
-        return zeros_of(_type(length, dtype))
+        return zeros_of(_type_of((length,), dtype))
     place = ufuncs.minimum(ufuncs.maximum(x, 0), length)  # what is larger is counted behind the others
-    return zeros_of(_type(length + 1, dtype)).at[place].add(amount)[:length]
+    return zeros_of(_type_of((length + 1,), dtype)).at[place].add(amount)[:length]
 
 
-def _type(length: int, dtype: np.dtype[Any]) -> Any:
-    return aval_of(np.zeros((length,), dtype))
+def _type_of(shape: tuple[int, ...], dtype: Any) -> Any:
+    return shaped(shape, np.dtype(dtype))

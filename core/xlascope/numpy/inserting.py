@@ -18,6 +18,9 @@ from .shaping import broadcast_to, expand_dims, moveaxis, ravel, shape_of
 from .sorting import argsort, sort
 from .taking import take
 
+#: Of so many places each is compared with each element, which is faster than a search.
+_FEW = 64
+
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """With values put in before the elements at an index, at several, or at a slice, along an axis.
@@ -56,8 +59,10 @@ def _joined(x: Any, places: Any, new: Any) -> Any:
     places = reductions.clip(logic.where(logic.less(places, 0), ufuncs.add(places, size), places), 0, size)
     places = broadcast_to(places, (count,))
     order = argsort(places)
-    mine = ufuncs.add(take(places, order), arange(count))
-    before = reductions.sum(logic.less_equal(expand_dims(places, 1), arange(size)), 0)
+    places = take(places, order)
+    mine = ufuncs.add(places, arange(count))
+    method = "compare_all" if count <= _FEW else "scan"
+    before = searching.searchsorted(places, arange(size), side="right", method=method)
     made = zeros((size + count, *shape_of(x)[1:]), aval_of(x).dtype)
     return made.at[ufuncs.add(arange(size), before)].set(x).at[mine].set(take(new, order, 0))
 

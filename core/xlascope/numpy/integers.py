@@ -127,7 +127,7 @@ def _packbits(a: Any, axis: int | None, bitorder: str) -> Any:
     x = moveaxis(as_dtype(logic.truth(a), _BYTE), axis, -1)
     *lead, size = shape_of(x)
     x = reshape(pad(x, [(0, 0)] * len(lead) + [(0, -size % 8)]), (*lead, -(-size // 8), 8))
-    return moveaxis(reductions.sum(ufuncs.multiply(x, _places_values(bitorder)), -1, _BYTE), -1, axis)
+    return moveaxis(reductions.sum(ufuncs.multiply(x, _places_values(bitorder, len(lead) + 2)), -1, _BYTE), -1, axis)
 
 
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
@@ -152,7 +152,7 @@ def _unpackbits(a: Any, axis: int | None, count: int | None, bitorder: str) -> A
     a, axis = (ravel(a), 0) if axis is None else (a, axis_of(axis, len(shape_of(a))))
     x = moveaxis(a, axis, -1)
     *lead, size = shape_of(x)
-    held = logic.bitwise_and(expand_dims(x, (len(lead) + 1,)), _places_values(bitorder))
+    held = logic.bitwise_and(expand_dims(x, (len(lead) + 1,)), _places_values(bitorder, len(lead) + 2))
     x = reshape(as_dtype(logic.truth(held), _BYTE), (*lead, 8 * size))
     if count is not None:
         missing = count - 8 * size if count >= 0 else count
@@ -160,10 +160,11 @@ def _unpackbits(a: Any, axis: int | None, count: int | None, bitorder: str) -> A
     return moveaxis(x, -1, axis)
 
 
-def _places_values(bitorder: str) -> np.ndarray[Any, Any]:
-    """What each bit of a byte counts."""
+def _places_values(bitorder: str, rank: int) -> np.ndarray[Any, Any]:
+    """What each bit of a byte counts, along the last of so many axes."""
     values = 1 << np.arange(bits_of(_BYTE))
-    return (values[::-1] if bitorder == "big" else values).astype(_BYTE)
+    ordered = (values[::-1] if bitorder == "big" else values).astype(_BYTE)
+    return ordered.reshape((1,) * (rank - 1) + ordered.shape)
 
 
 def _require_order(name: str, bitorder: Any) -> None:

@@ -15,7 +15,11 @@ from .creation import ones
 from .joining import concatenate
 from .promotion import as_dtype, inexact, to_common_inexact
 from .shaping import index_row, shape_of
+from .sliding_products import convolve
 from .together import together
+
+#: Up to so many products are computed at once, more of them as a convolution, which has no room for them.
+_FEW_PRODUCTS = 1 << 12
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
@@ -41,6 +45,8 @@ def _polymul(a1: Any, a2: Any) -> Any:
     zero = _zero(x)
     x, y = (v if shape_of(v)[0] else full((1,), zero) for v in (x, y))  # no coefficients are those of 0
     size, other = shape_of(x)[0], shape_of(y)[0]
+    if size * other > _FEW_PRODUCTS:
+        return convolve(x, y)
     width = size + other - 1
     products = ufuncs.multiply(expand_dims(x, (1,)), expand_dims(y, (0,)))
     # each row one place further to the right than the one above: rows of one more, cut again one shorter

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..control.flow.loops import scan
-from ..dtypes import canonical
+from ..dtypes import canonical, is_differentiable
+from ..operations.selection import mask_tangent
 from ..operations.slicing import slice_in_dim
 from ..trace.gate import array_of
 from ..trace.values import aval_of
@@ -90,8 +91,12 @@ def _first(function: Any, rows: Any, holds: Any, initial: Any, dtype: Any) -> tu
 
 def _step(function: Any, carry: Any, each: tuple[Any, Any], dtype: Any) -> Any:
     x, holds = each
-    made = as_dtype(function(carry, x), dtype)
-    return made if holds is None else logic.where(holds, made, carry)
+    if holds is None:
+        return as_dtype(function(carry, x), dtype)
+    if is_differentiable(dtype):  # what is left out has no derivative
+        x, made = mask_tangent(holds, x, 1, 2), mask_tangent(holds, carry, 1, 2)
+        return logic.where(holds, as_dtype(function(made, x), dtype), carry)
+    return logic.where(holds, as_dtype(function(carry, x), dtype), carry)
 
 
 def _flat(where: Any, shape: tuple[int, ...], flat: bool) -> Any:
@@ -166,8 +171,8 @@ def outer(function: Any, A: Any, B: Any, /) -> Any:
     [[10 20]
      [11 21]]
     """
-    rank = len(shape_of(B))
-    return function(reshape(A, (*shape_of(A), *(1 for _ in range(rank)))), B)
+    own, other = shape_of(A), shape_of(B)
+    return function(reshape(A, own + (1,) * len(other)), reshape(B, (1,) * len(own) + other))
 
 
 def at(function: Any, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:

@@ -102,12 +102,12 @@ def _squared_distances(x: Any, axes: tuple[int, ...], where: Any, mean: Any) -> 
         distance = sub(wide, reductions.mean(wide, axes, aval_of(wide).dtype, keepdims=True, where=where))
     else:
         distance = sub(wide, wide)
-    squares = _length_squared(distance)
     if where is None:
-        return reduce_sum(squares, axes), reductions.count_along(x, axes)
+        return reduce_sum(_length_squared(distance), axes), reductions.count_along(x, axes)
     chosen = reductions.mask_over(where, x)
-    count = reduce_sum(as_dtype(chosen, aval_of(squares).dtype), axes)
-    return reduce_sum(select(chosen, squares, as_dtype(0, aval_of(squares).dtype)), axes), count
+    # Mask distances, not their squares: the derivative of a square is 0 * NaN where an element is NaN.
+    squares = _length_squared(select(chosen, distance, as_dtype(0, aval_of(distance).dtype)))
+    return reduce_sum(squares, axes), reduce_sum(as_dtype(chosen, aval_of(squares).dtype), axes)
 
 
 def _known_mean(mean: Any, shape: tuple[int, ...]) -> Any:

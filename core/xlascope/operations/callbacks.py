@@ -162,8 +162,8 @@ class Callback(Operation):
         return list(self.callback.avals)
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        ordered = any(effect.ordered for effect in self.effects)
-        return builder.call_python(self.callback, operands, ordered=ordered, pure=self.pure)  # type: ignore[no-any-return]
+        with_token = builder.passes_token(self.effects)
+        return builder.call_python(self.callback, operands, with_token=with_token, pure=self.pure)  # type: ignore[no-any-return]
 
     def host_rule(self, *operands: Any) -> list[Any]:
         """Outside of any trace the function is called at once."""

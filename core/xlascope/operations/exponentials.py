@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import is_differentiable, is_integer
+from ..ir.jaxpr import Literal
 from ..trace.bind import bind1, bind_inexact
 from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, integer_pow, mul, sub
@@ -176,7 +177,8 @@ class Pow(Binary, name="pow"):
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:
         # y x^(y-1), and 0 where both are 0 (there x^(y-1) is infinite)
         exponent = sub(y, 1.0)
-        if not isinstance(y, np.generic) or y == 0:
+        known = y.val if isinstance(y, Literal) else y
+        if not isinstance(known, np.generic | float) or known == 0:
             exponent = select(bitwise_and(eq(x, 0.0), eq(y, 0.0)), 1.0, exponent)
         return mul(as_result(t, z), mul(y, pow(x, exponent)))
 

@@ -89,6 +89,50 @@ class SelectN(Operation, name="select_n"):
         return [bind1(self, *align(operands, axes))], [0]
 
 
+class MaskTangent(Operation, name="mask_tangent"):
+    """The second operand, whose tangent is zero where the first one chooses another case than ``case``.
+
+    Where branches become a selection, their operands pass through it: an example must not get the NaN that the
+    derivative has in a branch that the example does not take.
+    """
+
+    case: int
+    cases: int
+
+    sharding_rule = sharding_rules.elementwise
+
+    def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
+        which, x = operands
+        return [shaped(stretched(self.name, which.shape, x.shape), x.dtype, x.weak_type)]
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        return [stretch_values(builder, operands)[1]]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        z = bind1(self, *primals)
+        return [z], [ZERO if tangents[1] is ZERO else self._masked(primals[0], as_result(tangents[1], z))]
+
+    def taylor_rule(self, degree: int, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        which, x = operands
+        return [ZERO if x[degree] is ZERO else self._masked(which[0], as_result(x[degree], results[0][0]))]
+
+    def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+        (ct,), (which, x) = cotangents, operands
+        return [None, unstretch(self._masked(which, ct), x.aval)]
+
+    def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        return [bind1(self, *align(operands, axes))], [0]
+
+    def _masked(self, which: Any, t: Any) -> Any:
+        zero = typed_scalar(0, aval(t).dtype)
+        return bind1(SelectN.instance, which, *[t if k == self.case else zero for k in range(self.cases)])
+
+
+def mask_tangent(which: Any, x: Any, case: int, cases: int) -> Any:
+    """``x``, whose tangent is zero where ``which`` chooses another one of ``cases`` cases than ``case``."""
+    return bind1(MaskTangent(case, cases), which, x)
+
+
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
     """``on_true`` where ``pred`` holds, ``on_false`` elsewhere."""
     on_true, on_false = match(on_true, on_false)

@@ -10,14 +10,14 @@ import numpy as np
 from ..api import jit
 from ..dtypes import canonical, is_integer
 from ..numpy.axes import axis_of
+from ..numpy.searching import searchsorted
 from ..operations.arithmetic import add, mul, sub
-from ..operations.comparisons import lt
 from ..operations.conversion import convert_element_type
 from ..operations.cumulative import cumsum
 from ..operations.exponentials import log
 from ..operations.indexing import GatherDimensionNumbers, gather
 from ..operations.out_shardings import out_sharded
-from ..operations.shapes import broadcasted_iota, expand_dims, reduce_sum, reshape, squeeze
+from ..operations.shapes import broadcasted_iota, expand_dims, reshape, squeeze
 from ..operations.slicing import slice_in_dim
 from ..operations.sorting import sort
 from ..operations.sums import neg
@@ -26,6 +26,9 @@ from .continuous import Shape, gumbel_values, is_high, uniform_values
 from .discrete import randint_values
 from .drawing import new_keys, random_bits
 from .keys import checked, shape_of
+
+#: Of so many sums each is compared with each draw, which is faster than a search.
+_FEW = 64
 
 
 @out_sharded
@@ -131,8 +134,8 @@ def _choice_indices(key: Any, p: Any, count: int, shape: tuple[int, ...], replac
     summed = cumsum(p, 0)
     total = squeeze(slice_in_dim(summed, count - 1, count), (0,))
     drawn = mul(total, sub(1.0, uniform_values(key, shape, dtype, 0.0, 1.0)))
-    below = lt(expand_dims(summed, tuple(range(len(shape)))), expand_dims(drawn, (len(shape),)))
-    return reduce_sum(convert_element_type(below, integer), (len(shape),))
+    method = "compare_all" if count <= _FEW else "scan"
+    return convert_element_type(searchsorted(summed, drawn, method=method), integer)
 
 
 # Slices -------------------------------------------------------------------------------------------------------------

@@ -18,10 +18,12 @@ import numpy as np
 from ..ir.jaxpr import Literal
 from ..keys import key_of
 from ..recent import Recent
+from ..runtime import blocks
 from ..runtime.boot import enable_x64, numpy_rank_promotion, settings_of_traces, trace_settings
 from ..xla.backend import ArrayImpl
 from ..xla.key_array import KeyArray
 from .jaxpr_trace import JaxprTracer
+from .library_calls import PROMOTING, is_called_by_library
 from .plans import NO_PLAN, Plan, work_out
 from .state import STATE
 from .traceback_filtering import filter_traceback
@@ -67,15 +69,19 @@ def planned(function: F, at_once: Callable[..., Any] | None = None) -> F:
     plans: Recent[Any, _Steps] = Recent(_MOST)
     met: Recent[Any, bool] = Recent(_MOST)
     outside = function if at_once is None else at_once
+    is_public = not function.__name__.startswith("_")  # others have what the user gave a function of the library
 
     @functools.wraps(function)
     def taken(*args: Any, **kwargs: Any) -> Any:
+        settings = trace_settings.value
+        if settings and is_public and is_called_by_library():
+            return _with_promotion(taken, args, kwargs)
         trace = STATE.trace
         try:
             if trace is None:
                 return outside(*args, **kwargs)
             arrays: list[Any] = []
-            kinds: list[Any] = [enable_x64.value, trace_settings.value and settings_of_traces()]
+            kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]
             for x in args:
                 kind = x.__class__
                 if kind in ARRAYS:
@@ -100,6 +106,16 @@ def planned(function: F, at_once: Callable[..., Any] | None = None) -> F:
             raise
 
     return taken  # type: ignore[return-value]
+
+
+def _with_promotion(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call a function with NumPy's promotion of ranks and dtypes, whatever settings ask of the user's operations."""
+    block = blocks.Block(PROMOTING, "promotion within the library")
+    try:
+        blocks.enter(block)
+        return function(*args, **kwargs)
+    finally:
+        blocks.leave(block)
 
 
 def _kind(x: Any, arrays: list[Any]) -> Any:

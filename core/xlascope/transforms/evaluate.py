@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ir.atoms import NO_LINE
@@ -16,8 +16,13 @@ def evaluate(program: ClosedJaxpr, *operands: Any) -> list[Any]:
     return evaluate_jaxpr(program.jaxpr, program.consts, operands)
 
 
-def evaluate_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-    """Like :func:`evaluate`, with the constants apart. New equations keep the lines and passes of the old ones."""
+def evaluate_jaxpr(
+    jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any], apply: Callable[..., Sequence[Any]] = bind
+) -> list[Any]:
+    """Like :func:`evaluate`, with the constants apart. New equations keep the lines and passes of the old ones.
+
+    ``apply(operation, *operands)`` gives the results of an equation.
+    """
     values: dict[int, Any] = {id(v): x for v, x in zip(jaxpr.constvars, consts, strict=True)}
     values.update((id(v), x) for v, x in zip(jaxpr.invars, operands, strict=True))
     previous = outside = STATE.origin
@@ -27,7 +32,7 @@ def evaluate_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], operands: Sequence[Any])
     try:
         for operation, inputs, outputs, code, lasti, origin in jaxpr.raw:
             STATE.origin = origin or outside or Origin("forward", None, code, lasti, scope)
-            results = bind(operation, *[x.operand if x.__class__ is Literal else values[id(x)] for x in inputs])
+            results = apply(operation, *[x.operand if x.__class__ is Literal else values[id(x)] for x in inputs])
             for variable, result in zip(outputs, results, strict=True):
                 values[id(variable)] = result
     finally:

@@ -12,6 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..ir.avals import ShapedArray, in_words, shaped
+from ..ir.effects import Effects, calls_python, is_ordered
 from ..ir.jaxpr import Literal
 from ..recent import Recent
 from .narrow_types import CARRIERS, of_packed, packed_element
@@ -158,7 +159,7 @@ def _integers(values: tuple[int, ...]) -> Any:
     return attribute(f"array<i64: {', '.join(map(str, values))}>" if values else "array<i64>")
 
 
-#: What passes from one ordered effect to the next: a number that nobody looks at.
+#: What passes from one call of Python to the next: a number that nobody looks at.
 TOKEN = shaped((), np.dtype(np.int32))
 
 
@@ -168,6 +169,16 @@ def _row_major(avals: Sequence[ShapedArray]) -> Any:
     return attribute(
         f"[{', '.join(f'dense<[{x}]> : tensor<{a.ndim}xindex>' for x, a in zip(layouts, avals, strict=True))}]"
     )
+
+
+def passes_token(effects: Effects, manual: Any) -> bool:
+    """Whether the token passes through operations with these effects: where they call Python.
+
+    Calls without an order get one as well: XLA refuses a program in which no result depends on a call, where a library
+    computes a reduction that the call needs. In ``shard_map`` (``manual``) they get none, since a token cannot leave
+    what each device runs by itself.
+    """
+    return is_ordered(effects) or (manual is None and calls_python(effects))
 
 
 def _passing_token(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,7 +203,7 @@ class Builder:
         self.outputs: Sequence[Any] = ()
         self.location: Any = None
         self.insertion: Any = ir.InsertionPoint.current
-        #: The value on which the next ordered effect depends, so that it happens after the last one; None before any.
+        #: The value on which the next call of Python depends, so that it happens after the last one; None before any.
         self.token: Any = None
         #: Where each device has its own values (``xla/collectives.Manual``); None outside of ``shard_map``.
         self.manual: Any = None
@@ -213,6 +224,11 @@ class Builder:
     @property
     def knows_nan(self) -> bool:
         """Whether the compiler may find out that an operand is NaN, and leave out what depends on it."""
+        return False
+
+    @property
+    def has_many_draws(self) -> bool:
+        """Whether the program draws random bits so often that draws should compile quickly."""
         return False
 
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
@@ -385,23 +401,27 @@ class Builder:
         slice_ = self.emit1("stablehlo.reshape", [part], shaped((1, *aval.shape[1:]), aval.dtype))
         return self.emit1("stablehlo.dynamic_update_slice", [whole, slice_, *starts], aval)
 
+    def passes_token(self, effects: Effects) -> bool:
+        """Whether the token passes through operations with these effects here."""
+        return passes_token(effects, self.manual)
+
     def current_token(self) -> Any:
-        """The value on which the next ordered effect depends, a new one where there has been none."""
+        """Return the value on which the next call of Python depends, a new one where there has been none."""
         if self.token is None:
             self.token = self.constant(0, TOKEN)
         return self.token
 
     def call_python(
-        self, function: Callable[..., Any], operands: Sequence[Any], *, ordered: bool = False, pure: bool = False
+        self, function: Callable[..., Any], operands: Sequence[Any], *, with_token: bool = False, pure: bool = False
     ) -> list[Any]:
         """Call a Python function, of NumPy arrays to a tuple of NumPy arrays of the current equation's results.
 
-        An ``ordered`` call is given the token as one more operand, and returns it as one more result. A ``pure`` call
-        may be left out where nobody needs its results.
+        One ``with_token`` takes the token as one more operand, and returns it as one more result. A ``pure`` call may
+        be left out where nobody needs its results.
         """
         given, results = self.in_avals, self.out_avals
         function = of_packed(function, given, results)
-        if ordered:
+        if with_token:
             operands, given, results = [*operands, self.current_token()], [*given, TOKEN], [*results, TOKEN]
             function = _passing_token(function)
         attributes = {
@@ -413,7 +433,7 @@ class Builder:
             "result_layouts": _row_major(results),
         }
         values = list(self.operation("stablehlo.custom_call", operands, attributes, results).results)
-        if ordered:
+        if with_token:
             self.token = values.pop()
         return values
 
@@ -424,13 +444,13 @@ class Builder:
         condition: Callable[..., list[Any]],
         body: Callable[..., list[Any]],
         *,
-        ordered: bool = False,
+        with_token: bool = False,
     ) -> list[Any]:
         """The operands, of those types, after ``body`` has been applied for as long as ``condition`` is true of them.
 
-        The token is carried along where ``ordered`` effects happen in the body.
+        The token is carried along ``with_token``, where the body calls Python.
         """
-        if not ordered:
+        if not with_token:
             made = self.operation("stablehlo.while", operands, {}, avals, regions=2)
             self.fill_region(made, avals, condition, 0)
             self.fill_region(made, avals, body, 1)
@@ -447,19 +467,19 @@ class Builder:
         *results, self.token = made.results
         return list(results)
 
-    def case(self, index: Any, branches: Sequence[Callable[[], list[Any]]], *, ordered: bool = False) -> list[Any]:
+    def case(self, index: Any, branches: Sequence[Callable[[], list[Any]]], *, with_token: bool = False) -> list[Any]:
         """What the branch with that index gives: the current equation's results.
 
-        The token passes through it where ``ordered`` effects happen in any branch.
+        The token passes through it ``with_token``, where any branch calls Python.
         """
-        types = [*self.out_avals, TOKEN] if ordered else self.out_avals
-        before = self.current_token() if ordered else self.token
+        types = [*self.out_avals, TOKEN] if with_token else self.out_avals
+        before = self.current_token() if with_token else self.token
         made = self.operation("stablehlo.case", [index], {}, types, regions=len(branches))
         for number, branch in enumerate(branches):
             self.token = before
-            self.fill_region(made, [], lambda b=branch: [*b(), self.token] if ordered else b(), number)
+            self.fill_region(made, [], lambda b=branch: [*b(), self.token] if with_token else b(), number)
         self.token = before
-        if not ordered:
+        if not with_token:
             return list(made.results)
         *results, self.token = made.results
         return list(results)

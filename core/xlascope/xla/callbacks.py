@@ -52,18 +52,25 @@ def _keep(error: BaseException) -> int:
 
 
 def run_and_wait(executable: Any, arguments: Sequence[Any], handlers: Sequence[Any]) -> list[Any]:
-    """Run an executable that calls Python, and wait until it is done; raises what a callback raised."""
+    """Run an executable that calls Python, and wait until it is done; raises what a callback raised.
+
+    What it gives beyond the results that ``handlers`` are for is the token that the calls pass on.
+    """
     try:
         results = executable.execute_sharded(arguments, with_tokens=True)
         done = results.consume_token()
-        arrays = list(results.consume_with_handlers(handlers))
+        arrays = list(results.consume_with_handlers([*handlers, *[_drop] * (len(results) - len(handlers))]))
         done.block_until_ready()
-        return arrays
+        return arrays[: len(handlers)]
     except _jax.JaxRuntimeError as error:
         raised = _raised(error)
         if raised is None:
             raise
     raise raised  # not in the handler: XLA's error would be shown as its context
+
+
+def _drop(_: Any) -> None:
+    """Take a result that nobody asked for."""
 
 
 def _raised(error: Exception) -> BaseException | None:

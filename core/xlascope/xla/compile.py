@@ -399,7 +399,8 @@ def _options(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str
     overrides = (*overrides, *workaround_options(program.program.jaxpr, device.platform, overrides))
     options = compile_options(device, with_barriers(overrides, passes) if passes else overrides)
     if program.partition is not None:
-        set_partition(options, program.partition.devices, len(program.program.out_avals))
+        results = len(program.program.out_avals) + program.lowered.gives_token
+        set_partition(options, program.partition.devices, results)
     return options
 
 

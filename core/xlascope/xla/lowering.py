@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 from jaxlib.mlir import ir
 
 from ..ir.avals import ShapedArray, in_words
-from ..ir.effects import is_ordered
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal
 from ..ir.operation import Operation
 from ..ir.sources import locate
 from ..key_types import KEY_TYPES, is_key
 from ..records.op_names import body_prefix, scoped
 from .attributes import attribute_of
-from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, tensor_type
+from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, passes_token, tensor_type
 from .collectives import Manual
 from .known_faults.nan import holds_nan
 from .meshes import PartitionSpec, names_of
@@ -32,6 +31,9 @@ from .partitions import Partition, axis_text, mesh_text, sharding_text
 
 #: Of the results of most equations an operation's values are just what its rule gives.
 _UNLIKE = frozenset({*CARRIERS, *KEY_TYPES.values()})
+
+#: Programs that draw random bits more often take too long to compile where each draw is written out.
+_MOST_DRAWS = 8
 
 _on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]
 
@@ -45,8 +47,9 @@ def use_words(on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]) -> 
 class Lowered(NamedTuple):
     """A module, which of the program's operands (constants first) it takes, and the Python functions it calls.
 
-    ``chosen`` are the values of equations that were chosen; ``barriers`` says whether the program has barriers, and
-    ``rerolled`` whether repeats became loops in it.
+    ``chosen`` are the values of equations that were chosen; ``barriers`` says whether the program has barriers,
+    ``rerolled`` whether repeats became loops in it, and ``gives_token`` whether it has one result more, the token that
+    its calls of Python pass on.
     """
 
     module: Any
@@ -56,6 +59,7 @@ class Lowered(NamedTuple):
     chosen: tuple[Any, ...] = ()
     barriers: bool = False
     rerolled: bool = False
+    gives_token: bool = False
 
 
 #: Says of an operation, and the types of its operands, whether its results are chosen.
@@ -105,9 +109,11 @@ def lower(
                         attribute("{" + ", ".join(lowering.lies(s, v.aval)) + "}")
                         for s, v in zip(partition.results, jaxpr.outvars, strict=True)
                     ]
+                    + [attribute("{}")] * lowering.gives_token
                 )
     callbacks, chosen = tuple(lowering.callbacks), tuple(lowering.chosen)
-    return Lowered(module, kept, lowering.operations, callbacks, chosen, lowering.barriers)
+    operations, barriers, gives_token = lowering.operations, lowering.barriers, lowering.gives_token
+    return Lowered(module, kept, operations, callbacks, chosen, barriers, gives_token=gives_token)
 
 
 def _lying(lowering: _ModuleLowering, variables: Sequence[Any], constants: int) -> list[tuple[str, ...]]:
@@ -149,6 +155,7 @@ class _ModuleLowering:
         self.held: list[ClosedJaxpr] = []  # while their ids are keys
         self.lines: dict[tuple[int, int], Any] = {}
         self.callbacks: list[Callable[..., Any]] = []
+        self.gives_token = False
         self.operations = 0
 
     @functools.cached_property
@@ -156,18 +163,24 @@ class _ModuleLowering:
         """Whether the compiler may find NaN in the program, and leave out what depends on it."""
         return self.platform == "cpu" and holds_nan(self.program)
 
+    @functools.cached_property
+    def draws(self) -> int:
+        """How many times the program draws random bits by Threefry."""
+        return _count_draws(self.program, {})
+
     def function(
         self, symbol: str, parameters: Sequence[Any], jaxpr: Jaxpr, prefix: str, *, public: bool, manual: Any = None
     ) -> Any:
         """Write a jaxpr as a function of ``parameters``; returns the function.
 
-        One with ordered effects, but the program itself, takes the token as its last parameter, and returns it as well.
+        One that calls Python takes the token as its last parameter, and returns it as its last result; the program
+        itself only returns it, or XLA would know that no result depends on the calls.
         """
         type_of = packed_type if public else tensor_type
         types = [type_of(v.aval) for v in parameters]
         results = [type_of(v.aval) for v in jaxpr.outvars]
-        ordered = not public and is_ordered(jaxpr.effects)
-        if ordered:
+        with_token = not public and passes_token(jaxpr.effects, manual)
+        if with_token:
             types.append(tensor_type(TOKEN))
             results.append(tensor_type(TOKEN))
         made = ir.Operation.create(
@@ -183,16 +196,21 @@ class _ModuleLowering:
         block = made.regions[0].blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
         with ir.InsertionPoint(block):
             builder = _FunctionBuilder(self, prefix, manual)
-            environment = dict(zip(parameters, block.arguments, strict=not ordered))
+            environment = dict(zip(parameters, block.arguments, strict=not with_token))
             if public:
                 environment = {v: builder.unpack(value, v.aval) for v, value in environment.items()}
-            if ordered:
+            if with_token:
                 builder.token = block.arguments[len(parameters)]
             outputs = self.equations(builder, jaxpr, environment)
             if public:
                 outputs = [builder.pack(y, v.aval) for v, y in zip(jaxpr.outvars, outputs, strict=True)]
-            if ordered:
+            if with_token:
                 outputs.append(builder.token)
+            elif public and builder.token is not None:
+                self.gives_token = True
+                outputs.append(builder.token)
+                whole = ir.FunctionType.get(types, [*results, tensor_type(TOKEN)])
+                made.attributes["function_type"] = ir.TypeAttr.get(whole)
             ir.Operation.create("func.return", operands=outputs)
         return made
 
@@ -304,6 +322,20 @@ class _ModuleLowering:
         return found
 
 
+def _count_draws(jaxpr: Jaxpr, known: dict[int, int]) -> int:
+    """Return how many Threefry equations a program has, as often as it calls the programs that have them."""
+    found = known.get(id(jaxpr))
+    if found is None:
+        found = 0
+        for operation, *_ in jaxpr.raw:
+            if operation.composite:
+                found += sum(_count_draws(body.jaxpr, known) for body in operation.bodies())
+            else:
+                found += operation.name == "threefry2x32"
+        known[id(jaxpr)] = found
+    return found
+
+
 class _FunctionBuilder(Builder):
     """The builder of one function: knows where its equations stand, and how to call bodies."""
 
@@ -321,15 +353,19 @@ class _FunctionBuilder(Builder):
     def knows_nan(self) -> bool:
         return self.lowering.knows_nan
 
+    @property
+    def has_many_draws(self) -> bool:
+        return self.platform == "cpu" and self.lowering.draws > _MOST_DRAWS
+
     def call_body(self, body: Any, operands: Sequence[Any], index: int = 0) -> list[Any]:
         _, _, _, code, lasti, _ = self.equation
-        ordered = is_ordered(body.effects)
-        if self.in_place and not ordered:
+        with_token = self.passes_token(body.effects)
+        if self.in_place and not with_token:
             return self.write_body(body, operands, index)
-        if ordered:
+        if with_token:
             operands = [*operands, self.current_token()]
         results = self.lowering.call(body, operands, self.place, (code, lasti), index, self.insertion, self.manual)
-        if ordered:
+        if with_token:
             self.token = results.pop()
         return results
 
@@ -346,7 +382,7 @@ class _FunctionBuilder(Builder):
     def call_composite(
         self, body: Any, operands: Sequence[Any], name: str, attributes: dict[str, Any], version: int
     ) -> list[Any]:
-        if self.in_place or is_ordered(body.effects):
+        if self.in_place or self.passes_token(body.effects):
             return self.call_body(body, operands)
         # XLA puts no name of a call in front of these when it inlines them: the names are whole, and the function is
         # for this equation alone.

@@ -735,6 +735,8 @@ def _rows() -> Iterator[Row]:
         )
     yield Row(selection.SelectN(), lambda w, x, y: np.choose(w, (x, y)), index(2, 3, high=1), real(2, 3), real(), dtypes=NUMBERS, linear=((1, 2),), note="by number")
     yield Row(selection.SelectN(), lambda w, x: x, truth(2), real(2), linear=((1,),), note="one case")
+    for case, (low, high) in enumerate([(-2, 0), (1, 1), (2, 4)]):  # the indices that choose the case
+        yield Row(selection.MaskTangent(case, 3), lambda w, x: np.broadcast_to(x, w.shape), index(2, 3, low=low, high=high), real(1, 3), linear=((1,),), note=f"{case}")
     yield Row(extremes.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(-0.7), apart(2, 3), exactly(0.7), note="scalars")
     yield Row(extremes.Clamp(), lambda p, x, q: np.clip(x, p, q), real(2, 3, low=-1, high=-0.6), apart(2, 3), real(2, 3, low=0.6, high=0.9))
     yield Row(extremes.Clamp(), lambda p, x, q: np.clip(x, p, q), exactly(3), real(5, high=9), exactly(6), dtypes=INTEGER, note="integers")

@@ -36,3 +36,20 @@ def test_every_number_is_the_one_that_jax_gives(wide, partitionable, which, jax_
                 f"{name}: {differing} of {ours.size} differ: {ours.ravel()[:6]}, expected {value.ravel()[:6]}"
             )
     assert not complaints, "\n".join(complaints)
+
+
+def test_many_draws_in_one_program_have_the_same_bits() -> None:
+    """A program of many small draws has them as loops."""
+
+    def drawn(key):
+        found = []
+        for size in (1, 3, 8, 5000, 2, 7):
+            key, now = xs.random.split(key)
+            found += [xs.random.bits(now, (size,)), xs.vmap(lambda k: xs.random.uniform(k, (3,)))(xs.random.split(now))]
+        return found, key
+
+    key = xs.random.PRNGKey(7)
+    text = xs.jit(drawn).lower(key).as_text()
+    assert text.count("stablehlo.while") >= 5
+    for y, expected in zip(*map(xs.tree_util.tree_leaves, (xs.jit(drawn)(key), drawn(key))), strict=True):
+        np.testing.assert_array_equal(y, expected)

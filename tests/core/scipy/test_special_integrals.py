@@ -45,6 +45,14 @@ ROWS: dict[str, Row] = {
     "hyp1f1": _row("hyp1f1", SMALL, OTHER, POSITIVE / 4, size=2000.0),
     "hyp2f1": _row("hyp2f1", SMALL, OTHER, THIRD, UNIT, size=2000.0),
 }
+#: Operands at which there are limits: each with each.
+LIMITS: dict[str, tuple[list[float], ...]] = {
+    "betainc": ([0.0, 0.5, 2.0, np.inf], [0.0, 0.5, 2.0, np.inf], [0.0, 0.3, 1.0]),
+    "gammainc": ([0.0, 0.5, 2.0, np.inf], [0.0, 1.0, np.inf]),
+    "gammaincc": ([0.0, 0.5, 2.0, np.inf], [0.0, 1.0, np.inf]),
+    "betaln": ([0.5, 1.0, 40.0, np.inf], [0.5, 1.0, 40.0, np.inf]),
+    "beta": ([0.5, 1.0, 40.0, np.inf], [0.5, 1.0, 40.0, np.inf]),
+}
 #: The operands that are constants.
 CONSTANT = {("expn", 0)}
 
@@ -178,3 +186,10 @@ def test_types() -> None:
             function(np.complex64(1j))
     with pytest.raises(TypeError, match="float32 or float64"):
         ours.spence(np.float16(1))
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits(name: str) -> None:
+    operands = [x.ravel() for x in np.meshgrid(*LIMITS[name])]
+    found = getattr(ours, name)(*(x.astype(np.float32) for x in operands))
+    np.testing.assert_allclose(found, getattr(scipy.special, name)(*operands), rtol=2e-5, atol=1e-6)

@@ -7,26 +7,24 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...ir.avals import ShapedArray
-from ...ir.effects import is_io, is_ordered
+from ...ir.effects import is_io
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
 from ...operations.requirements import is_linear
-from ...operations.shapes import mapped_in_front
 from ...trace.bind import bind
 from ...trace.source import here
 from ...transforms.batch import batch_program
 from ...transforms.batch_trace import batch_size
 from ...transforms.dce import dce_program, dependence, restricted_program
 from ...transforms.differentiate import jvp_program, linearize_program
-from ...transforms.evaluate import evaluate
 from ...transforms.taylor import joined as taylor_terms
 from ...transforms.taylor import marked, separated, taylor_program
 from ...transforms.transpose import transpose_program
 from ..programs.marks import Marks, any_of, axes_in_front, in_places, mapped, moving, present, split_tangents
 from ..programs.rearranged import youngest
+from .branch_selection import select_branches
 from .cond_halves import halves_of
-from .examples import selected
 
 
 class Cond(Operation, name="cond"):
@@ -52,7 +50,7 @@ class Cond(Operation, name="cond"):
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         index, *rest = operands
         branches = [functools.partial(builder.call_body, b, rest, n) for n, b in enumerate(self.branches)]
-        return builder.case(index, branches, ordered=is_ordered(self.effects))  # type: ignore[no-any-return]
+        return builder.case(index, branches, with_token=builder.passes_token(self.effects))  # type: ignore[no-any-return]
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:
         index, *marks = operands
@@ -111,7 +109,8 @@ class Cond(Operation, name="cond"):
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         size = batch_size(operands, axes)
         if axes[0] is not NOT_MAPPED:
-            return self._select(operands, axes, size)
+            self._require_no_io()
+            return select_branches(self.branches, operands, axes, size)
         inner = tuple(axes[1:])
 
         def batched(branch: ClosedJaxpr, forced: Marks | None) -> tuple[ClosedJaxpr, Marks]:
@@ -121,17 +120,11 @@ class Cond(Operation, name="cond"):
         choice, out_mapped = self._derived(batched)
         return bind(choice, *operands), axes_in_front(out_mapped)
 
-    def _select(self, operands: Sequence[Any], axes: Sequence[Any], size: int) -> tuple[list[Any], list[Any]]:
-        """Each example chooses for itself: compute all branches for all examples, and select."""
+    def _require_no_io(self) -> None:
+        """Raise NotImplementedError where the branches call Python: all of them are computed for all examples."""
         if is_io(self.effects):
             raise NotImplementedError(
                 f"IO effect not supported in vmap-of-cond{here()}: where each example chooses for itself all branches "
                 "are computed for all examples, and io_callback would be called for those that did not choose it. Use "
                 "lax.map in place of vmap"
             )
-        forced = (True,) * len(self.branches[0].out_avals)
-        inner = tuple(axes[1:])
-        branches = [batch_program(branch, inner, size, forced)[0] for branch in self.branches]
-        results = [evaluate(branch, *operands[1:]) for branch in branches]
-        which = mapped_in_front(operands[0], axes[0], size)
-        return [selected(which, *cases) for cases in zip(*results, strict=True)], [0] * len(forced)

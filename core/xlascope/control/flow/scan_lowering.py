@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...ir.avals import ShapedArray, in_words, shaped
-from ...ir.effects import is_ordered
 from ...ir.jaxpr import ClosedJaxpr
 from .slices import stacked
 
@@ -66,7 +65,8 @@ class ScanLowering(NamedTuple):
             return [builder.emit1("stablehlo.add", [counter, one], _COUNTER), *own_consts, *own_state, *own_xs]
 
         operands = [start, *consts, *state, *xs]
-        results = builder.while_loop(operands, avals, going_on, body, ordered=is_ordered(self.jaxpr.effects))
+        with_token = builder.passes_token(self.jaxpr.effects)
+        results = builder.while_loop(operands, avals, going_on, body, with_token=with_token)
         return results[1 + first : 1 + first + last]  # type: ignore[no-any-return]
 
     def _index(self, counter: Any, part: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from ...errors import see
 from ...ir.avals import ShapedArray
-from ...ir.effects import is_io, is_ordered
+from ...ir.effects import is_io
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
@@ -62,7 +62,7 @@ class While(Operation, name="while"):
         avals = builder.in_avals
         if not avals:  # nothing goes in, so nothing comes out
             return []
-        if is_ordered(self.cond_jaxpr.effects):
+        if builder.passes_token(self.cond_jaxpr.effects):
             return self._with_answer_carried(builder, operands)
 
         def condition(*values: Any) -> list[Any]:
@@ -72,8 +72,8 @@ class While(Operation, name="while"):
             cond_consts, body_consts, carry = self.split(values)
             return [*cond_consts, *body_consts, *builder.call_body(self.body_jaxpr, [*body_consts, *carry], 0)]
 
-        ordered = is_ordered(self.body_jaxpr.effects)
-        return list(self.split(builder.while_loop(operands, avals, condition, body, ordered=ordered))[2])
+        with_token = builder.passes_token(self.body_jaxpr.effects)
+        return list(self.split(builder.while_loop(operands, avals, condition, body, with_token=with_token))[2])
 
     def _decide(self, builder: Any, values: Sequence[Any]) -> list[Any]:
         cond_consts, _, carry = self.split(values)
@@ -83,7 +83,7 @@ class While(Operation, name="while"):
         return ask(self.cond_jaxpr, [*cond_consts, *carry], 1)  # type: ignore[no-any-return]
 
     def _with_answer_carried(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        """The loop in XLA's terms for a condition with ordered effects: nothing but an answer can come out of a
+        """The loop in XLA's terms for a condition that calls Python: nothing but an answer can come out of a
         condition there, so the condition is asked before the loop and at the end of the body, and its answer carried.
         """
         avals = [*self.cond_jaxpr.out_avals, *builder.in_avals]
@@ -95,7 +95,7 @@ class While(Operation, name="while"):
             return [*self._decide(builder, following), *following]
 
         start = [*self._decide(builder, operands), *operands]
-        results = builder.while_loop(start, avals, lambda answer, *_: [answer], body, ordered=True)
+        results = builder.while_loop(start, avals, lambda answer, *_: [answer], body, with_token=True)
         return list(self.split(results[1:])[2])
 
     def dependence(self, operands: Sequence[bool]) -> list[bool]:

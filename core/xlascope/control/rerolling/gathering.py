@@ -38,15 +38,18 @@ def _kind(step: Step) -> tuple[object, ...]:
 
 def _parted(steps: Sequence[Step], kind: tuple[object, ...]) -> tuple[list[Step], list[Step], list[Step]]:
     """Steps that need none of a group of calls, the calls (the first step, and those of its kind that do not need it),
-    and steps that need one.
+    and steps that need one. Effects keep their order: what follows a late one is late.
     """
     early: list[Step] = []
     group: list[Step] = []
     late: list[Step] = []
     reached: set[int] = set()
+    effects_are_late = False
     for step in steps:
-        if any(id(x) in reached for x in step.inputs):
+        has_effects = bool(step.operation.effects)
+        if any(id(x) in reached for x in step.inputs) or (has_effects and effects_are_late):
             late.append(step)
+            effects_are_late = effects_are_late or has_effects
         elif _kind(step) == kind:
             group.append(step)
         else:

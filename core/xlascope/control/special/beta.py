@@ -30,7 +30,7 @@ from .factors import epsilon, log_beta_factor, repeated
 
 
 def betainc_formula(a: Any, b: Any, x: Any) -> Any:
-    """I_x(a, b), with its limits where a or b is 0, and NaN where there is none."""
+    """I_x(a, b), with its limits where a or b is 0 or infinite, and NaN where there is none."""
     inside = (a > 0.0) & (b > 0.0) & (a < np.inf) & (b < np.inf) & (x > 0.0) & (x < 1.0)
     one = inside.astype(x.dtype) * 0.0 + 1.0
     p, q, v = select(inside, a, one), select(inside, b, one), select(inside, x, one * 0.5)
@@ -39,9 +39,10 @@ def betainc_formula(a: Any, b: Any, x: Any) -> Any:
     found = exp(log_beta_factor(p, q, v)) * _fraction(p, q, v, inside) / p
     found = select(turned, 1.0 - found, found)
     found = select(inside, found, one * np.nan)
-    positive = (a >= 0.0) & (b >= 0.0) & (a + b > 0.0)
+    positive = (a >= 0.0) & (b >= 0.0) & (a + b > 0.0) & ((a < np.inf) | (b < np.inf))
     within = (x >= 0.0) & (x <= 1.0)
-    edges = ((a == 0.0, one), (b == 0.0, one * 0.0), (x == 0.0, one * 0.0), (x == 1.0, one))
+    at_a, at_b = (a == 0.0) | (b == np.inf), (b == 0.0) | (a == np.inf)
+    edges = ((at_a, one), (at_b, one * 0.0), (x == 0.0, one * 0.0), (x == 1.0, one))
     for edge, value in edges:  # the ends of the interval last: there the value is known whatever a and b are
         found = select(edge & positive & within, value, found)
     return found

@@ -174,12 +174,12 @@ def _rest_of_small(a: Any, x: Any) -> Any:
 
 
 def _with_edges(a: Any, x: Any, parts: _Parts, found: Any, at_zero: float) -> Any:
-    """The value at x = 0, the other one at a = 0 and x = ∞, and NaN where there is none."""
+    """The value at x = 0 and a = ∞, the other one at a = 0 and x = ∞, and NaN where there is none."""
     nothing = parts.a * 0.0
     found = select(parts.inside, found, nothing + np.nan)
     found = select((a >= 0.0) & (a < np.inf) & (x == np.inf), nothing + (1 - at_zero), found)
     found = select((a == 0.0) & (x > 0.0), nothing + (1 - at_zero), found)
-    return select((x == 0.0) & (a > 0.0), nothing + at_zero, found)
+    return select((a > 0.0) & ((x == 0.0) | ((a == np.inf) & (x > 0.0) & (x < np.inf))), nothing + at_zero, found)
 
 
 def _relative(parts: _Parts) -> Any:

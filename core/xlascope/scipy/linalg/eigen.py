@@ -6,9 +6,9 @@ from typing import Any
 
 from ... import numpy as jnp
 from ...control.flow.fori_loop import fori_loop
-from ...dtypes import kind_of
 from ...numpy.axes import whole_number
 from ...numpy.together import together
+from ...operations.complex_numbers import complex_dtype
 from ...operations.linalg.matrices import adjoint
 from ...trace.source import here
 from ..arguments import floats_of_any_shape, one_of, square
@@ -114,7 +114,7 @@ def _rsf2csf(t: Any, z: Any) -> tuple[Any, Any]:
     if square("rsf2csf", z) != n:
         raise ValueError(f"rsf2csf takes matrices of one size, got shapes {t.shape} and {z.shape}{here()}")
     lead = jnp.broadcast_shapes(t.shape[:-2], z.shape[:-2])
-    dtype = t.dtype if kind_of(t.dtype) == "c" else jnp.result_type(t.dtype, jnp.complex64)
+    dtype = complex_dtype(t.dtype)
     t, z = (jnp.broadcast_to(x, (*lead, n, n)).astype(dtype) for x in (t, z))
     if n < 2:
         return t, z

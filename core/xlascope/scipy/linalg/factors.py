@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...dtypes import kind_of
 from ...lax import linalg as of_lax
 from ...numpy.together import together
+from ...operations.complex_numbers import complex_dtype
 from ...operations.linalg.matrices import adjoint, conjugate
 from ...trace.source import here
 from ..arguments import floats_of_any_shape, one_of, square
@@ -214,7 +214,7 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
 def _schur(a: Any, real: bool) -> tuple[Any, Any]:
     a = matrices("schur", a)
     square("schur", a)
-    t, z = of_lax.schur(a if real or kind_of(a.dtype) == "c" else a.astype(jnp.result_type(a.dtype, jnp.complex64)))
+    t, z = of_lax.schur(a if real else a.astype(complex_dtype(a.dtype)))
     return t, z
 
 

@@ -11,6 +11,7 @@ from ...dtypes import kind_of
 from ...lax import linalg as of_lax
 from ...numpy.together import together
 from ...operations.barriers import stop_gradient
+from ...operations.complex_numbers import complex_dtype
 from ...operations.linalg.matrices import adjoint, conjugate, transposed
 from ...trace.source import here
 from ..arguments import epsilon, floats_of_any_shape, one_of, square
@@ -260,7 +261,7 @@ def _sylvester(a: Any, b: Any, c: Any, tol: Any, schur: bool) -> Any:
 
 
 def _complex(x: Any) -> Any:
-    return x if kind_of(x.dtype) == "c" else x.astype(jnp.result_type(x.dtype, jnp.complex64))
+    return x if kind_of(x.dtype) == "c" else x.astype(complex_dtype(x.dtype))
 
 
 def _as_given(x: Any, y: Any) -> Any:

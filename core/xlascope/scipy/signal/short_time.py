@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import numpy as jnp
 from ...numpy.axes import axis_of, whole_number
+from ...operations.complex_numbers import complex_dtype
 from ...trace.source import here
 from ..arguments import floats_of_any_shape
 from .segments import cut_of, frequencies, is_one_sided, spectra
@@ -92,7 +93,7 @@ def istft(
     True
     """
     z = jnp.asarray(Zxx)
-    z = z.astype(jnp.result_type(z.dtype, jnp.complex64))
+    z = z.astype(complex_dtype(z.dtype))
     if z.ndim < 2:
         raise ValueError(f"Input stft must be at least 2d, got shape {z.shape}{here()}")
     times, bins = axis_of(time_axis, z.ndim), axis_of(freq_axis, z.ndim)

@@ -121,7 +121,9 @@ def _betaln_formula(a: Any, b: Any, _: float) -> Any:
     other = select(eq(a, 1.0), b, a)
     by_one = bitwise_and(bitwise_or(eq(a, 1.0), eq(b, 1.0)), gt(other, 0.0))
     # taken from 0, so that B(1, 1) has the logarithm 0 and not -0
-    return select(by_one, sub(0.0, log(select(by_one, other, filled(a, 1.0)))), found)
+    found = select(by_one, sub(0.0, log(select(by_one, other, filled(a, 1.0)))), found)
+    at_end = bitwise_and(eq(more, math.inf), bitwise_and(gt(less, 0.0), lt(less, math.inf)))
+    return select(at_end, filled(a, -math.inf), found)
 
 
 @_betaln.defjvp

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ... import numpy as jnp
+from ...numpy.promotion import inexact
 from ...numpy.together import together
 from ..arguments import floats_of_any_shape
 from ..special.gammas import gammaln
@@ -23,7 +24,7 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
     >>> print(f"{multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5])):.4f}")
     -0.9808
     """
-    x, n, p = floats_of_any_shape(x, n, p)
+    x, n, p = floats_of_any_shape(inexact(x), inexact(n), p)
     x, p = jnp.atleast_1d(x), jnp.atleast_1d(p)
     found = gammaln(n + 1) + jnp.sum(xlogy(x, p) - gammaln(x + 1), -1)
     return jnp.where(jnp.sum(x, -1) == n, found, -math.inf)

@@ -1,0 +1,192 @@
+"""A choice that differs from example to example: all branches run for all examples, and results are selected.
+
+An example must not get the NaN of a branch that it does not take, in derivatives either. The derivative of a branch is
+0 · inf there, so tangents are selected where they enter a branch, which selects the cotangents that leave it:
+
+- an operand that differs from example to example passes through ``mask_tangent``;
+- an operand that is the same for all examples (weights that the branch closes over) has a tangent of its own for each
+  example where it meets values that differ. Products and gathers are heavy, so their operand stays as it is there, and
+  the tangent of their result is masked instead; factors of examples that do not take the branch are replaced by 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...dtypes import is_differentiable
+from ...ir.avals import ShapedArray, shaped
+from ...ir.jaxpr import ClosedJaxpr
+from ...ir.markers import NOT_MAPPED
+from ...ir.operation import Operation
+from ...operations.comparisons import eq, ge, le
+from ...operations.convolution import ConvGeneralDilated
+from ...operations.dynamic_slicing import DynamicSlice
+from ...operations.indexing import Gather
+from ...operations.linear_algebra import DotGeneral
+from ...operations.reductions import reduce_or
+from ...operations.selection import mask_tangent, select
+from ...operations.shapes import expand_dims, mapped_in_front, zeros_of
+from ...operations.values import typed_scalar
+from ...trace.bind import bind
+from ...trace.jaxpr_trace import stage
+from ...trace.state import STATE
+from ...trace.values import aval_of
+from ...transforms.batch import batch_program
+from ...transforms.dce import dependence, fixed_point
+from ...transforms.evaluate import evaluate, evaluate_jaxpr
+from ..programs.call import Call
+from ..programs.marks import Marks, mapped
+from .examples import selected
+from .scan import Scan
+
+
+def select_branches(
+    branches: Sequence[ClosedJaxpr], operands: Sequence[Any], axes: Sequence[Any], size: int
+) -> tuple[list[Any], list[Any]]:
+    """Compute all branches for all examples and select each example's results by its index, the first operand."""
+    which = mapped_in_front(operands[0], axes[0], size)
+    forced = (True,) * len(branches[0].out_avals)
+    cases = len(branches)
+    results = []
+    for case, branch in enumerate(branches):
+        if STATE.trace is None or cases == 1:  # nothing can differentiate what is computed at once
+            program, given, inner = branch, operands[1:], tuple(axes[1:])
+        else:
+            program, given, inner = _guarded(branch, which, operands[1:], tuple(axes[1:]), size, case, cases)
+        results.append(evaluate(batch_program(program, inner, size, forced)[0], *given))
+    return [selected(which, *of_cases) for of_cases in zip(*results, strict=True)], [0] * len(forced)
+
+
+def _guarded(
+    branch: ClosedJaxpr, which: Any, operands: Sequence[Any], axes: tuple[Any, ...], size: int, case: int, cases: int
+) -> tuple[ClosedJaxpr, Sequence[Any], tuple[Any, ...]]:
+    """Return a branch, its operands and their axes, whose tangents are masked where an example does not take it."""
+    given: list[Any] = []
+    inner: list[Any] = []
+    for x, axis in zip(operands, axes, strict=True):
+        if not is_differentiable(aval_of(x).dtype):
+            given.append(x)
+            inner.append(axis)
+        elif axis is NOT_MAPPED:
+            given.append(mask_tangent(reduce_or(_takes(which, case, cases), (0,)), x, 1, 2))
+            inner.append(NOT_MAPPED)
+        else:
+            x = mapped_in_front(x, axis, size)
+            rank = len(aval_of(x).shape)
+            given.append(mask_tangent(expand_dims(which, tuple(range(1, rank))) if rank > 1 else which, x, case, cases))
+            inner.append(0)
+    marks = mapped(axes)
+    shared = tuple(not m and is_differentiable(aval_of(x).dtype) for m, x in zip(marks, operands, strict=True))
+    if not any(shared):
+        return branch, given, tuple(inner)
+    scalar = shaped((), aval_of(which).dtype)
+    return _guard_shared(branch, scalar, marks, shared, case, cases), [which, *given], (0, *inner)
+
+
+def _takes(which: Any, case: int, cases: int) -> Any:
+    """Compare indices with a case; what is beyond the ends is the first or the last one."""
+    compare = le if case == 0 else ge if case == cases - 1 else eq
+    return compare(which, typed_scalar(case, aval_of(which).dtype))
+
+
+def _guard_shared(
+    program: ClosedJaxpr, index: ShapedArray, marks: Marks, shared: Marks, case: int, cases: int
+) -> ClosedJaxpr:
+    """Return the program that takes the index of an example's case before its operands, and masks tangents.
+
+    Those of the operands in ``shared``, which are the same for all examples, where they meet values that differ from
+    example to example; the operands in ``marks`` are such.
+    """
+    key = ("guard shared", index, marks, shared, case, cases)
+    found = program.derived.get(key)
+    if found is None:
+
+        def guarded(which: Any, *operands: Any) -> list[Any]:
+            guard = _SharedGuard(which, case, cases)
+            guard.mark(operands, marks, shared)
+            return evaluate_jaxpr(program.jaxpr, program.consts, operands, guard)
+
+        found = program.derived[key] = stage(guarded, [index, *program.in_avals], program.name)
+    return found
+
+
+class _SharedGuard:
+    """Applies equations of a branch for one example, and masks tangents of what is the same for all examples."""
+
+    def __init__(self, which: Any, case: int, cases: int) -> None:
+        self.which, self.case, self.cases = which, case, cases
+        self.mapped: set[int] = set()
+        self.shared: set[int] = set()
+
+    def mark(self, values: Sequence[Any], mapped: Sequence[bool], shared: Sequence[bool]) -> None:
+        """Note which values differ from example to example, and which are the same and may have tangents."""
+        for x, differs, same in zip(values, mapped, shared, strict=True):
+            if differs:
+                self.mapped.add(id(x))
+            elif same:
+                self.shared.add(id(x))
+
+    def __call__(self, operation: Operation, *operands: Any) -> list[Any]:
+        differs = [id(x) in self.mapped for x in operands]
+        same = [id(x) in self.shared for x in operands]
+        mixes = any(same) and (any(differs) or operation.surrounded)
+        results = self._mixed(operation, operands, differs, same) if mixes else bind(operation, *operands)
+        self.mark(results, *self._of_results(operation, differs, same, results))
+        return results
+
+    def _of_results(
+        self, operation: Operation, differs: Sequence[bool], same: Sequence[bool], results: Sequence[Any]
+    ) -> tuple[Sequence[bool], Sequence[bool]]:
+        every = len(results)
+        if operation.surrounded:
+            return [True] * every, [False] * every
+        of_mapped = operation.dependence(differs) if any(differs) else [False] * every
+        of_shared = operation.dependence(same) if any(same) else [False] * every
+        types = [is_differentiable(aval_of(y).dtype) for y in results]
+        shared = [True] * every if of_shared is None else of_shared
+        return (
+            [True] * every if of_mapped is None else of_mapped,
+            [s and t for s, t in zip(shared, types, strict=True)],
+        )
+
+    def _mixed(
+        self, operation: Operation, operands: Sequence[Any], differs: Sequence[bool], same: Sequence[bool]
+    ) -> list[Any]:
+        """The results where operands that are the same for all examples meet others."""
+        if isinstance(operation, Call):
+            program = self._program(operation.jaxpr, differs, same)
+            return bind(operation.of(program), self.which, *operands)
+        if isinstance(operation, Scan):
+            return self._scanned(operation, operands, tuple(differs), tuple(same))
+        if isinstance(operation, DotGeneral | ConvGeneralDilated):
+            factors = [self._zero_elsewhere(x) if d else x for x, d in zip(operands, differs, strict=True)]
+            return [self._masked(y) for y in bind(operation, *factors)]
+        if isinstance(operation, Gather | DynamicSlice):
+            return [self._masked(y) for y in bind(operation, *operands)]
+        return bind(operation, *[self._masked(x) if s else x for x, s in zip(operands, same, strict=True)])
+
+    def _scanned(self, operation: Scan, operands: Sequence[Any], differs: Marks, same: Marks) -> list[Any]:
+        body, count = operation.jaxpr, operation.num_carry
+
+        def in_steps(marks: Marks) -> Marks:
+            consts, carry, xs = operation.split(marks)
+            carry = fixed_point(lambda m: dependence(body, (*consts, *m, *xs))[:count], tuple(carry))
+            return (*consts, *carry, *xs)
+
+        differs = in_steps(differs)
+        same = tuple(s and not d for s, d in zip(in_steps(same), differs, strict=True))
+        same = tuple(s and is_differentiable(a.dtype) for s, a in zip(same, body.in_avals, strict=True))
+        loop = operation.of(self._program(body, differs, same), operation.num_consts + 1, count)
+        return bind(loop, self.which, *operands)
+
+    def _program(self, program: ClosedJaxpr, differs: Sequence[bool], same: Sequence[bool]) -> ClosedJaxpr:
+        index = aval_of(self.which)
+        return _guard_shared(program, index, tuple(differs), tuple(same), self.case, self.cases)
+
+    def _masked(self, x: Any) -> Any:
+        return mask_tangent(self.which, x, self.case, self.cases) if is_differentiable(aval_of(x).dtype) else x
+
+    def _zero_elsewhere(self, x: Any) -> Any:
+        """The value in examples that take the branch, and zero in others, whose results nobody uses."""
+        return select(_takes(self.which, self.case, self.cases), x, zeros_of(aval_of(x)))
