@@ -17,7 +17,7 @@ from ..operations.out_shardings import lying_so, out_sharded
 from ..operations.random_keys import random_wrap
 from ..operations.shapes import broadcast_in_dim, expand_dims
 from ..operations.values import typed_scalar
-from ..trace.gate import described, opened
+from ..trace.gate import PYTHON_SCALARS, described, opened
 from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, is_value, not_an_array
@@ -132,8 +132,28 @@ def _from_list(x: Sequence[Any], dtype: np.dtype[Any] | None) -> Any:
     leaves = list(_leaves(x))
     if not any(isinstance(leaf, (Tracer, KeyArray)) for leaf in leaves):
         return _from_values(x, leaves, dtype)
-    rows = [_converted(part, None, copy=False) for part in x]
-    return _as(joining.stack(rows), dtype)
+    avals = [aval_of(leaf) for leaf in leaves]
+    if dtype is None and not any(is_key(aval.dtype) for aval in avals):
+        dtype = common_dtype(avals)[0]
+    return joining.stack([_as_element(part, dtype) for part in x], dtype=dtype)
+
+
+def _as_element(x: Any, dtype: np.dtype[Any] | None) -> Any:
+    """Return a part of a list that holds tracers. Numbers stay numbers: arrays would be arguments of the program."""
+    if x.__class__ in PYTHON_SCALARS:
+        return x if dtype is None else _fitting(_number(x, dtype) if x.__class__ in (float, complex) else x, dtype)
+    if isinstance(x, (list, tuple)) and x and all(leaf.__class__ in PYTHON_SCALARS for leaf in _leaves(x)):
+        return joining.stack([_as_element(part, dtype) for part in x], dtype=dtype)
+    return _converted(x, dtype, copy=False)
+
+
+def _fitting(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Return a Python number that an integer dtype has; raises OverflowError for another one."""
+    if x.__class__ is int and kind_of(dtype) in "iu":
+        limits: Any = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
+        if not limits.min <= x <= limits.max:
+            raise too_wide(x, dtype)
+    return x
 
 
 def _from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any] | None) -> Any:
