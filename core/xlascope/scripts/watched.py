@@ -13,6 +13,7 @@ import weakref
 from typing import Any
 
 from .. import records
+from ..analysis.retraces import Retraces, heading
 from ..ir.source_texts import excerpt
 from ..ir.sources import is_library, locate
 from ..records.events import Failure, Record
@@ -128,10 +129,9 @@ class Watched:
         found = self.seen.told_again()
         if not found:
             return []
-        analysis = importlib.import_module("xlascope.analysis.retraces")
-        functions = [each for each in analysis.Retraces.of(found).by_cost() if each.count]
+        functions = [each for each in Retraces.of(found).by_cost() if each.count]
         lines = [
-            plain(f"{analysis.heading(each)}; the last time: {each.newest_first[0].reason}", MAX_LINE)
+            plain(f"{heading(each)}; the last time: {each.newest_first[0].reason}", MAX_LINE)
             for each in functions[:MAX_RETRACED_LINES]
         ]
         more = len(functions) - len(lines)

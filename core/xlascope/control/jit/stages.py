@@ -17,6 +17,7 @@ from ...xla.dispatch import Executable, FastpathData, Place, make_pjit, with_mes
 from ...xla.named_shardings import of_users
 from ..programs.names import operand_names
 from .arguments import Arguments, Options, avals_of, donated, static_numbers
+from .donation import warn_of_unusable_donations
 from .signatures import Signature, structure_difference
 
 _keys = itertools.count()
@@ -130,6 +131,7 @@ class Traced(Stage):
                     "for each by itself"
                 )
             (platform,) = lowering_platforms
+        warn_of_unusable_donations(self._program, self._donated)
         lowered = lower_program(
             self._program,
             platform,

@@ -86,7 +86,7 @@ def arguments_of(
 
 
 def _note_traced(arguments: Arguments) -> Arguments:
-    """Return the arguments with the traced values of those that do not move. (A tracer changes its class later.)"""
+    """Return the arguments with the traced values of those that do not move; a tracer changes its class later."""
     traced: list[Tracer] = []
     places = []
     for i in arguments.fixed:

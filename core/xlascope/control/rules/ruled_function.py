@@ -41,8 +41,10 @@ class RuledFunction:
         return traced
 
     def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> RuledCall:
-        """The call of the flat ``function``, whose first operands are ``arguments.traced``, with the user's rule made flat; whichever of them runs adds the structure
-        of the results to ``structures``.
+        """Return the call of the flat ``function`` with the user's rule made flat.
+
+        Its first operands are ``arguments.traced``. Whichever of the two runs adds the structure of the results to
+        ``structures``.
         """
         raise NotImplementedError
 
