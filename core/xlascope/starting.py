@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def _nobody() -> None:
+def _nobody(*_: object) -> None:
     raise RuntimeError("nobody has said how the method table is filled: import xlascope, not a module of it by itself")
 
 
@@ -20,6 +20,9 @@ fill_methods: Callable[[], None] = _nobody
 
 #: Gives the methods of ufuncs (``add.reduce``), which stand above the functions that have them.
 ufunc_methods: Callable[[], Any] = _nobody
+
+#: Lets a library know arrays and tracers, once its module of that name has been imported.
+register_with_library: Callable[[str], None] = _nobody
 
 _start: Callable[[], Any] | None = None
 _started: Any = None

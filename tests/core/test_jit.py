@@ -2,6 +2,7 @@
 
 import functools
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -252,6 +253,49 @@ def test_donated_arguments_are_gone():
     for _ in range(3):
         state = g(state=state)
     assert float(state["w"][0]) == 3.0
+
+
+V, M = np.ones(4, "f"), np.ones((185, 16), "f")
+#: Programs, their arguments, what is donated, and what the warning says of each argument that is not usable.
+DONATIONS = {
+    "a smaller result": (lambda x: x.sum(), (M,), (0,), {"x: f32[185,16]": "no result has this size, 11.6 KiB"}),
+    "another shape": (lambda x: x.reshape(2, 2), (V,), (0,), {}),
+    "another dtype of that size": (lambda x: x.astype(int), (V,), (0,), {}),
+    "a narrower dtype": (lambda x: x.astype("bfloat16"), (V,), (0,), {"x: f32[4]": "no result has this size"}),
+    "two for one": (lambda x, y: x + y, (V, V), (0, 1), {"y: f32[4]": "other donated arguments serve all results"}),
+    "not used": (lambda x, y: y * 2, (M, V), (0,), {}),
+    "a tree": (lambda p: {"w": p["w"] + p["b"].sum()}, ({"w": V, "b": M},), (0,), {"p['b']: f32[185,16]": "no result"}),
+    "itself": (lambda x: x, (V,), (0,), {}),
+    "nothing in it": (lambda x: x.sum(), (V[:0],), (0,), {}),
+}
+
+
+@pytest.mark.parametrize("case", DONATIONS)
+def test_donations_that_cannot_be_used_are_told_once(case):
+    function, args, numbers, told = DONATIONS[case]
+    f = xs.jit(function, donate_argnums=numbers)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        f(*args), f(*args)
+    assert len(caught) == bool(told)
+    for warning in caught:
+        said = str(warning.message)
+        assert said.startswith("Some donated buffers were not usable in <lambda> at "), (
+            "jax's words: people filter them"
+        )
+        assert warning.filename == __file__ and all(f"{name} ({reason}" in said for name, reason in told.items())
+        assert said.count(": f32[") == len(told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = f.lower(*args).compile().as_text()
+    reused = compiled.partition("\n")[0].count("-alias)")
+    donated = len([leaf for i in numbers for leaf in xs.tree.leaves(args[i]) if leaf.size])
+    assert reused == donated - len(told) - (case == "not used")
+
+
+def test_lowering_tells_of_donations_too():
+    with pytest.warns(UserWarning, match=r"not usable in <lambda> at .*test_jit.py:\d+"):
+        xs.jit(lambda x: x.sum(), donate_argnums=0).lower(M)
 
 
 def test_inline_leaves_no_call():

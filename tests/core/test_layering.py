@@ -71,6 +71,7 @@ BY_NAME = {
     ("xlascope.__main__", "main"),
     ("xlascope", "_fill_methods"),
     ("xlascope", "_ufunc_methods"),
+    ("xlascope", "_register_with_library"),
     ("xlascope.names", "get"),
     ("xlascope.names", "_error_of"),
     ("xlascope.names", "find_spec"),

@@ -39,6 +39,43 @@ class Frozen:
     size: int
 
 
+@functools.partial(xs.tree_util.register_dataclass, data_fields=["w"], meta_fields=["act", "size"])
+@dataclasses.dataclass
+class Layer:
+    """A pytree with static fields."""
+
+    w: Any
+    act: Any
+    size: int
+
+
+class Model:
+    """A pytree of a class that says itself what is static."""
+
+    def __init__(self, w, static):
+        self.w, self.static = w, static
+
+
+xs.tree_util.register_pytree_node(
+    Model, lambda model: ((model.w,), model.static), lambda static, leaves: Model(leaves[0], static)
+)
+
+
+class Optimizer(NamedTuple):
+    """Functions in the static data of a pytree."""
+
+    init: Any
+    update: Any
+
+
+def new_function():
+    return lambda x: x
+
+
+def a_deep_model():
+    return Model(1.0, (("rate", 0.1), ("optimizer", Optimizer(abs, new_function()))))
+
+
 Point = namedtuple("Point", "x y")
 Other = namedtuple("Other", "x y")
 
@@ -77,6 +114,46 @@ CASES = [
     Case("weak", of(identity), lambda f: f(1.0), lambda f: f(jnp.float32(1)), "x: f32[] (weak) → f32[]", "jnp.asarray"),
     Case("number", of(identity), lambda f: f(1.0), lambda f: f(1), "x: f32[] (weak) → i32[] (weak)", "dtype"),
     Case("truth", of(identity), lambda f: f(1), lambda f: f(True), "x: i32[] (weak) → bool[]", "dtype"),
+    Case(
+        "static field",
+        of(identity),
+        lambda f: f([Layer(1.0, "relu", 3)]),
+        lambda f: f([Layer(1.0, "relu", 4)]),
+        "x[0] (static data of Layer): size: 3 → 4",
+        "Static data of Layer",
+    ),
+    Case(
+        "static function",
+        of(identity),
+        lambda f: f(x={"a": Layer(1.0, new_function(), 3)}),
+        lambda f: f(x={"a": Layer(1.0, new_function(), 3)}),
+        "x['a'] (static data of Layer): act: <function new_function.<locals>.<lambda>",
+        "create it once",
+    ),
+    Case(
+        "static data, deep",
+        of(identity),
+        lambda f: f(a_deep_model()),
+        lambda f: f(a_deep_model()),
+        "x (static data of Model): [1].optimizer.update: <function new_function",
+        "create it once",
+    ),
+    Case(
+        "static object",
+        of(identity),
+        lambda f: f(Model(1.0, Plain())),
+        lambda f: f(Model(1.0, Plain())),
+        "x (static data of Model): Plain() → another object",
+        "Plain compares by identity",
+    ),
+    Case(
+        "static data and more",
+        of(identity),
+        lambda f: f(Model(1.0, 1)),
+        lambda f: f(Model([1.0], 2)),
+        "the structure of the arguments changed: x: ",
+        "same containers",
+    ),
     Case(
         "leaf",
         of(identity),

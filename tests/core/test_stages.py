@@ -8,6 +8,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 import xlascope as xs
 import xlascope.numpy as jnp
+from xlascope import lax, records
 from xlascope.errors import CompilationError, OutOfMemoryError
 from xlascope.extend.core import Primitive
 from xlascope.interpreters import mlir
@@ -56,6 +57,46 @@ def test_lowered_is_readable_in_both_dialects_and_has_costs(step, params):
     assert "func.func" in str(lowered.compiler_ir())
     with pytest.raises(ValueError, match="stablehlo and hlo"):
         lowered.as_text("mhlo")
+
+
+A = np.full((64, 64), 0.1, "f")
+
+
+def product(x):
+    return jnp.tanh(x @ A)
+
+
+def scanned(steps, body=product):
+    return lambda x: lax.scan(lambda c, _: (body(c), None), x, None, steps)[0]
+
+
+def in_branches(x):
+    return lax.cond(x.sum() > 0, scanned(7), lambda x: x, x)
+
+
+#: Programs, how many products of two 64 × 64 matrices a run computes, and loops whose number of steps nobody knows.
+LOOPS = {
+    "no loop": (product, 1, 0),
+    "scan": (scanned(10), 10, 0),
+    "fori_loop": (lambda x: lax.fori_loop(0, 100, lambda i, c: product(c), x), 100, 0),
+    "scan in scan": (scanned(10, scanned(5)), 50, 0),
+    "gradient": (xs.grad(lambda x: scanned(10)(x).sum()), 20, 0),
+    "in a branch": (in_branches, 7, 0),
+    "while": (lambda x: lax.while_loop(lambda c: c.sum() < 3, product, x), 1, 1),
+    "scan in while": (lambda x: lax.while_loop(lambda c: c.sum() < 3, scanned(10), x), 10, 1),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_each_step_of_a_loop_counts_where_their_number_is_known(name):
+    function, products, unknown = LOOPS[name]
+    seen = []
+    with records.watch(seen.append):
+        compiled = xs.jit(function).lower(A).compile()
+    record = next(each for each in reversed(seen) if isinstance(each, records.Compiled))
+    assert record.flops == compiled.cost_analysis()["flops"]
+    assert record.flops == pytest.approx(products * 2 * 64**3, rel=0.05)
+    assert [note for note in record.notes if "count 1 loop once" in note] == list(record.notes)[:unknown]
 
 
 def test_compiled_runs_and_knows_its_memory(step, params):

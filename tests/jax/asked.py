@@ -277,6 +277,20 @@ def retraced():
     for x in (jnp.ones(3), jnp.ones(4), jnp.ones(4, jnp.int32), 2.0):
         twice(x)
     twice(2.0, n=3)
+
+    class Model:
+        def __init__(self, w, static):
+            self.w, self.static = w, static
+
+    jax.tree_util.register_pytree_node(
+        Model, lambda model: ((model.w,), model.static), lambda static, leaves: Model(leaves[0], static)
+    )
+
+    def step(scale, model):
+        return model.w * scale
+
+    for _ in range(2):
+        jax.jit(step)(2.0, Model(1.0, {"optimizer": [lambda x: x, 3]}))
     for _ in range(2):
         jax.jit(lambda x: x * 3)(jnp.ones(3))
     try:
@@ -285,7 +299,9 @@ def retraced():
         pass
     (failure,) = of(records.Failure, seen)
     jitted = [each for each in of(records.Traced, seen) if each.function in ("f", "<lambda>")]
+    metadata = [each for each in of(records.Traced, seen) if each.function == "step"][-1]
     return {
+        "metadata": [metadata.reason, metadata.fix, metadata.call_site.file.rpartition("/")[2]],
         "reasons": [each.reason for each in jitted],
         "fixes": [each.fix != "" for each in jitted],
         "failure": [failure.stage, failure.error, failure.source.function],

@@ -140,6 +140,9 @@ def test_why_it_was_traced_again() -> None:
         "the static argument n: (not given) → 3",
         "first call",
     ]
+    reason, fix, file = rows["metadata"]
+    assert reason.startswith("model (static data of Model): ['optimizer'][0]: <function retraced.<locals>.<lambda>")
+    assert "create it once" in fix and file == "asked.py"
     assert rows["reasons"][6].startswith("<lambda> is a new function object: the 2nd made from the code at asked.py:")
     assert rows["fixes"] == [False, True, True, True, True, False, True]
     assert rows["failure"] == ["trace", "TracerBoolConversionError", "retraced.<locals>.<lambda>"]

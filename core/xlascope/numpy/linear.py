@@ -15,7 +15,7 @@ from ..operations.linear_algebra import dot_general
 from ..operations.out_shardings import out_sharded
 from ..operations.shapes import reshape
 from ..trace.planned import planned
-from ..trace.source import user_line, where_text
+from ..trace.source import here, user_line, where_text
 from ..trace.values import aval_of
 from .axes import axes_of, no_out, whole_number
 from .joining import stack
@@ -179,11 +179,23 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 @planned
 def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The product over pairs of axes: the last and first so many, or those named by two lists."""
-    rank_x, rank_y = len(shape_of(a)), len(shape_of(b))
-    if isinstance(axes, int):
-        contract = tuple(range(rank_x - axes, rank_x)), tuple(range(axes))
+    shape_a, shape_b = shape_of(a), shape_of(b)
+    if not isinstance(axes, (tuple, list)) and not getattr(axes, "ndim", 0):
+        axes = whole_number(axes, "axes")
+        if not 0 <= axes <= min(len(shape_a), len(shape_b)):
+            raise TypeError(
+                f"tensordot: axes={axes} takes the last {axes} axes of the first operand and the first {axes} of the "
+                f"second, got shapes {shape_a} and {shape_b}{here()}.{see('shape-mismatch')}"
+            )
+        contract = tuple(range(len(shape_a) - axes, len(shape_a))), tuple(range(axes))
     else:
-        contract = axes_of(axes[0], rank_x), axes_of(axes[1], rank_y)
+        contract = axes_of(axes[0], len(shape_a)), axes_of(axes[1], len(shape_b))
+    sizes = tuple([tuple([shape[i] for i in each]) for shape, each in zip((shape_a, shape_b), contract, strict=True)])
+    if sizes[0] != sizes[1]:
+        raise TypeError(
+            f"tensordot: axes={axes} takes axes {contract[0]} of shape {shape_a} with axes {contract[1]} of shape "
+            f"{shape_b}, whose sizes differ: {sizes[0]} and {sizes[1]}{here()}.{see('shape-mismatch')}"
+        )
     return _tensordot(a, b, contract=contract, precision=precision, preferred_element_type=preferred_element_type)
 
 

@@ -21,6 +21,7 @@ from ..operations.rounding import floor, sign
 from ..operations.selection import select
 from ..operations.shapes import broadcasted_iota, expand_dims, reshape
 from ..operations.slicing import concatenate, slice_in_dim
+from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.dispatch import put
@@ -39,11 +40,13 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     >>> print(jnp.arange(3), jnp.arange(0, 1, 0.25))
     [0 1 2] [0.   0.25 0.5  0.75]
     """
+    if stop is None:  # the one argument is where it ends
+        start, stop = 0, start
     for name, x in (("start", start), ("stop", stop), ("step", step)):
         if isinstance(x, Tracer) and x.concrete() is None:
             raise _size_error(name, x)
-    if stop is None:
-        start, stop = 0, start
+        if getattr(x, "ndim", 0):
+            raise TypeError(f"arange: {name} is a number, got an array of shape {tuple(x.shape)}{here()}")
     given: list[Any] = [
         np.asarray(x)[()] if hasattr(x, "aval") else x for x in (start, stop, 1 if step is None else step)
     ]

@@ -47,15 +47,9 @@ class DotGeneral(Operation, name="dot_general"):
         (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
         require_one_dtype(self.name, x, y)
         require_kind(self.name, x.dtype, "bifc")
-        self._check_axes(x, y)
+        self.check_shapes(x, y)
         if isinstance(self.precision, DotAlgorithmPreset):
             check_algorithm(self.precision, x, y)
-        for i, j in zip((*contract_x, *batch_x), (*contract_y, *batch_y), strict=True):
-            if x.shape[i] != y.shape[j]:
-                raise TypeError(
-                    f"dot_general: axis {i} of shape {x.shape} and axis {j} of shape {y.shape} have different sizes, "
-                    f"{x.shape[i]} and {y.shape[j]}"
-                )
         shape = (
             *(x.shape[i] for i in batch_x),
             *(x.shape[i] for i in free_axes(x.ndim, contract_x, batch_x)),
@@ -63,16 +57,26 @@ class DotGeneral(Operation, name="dot_general"):
         )
         return [shaped(shape, self.preferred_element_type or x.dtype, x.weak_type and y.weak_type)]
 
-    def _check_axes(self, x: ShapedArray, y: ShapedArray) -> None:
+    def check_shapes(self, x: ShapedArray, y: ShapedArray) -> None:
+        """Raise TypeError for axes that are not there, and for axes of different sizes."""
         (contract_x, contract_y), (batch_x, batch_y) = self.dimension_numbers
         for operand, axes in ((x, (*contract_x, *batch_x)), (y, (*contract_y, *batch_y))):
             if len(set(axes)) < len(axes) or not all(0 <= axis < operand.ndim for axis in axes):
-                raise TypeError(f"dot_general takes different axes below {operand.ndim} of {operand}, got {axes}")
+                raise TypeError(
+                    f"dot_general takes different axes below {operand.ndim} of {operand.str_short()}, got {axes}"
+                    + here()
+                )
         if len(contract_x) != len(contract_y) or len(batch_x) != len(batch_y):
             raise TypeError(
                 "dot_general takes as many contracting and batch axes of one operand as of the other, got "
-                f"{self.dimension_numbers}"
+                f"{self.dimension_numbers}{here()}"
             )
+        for i, j in zip((*contract_x, *batch_x), (*contract_y, *batch_y), strict=True):
+            if x.shape[i] != y.shape[j]:
+                raise TypeError(
+                    f"dot_general: axis {i} of shape {x.shape} and axis {j} of shape {y.shape} have different sizes, "
+                    f"{x.shape[i]} and {y.shape[j]}{here()}"
+                )
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         attributes = {name: attribute(text) for name, text in self._attributes.items()}
@@ -211,4 +215,6 @@ def dot_general(
         _require_no_narrower(wider, dtype)
         common = wider if dtype is None else canonical(dtype)
         lhs, rhs = convert_element_type(lhs, common), convert_element_type(rhs, common)
-    return bind1(DotGeneral(numbers, precision_of(precision), dtype), lhs, rhs)
+    operation = DotGeneral(numbers, precision_of(precision), dtype)
+    operation.check_shapes(*types)  # here, where the shapes are the user's: a batch rule adds mapped axes
+    return bind1(operation, lhs, rhs)

@@ -328,6 +328,7 @@ default_registry = _jax.pytree.PyTreeRegistry()
 default_registry.__module__, default_registry.__name__ = __name__, "default_registry"
 #: What jaxlib's call cache flattens with: the same, and arrays of keys as containers of their words.
 call_registry = _jax.pytree.PyTreeRegistry()
+call_registry.__module__, call_registry.__name__ = __name__, "call_registry"
 PyTreeDef = _jax.pytree.PyTreeDef
 SequenceKey = _jax.pytree.SequenceKey
 DictKey = _jax.pytree.DictKey

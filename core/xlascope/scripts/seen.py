@@ -105,6 +105,11 @@ class Seen:
             compiled = (record for held in self._programs.values() for record in held.compiled.values())
             return tuple(dict.fromkeys(device for record in compiled for device in record.devices))
 
+    def told_again(self) -> list[Record]:
+        """Return the records, without programs, of what failed or was traced again, in their order of appearance."""
+        with self._lock:
+            return [record for held in self._programs.values() if held.is_told_again for record in _reasons(held)]
+
     def written(self) -> tuple[tuple[Share, ...], list[str]]:
         """The table of programs, and the records that are kept, as JSON text."""
         with self._lock:

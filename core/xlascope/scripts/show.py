@@ -8,13 +8,15 @@ import sys
 from ..analysis.script_text import run_text
 from ..inspect.drawing import drawing_of
 from ..inspect.writing import check_suffix
-from ..records.store import load
+from ..records.store import load, save, write_whole
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the question."""
     parser.add_argument("file", metavar="FILE.json", help="what `watch` wrote, or the save() of an inspection")
-    parser.add_argument("-o", "--output", metavar="PAGE", help="draw it: .html, .svg, .png, .dot or .pdf")
+    parser.add_argument(
+        "-o", "--output", metavar="PAGE", help="write it instead: .html, .svg, .png, .dot or .pdf, .txt or .json"
+    )
 
 
 def main(chosen: argparse.Namespace) -> int:
@@ -22,8 +24,12 @@ def main(chosen: argparse.Namespace) -> int:
     try:
         suffix = check_suffix(chosen.output) if chosen.output is not None else ""
         found = load(chosen.file)
-        if suffix in ("", ".txt", ".json"):
+        if suffix == "":
             print(run_text(found))
+        elif suffix == ".txt":
+            write_whole(f"{run_text(found)}\n".encode(), chosen.output)
+        elif suffix == ".json":
+            save(found, chosen.output)
         else:
             drawing_of(suffix[1:])(found, chosen.output)
     except (OSError, ValueError) as error:

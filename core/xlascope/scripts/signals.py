@@ -2,6 +2,9 @@
 
 Python answers a signal on the main thread, which may wait in a compilation or for other processes, perhaps for ever.
 So a pipe tells of it as well, and a thread of ours looks there.
+
+A forked child inherits the pipe and the handlers. What is sent to the child must not reach the pipe, or the parent
+would end: signals are held back around a fork until the child has left the pipe.
 """
 
 from __future__ import annotations
@@ -71,6 +74,10 @@ class Signals:
             return None
         mine = (number for number in self._met if number in came)
         return next((number for number in mine if signal.getsignal(number) == self._answer), None)
+
+    def block(self) -> set[int] | None:
+        """Hold these signals back on this thread; returns those held back before, None where nothing was done."""
+        return set(signal.pthread_sigmask(signal.SIG_BLOCK, self._met)) if self._met else None
 
     def end(self, number: int) -> None:
         """End the process by a signal, after telling."""

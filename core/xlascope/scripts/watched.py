@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import signal
 import sys
 import threading
 import time
@@ -12,9 +13,11 @@ import weakref
 from typing import Any
 
 from .. import records
+from ..analysis.retraces import Retraces, heading
 from ..ir.source_texts import excerpt
 from ..ir.sources import is_library, locate
 from ..records.events import Failure, Record
+from ..records.plain import plain
 from ..records.programs import SourceRange
 from ..records.store import text_of
 from .about import About
@@ -30,6 +33,8 @@ _log = logging.getLogger(__name__)
 TICK = 0.5
 #: How long the thread that ticks is waited for, and a signal that the main thread has not answered.
 PATIENCE, DEAF = 1.0, 2.0
+#: Functions that the last words tell of because they were traced again, and characters of each of these lines.
+MAX_RETRACED_LINES, MAX_LINE = 3, 300
 
 
 class Watched:
@@ -115,7 +120,22 @@ class Watched:
             self.about.notes["nothing was traced, compiled or run"] = None
         page = self._page()
         programs = f"{self.seen.programs:,} program{'s' if self.seen.programs != 1 else ''}"
+        for text in self._retraced():
+            self.progress.say(text)
         self.progress.say(f"{programs} in {self.about.seconds:.3g} s; {page}, {self.files.json}")
+
+    def _retraced(self) -> list[str]:
+        """Return a line for each of the functions that lost most time because they were traced again."""
+        found = self.seen.told_again()
+        if not found:
+            return []
+        functions = [each for each in Retraces.of(found).by_cost() if each.count]
+        lines = [
+            plain(f"{heading(each)}; the last time: {each.newest_first[0].reason}", MAX_LINE)
+            for each in functions[:MAX_RETRACED_LINES]
+        ]
+        more = len(functions) - len(lines)
+        return lines + ([f"and {more:,} more function{'s' if more > 1 else ''} traced again"] if more else [])
 
     def _page(self) -> str:
         try:
@@ -163,8 +183,13 @@ class Watched:
             self._ticker = threading.Thread(target=self._tick, name="xlascope-watch", daemon=True)
             self._ticker.start()
 
+    def block_signals(self) -> set[int] | None:
+        """Hold back the signals that this answers, on this thread; returns what was held back before."""
+        return self._signals.block() if os.getpid() == self._process else None
+
     def leave(self) -> None:
         """Watch no more in a child that was forked: it has none of our threads."""
+        self._signals.leave()
         if self._subscription is not None:
             self._subscription.close()
 
@@ -205,12 +230,28 @@ class Watched:
 _begun: weakref.WeakSet[Watched] = weakref.WeakSet()
 
 
-def _forked() -> None:
-    for each in tuple(_begun):
-        each.leave()
+#: The signals that each thread held back before it began to fork.
+_held_back = threading.local()
 
 
-os.register_at_fork(after_in_child=_forked)
+def _before_fork() -> None:
+    _held_back.signals = [watched.block_signals() for watched in tuple(_begun)]
+
+
+def _after_fork() -> None:
+    held_back, _held_back.signals = getattr(_held_back, "signals", ()), ()
+    for signals in reversed(held_back):
+        if signals is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, signals)
+
+
+def _after_fork_in_child() -> None:
+    for watched in tuple(_begun):
+        watched.leave()
+    _after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
 
 
 def _place(error: BaseException, folder: str) -> SourceRange | None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import starting
 from ..ir.jaxpr import Var
+from ..runtime import beside
 from ..xla.faces import give
 from ..xla.key_array import KeyArray
 from .tracer import Tracer, leaked_error
+
+#: Where libraries that recognize arrays by their type keep what they know of them.
+_LIBRARIES = ("einops._backends", "opt_einsum.backends.dispatch")
 
 OPERATORS = [
     "__abs__",
@@ -125,6 +131,14 @@ def prepare() -> None:
             setattr(Var, name, _leaked(name))
 
 
+def register_with_libraries() -> None:
+    """Let libraries that recognize arrays by their type know ours, those that are imported and those that will be."""
+    for library in _LIBRARIES:
+        if library in sys.modules:
+            starting.register_with_library(library)
+        beside.on_import(library, functools.partial(starting.register_with_library, library))
+
+
 def _first_use(name: str, called: bool = True) -> Callable[..., Any]:
     def load(self: Any, *args: Any, **kwargs: Any) -> Any:
         starting.fill_methods()
@@ -161,3 +175,4 @@ def _leaked(name: str) -> Callable[..., Any]:
 
 
 prepare()
+register_with_libraries()

@@ -65,7 +65,7 @@ class Compilation:
     """A compiled program: the loaded executable, which operands it takes, and what its records say.
 
     ``kept_values`` are the names of the operations whose results XLA was told to keep. ``better`` is the optimized
-    version of one that was compiled quickly. ``rerolled`` says that repeats are loops in it.
+    version of one that was compiled quickly.
     """
 
     __slots__ = (
@@ -81,7 +81,7 @@ class Compilation:
             "module",
             "number",
         ),
-        *("partition", "rerolled", "seconds"),
+        *("partition", "seconds"),
     )
 
     def __init__(
@@ -98,11 +98,9 @@ class Compilation:
         partition: Partition | None = None,
         kept_values: tuple[str, ...] = (),
         better: Better | None = None,
-        rerolled: bool = False,
     ) -> None:
         self.executable = executable
         self.better = better
-        self.rerolled = rerolled
         self.kept_values = kept_values
         self.calls_python = calls_python
         self.partition = partition
@@ -125,7 +123,7 @@ class Compilation:
 
     def cost(self) -> dict[str, float]:
         """XLA's estimates, by its names; empty where the back end has none."""
-        return cost_of(self.executable, rerolled=self.rerolled)
+        return cost_of(self.executable).cost
 
     def memory(self) -> Any:
         """The compiler's memory statistics, None where the back end has none."""
@@ -336,7 +334,6 @@ def compile_lowered(
                 None if partition is None else lying_texts(partition, len(kept)),
                 kept_values=program.kept.names,
                 quick=better is not None,
-                rerolled=program.lowered.rerolled,
             )
         )
     calls_python = bool(program.lowered.callbacks)
@@ -353,7 +350,6 @@ def compile_lowered(
         partition,
         program.kept.names,
         better,
-        program.lowered.rerolled,
     )
 
 

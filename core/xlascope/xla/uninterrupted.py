@@ -27,6 +27,7 @@ T = TypeVar("T")
 _LOOK = 0.05
 #: Seconds that the end of the process waits for work that is under way.
 PATIENCE = 3.0
+_STANDARD_LIBRARY = os.path.dirname(threading.__file__) + os.sep
 
 _idle: list[SimpleQueue[Work[Any]]] = []
 _running: set[Work[Any]] = set()
@@ -123,27 +124,50 @@ def _serve(tasks: SimpleQueue[Work[Any]]) -> None:
 
 
 def _end_in_order() -> None:
-    """At the end of the process: wait for what is under way, and leave without the compiler when it takes longer.
+    """Wait for the work under way as the process ends, and leave without the compiler when that takes longer.
 
-    A thread that comes back from C++ while the interpreter ends is ended by it, and takes the process down; so do
-    threads of the compiler while C++ destroys what they use.
+    While the interpreter ends, it ends each daemon thread that comes back from C++ by unwinding its stack. C++ frames
+    do not allow that and abort the process. Threads of the compiler do so too while C++ destroys what they use.
     """
     until = time.monotonic() + PATIENCE
+    finished = False
     with contextlib.suppress(KeyboardInterrupt):  # who asks twice does not want to wait
-        if all(work.wait_at_most(until - time.monotonic()) for work in tuple(_running)):
-            return
-    _leave_cpp_alone()
-
-
-def _leave_cpp_alone() -> None:
-    """Let the process end, with its status, as soon as Python has ended, before C++ destroys anything."""
+        finished = all(work.wait_at_most(until - time.monotonic()) for work in tuple(_running))
+    waiting, computing = _count_daemon_threads()
     if sys.platform == "linux":
-        library = ctypes.CDLL(None)
-        ctypes.CDLL("libstdc++.so.6")._ZSt13set_terminatePFvvE(ctypes.cast(library.pause, ctypes.c_void_p))
-        library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)  # what is registered last is called first
-    else:  # no such function: the end has to wait
+        if waiting or computing or not finished:
+            _stop_threads_instead_of_aborting()
+        if computing or not finished:
+            _skip_destructors()
+    elif not finished:  # the functions that are called above do not exist there: the end has to wait
         for work in tuple(_running):
             work.wait()
+
+
+def _count_daemon_threads() -> tuple[int, int]:
+    """Return how many threads of the user's wait in Python's standard library, and how many may be in C++."""
+    waiting = computing = 0
+    for thread, frame in sys._current_frames().items():
+        file = frame.f_code.co_filename
+        if thread == threading.get_ident() or file == __file__:
+            continue
+        if file.startswith((_STANDARD_LIBRARY, "<frozen")) and "site-packages" not in file:
+            waiting += 1
+        else:
+            computing += 1
+    return waiting, computing
+
+
+def _stop_threads_instead_of_aborting() -> None:
+    """Let a thread that C++ would abort the process for stop for ever instead."""
+    library = ctypes.CDLL(None)
+    ctypes.CDLL("libstdc++.so.6")._ZSt13set_terminatePFvvE(ctypes.cast(library.pause, ctypes.c_void_p))
+
+
+def _skip_destructors() -> None:
+    """Let the process end, with its status, as soon as Python has ended, before C++ destroys anything."""
+    library = ctypes.CDLL(None)
+    library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)  # what is registered last is called first
 
 
 def _begin_alone() -> None:

@@ -18,6 +18,7 @@ from xlascope.analysis.retrace_words import (
     made_again,
     shortened,
 )
+from xlascope.analysis.static_metadata import argument_metadata
 from xlascope.ir.sources import title_of
 from xlascope.recent import RecentlyUsed
 
@@ -35,6 +36,8 @@ class Call(NamedTuple):
     structure: Any
     static: dict[str, Any]
     surroundings: tuple[Any, ...]
+    #: What the arguments given by position are called.
+    arguments: tuple[str, ...] = ()
 
 
 class Reasons:
@@ -101,7 +104,8 @@ def _distance(old: Call, new: Call) -> int:
 
 def _changes(old: Call, new: Call) -> Iterator[tuple[str, str]]:
     if old.structure != new.structure or len(old.avals) != len(new.avals):
-        yield f"the structure of the arguments changed: {_named(old.names, new.names)}", SAME_STRUCTURE
+        metadata = argument_metadata(old.structure, new.structure, new.arguments)
+        yield metadata or (f"the structure of the arguments changed: {_named(old.names, new.names)}", SAME_STRUCTURE)
     else:
         for name, was, now in zip(new.names, old.avals, new.avals, strict=True):
             if was != now:

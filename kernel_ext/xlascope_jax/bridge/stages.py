@@ -19,7 +19,7 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial, wraps
@@ -361,7 +361,16 @@ def _call(rest: tuple[Any, ...], made: Any) -> Call:
     static |= {name: kwargs[name] for name in info.static_argnames if name in kwargs}
     names = made.arg_names or tuple(f"argument {number}" for number in range(len(made.in_avals)))
     mesh = made.params.get("ctx_mesh")
-    return Call(tuple(made.in_avals), tuple(names), made.in_tree, static, (mesh,))
+    return Call(tuple(made.in_avals), tuple(names), made.in_tree, static, (mesh,), _arguments(info, args, numbers))
+
+
+def _arguments(info: Any, args: tuple[Any, ...], static: Sequence[int]) -> tuple[str, ...]:
+    """Return what each argument given by position that is not static is called."""
+    parameters = getattr(info.fun_signature, "parameters", {}).values()
+    names = [each.name for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    rest = next((each.name for each in parameters if each.kind is each.VAR_POSITIONAL), "args")
+    names += [f"{rest}[{i}]" for i in range(len(args) - len(names))]
+    return tuple(name for i, name in enumerate(names[: len(args)]) if i not in static)
 
 
 def _again(closed: Callable[[], Any], given: tuple[Any, ...], more: dict[str, Any]) -> Callable[[str], Any]:

@@ -120,3 +120,29 @@ def test_settings_belong_to_the_thread_that_sets_them():
             return {str(f(np.float64(i)).dtype) for i in range(50)}
 
     assert _in_threads(8, work) == [{"float64"} if number % 2 else {"float32"} for number in range(8)]
+
+
+#: A daemon thread that computes while the process ends; before Python 3.14, C++ aborts the process for that.
+COMPUTES_TO_THE_END = """
+import sys, threading
+import xlascope as xs, xlascope.numpy as jnp
+step = xs.jit(lambda x: jnp.tanh(x @ x))
+def work():
+    x = jnp.ones((300, 300))
+    while True:
+        x = step(x)
+        began.set()
+        jnp.sin(x[:7]) + 1
+began = threading.Event()
+for _ in range(2):
+    threading.Thread(target=work, daemon=True).start()
+began.wait(60)
+sys.exit(3)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what stops the threads there exists on Linux alone")
+def test_a_daemon_thread_may_compute_while_the_process_ends():
+    command = [sys.executable, "-c", COMPUTES_TO_THE_END]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (3, "")

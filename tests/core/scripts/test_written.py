@@ -88,6 +88,48 @@ def test_the_records_are_whole(place: Place) -> None:
     assert re.sub(r'"now": [\d.]+', "", pages[0]) == re.sub(r'"now": [\d.]+', "", pages[1])
 
 
+def test_show_writes_the_file_that_it_is_asked_for(place: Place) -> None:
+    place.watch("-o", "run", place.write(PROGRAM + "step(x[:8, :8])\n"))
+    printed = place.run("-m", "xlascope", "show", "run.json")
+    for suffix in ("txt", "json"):
+        written = place.run("-m", "xlascope", "show", "run.json", "-o", f"again.{suffix}")
+        assert written[:3] == (0, "", "")
+    assert (place.folder / "again.txt").read_text() == printed.output
+    assert place.records("again.json") == place.records("run.json")
+
+
+def test_its_last_words_name_what_was_traced_again(place: Place) -> None:
+    found = place.watch(place.write(PROGRAM + "step(x[:8, :8])\n"))
+    again = next(line for line in found.said.splitlines() if "traced again" in line)
+    assert again.startswith("xlascope: step: traced again 1 time, ") and "f32[40,40] (weak) → f32[8,8] (weak)" in again
+
+
+#: What is sent to forked children is not sent to their parent; at the end a pool ends its children by SIGTERM.
+FORKS = """
+import multiprocessing, os, signal, time
+import xlascope as xs, xlascope.numpy as jnp
+xs.jit(jnp.tanh)(jnp.ones(3))
+def wait(number):
+    return number
+for _ in range(5):
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        assert pool.map(wait, range(4)) == [0, 1, 2, 3]
+    child = os.fork()
+    if not child:
+        time.sleep(60)
+    os.kill(child, signal.SIGTERM)
+    assert os.waitpid(child, 0)[1] == signal.SIGTERM
+time.sleep(1.5)  # longer than the two looks in which a signal would be found
+assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == set()
+print("survived")
+"""
+
+
+def test_a_signal_to_a_forked_child_does_not_end_its_parent(place: Place) -> None:
+    found = place.watch(place.write(FORKS))
+    assert found[:2] == (0, "survived\n") and place.script().ended == "ended"
+
+
 @pytest.mark.parametrize("words", [["none.json"], ["train.py"], ["here.json", "-o", "here.gif"]])
 def test_what_cannot_be_shown(place: Place, words: list[str]) -> None:
     place.write(PROGRAM)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,7 @@ def jit_function(function: Callable[..., Any], options: Options) -> Any:
     methods = _Methods(jitted, weakref.proxy(made))
     made.trace, made.lower = methods.trace, methods.lower
     made.eval_shape, made.clear_cache = methods.eval_shape, methods.clear_cache
+    made.__reduce_ex__ = methods.reduce
     return made
 
 
@@ -53,6 +55,20 @@ class _Methods:
 
     def __init__(self, jitted: Jitted, function: Any) -> None:
         self._jitted, self._function = jitted, function
+
+    def reduce(self, protocol: object) -> Any:
+        """Pickle the function: by its name where it is imported by that, or else the function and the options.
+
+        Whoever unpickles it traces and compiles by itself. What a script defines is not found by its name elsewhere.
+        """
+        name, module = getattr(self._function, "__qualname__", ""), getattr(self._function, "__module__", "")
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        # A proxy is told from what it stands for by the method, of which each jitted function has one.
+        if module != "__main__" and getattr(found, "__reduce_ex__", None) == self.reduce:
+            return name
+        return jit_function, (self._jitted.function, self._jitted.options)
 
     @api_boundary
     def trace(self, *args: Any, **kwargs: Any) -> Traced:

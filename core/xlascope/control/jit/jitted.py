@@ -24,6 +24,7 @@ from ..programs.names import name_of, names_of_leaves, number_of_arguments, oper
 from ..programs.values import check_results, flatten_results
 from .apart import KeptApart
 from .arguments import Arguments, Options, avals_of, donated, join, split
+from .donation import warn_of_unusable_donations
 from .misses import kinds_of, miss_reason
 from .placing import constrained_operands, constrained_results, place_told, types_told
 from .retrace import note_function, reason_of
@@ -64,6 +65,8 @@ class Jitted:
         for x in arguments.operands:
             if isinstance(x, Tracer):  # no trace is current, so its own has ended
                 raise leaked_error(x)
+        if new and (self.options.donate_argnums or self.options.donate_argnames):
+            warn_of_unusable_donations(program, self.donated(arguments))
         executable, operands = self.executable(traced, arguments, avals)
         repeatable = self.options.device is None and not executable.compilation.calls_python
         awaiting = executable.awaits_better

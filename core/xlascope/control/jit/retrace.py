@@ -8,9 +8,11 @@ from typing import Any
 
 from ...analysis.retrace_words import FIRST as FIRST_CALL
 from ...analysis.retrace_words import SAME_STRUCTURE, fix_for_static, fix_for_types, how_far, made_again, shortened
+from ...analysis.static_metadata import argument_metadata
 from ...ir.avals import ShapedArray
 from ...ir.sources import is_library, title_of
 from ...recent import RecentlyUsed
+from ..programs.names import number_of_arguments
 from .signatures import Reason, Signature, structure_difference
 
 FIRST = Reason(FIRST_CALL)
@@ -92,6 +94,10 @@ def _changed_arguments(
 ) -> list[Reason]:
     """What differs in the arguments that are not static: their structure, or else their types."""
     if old.structure != new.structure:
+        names = parameter_names(number_of_arguments(new.structure))
+        metadata = argument_metadata(old.structure, new.structure, names)
+        if metadata is not None:
+            return [Reason(*metadata)]
         return [
             Reason(
                 "the structure of the arguments changed: " + structure_difference(old, new, parameter_names),

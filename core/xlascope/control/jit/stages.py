@@ -17,6 +17,7 @@ from ...xla.dispatch import Executable, FastpathData, Place, make_pjit, with_mes
 from ...xla.named_shardings import of_users
 from ..programs.names import operand_names
 from .arguments import Arguments, Options, avals_of, donated, static_numbers
+from .donation import warn_of_unusable_donations
 from .signatures import Signature, structure_difference
 
 _keys = itertools.count()
@@ -130,6 +131,7 @@ class Traced(Stage):
                     "for each by itself"
                 )
             (platform,) = lowering_platforms
+        warn_of_unusable_donations(self._program, self._donated)
         lowered = lower_program(
             self._program,
             platform,
@@ -161,7 +163,7 @@ class Lowered(Stage):
         return self._lowered.object(dialect or "stablehlo")
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimates for the program before optimization: floating-point operations, bytes."""
+        """Return XLA's estimates for the program before optimization: operations and bytes, each loop counted once."""
         return estimated_cost(self._lowered, self._platform)
 
     def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
@@ -232,7 +234,10 @@ class Compiled(Stage):
         return self._executable.compilation.text()
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's estimates for the optimized program: floating-point operations, bytes."""
+        """Return XLA's estimates for the optimized program: floating-point operations, bytes.
+
+        Each step of a loop counts where the compiler knows how many there are, as in ``scan``; other loops count once.
+        """
         return self._executable.compilation.cost()
 
     def memory_analysis(self) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from ... import tree
 from ...trace.source import here
+from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
 from ..programs.names import name_of, places_of
 
@@ -19,6 +20,22 @@ class Arguments(NamedTuple):
     structure: Any
     positional: tuple[Any, ...]
     fixed: tuple[int, ...]
+    #: The traced values within the arguments that do not move: they are operands too, or a rule that runs after their
+    #: trace has ended could not use them.
+    traced: tuple[Tracer, ...] = ()
+    #: Where they stand: for each argument that holds some, its number, leaves and structure, and which leaves they are.
+    traced_places: tuple[tuple[int, list[Any], Any, list[bool]], ...] = ()
+
+    def with_traced(self, values: Sequence[Any]) -> Arguments:
+        """Return the same arguments with other values for those that are traced and do not move."""
+        if not self.traced:
+            return self
+        remaining = iter(values)
+        positional = list(self.positional)
+        for i, leaves, structure, is_traced in self.traced_places:
+            replaced = [next(remaining) if hit else x for x, hit in zip(leaves, is_traced, strict=True)]
+            positional[i] = structure.unflatten(replaced)
+        return self._replace(positional=tuple(positional))
 
     def join(self, operands: Sequence[Any]) -> list[Any]:
         """All arguments again, with other operands."""
@@ -65,7 +82,23 @@ def arguments_of(
             aval_of(x)
         except TypeError:
             raise not_an_array(x, f"argument {tree.keystr(path)} of {name_of(function)}") from None
-    return Arguments(operands, structure, args, numbers)
+    return _note_traced(Arguments(operands, structure, args, numbers))
+
+
+def _note_traced(arguments: Arguments) -> Arguments:
+    """Return the arguments with the traced values of those that do not move; a tracer changes its class later."""
+    traced: list[Tracer] = []
+    places = []
+    for i in arguments.fixed:
+        try:
+            leaves, structure = tree.flatten(arguments.positional[i])
+        except (TypeError, ValueError):  # it may be anything, such as a dictionary whose keys cannot be sorted
+            continue
+        is_traced = [isinstance(x, Tracer) for x in leaves]
+        if any(is_traced):
+            traced += [x for x, hit in zip(leaves, is_traced, strict=True) if hit]
+            places.append((i, leaves, structure, is_traced))
+    return arguments._replace(traced=tuple(traced), traced_places=tuple(places)) if traced else arguments
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature | None:

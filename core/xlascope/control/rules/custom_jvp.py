@@ -8,6 +8,7 @@ from typing import Any
 from ... import tree
 from ...dtypes import is_differentiable
 from ...ir.markers import ZERO
+from ...operations.barriers import stop_gradient
 from ...operations.sums import sum_tangents
 from ...trace.source import here
 from ...trace.values import aval_of
@@ -85,6 +86,10 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
     def _has_rule(self) -> bool:
         return self.jvp is not None
 
+    def _non_differentiable(self, traced: Sequence[Any]) -> Sequence[Any]:
+        """Return traced values of ``nondiff_argnums`` as constants of differentiation, as in JAX."""
+        return [stop_gradient(x) if is_differentiable(x.dtype) else x for x in traced]
+
     def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> CustomJVPCall:
         def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
             results, moved, structure = self._apply_rule(arguments, primals, tangents)
@@ -97,6 +102,9 @@ class custom_jvp(DerivedFunction):  # noqa: N801  (a decorator)
         self, arguments: Arguments, primals: Sequence[Any], tangents: Sequence[Any]
     ) -> tuple[list[Any], list[Any], Any]:
         assert self.jvp is not None
+        count = len(arguments.traced)
+        arguments = arguments.with_traced(primals[:count])
+        primals, tangents = primals[count:], tangents[count:]
         moves = [shown(t, aval_of(x), self.symbolic_zeros) for x, t in zip(primals, tangents, strict=True)]
         structure = arguments.structure
         pair = self.jvp(*arguments.fixed_values(), structure.unflatten(primals), structure.unflatten(moves))

@@ -12,7 +12,7 @@ from ...ir.markers import ZERO
 from ...operations.conversion import convert_element_type
 from ...trace.source import here
 from ...trace.values import aval_of
-from ..programs.names import name_of
+from ..programs.names import name_of, parameter_names
 from .arguments import Arguments
 from .custom_vjp_call import CustomVJPCall, Forward
 from .ruled_function import DerivedFunction, FlatFunction, is_pair
@@ -88,6 +88,11 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
 
     def _forward(self, arguments: Arguments, operands: Sequence[Any], moving: Sequence[bool]) -> tuple[Forward, Any]:
         assert self.fwd is not None
+        count = len(arguments.traced)
+        if any(moving[:count]):
+            raise _non_differentiable_error(self.fun, arguments)
+        traced, operands, moving = list(operands[:count]), operands[count:], moving[count:]
+        arguments = arguments.with_traced(traced)
         shown_operands = operands
         if self.symbolic_zeros:
             shown_operands = [CustomVJPPrimal(x, m) for x, m in zip(operands, moving, strict=True)]
@@ -106,9 +111,11 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
 
         def backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
             given = [shown(ct, a, self.symbolic_zeros) for ct, a in zip(cotangents, out_avals, strict=True)]
-            return self._backward(arguments, avals, structure.unflatten(residuals), out.unflatten(given))
+            own = arguments.with_traced(residuals[:count])
+            found = self._backward(own, avals, structure.unflatten(residuals[count:]), out.unflatten(given))
+            return [*[ZERO] * count, *found]
 
-        return Forward(results, residuals, backward), out
+        return Forward(results, [*traced, *residuals], backward), out
 
     def _backward(
         self, arguments: Arguments, avals: Sequence[ShapedArray], residuals: Any, cotangent: Any
@@ -129,6 +136,18 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
         for number, (ct, child) in enumerate(zip(found, children, strict=True)):
             flat += _leaves_of_cotangent(name, number, ct, child)
         return [_checked(name, ct, aval) for ct, aval in zip(flat, avals, strict=True)]
+
+
+def _non_differentiable_error(function: Any, arguments: Arguments) -> TypeError:
+    names = parameter_names(function, len(arguments.positional))
+    fixed = [i for i, *_ in arguments.traced_places]
+    listed = " and ".join(names[i] for i in fixed)
+    return TypeError(
+        f"{name_of(function)} is differentiated with respect to {listed}, in nondiff_argnums={arguments.fixed} of its "
+        f"custom_vjp{here()}: its rule gives no cotangent for {'these' if len(fixed) > 1 else 'it'}. Take "
+        f"{', '.join(str(i) for i in fixed)} out of nondiff_argnums and return a cotangent from the backward rule "
+        "(None for zeros), or pass lax.stop_gradient of the value."
+    )
 
 
 def _leaves_of_cotangent(name: str, number: int, cotangent: Any, structure: Any) -> list[Any]:

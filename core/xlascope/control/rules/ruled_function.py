@@ -36,9 +36,15 @@ class RuledFunction:
     def _has_rule(self) -> bool:
         raise NotImplementedError
 
+    def _non_differentiable(self, traced: Sequence[Any]) -> Sequence[Any]:
+        """Return traced values of ``nondiff_argnums`` as operands."""
+        return traced
+
     def _call(self, function: FlatFunction, arguments: Arguments, structures: list[Any]) -> RuledCall:
-        """The call of the flat ``function`` with the user's rule made flat; whichever of them runs adds the structure
-        of the results to ``structures``.
+        """Return the call of the flat ``function`` with the user's rule made flat.
+
+        Its first operands are ``arguments.traced``. Whichever of the two runs adds the structure of the results to
+        ``structures``.
         """
         raise NotImplementedError
 
@@ -52,14 +58,18 @@ class RuledFunction:
         arguments = arguments_of(self.fun, args, kwargs, self.nondiff_argnums, self.nondiff_argnames)
         structures: list[Any] = []
 
+        count = len(arguments.traced)
+
         def function(*operands: Any) -> list[Any]:
-            results, structure = tree.flatten(self.fun(*arguments.join(operands)))
+            given = arguments.with_traced(operands[:count])
+            results, structure = tree.flatten(self.fun(*given.join(operands[count:])))
             structures.append(structure)
             for y in results:
                 aval_of(y)
             return results
 
-        results = bind(self._call(function, arguments, structures), *arguments.operands)
+        traced = self._non_differentiable(arguments.traced)
+        results = bind(self._call(function, arguments, structures), *traced, *arguments.operands)
         return structures[0].unflatten(results)
 
 

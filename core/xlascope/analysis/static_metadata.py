@@ -1,0 +1,207 @@
+"""What differs in the static data of two pytree structures: which field of which class, and the values."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .retrace_words import shortened
+
+#: Differences that are told, how deep values are compared, and how many values in all.
+MAX_TOLD, MAX_DEPTH, MAX_COMPARED = 3, 16, 20_000
+_IDENTITY: Any = object.__eq__
+_CONTAINERS = (dict, list, tuple, type(None))
+
+
+class MetadataChange(NamedTuple):
+    """A static value that differs: the node that holds it, its class, where in its static data, and the values."""
+
+    node: str
+    owner: str
+    path: str
+    old: Any
+    new: Any
+
+    @property
+    def text(self) -> str:
+        """The change for people."""
+        old, new = shortened(repr(self.old)), shortened(repr(self.new))
+        if _is_another_object(self.old, self.new):
+            new = "another object" if old == new or callable(self.new) else new
+        inner = f"{self.path.removeprefix('.')}: " if self.path else ""
+        return f"{self.node} (static data of {self.owner}): {inner}{old} → {new}"
+
+    @property
+    def fix(self) -> str:
+        """What spares the trace."""
+        if _is_another_object(self.old, self.new):
+            what = "Functions compare" if callable(self.new) else f"{type(self.new).__name__} compares"
+            return (
+                f"{what} by identity, so each new object is traced again: create it once, outside of the loop, and "
+                "pass the same object" + ("." if callable(self.new) else ", or define __eq__ and __hash__.")
+            )
+        return (
+            f"Static data of {self.owner} is part of what a trace belongs to: keep it equal in every call, or make the "
+            "value a leaf of the pytree if it is a number or an array."
+        )
+
+
+def metadata_changes(old: Any, new: Any, name: str = "") -> list[MetadataChange]:
+    """Return what differs in the static data of two structures (PyTreeDef), the first few.
+
+    ``name`` is what the whole is called. Nothing is returned where other things differ too: containers of other
+    types, and other numbers of leaves.
+    """
+    search = _Search()
+    try:
+        search.compare_structures(old, new, name)
+    except _OtherStructureError:
+        return []
+    return search.found
+
+
+class _OtherStructureError(Exception):
+    """The structures differ in more than their static data."""
+
+
+class _Search:
+    def __init__(self) -> None:
+        self.found: list[MetadataChange] = []
+        self._compared = 0
+
+    def compare_structures(self, old: Any, new: Any, path: str) -> None:
+        """Add what differs in the static data of two structures."""
+        if old == new:
+            return
+        was, now = old.node_data(), new.node_data()
+        children = old.children(), new.children()
+        if was is None or now is None or was[0] is not now[0] or len(children[0]) != len(children[1]):
+            raise _OtherStructureError
+        kind = was[0]
+        if kind in _CONTAINERS and not _are_equal(was[1], now[1]):
+            raise _OtherStructureError  # other keys
+        if not _are_equal(was[1], now[1]):
+            node = path, kind.__name__
+            fields = _static_fields(kind, old, new)
+            if fields:
+                for field, a, b in fields:
+                    self.compare_values(a, b, node, f".{field}", 1)
+            else:
+                self.compare_values(was[1], now[1], node, "", 0)
+        for key, a, b in zip(_keys(kind, was[1], len(children[0])), *children, strict=True):
+            self.compare_structures(a, b, f"{path}{key}")
+
+    def compare_values(self, old: Any, new: Any, node: tuple[str, str], path: str, depth: int) -> None:
+        """Add the innermost differences of two values that differ, in the static data of a node."""
+        self._compared += 1
+        if len(self.found) >= MAX_TOLD:
+            return
+        parts = _parts(old, new, depth) if depth < MAX_DEPTH and self._compared < MAX_COMPARED else None
+        differing = [] if parts is None else [each for each in parts if not _are_equal(*each[1:])]
+        if not differing:
+            self.found.append(MetadataChange(*node, path, old, new))
+        for key, a, b in differing:
+            self.compare_values(a, b, node, f"{path}{key}", depth + 1)
+
+
+def _static_fields(kind: type, old: Any, new: Any) -> list[tuple[str, Any, Any]]:
+    """The fields of a dataclass that differ in their static data; none for other classes."""
+    if not dataclasses.is_dataclass(kind):
+        return []
+    try:  # a dataclass without its leaves: what is not a leaf is static
+        was, now = (each.unflatten([_LEAF] * each.num_leaves) for each in (old, new))
+    except Exception:  # whatever its constructor does
+        return []
+    names = [each.name for each in dataclasses.fields(kind) if hasattr(was, each.name) and hasattr(now, each.name)]
+    return [
+        (name, a, b)
+        for name in names
+        for a, b in [(getattr(was, name), getattr(now, name))]
+        if not _are_equal(a, b) and not _holds_leaf(a)
+    ]
+
+
+_LEAF = object()
+
+
+def _holds_leaf(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_leaf, value))
+    return any(map(_holds_leaf, value.values())) if isinstance(value, dict) else value is _LEAF
+
+
+def _keys(kind: type, data: Any, count: int) -> Sequence[str]:
+    """What stands behind a path for each child of a node."""
+    if kind is dict:
+        return [f"[{key!r}]" for key in data]
+    fields = getattr(kind, "_fields", None)
+    if isinstance(fields, tuple) and len(fields) == count:
+        return [f".{field}" for field in fields]
+    if count == 1 and kind not in _CONTAINERS:
+        return [""]
+    return [f"[{i}]" for i in range(count)]
+
+
+def _parts(old: Any, new: Any, depth: int) -> list[tuple[str, Any, Any]] | None:
+    """The parts of two values of one kind, by how they are reached; None for values that are compared whole."""
+    if type(old) is not type(new) or isinstance(old, (str, bytes, type)):
+        return None
+    if isinstance(old, Mapping):
+        return _entries(old, new, "[{!r}]") if old.keys() == new.keys() else None
+    if isinstance(old, (tuple, list)):
+        if len(old) != len(new):
+            return None
+        names = getattr(old, "_fields", None)
+        if names is not None:
+            return list(zip([f".{each}" for each in names], old, new, strict=True))
+        if depth and len(old) == 2 and isinstance(old[0], str) and old[0] == new[0]:  # a name and its value
+            return [(f".{old[0]}", old[1], new[1])]
+        return [(f"[{i}]" if len(old) > 1 else "", a, b) for i, (a, b) in enumerate(zip(old, new, strict=True))]
+    if dataclasses.is_dataclass(old):
+        names = [each.name for each in dataclasses.fields(old) if each.compare]
+        return [(f".{each}", getattr(old, each, None), getattr(new, each, None)) for each in names]
+    if callable(old) or not hasattr(old, "__dict__") or type(old).__eq__ is _IDENTITY:
+        return None
+    return _entries(vars(old), vars(new), ".{}") if vars(old).keys() == vars(new).keys() else None
+
+
+def _entries(old: Mapping[Any, Any], new: Mapping[Any, Any], form: str) -> list[tuple[str, Any, Any]]:
+    return [(form.format(key), old[key], new[key]) for key in old]
+
+
+def _are_equal(old: Any, new: Any) -> bool:
+    if old is new:
+        return True
+    try:
+        return bool(old == new)
+    except Exception:  # whatever the user's class does, such as an array that is compared elementwise
+        return False
+
+
+def _is_another_object(old: Any, new: Any) -> bool:
+    return type(old) is type(new) and type(new).__eq__ is _IDENTITY and not isinstance(new, type)
+
+
+def argument_metadata(old: Any, new: Any, names: Sequence[str]) -> tuple[str, str] | None:
+    """Return reason and fix for arguments ``((args), {kwargs})`` whose structures differ in static data alone.
+
+    ``names`` are those of the arguments given by position. None where they differ in other things as well.
+    """
+    (old_args, old_named), (new_args, new_named) = old.children(), new.children()
+    if old_named.node_data() != new_named.node_data() or len(old_args.children()) != len(new_args.children()):
+        return None
+    names = [*names[: len(new_args.children())], *(new_named.node_data()[1] if new_named.children() else ())]
+    before, after = (*old_args.children(), *old_named.children()), (*new_args.children(), *new_named.children())
+    if len(names) != len(after):
+        return None
+    changes: list[MetadataChange] = []
+    for name, was, now in zip(names, before, after, strict=True):
+        if was != now:
+            found = metadata_changes(was, now, name)
+            if not found:
+                return None
+            changes += found
+    told = changes[:MAX_TOLD]
+    text, fix = ([each.text for each in told], [each.fix for each in told])
+    return "; ".join(dict.fromkeys(text)), " ".join(dict.fromkeys(fix))
