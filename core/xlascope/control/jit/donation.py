@@ -16,6 +16,9 @@ from ...xla.room import bytes_of
 #: Arguments that one warning names.
 MAX_NAMED = 8
 
+#: So many warnings are remembered as told.
+MAX_REMEMBERED = 1_000
+#: What ``warnings`` keeps for who warns: a dictionary of its own making, such as modules have.
 _already_warned: dict[Any, Any] = {}
 
 
@@ -28,6 +31,8 @@ def warn_of_unusable_donations(program: ClosedJaxpr, donated: Sequence[bool]) ->
     unusable = unusable_donations(program, donated)
     if not unusable:
         return
+    if len(_already_warned) > MAX_REMEMBERED:
+        _already_warned.clear()
     place, jaxpr = user_line(), program.jaxpr
     sizes = {bytes_of([aval]) for aval in program.out_avals}
     listed = [
