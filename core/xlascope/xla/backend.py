@@ -9,6 +9,7 @@ from jaxlib import _jax
 from ..recent import Recent
 from ..runtime import boot
 from .describe import device_name
+from .platforms import forks  # noqa: F401  what it registers
 from .platforms.choosing import client, default_platform, first_device, register_backend_factory
 
 __all__ = [

@@ -46,6 +46,11 @@ def client(platform: str | None = None) -> Any:
     return _started(name, named=True) if found is None else found
 
 
+def started_clients() -> list[Any]:
+    """Return the clients that have been started."""
+    return list(_clients.values())
+
+
 def first_device(platform: str | None) -> Any:
     """The first of a platform's devices here, where values go that nobody has put anywhere."""
     found = _first.get(platform)
