@@ -8,10 +8,10 @@ whoever repairs it removes its entry.
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import sys
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -49,7 +49,8 @@ def merge(*records: Runs) -> dict[str, list[str]]:
 
 def add(tests: Iterable[str]) -> dict[str, list[str]]:
     """Write down tests that were unsteady now, and return them with the time of this run."""
-    found = {test: [time.strftime("%Y-%m-%dT%H:%M:%S")] for test in tests}
+    now = datetime.datetime.now().isoformat(timespec="milliseconds")
+    found = {test: [now] for test in tests}
     if found:
         write(FOUND, merge(read(FOUND), found))
     return found

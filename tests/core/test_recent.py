@@ -179,6 +179,7 @@ GROWING = {
     "xla/callbacks._failures": "ends at 100",
     "xla/platforms/choosing._chosen": "one of each value of a setting",
     "xla/platforms/choosing._clients": "one of each platform",
+    "xla/platforms/forks._held": "the living arrays, while the process forks",
     "xla/platforms/choosing._factories": "one of each platform that was registered",
     "xla/platforms/choosing._first": "one of each platform",
     "xla/shardings._shardings": "one of each device",

@@ -21,6 +21,7 @@ from .dlpack import address_of, cuda_interface, device_of, exported
 from .faces import give
 from .failures import deleted_error, is_out_of_memory, late_memory_error
 from .made_by_jaxlib import made
+from .named_shardings import first_device
 from .spread import Shard, gathered, is_spread, lies, shards_of
 
 
@@ -35,7 +36,7 @@ def _value(self: Any) -> np.ndarray[Any, Any]:
         spread = is_spread(self) and not self.is_deleted()
         held = gathered(self, _on_host) if spread else _on_host(self)
         held.flags.writeable = False
-        if spread or self._sharding._device.platform != "cpu":
+        if spread or not _is_on_cpu(self):
             self._npy_value = held
     return held
 
@@ -47,7 +48,11 @@ def _on_host(self: Any) -> np.ndarray[Any, Any]:
         self.block_until_ready()
     except JaxRuntimeError as error:  # what computes the array has failed; jaxlib's copy would end the process then
         raise (late_memory_error(error, self) if is_out_of_memory(error) else error) from None
-    return (_host_view if self._sharding._device.platform == "cpu" else copy_to_host)(self)
+    return (_host_view if _is_on_cpu(self) else copy_to_host)(self)
+
+
+def _is_on_cpu(self: Any) -> bool:
+    return bool(first_device(self._sharding).platform == "cpu")
 
 
 def _host_view(self: Any) -> np.ndarray[Any, Any]:
@@ -72,7 +77,7 @@ def copy_to_host(self: Any) -> np.ndarray[Any, Any]:
 
 def _start_copy_to_host(self: Any) -> None:
     """Begin to copy an array to the host, for whoever reads it later; returns at once. The CPU's need no copy."""
-    if not is_spread(self) and self._sharding._device.platform != "cpu" and not self.is_deleted():
+    if not is_spread(self) and not _is_on_cpu(self) and not self.is_deleted():
         with beside.unseen():
             self._copy_single_device_array_to_host_async()
 

@@ -184,7 +184,7 @@ ERRORS = {
     "a negative size": (shapes.BroadcastInDim((-3,), ()), [f()], r"\(-3,\)"),
     "two negative sizes": (shapes.Reshape((-1, -6)), [f(2, 3)], r"\(-1, -6\)"),
     "an axis twice": (shapes.ReduceSum((0, 0)), [f(2, 3)], "reduce_sum .*twice"),
-    "dot_general of an axis that is not there": (FAR_DOT, [f(2, 3), f(2, 3)], r"dot_general .*float32\[2,3\].*\(5,\)"),
+    "dot_general of an axis that is not there": (FAR_DOT, [f(2, 3), f(2, 3)], r"dot_general .*f32\[2,3\].*\(5,\)"),
     "dot_general of unlike numbers of axes": (LAME_DOT, [f(2, 3), f(2, 3)], "dot_general .*as many"),
     "slice with a stride of 0": (slicing.Slice((0,), (2,), (0,)), [f(3)], r"strides .*\(0,\)"),
     "pad with negative space between": (slicing.Pad(((0, 0, -1),)), [f(3), f()], "interior"),
