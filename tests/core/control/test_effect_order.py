@@ -146,4 +146,5 @@ def test_calls_happen_in_the_order_of_the_program(name: str, kind: str, how: str
     assert log == wanted
     assert len(log) >= 2
     for y, z in zip(xs.tree_util.tree_leaves(found), xs.tree_util.tree_leaves(expected), strict=True):
-        np.testing.assert_allclose(y, z, rtol=1e-4, atol=1e-5)
+        # Sums of sixty layers: where they cancel, what is left has the round-off of the largest.
+        np.testing.assert_allclose(y, z, rtol=1e-4, atol=1e-5 * max(1, np.abs(z).max()))
