@@ -1,9 +1,10 @@
 # make lab     open the first notebook in JupyterLab
-# make test    style, types and tests: what has to pass
-# make test-all  style, types and all tests that are not slow, which CI runs; today the same as make test
+# make test    style, types and the fast part of the tests: what has to pass
+# make test-all  style, types and all tests that are not slow, which CI runs
 # make check   style, types and the tests nearest to what has changed, in a minute
 # make slow    the tests marked slow
 # make patrol  the slow tests of today, which CI runs: each has one day of seven; DAY=2026-11-26 chooses, LIST=1 only prints
+# make mutants  which changes of our functions the tests notice; STEP=coverage (first), fast-part, draw, run, report
 # make durations  record what the slow tests took that ran here: the patrol plans its days by it
 # make unsteady  record the tests that passed only when they were run again, here or in the log of CI that LOG names
 # make judge   every public function compared with jax: 20,000 calls; SEED=… CALLS=… ONLY=… choose others
@@ -34,13 +35,13 @@ WAITING := --numprocesses 3 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test test-all check style types front-types pytest slow patrol durations unsteady judge fuzz answers matrix names notebooks docs wheel bench guard clean
+.PHONY: lab test test-all check style types front-types pytest pytest-fast slow patrol mutants durations unsteady judge fuzz answers matrix names notebooks docs wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
 	$(BIN)/python -m jupyterlab --ServerApp.ip=127.0.0.1 $(ALLOW_ROOT) $(LAB_ARGS) $(NOTEBOOK)
 
-test: test-all
+test: style types pytest-fast
 
 test-all: style types pytest
 
@@ -73,6 +74,11 @@ else
 	$(PYTEST) $(PYTEST_ARGS)
 endif
 
+# The same without thorough tests: see tests/thorough.py.
+pytest-fast: $(VENV)/.installed-test
+	$(RERUN) $(PARALLEL) -m "not slow and not thorough and not live"
+	$(RERUN) $(WAITING) -m "not slow and not thorough and live"
+
 # Those that drive browsers, kernels and profilers come first, one at a time: they are few.
 slow: $(VENV)/.installed-test
 	$(RERUN) -m "slow and live" $(PYTEST_ARGS)
@@ -82,6 +88,10 @@ DAY ?= $(shell date +%F)
 patrol: $(VENV)/.installed-test
 	$(PYTHON_CACHED) -m tests.patrol --day "$(DAY)" $(if $(LIST),--list) \
 	  $(if $(STOP_AFTER),--seconds $(STOP_AFTER)) -- $(PARALLEL)
+
+STEP ?= report
+mutants: $(VENV)/.installed-test $(VENV)/.installed-mutation
+	$(BIN)/python -m tests.mutation $(STEP)
 
 durations: $(VENV)/.installed-test
 	$(BIN)/python -m tests.durations

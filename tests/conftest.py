@@ -11,7 +11,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from tests import compiling, durations, live
+from tests import compiling, durations, live, thorough
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # `nbformat` brings `jsonschema`, which would build 38 grammars of addresses in other scripts, in two seconds of each
@@ -32,7 +32,12 @@ hypothesis.settings.load_profile("xlascope")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    for plugin in (compiling, durations, live):  # for examples in docstrings too, which are no files of this folder
+    for plugin in (
+        compiling,
+        durations,
+        live,
+        thorough,
+    ):  # for examples in docstrings too, which are no files of this folder
         config.pluginmanager.register(plugin, plugin.__name__)
 
 

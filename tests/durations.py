@@ -5,6 +5,9 @@ its process and of all that this process started. `make durations` merges these 
 There a live test, which runs alone, has its seconds on the clock; a test that shares the machine has its processor
 seconds, because its time on the clock depends on what runs beside it.
 
+With XLASCOPE_TESTS_COSTS=1 the other tests append their processor seconds to build/costs.jsonl, by which
+`tests/mutation/fast_part.py` chooses what `make test` runs.
+
 The record has an entry per test function: `[seconds, number of tests, whether they are live]`. Where the tests of a
 function take longer than `MAX_FUNCTION_SECONDS` together, each that takes long has an entry of its own.
 """
@@ -25,6 +28,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 LINES = ROOT / "build" / "durations.jsonl"
 RECORD = ROOT / "tests" / "data" / "durations.json"
+#: Costs of tests that are not slow.
+COSTS = ROOT / "build" / "costs.jsonl"
 #: In functions whose tests take longer together, tests of at least so many seconds are recorded one by one.
 MAX_FUNCTION_SECONDS = 60.0
 MIN_TEST_SECONDS = 2.0
@@ -34,6 +39,7 @@ UNKNOWN_SECONDS = 10.0
 _PROPERTY = "durations"
 _START = pytest.StashKey[tuple[float, float]]()
 _PASSED = pytest.StashKey[bool]()
+_RECORD_COSTS = os.environ.get("XLASCOPE_TESTS_COSTS") == "1"
 
 
 class Duration(NamedTuple):
@@ -49,7 +55,8 @@ class Duration(NamedTuple):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    item.stash[_START] = _now()
+    if _is_recorded(item):
+        item.stash[_START] = _now()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -57,12 +64,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report: Any = yield
     if call.when == "call":
         item.stash[_PASSED] = report.passed
-    if call.when == "teardown" and item.stash.get(_PASSED, False) and "slow" in item.keywords:
+    if call.when == "teardown" and item.stash.get(_PASSED, False) and _is_recorded(item):
         wall, processor = (after - before for after, before in zip(_now(), item.stash[_START], strict=True))
-        live = "live" in item.keywords
-        taken = {"live": live, "wall": round(wall, 2), "processor": round(processor, 2)}
+        kinds = {"slow": "slow" in item.keywords, "live": "live" in item.keywords}
+        taken = {**kinds, "wall": round(wall, 3), "processor": round(processor, 3)}
         report.user_properties.append((_PROPERTY, taken))
     return report
+
+
+def _is_recorded(item: pytest.Item) -> bool:
+    return _RECORD_COSTS or "slow" in item.keywords
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -71,13 +82,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Writer:
-    """Writer of a line per slow test that passed."""
+    """Writer of a line per test that passed and is recorded."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         taken = dict(report.user_properties).get(_PROPERTY)
         if isinstance(taken, dict) and report.when == "teardown":
-            LINES.parent.mkdir(exist_ok=True)
-            with LINES.open("a", encoding="utf-8") as file:
+            lines = LINES if taken.pop("slow") else COSTS
+            lines.parent.mkdir(exist_ok=True)
+            with lines.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({"id": report.nodeid, **taken}) + "\n")
 
 
@@ -120,6 +132,12 @@ def read_lines() -> dict[str, Duration]:
     """Return what the tests took that ran here, each in its last run."""
     lines = map(json.loads, LINES.read_text(encoding="utf-8").splitlines() if LINES.exists() else [])
     return {line["id"]: Duration(line["wall" if line["live"] else "processor"], 1, line["live"]) for line in lines}
+
+
+def read_costs() -> dict[str, tuple[float, bool]]:
+    """Return the processor seconds of each test that is not slow and ran here, and whether it is live."""
+    lines = map(json.loads, COSTS.read_text(encoding="utf-8").splitlines() if COSTS.exists() else [])
+    return {line["id"]: (line["processor"], line["live"]) for line in lines}
 
 
 def merge(record: Mapping[str, Duration], ran: Mapping[str, Duration]) -> dict[str, Duration]:

