@@ -99,7 +99,7 @@ def run(tests: Sequence[str], seconds: float) -> Run:
         failed, ran, died = _pytest(rest, until - time.monotonic())
         passed |= {test for test, outcome in ran.items() if outcome != "failed"}
         rest = [test for test in rest if test not in ran]
-        if died:  # the process of the tests: the test that it was in is the next
+        if died:  # the process of the tests, or it hung: the test that it was in is the next
             return Run(rest[0] if rest else None, passed)
         if failed is None:
             break
@@ -136,7 +136,8 @@ def _pytest(tests: Sequence[str], seconds: float) -> tuple[str | None, dict[str,
                 process.wait()
         ran = outcomes.read_outcomes(ran_file)
     failed = next((test for test, outcome in ran.items() if outcome == "failed"), None)
-    return failed, ran, not stopped and failed is None and process.returncode not in (0, 1, 5)
+    hung = stopped and not ran  # while files are read, or in a test that nothing interrupts
+    return failed, ran, hung or (not stopped and failed is None and process.returncode not in (0, 1, 5))
 
 
 if __name__ == "__main__":
