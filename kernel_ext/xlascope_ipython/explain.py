@@ -77,7 +77,7 @@ def _passes(shell: InteractiveShell) -> Magic:
         ``--removed 3/1``) says after which pass nothing of it is left. The same from a script:
         ``xlascope.inspect.passes(f, x)``, whose ``.passes`` have a diff each.
         """
-        question = parse(line, _PASSES)
+        question = parse(line, _PASSES, shell)
         target = question.options.get("target", "cpu")
 
         def answer(fun: Any, /, *args: Any, **kwargs: Any) -> Inspection:
@@ -116,7 +116,7 @@ def _hlo(shell: InteractiveShell) -> Magic:
         ``--equation 3/1`` those that an equation ended up in. The same from a script:
         ``xlascope.inspect.hlo(f, x, stage="llvm")``.
         """
-        question = parse(line, _HLO)
+        question = parse(line, _HLO, shell)
         stage = question.options.get("stage", "optimized")
         if stage not in STAGES:
             raise _HLO.error(f"has no stage {stage}; the stages are {', '.join(STAGES)}")

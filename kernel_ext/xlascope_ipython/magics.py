@@ -17,6 +17,7 @@ from xlascope.analysis.diff import Diff, load_shown
 from xlascope_widgets import Panel, text
 
 from .explain import explain_magics, why_for
+from .overview import overview_magic
 from .pictures import has_widgets, panel_of
 from .question import Grammar, ask, labels_of, parse
 from .recompiles import recompiles_magic
@@ -64,7 +65,8 @@ def magics(shell: InteractiveShell, scope: Scope) -> dict[str, dict[str, Callabl
     questions["whatif"] = what_if_magic(shell)
     questions |= explain_magics(shell)
     line, cell = _scope(shell, scope)
-    return {"line": {**questions, "recompiles": recompiles_magic(scope), "scope": line}, "cell": {"scope": cell}}
+    others = {"recompiles": recompiles_magic(scope), "scope": line, "xlascope": overview_magic(shell, scope)}
+    return {"line": questions | others, "cell": {"scope": cell}}
 
 
 def _question(
@@ -80,7 +82,7 @@ def _question(
 
     @no_var_expand
     def magic(line: str) -> inspect.Inspection | None:
-        question = parse(line, grammar)
+        question = parse(line, grammar, shell)
         if {"why", "edge"} & question.options.keys():
             return ask(question, why_for(question, grammar), shell, grammar)
         if "kept" in question.options:
@@ -93,9 +95,10 @@ def _question(
     about = {"fusions": _WHY, "jaxpr": _KEPT}.get(name, "")
     magic.__doc__ = f"""%{name} [--text] [--json] [--save FILE]{where} f(x): {what}.
 
-    The arguments are evaluated once. ``--text`` prints text instead of a picture, ``--json`` prints the records as
-    JSON. ``--save FILE`` writes what the file's suffix says: ``.json`` the records, for ``%scope open FILE``; ``.html``
-    the panel for any browser; ``.svg`` and ``.png`` the picture; ``.dot`` and ``.pdf`` the graph; ``.txt`` the text.
+    The arguments are evaluated once; without a call it is the last one of a jitted function in a cell. ``--text``
+    prints text instead of a picture, ``--json`` prints the records as JSON. ``--save FILE`` writes what the file's
+    suffix says: ``.json`` the records, for ``%scope open FILE``; ``.html`` the panel for any browser; ``.svg`` and
+    ``.png`` the picture; ``.dot`` and ``.pdf`` the graph; ``.txt`` the text.
     The same from a script: ``xlascope.inspect.{name}(f, x)``.
     {about}"""
     return magic
@@ -114,7 +117,7 @@ def _diff(shell: InteractiveShell) -> Callable[[str], inspect.Inspection | None]
         the text of their lines, kernels by their equations. Two sets of options are two jitted functions:
         ``%diff f(x), jit(f, donate_argnums=0)(x)``. The same from a script: ``xlascope.inspect.diff((f, x), (g, x))``.
         """
-        question = parse(line, grammar)
+        question = parse(line, grammar, shell)
         labels = labels_of(question.expression)
 
         def compare(before: Any, after: Any) -> inspect.Inspection:

@@ -17,6 +17,7 @@ from xlascope.inspect import Inspection, call
 from xlascope.inspect.writing import check_suffix
 from xlascope.records.plain import plain, plain_lines
 
+from .last_call import last_call
 from .titles import cell_number
 
 _NAME, _CALL = "__xlascope_question__", "__xlascope_call__"
@@ -57,8 +58,11 @@ class Question:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-def parse(line: str, grammar: Grammar) -> Question:
-    """Read ``[--text] [--json] [--save FILE] f(x)``, the options first or last; raises UsageError for all else."""
+def parse(line: str, grammar: Grammar, shell: InteractiveShell) -> Question:
+    """Read ``[--text] [--json] [--save FILE] f(x)``, the options first or last; raises UsageError for all else.
+
+    Where one call is wanted and none is named, it is that of a jitted function that a cell of the shell made last.
+    """
     options: dict[str, Any] = {}
     expression = line.strip()
     while expression.startswith("--"):
@@ -70,6 +74,8 @@ def parse(line: str, grammar: Grammar) -> Question:
         expression = _take(match, options, expression)
     if expression.endswith(";"):  # as in any cell: nothing is to be displayed
         expression, options["quiet"] = expression.rstrip("; "), True
+    if not expression and grammar.calls == 1 and (expression := last_call(shell)) and "json" not in options:
+        print(f"%{grammar.magic} {expression}")
     _check_calls(expression, grammar)
     if "save" in options:
         try:

@@ -52,7 +52,7 @@ def target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
         names, rest = _names(line.strip())
         if not names:
             raise _GRAMMAR.error(f"takes a target and a call; the targets are {', '.join(known_targets())}")
-        return ask(parse(rest, _GRAMMAR), asked_for(names, _GRAMMAR), shell, _GRAMMAR)
+        return ask(parse(rest, _GRAMMAR, shell), asked_for(names, _GRAMMAR), shell, _GRAMMAR)
 
     return target
 

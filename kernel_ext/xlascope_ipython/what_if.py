@@ -49,7 +49,7 @@ def what_if_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]
         that, and runs neither.
         From a script: ``xlascope.inspect.what_if(f, x, change={"split": ("3", "5")})``.
         """
-        question = parse(line, _GRAMMAR)
+        question = parse(line, _GRAMMAR, shell)
         given = [name for name in _CHANGES if name in question.options]
         if len(given) != 1:
             asked = ", ".join(f"--{name} {value}" for name, value in _CHANGES.items())

@@ -350,6 +350,18 @@ def test_numbers_on_nodes_follow_the_colour(explorer):
     assert explorer.node("0").locator(".xs-sub").text_content() == "not measured"
 
 
+def test_what_answers_a_click_to_open_a_box_is_never_painted(explorer):
+    """It lies over the box: painted, it would hide the name."""
+    explorer.show(layered())
+    painted = "all => all.map(one => getComputedStyle(one).fill).filter(fill => fill !== 'rgba(0, 0, 0, 0)')"
+    for command in ("flops", "bytes", "pass", "expand", "flops"):
+        explorer.find(f"[data-command={command}]").click()
+        areas = explorer.find(".xs-toggle.hit")
+        assert areas.count() > 0
+        assert areas.evaluate_all(painted) == []
+        assert explorer.find(".xs-node[class*=heat-]").count() > 0 or command in ("pass", "expand")
+
+
 def test_the_least_time_is_said_when_the_machines_ceilings_are_known(explorer):
     state = state_of([traced(layered())])
     ceilings = {"flops_per_s": 1e9, "bytes_per_s": 1e6, "source": "measured here"}
