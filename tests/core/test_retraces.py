@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import logging
+import math
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,8 +13,10 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope import records
+from xlascope import random, records
 from xlascope.settings import setting
+
+KEY = random.key(0)
 
 
 class Case(NamedTuple):
@@ -274,6 +277,43 @@ def test_a_retrace_names_what_differs_and_the_fix(case):
 def test_a_first_call_is_told_as_such_and_needs_no_fix():
     (record,) = traced(lambda: xs.jit(lambda x: x)(1.0))
     assert (record.reason, record.fix) == ("first call", "")
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda shape: random.normal(KEY, shape),
+        lambda shape: random.uniform(KEY, shape),
+        lambda shape: random.split(KEY, math.prod(shape)),
+        lambda shape: jnp.linalg.norm(jnp.ones(shape)),
+        lambda shape: jnp.median(jnp.ones(shape)),
+        lambda shape: xs.nn.softmax(jnp.ones(shape)),
+    ],
+    ids=["normal", "uniform", "split", "norm", "median", "softmax"],
+)
+def test_functions_of_the_library_raise_no_alarm(draw):
+    """Weights of four shapes are correct code, and what traces them is nothing that the user can change."""
+    seen = []
+    with records.watch(seen.append):
+        for shape in ((2, 3), (3, 4), (2, 3), (4, 5), (5, 6)):
+            draw(shape)
+    assert [record.fix for record in seen if isinstance(record, records.Traced | records.Missed) and record.fix] == []
+
+
+def test_methods_and_callable_objects_of_the_user_have_a_fix():
+    class Model:
+        def step(self, x):
+            return x * 2
+
+        def __call__(self, x):
+            return x * 3
+
+    for function in (xs.jit(Model().step), xs.jit(Model())):
+        seen = []
+        with records.watch(seen.append):
+            for x in (1.0, jnp.ones(3)):
+                function(x)
+        assert [bool(record.fix) for record in seen if isinstance(record, records.Traced)][-1]
 
 
 def test_the_nearest_earlier_call_is_compared_with():

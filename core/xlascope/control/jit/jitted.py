@@ -27,7 +27,7 @@ from .arguments import Arguments, Options, avals_of, donated, join, split
 from .donation import warn_of_unusable_donations
 from .misses import kinds_of, miss_reason
 from .placing import constrained_operands, constrained_results, place_told, types_told
-from .retrace import note_function, reason_of
+from .retrace import is_of_library, note_function, reason_of
 from .signatures import Signature
 from .stages import Traced
 from .telling import dispatched, somebody_listens, tell_dispatched, tell_failed, tell_missed, tell_traced
@@ -189,7 +189,8 @@ class Jitted:
         kinds = kinds_of(arguments.operands)
         if not new and traced.kinds and somebody_listens():
             names = functools.partial(self.argument_names, arguments)
-            tell_missed(self.name, traced.number, miss_reason(traced.kinds, kinds, names, repeatable))
+            reason = miss_reason(traced.kinds, kinds, names, repeatable)
+            tell_missed(self.name, traced.number, reason._replace(fix="") if is_of_library(self.function) else reason)
         if kinds not in traced.kinds and len(traced.kinds) < _MOST_KINDS:
             traced.kinds.append(kinds)
 

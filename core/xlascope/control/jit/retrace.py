@@ -49,6 +49,13 @@ def _codes_of(function: Any) -> tuple[types.CodeType, ...]:
         function = getattr(function, "__wrapped__", None)
 
 
+def is_of_library(function: Any) -> bool:
+    """Return whether a function is ours and has no code of the user's in it: advice about its calls helps nobody."""
+    while hasattr(function, "func"):
+        function = function.func
+    return isinstance(getattr(function, "__code__", None), types.CodeType) and not _codes_of(function)
+
+
 def _is_function(cell: types.CellType) -> bool:
     try:
         return isinstance(cell.cell_contents, types.FunctionType)
@@ -63,7 +70,10 @@ def reason_of(
     operand_names: Callable[[], Sequence[str]],
     parameter_names: Callable[[int], Sequence[str]],
 ) -> Reason:
-    """Why a signature needs a trace: what differs from the nearest one of ``earlier``, the latest if several are."""
+    """Return why a signature needs a trace: what differs from the nearest one of ``earlier``, the latest of several.
+
+    There is no fix for functions of the library, such as the one that draws the numbers of `random.normal`.
+    """
     signatures = list(earlier)[::-1]
     if not signatures:
         return _first(function)
@@ -83,7 +93,8 @@ def reason_of(
             "the earlier trace was not kept: the function closes over values of an enclosing transformation",
             "Pass these values as arguments.",
         )
-    return Reason("; ".join(c.text for c in changes), " ".join(dict.fromkeys(c.fix for c in changes)))
+    fix = "" if is_of_library(function) else " ".join(dict.fromkeys(c.fix for c in changes))
+    return Reason("; ".join(c.text for c in changes), fix)
 
 
 def _changed_arguments(
