@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from ...missing import explanation, names_of_jax
-from .rewriting import Use
+from .scopes import Use
 from .spelling import Direction
 
 #: Names that are here and mean something else.

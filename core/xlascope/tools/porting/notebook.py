@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from .syntax import CannotParseError, check_syntax
+from .syntax import CannotParseError, parse
 
 #: Lines that IPython reads and Python does not: magics, shell commands, help, and their results given to a name.
 _OF_IPYTHON = re.compile(r"\s*(?:[%!?]|[\w., \t]+=\s*[%!]|[\w.]+\?{1,2}\s*$)")
@@ -147,7 +147,7 @@ def _hide(lines: list[str]) -> list[str]:
 
 def _is_python(text: str) -> bool:
     try:
-        check_syntax(text)
+        parse(text)
     except CannotParseError:
         return False
     return True

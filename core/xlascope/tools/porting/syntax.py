@@ -14,13 +14,15 @@ class CannotParseError(ValueError):
         self.line, self.reason = line, reason
 
 
-def check_syntax(text: str) -> None:
-    """Raise CannotParseError for a text that is not Python; ``await`` may stand outside of functions."""
+def parse(text: str) -> ast.Module:
+    """Return the syntax tree of a text; ``await`` may stand outside of functions. Raises CannotParseError."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes in strings
-            compile(text, "<text>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            tree = compile(text, "<text>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     except SyntaxError as error:
         raise CannotParseError(error.lineno or 1, error.msg) from None
     except ValueError as error:  # null bytes
         raise CannotParseError(1, str(error)) from None
+    assert isinstance(tree, ast.Module)
+    return tree
