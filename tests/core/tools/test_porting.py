@@ -40,6 +40,8 @@ IMPORTS = {
     "if 1:\n\timport jax\n": "if 1:\n\timport xlascope as jax\n",
     "try: import jax\nexcept ImportError: pass": "try: import xlascope as jax\nexcept ImportError: pass",
     "def f():\n    from jax import lax\n    return lax": "def f():\n    from xlascope import lax\n    return lax",
+    "x = 1\rimport jax\r": "x = 1\rimport xlascope as jax\r",
+    "\f\nimport jax\n\f\nx = 1; from jax import lax": "\f\nimport xlascope as jax\n\f\nx = 1; from xlascope import lax",
     "import jax\r\nx = 1\r\n": "import xlascope as jax\r\nx = 1\r\n",
     'é = "ü"; import jax; é': 'é = "ü"; import xlascope as jax; é',
     'import jax\nx: "jax.Array" = jax.numpy.ones(3)': 'import xlascope as jax\nx: "jax.Array" = jax.numpy.ones(3)',
@@ -206,6 +208,15 @@ def test_libraries_of_jax_are_told(folder: Folder) -> None:
     assert status == 1 and path.read_text() == text.replace("import jax", "import xlascope as jax")
     assert "a.py:2: flax brings jax itself: its functions take arrays of jax" in output
     assert folder.port("a.py", "--to", "jax")[0] == 0 and path.read_text() == text
+
+
+def test_a_library_of_jax_can_be_ported_itself(folder: Folder) -> None:
+    folder.write("src/optax/__init__.py", "import jax\n")
+    folder.write("src/optax/adam.py", "import jax\nimport optax, flax\n")
+    folder.write("tests/test_adam.py", "import jax\nimport optax\n")
+    status, output = folder.port(".")
+    assert status == 1 and "2 changed, 1 left to jax" in output
+    assert "flax brings" in output and "optax brings" not in output
 
 
 def test_names_that_jax_lacks_are_told_on_the_way_back(folder: Folder) -> None:

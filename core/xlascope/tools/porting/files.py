@@ -107,11 +107,19 @@ def port_file(path: Path, direction: Direction, *, anyway: bool = False) -> Port
         return ported
     ported.missing = find_missing(rewritten.uses, direction)
     if direction.target != "jax":
-        ported.libraries = find_libraries(rewritten.imported)
+        ported.libraries = find_libraries(
+            (module, line) for module, line in rewritten.imported if not _is_local(module.partition(".")[0], path)
+        )
     ported.left_alone = bool(ported.libraries) and not anyway
     if not ported.left_alone:
         ported.new, ported.changes = new.encode(encoding), rewritten.changes
     return ported
+
+
+def _is_local(package: str, path: Path) -> bool:
+    """Return whether a package lies beside a file or above it: it is part of what is ported."""
+    folders = (folder for parent in path.resolve().parents for folder in (parent, parent / "src"))
+    return any((folder / package / "__init__.py").exists() for folder in folders)
 
 
 def _port_text(ported: Ported, text: str, direction: Direction) -> tuple[Rewritten, str]:

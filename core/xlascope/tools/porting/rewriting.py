@@ -5,6 +5,9 @@ Texts are edited at the bytes that libcst says an import has: everything else st
 
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,7 +17,9 @@ from libcst.helpers import get_full_name_for_node
 
 from .scopes import Use, find_uses
 from .spelling import Direction
-from .syntax import CannotParseError, parse
+from .syntax import parse
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 @dataclass
@@ -42,36 +47,54 @@ def rewrite(text: str, direction: Direction) -> Rewritten:
     """
     if direction.source not in text:
         return Rewritten(text)
-    uses = find_uses(parse(text), direction)
+    tree = parse(text)
     data = text.encode()
-    visitor = _Imports(direction, data)
-    metadata.MetadataWrapper(_parse(text), unsafe_skip_copy=True).visit(visitor)
-    for edit in sorted(visitor.edits, reverse=True):
+    edits = [edit for start, statement in _statements(tree, data) for edit in _edits(statement, start, direction)]
+    for edit in sorted(edits, reverse=True):
         data = data[: edit.start] + edit.text.encode() + data[edit.end :]
-    return Rewritten(data.decode(), len(visitor.edits), uses, visitor.imported)
+    return Rewritten(data.decode(), len(edits), find_uses(tree, direction), list(_imported(tree)))
 
 
-def _parse(text: str) -> cst.Module:
-    try:
-        return cst.parse_module(text)
-    except cst.ParserSyntaxError as error:
-        raise CannotParseError(error.raw_line, error.message) from None
+def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module and not node.level):
+            yield node
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the modules that a text imports, with their lines."""
+    for node in _imports(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        yield from ((name, node.lineno) for name in names)
+
+
+def _statements(tree: ast.Module, data: bytes) -> Iterator[tuple[int, str]]:
+    """Yield where each import begins, in bytes, and its text."""
+    lines = [0, *(end.end() for end in _LINE_END.finditer(data))]
+    for node in _imports(tree):
+        start = lines[node.lineno - 1] + node.col_offset
+        end = lines[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+        yield start, data[start:end].decode()
+
+
+def _edits(statement: str, start: int, direction: Direction) -> list[_Edit]:
+    """Return the edits of an import that begins at a byte. libcst reads imports alone: on a whole text it is slow."""
+    if direction.source not in statement:
+        return []
+    visitor = _Imports(direction)
+    metadata.MetadataWrapper(cst.parse_module(statement), unsafe_skip_copy=True).visit(visitor)
+    return [_Edit(start + edit.start, start + edit.end, edit.text) for edit in visitor.edits]
 
 
 class _Imports(cst.CSTVisitor):
-    """Collector of edits and of imported modules. It looks at statements alone, which is fast."""
+    """Collector of the edits of an import."""
 
     METADATA_DEPENDENCIES = (metadata.ByteSpanPositionProvider,)
 
-    def __init__(self, direction: Direction, data: bytes) -> None:
+    def __init__(self, direction: Direction) -> None:
         super().__init__()
         self.direction = direction
-        self.data = data
         self.edits: list[_Edit] = []
-        self.imported: list[tuple[str, int]] = []
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        return not isinstance(node, cst.BaseExpression) and super().on_visit(node)
 
     def visit_Import(self, node: cst.Import) -> bool:
         names = [(_dotted(alias.name), _bound_name(alias)) for alias in node.names]
@@ -81,7 +104,6 @@ class _Imports(cst.CSTVisitor):
                 skipped = False
                 continue
             dotted, asname = name
-            self.imported.append((dotted, self._line(alias.name)))
             if self.direction.path_in(dotted) is None:
                 continue
             skipped = index + 1 < len(names) and self.direction.is_pair(name, names[index + 1])
@@ -95,7 +117,6 @@ class _Imports(cst.CSTVisitor):
         if node.relative or node.module is None:
             return False
         dotted = _dotted(node.module)
-        self.imported.append((dotted, self._line(node.module)))
         if self.direction.path_in(dotted) is not None:
             start = self._span(node.module).start
             self._edit(start, start + len(self.direction.source), self.direction.target)
@@ -110,15 +131,10 @@ class _Imports(cst.CSTVisitor):
             self._edit(start, _end(self._span(last.asname or last.name)), text)
 
     def _edit(self, start: int, end: int, text: str) -> None:
-        if not self.data.startswith(self.direction.source.encode(), start):
-            raise CannotParseError(self.data.count(b"\n", 0, start) + 1, "libcst places this import elsewhere")
         self.edits.append(_Edit(start, end, text))
 
     def _span(self, node: cst.CSTNode) -> metadata.CodeSpan:
         return self.get_metadata(metadata.ByteSpanPositionProvider, node)
-
-    def _line(self, node: cst.CSTNode) -> int:
-        return self.data.count(b"\n", 0, self._span(node).start) + 1
 
 
 def _end(span: metadata.CodeSpan) -> int:
