@@ -64,6 +64,7 @@ REMOVED = {
     "config.config": "use from xlascope import config",
     "core.get_aval": "use xlascope.typeof",
     "core.raise_to_shaped": "leave it away: all avals are shaped",
+    "dlpack.to_dlpack": "hand the array itself to the other library's from_dlpack",
     "experimental.PartitionSpec": "use xlascope.sharding.PartitionSpec",
     "experimental.array_api": "use xlascope.numpy, which is the array API",
     "experimental.disable_x64": _X64,
