@@ -49,14 +49,25 @@ def _scan_string(text: str, after_quote: int, strict: bool = True) -> tuple[_Tok
 
 @dataclass
 class _Cell:
-    """A code cell: its number among all cells, the tokens of its source, and the lines these make."""
+    """A code cell: its number among all cells, the tokens of its source, and the lines these make.
+
+    ``indent`` stands before its first line, and IPython takes it from all.
+    """
 
     number: int
     tokens: list[_Token]
     lines: list[str] = field(init=False)
+    indent: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.lines = "".join(self.tokens).split("\n")
+        first = next((line for line in self.lines if line.strip()), "")
+        self.indent = first[: len(first) - len(first.lstrip())]
+
+    @property
+    def code(self) -> list[str]:
+        """The lines as Python reads them."""
+        return _hide([line.removeprefix(self.indent) for line in self.lines])
 
 
 class Notebook:
@@ -82,7 +93,7 @@ class Notebook:
     @property
     def code(self) -> str:
         """The cells one after the other, with a placeholder for each line that is not Python."""
-        return "\n".join(line for cell in self.cells for line in _hide(cell.lines))
+        return "\n".join(line for cell in self.cells for line in cell.code)
 
     def place(self, line: int) -> str:
         """Return where a line of the code stands: ``cell 3, line 2``."""
@@ -101,7 +112,7 @@ class Notebook:
         at = 0
         for cell in self.cells:
             changed = [
-                line if before == after else after
+                line if before == after else line[: len(line) - len(before)] + after
                 for line, before, after in zip(cell.lines, old[at:], new[at:], strict=False)
             ]
             edits += _edits(cell, changed)
