@@ -10,6 +10,7 @@ from collections.abc import Sequence
 #: The questions: a module for each, with `arguments(parser)` and `main(chosen)`, loaded when it is asked.
 _QUESTIONS = {
     "doctor": ("xlascope.tools.device.cli", "what works on this machine's device: --device"),
+    "port": ("xlascope.tools.porting.cli", "change imports of jax in programs and notebooks to xlascope, and back"),
     "show": ("xlascope.scripts.show", "draw or print a file of records: that of a watched run, or of an inspection"),
     "watch": ("xlascope.scripts.command", "run a script as it is, and write what became of its programs"),
 }

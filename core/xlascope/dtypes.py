@@ -109,6 +109,7 @@ def canonical(dtype: Any) -> np.dtype[Any]:
         found = dtype if isinstance(dtype, np.dtype) else _dtype_of(dtype)
     except (TypeError, ValueError):
         fix = "; write dtype=x.dtype for that of an array x" if hasattr(dtype, "dtype") else ""
+        fix = "; a shape of several axes is one argument: zeros((3, 4))" if isinstance(dtype, int) else fix
         raise TypeError(f"a dtype is a name or type of numbers, as in dtype='float32', got {dtype!r}{fix}") from None
     if found not in KINDS:
         raise not_supported(found)

@@ -53,6 +53,58 @@ LEFT_OUT = {
     "host_count": LeftOut(_NEVER_MORE, "use xlascope.process_count"),
 }
 
+_ARRAY = "use xlascope.Array"
+_SHARDING = "use xlascope.sharding.NamedSharding"
+_X64 = "use xlascope.enable_x64(True) or xlascope.enable_x64(False) in a with statement"
+
+#: What old programs use that jax itself has no more, and what stands for it.
+REMOVED = {
+    "abstract_arrays": "use xlascope.core.ShapedArray",
+    "clear_backends": "use xlascope.clear_caches",
+    "config.config": "use from xlascope import config",
+    "core.get_aval": "use xlascope.typeof",
+    "core.raise_to_shaped": "leave it away: all avals are shaped",
+    "dlpack.to_dlpack": "hand the array itself to the other library's from_dlpack",
+    "experimental.PartitionSpec": "use xlascope.sharding.PartitionSpec",
+    "experimental.array_api": "use xlascope.numpy, which is the array API",
+    "experimental.disable_x64": _X64,
+    "experimental.enable_x64": _X64,
+    "experimental.global_device_array": _ARRAY,
+    "experimental.host_callback": "use xlascope.pure_callback, xlascope.debug.callback or experimental.io_callback",
+    "experimental.loops": "use xlascope.lax.fori_loop or scan",
+    "experimental.maps": "use xlascope.shard_map, or xlascope.vmap with axis_name",
+    "experimental.vectorize": "use xlascope.numpy.vectorize",
+    "interpreters.sharded_jit": "use xlascope.jit with in_shardings and out_shardings",
+    "lax.linear_solve": "use xlascope.lax.custom_linear_solve",
+    "lax.pvary": "leave it away: values need no mark",
+    "lax.tie_in": "leave it away: lax.tie_in(x, y) is y",
+    "linear_util": "transform functions with xlascope.grad, vmap and jit alone",
+    "mask": "use xlascope.numpy.where",
+    "nn.normalize": "use xlascope.nn.standardize",
+    "numpy.DeviceArray": _ARRAY,
+    "numpy.NINF": "use -xlascope.numpy.inf",
+    "numpy.alltrue": "use xlascope.numpy.all",
+    "numpy.cumproduct": "use xlascope.numpy.cumprod",
+    "numpy.in1d": "use xlascope.numpy.isin",
+    "numpy.msort": "use xlascope.numpy.sort with axis=0",
+    "numpy.product": "use xlascope.numpy.prod",
+    "numpy.round_": "use xlascope.numpy.round",
+    "numpy.row_stack": "use xlascope.numpy.vstack",
+    "numpy.sometrue": "use xlascope.numpy.any",
+    "numpy.trapz": "use xlascope.numpy.trapezoid",
+    "partial": "use functools.partial",
+    "random.KeyArray": _ARRAY,
+    "random.PRNGKeyArray": _ARRAY,
+    "scipy.special.sph_harm": "use xlascope.scipy.special.sph_harm_y, whose arguments have another order",
+    "sharding.GSPMDSharding": _SHARDING,
+    "sharding.MeshPspecSharding": _SHARDING,
+    "sharding.OpShardingSharding": _SHARDING,
+    "sharding.PositionalSharding": _SHARDING,
+    "soft_pmap": "use xlascope.shard_map",
+    "util": "write helpers such as safe_map and safe_zip in the program: zip(…, strict=True)",
+    "xla_computation": "use xlascope.jit(fun).lower(*args).as_text()",
+}
+
 
 @functools.cache
 def names_of_jax() -> frozenset[str]:
@@ -69,6 +121,8 @@ def explanation(module: str, name: str, known: Iterable[str]) -> str:
     "; did you mean 'arange' or 'array'?"
     >>> explanation("xlascope", "host_id", [])
     ": jax's host_id is left out for good, because jax keeps it for old programs only; use xlascope.process_index"
+    >>> explanation("xlascope.random", "KeyArray", [])
+    ': jax has removed its random.KeyArray; use xlascope.Array'
     """
     in_jax = f"{module}.{name}".partition(".")[2]
     left_out = _left_out(in_jax)
@@ -81,6 +135,8 @@ def explanation(module: str, name: str, known: Iterable[str]) -> str:
             f": jax's {in_jax} is not in xlascope yet. Until then use jax beside it (docs/beside_jax.md): give jax "
             "numpy.asarray(x), and give xlascope its arrays as they are"
         )
+    if in_jax in REMOVED:
+        return f": jax has removed its {in_jax}; {REMOVED[in_jax]}"
     public = sorted({each for each in known if not each.startswith("_")})
     near = difflib.get_close_matches(name, public, _MOST_NEAR)
     return f"; did you mean {_any_of(near)}?" if near else ""

@@ -105,8 +105,19 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     first, treedef = default_registry.flatten(tree, is_leaf)
     if not rest:
         return treedef.unflatten([f(leaf) for leaf in first])
-    others = [treedef.flatten_up_to(other) for other in rest]
+    others = [_flatten_like(treedef, other, number) for number, other in enumerate(rest, 2)]
     return treedef.unflatten([f(*parts) for parts in zip(first, *others, strict=True)])
+
+
+def _flatten_like(treedef: Any, other: Any, number: int) -> list[Any]:
+    try:
+        return list(treedef.flatten_up_to(other))
+    except (ValueError, TypeError) as error:
+        reason, _, more = str(error).partition("\n\nIn previous releases")
+        fix = " To skip it: tree.map(..., is_leaf=lambda x: x is None)." if more else ""
+        raise type(error)(
+            f"tree.map: tree {number} does not have the structure of the first one, {treedef}: {reason}{fix}"
+        ) from None
 
 
 def reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf = None) -> Any:

@@ -1,5 +1,6 @@
 """What users are told when something is wrong: what, where, and the way out. One row, one message."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,16 @@ def identity(x):
     return x
 
 
+class Slip:
+    def method(self):
+        return 1.0
+
+
+@dataclasses.dataclass
+class DataSlip:
+    w: float
+
+
 # (what is done, the type of the error, what its message has to hold)
 MESSAGES = [
     # values that are not there yet
@@ -37,6 +48,43 @@ MESSAGES = [
     (lambda: xs.jit(lambda x: np.sin(x))(1.0), errors.TracerArrayConversionError, ["xlascope.numpy", __file__]),
     (lambda: xs.jit(lambda x: np.asarray(x))(1.0), errors.TracerArrayConversionError, ["xlascope.numpy"]),
     (lambda: xs.jit(lambda n: jnp.zeros((n,)))(3), errors.TracerIntegerConversionError, ["static", __file__]),
+    (
+        lambda: xs.jit(lambda x: f"{x:.3f}")(1.0),
+        errors.ConcretizationTypeError,
+        ["text of format '.3f'", __file__, "debug.print"],
+    ),
+    (
+        lambda: xs.jit(lambda i: np.arange(3)[i])(1),
+        errors.TracerArrayConversionError,
+        ["asarray(a)[i]", __file__],
+    ),
+    (
+        lambda: xs.jit(jnp.repeat)(jnp.ones(3), jnp.arange(3)),
+        errors.ConcretizationTypeError,
+        ["repeat: the size", __file__, "total_repeat_length"],
+    ),
+    # everyday slips of arrays
+    (lambda: jnp.zeros(3).__delitem__(0), TypeError, ["del x[index]", "numpy.delete", __file__]),
+    (lambda: xs.jit(lambda x: x.__delitem__(0))(jnp.zeros(3)), TypeError, ["del x[index]", "numpy.delete"]),
+    (lambda: jnp.zeros(3).at.__setitem__(0, 1.0), TypeError, ["x.at[index].set(y)", __file__]),
+    (lambda: jnp.zeros(3).at(0), TypeError, ["brackets", "x.at[index].set(y)", __file__]),
+    (lambda: jnp.array([[1, 2], [3]]), ValueError, ["different lengths", __file__, "pad"]),
+    (lambda: jnp.sum([1, 2]), TypeError, ["list", "2 elements", "array(", __file__]),
+    (lambda: jnp.sum(x for x in range(3)), TypeError, ["argument a of sum", "array(list("]),
+    (lambda: jnp.concatenate(jnp.ones(3), jnp.ones(3)), TypeError, ["one list", "concatenate([x, y], axis=0)"]),
+    (lambda: jnp.concatenate([jnp.ones((2, 3)), jnp.ones((2, 4))]), TypeError, ["f32[2,3] and f32[2,4]", __file__]),
+    (lambda: jnp.zeros(3, 4), TypeError, ["dtype", "4", "zeros((3, 4))"]),
+    (lambda: xs.random.normal((3,)), TypeError, ["takes a key as its first argument", "(3,)", __file__]),
+    (lambda: xs.random.normal(np.random.default_rng(0)), TypeError, ["random.key(0)", "Generator", __file__]),
+    (
+        lambda: xs.jit(Slip.method)(Slip()),
+        TypeError,
+        ["argument self of method", "static_argnums=0", "register_pytree"],
+    ),
+    (lambda: xs.jit(identity)(Slip()), TypeError, ["argument x of identity", "register_pytree_node_class"]),
+    (lambda: xs.jit(identity)(DataSlip(1.0)), TypeError, ["argument x of identity", "register_dataclass"]),
+    (lambda: xs.tree.map(max, {"a": 1}, {"a": 1}, {"b": 1}), ValueError, ["tree.map: tree 3", "{'a': *}", "['b']"]),
+    (lambda: xs.tree.map(max, (1, None), (1, 2)), ValueError, ["tree.map: tree 2", "is_leaf=lambda x: x is None"]),
     # arguments and results
     (lambda: xs.jit(identity)("text"), TypeError, ["argument x of identity", "'text'", "static"]),
     (lambda: xs.jit(identity)({"a": [object()]}), TypeError, ["argument x['a'][0] of identity"]),

@@ -80,6 +80,9 @@ BY_NAME = {
     ("xlascope.runtime.beside", "__getattr__"),  # jax, for a thread that imported it when something stood in for it
     ("xlascope.scripts.watched", "_start"),  # what loads NumPy and jaxlib: once the script has
     ("xlascope.tools.device.programs.engine", "load_engine"),  # jax, in a process that imports nothing of ours
+    ("xlascope.tools.porting.cli", "main"),  # what needs libcst, which may not be installed
+    ("xlascope.tools.porting.names", "_missing_here"),  # the modules whose names a program uses
+    ("xlascope.tools.porting.names", "_attribute"),
     ("xlascope_jax.watching", "_attach"),  # what imports jax, when it is there
 }
 

@@ -160,7 +160,15 @@ def _from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any] | Non
     """Nested lists of concrete values: NumPy makes the array, the lattice its dtype."""
     if dtype is None:
         dtype = common_dtype([aval_of(leaf) for leaf in leaves])[0] if leaves else canonical(float)
-    value = np.array(x if not any(isinstance(leaf, ArrayImpl) for leaf in leaves) else _to_numpy(x))
+    try:
+        value = np.array(x if not any(isinstance(leaf, ArrayImpl) for leaf in leaves) else _to_numpy(x))
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ValueError(
+            f"the rows of these lists have different lengths{here()}: {str(error).partition('. ')[2]} An array has "
+            "rows of one length: pad them, keep a list of arrays, or join them and keep where each begins."
+        ) from None
     if value.dtype.kind == "O":  # numbers that NumPy has no common type for: of ml_dtypes, or wider than 64 bits
         for leaf in leaves:
             aval_of(leaf)

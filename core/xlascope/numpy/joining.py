@@ -12,6 +12,7 @@ from ..operations import slicing, splitting
 from ..operations.shapes import expand_dims, reshape
 from ..operations.slicing import slice_in_dim
 from ..trace.planned import planned
+from ..trace.source import here
 from ..trace.values import aval_of
 from .axes import axis_of, is_several, no_out, whole_number
 from .promotion import as_dtype, to_common_dtype
@@ -30,6 +31,8 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     >>> print(jnp.concatenate([jnp.arange(2), jnp.ones(2)]))
     [0. 1. 1. 1.]
     """
+    if isinstance(axis, (list, tuple)) or getattr(axis, "ndim", None):
+        raise TypeError(f"concatenate takes the arrays as one list: concatenate([x, y], axis=0){here()}")
     given = _in_dtype(arrays_of(arrays, "concatenate"), dtype)
     if axis is None:
         return slicing.concatenate([ravel(x) for x in given], 0)

@@ -1,12 +1,13 @@
 """Backends for libraries that recognize arrays by their type. Loaded when such a library is, and by nothing else.
 
-Both libraries below remember one backend for each type, and an array of jax has the type of ours: so a backend serves
-both engines, each with its own functions.
+einops and opt_einsum remember one backend for each type, and an array of jax has the type of ours: so a backend serves
+both engines, each with its own functions. array_api_compat asks the type as well, and is told to ask the array.
 """
 
 from __future__ import annotations
 
 import functools
+import pickle
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,13 +16,14 @@ import numpy as np
 
 from ..trace.tracer import Tracer
 from ..xla.backend import ArrayImpl
+from ..xla.dispatch import PjitFunction
 from ..xla.faces import is_ours
 from ..xla.key_array import KeyArray
 
 
 def register(library: str) -> None:
     """Register with a library whose module of backends has just been imported."""
-    _REGISTER[library](sys.modules[library])
+    _REGISTER[library.removeprefix("scipy._lib.").removeprefix("sklearn.externals.")](sys.modules[library])
 
 
 def _register_with_einops(backends: Any) -> None:
@@ -44,6 +46,52 @@ def _register_with_opt_einsum(dispatch: Any) -> None:
     dispatch._aliases["xlascope"] = __package__
     for name in ("einsum", "tensordot", "transpose"):
         dispatch._cached_funcs[name, "jaxlib"] = functools.partial(_call, name)
+
+
+def _register_with_array_api_compat(helpers: Any) -> None:
+    """Have arrays say themselves whose they are: it takes all values of their type for jax's once jax is imported."""
+    _replace(helpers, "is_jax_array", _is_of_jax)
+    _replace(helpers, "_cls_to_namespace", _namespace_unless_array)
+
+
+def _replace(helpers: Any, name: str, made: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+    """Replace a function where it is defined and in the packages above, which show it."""
+    function = getattr(helpers, name, None)
+    if function is None or hasattr(function, "of_xlascope"):
+        return
+    new = functools.wraps(function)(made(function))
+    new.of_xlascope = True  # type: ignore[attr-defined]
+    package = helpers.__name__
+    while package:
+        if getattr(sys.modules.get(package), name, None) is function:
+            setattr(sys.modules[package], name, new)
+        package = package.rpartition(".")[0]
+
+
+def _is_of_jax(function: Callable[..., Any]) -> Callable[..., Any]:
+    def is_jax_array(x: Any) -> bool:
+        return bool(function(x)) and not (is_ours(x) or isinstance(x, (Tracer, KeyArray)))
+
+    return is_jax_array
+
+
+def _namespace_unless_array(function: Callable[..., Any]) -> Callable[..., Any]:
+    def namespace(cls: type, *args: Any, **kwargs: Any) -> Any:
+        return (None, None) if cls is ArrayImpl else function(cls, *args, **kwargs)
+
+    return namespace
+
+
+def _register_with_multiprocessing(reduction: Any) -> None:
+    """Send jitted functions of a script by their names: the processes of a pool run the script's file themselves."""
+    reduction.ForkingPickler.register(PjitFunction, _reduce_jitted)
+
+
+def _reduce_jitted(function: Any) -> Any:
+    name = getattr(function, "__qualname__", "")
+    if getattr(function, "__module__", "") == "__main__" and getattr(sys.modules["__main__"], name, None) is function:
+        return name
+    return function.__reduce_ex__(pickle.DEFAULT_PROTOCOL)
 
 
 def _call(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -123,4 +171,6 @@ def _functions(*arrays: Any) -> Any:
 _REGISTER: dict[str, Callable[[Any], None]] = {
     "einops._backends": _register_with_einops,
     "opt_einsum.backends.dispatch": _register_with_opt_einsum,
+    "array_api_compat.common._helpers": _register_with_array_api_compat,
+    "multiprocessing.reduction": _register_with_multiprocessing,
 }

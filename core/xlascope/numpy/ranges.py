@@ -62,7 +62,7 @@ def _size_error(name: str, x: Tracer) -> Exception:
     try:
         x.__index__()
     except TypeError as error:
-        return type(error)(f"arange: {name} determines the size of the result. {error}")
+        return type(error)(f"arange: {name} determines the size of the result. {error}".partition("\nSee xlascope")[0])
     raise AssertionError
 
 

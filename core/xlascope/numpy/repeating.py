@@ -9,19 +9,25 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
+from ..errors import ConcretizationTypeError
 from ..operations.arithmetic import add, rem
 from ..operations.conversion import convert_element_type
+from ..operations.cumulative import cumsum
 from ..operations.dynamic_slicing import dynamic_slice
 from ..operations.out_shardings import out_sharded
-from ..operations.shapes import broadcast_in_dim, reshape, zeros_of
+from ..operations.shapes import broadcast_in_dim, broadcasted_iota, reshape, zeros_of
 from ..operations.slicing import concatenate, rev, slice_in_dim
 from ..operations.sums import neg
 from ..trace.planned import planned
+from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from .axes import axes_of, axis_of, is_several, sizes_of, whole_number
+from .searching import searchsorted
 from .shaping import broadcast_to, index_row, moveaxis, ravel, shape_of, swapaxes
+from .taking import take
 from .together import together
+from .ufuncs import minimum
 
 
 @planned
@@ -47,7 +53,8 @@ def _tile(A: Any, times: tuple[int, ...]) -> Any:
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
     """Each element repeated, along an axis (None: of the flattened array).
 
-    ``repeats`` is one number or one for each element; it has to be known while tracing.
+    ``repeats`` is one number or one for each element; it has to be known while tracing, unless ``total_repeat_length``
+    says how long the result is.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.repeat(jnp.arange(3), 2))
@@ -56,6 +63,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     if axis is None:
         a, axis = ravel(a), 0
     axis = axis_of(axis, len(shape_of(a)))
+    if isinstance(repeats, Tracer) and repeats.concrete() is None:
+        return take(a, _traced_rows(repeats, shape_of(a)[axis], total_repeat_length), axis)
     counts = _counts(repeats, shape_of(a)[axis])
     if total_repeat_length is None and counts.size == 1:
         return _repeat(a, times=int(counts[0]), axis=axis)
@@ -65,6 +74,21 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     if not len(rows):
         return slice_in_dim(a, 0, 0, axis)
     return picked(a, axis, rows)
+
+
+def _traced_rows(repeats: Tracer, size: int, length: int | None) -> Any:
+    """The number of the element in each place of the result, where it is not known how often each is repeated."""
+    if length is None:
+        raise ConcretizationTypeError(
+            f"repeat: the size of the result depends on the values of repeats, {repeats!r}, which are not known while "
+            f"the function is traced{here()}. Say how long the result is (total_repeat_length=...), or make repeats "
+            "static (jit(f, static_argnums=...))."
+        )
+    if repeats.aval.dtype.kind not in "biu":
+        raise TypeError(f"repeats are integers, got {repeats!r}{here()}")
+    ends = cumsum(broadcast_to(convert_element_type(ravel(repeats), np.dtype("int32")), (size,)), 0)
+    places = broadcasted_iota(np.dtype("int32"), (whole_number(length, "total_repeat_length"),), 0)
+    return minimum(searchsorted(ends, places, side="right"), max(size - 1, 0))
 
 
 def _counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
@@ -80,11 +104,10 @@ def _counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
 
 
 def _of_length(rows: np.ndarray[Any, Any], length: int, size: int) -> np.ndarray[Any, Any]:
-    """So many rows: those over are left out, missing ones are the last."""
+    """So many rows: those over are left out; missing ones are the last of the array, as in JAX."""
     if length < 0:
         raise ValueError(f"total_repeat_length is at least 0, got {length}")
-    last = rows[-1:] if len(rows) else np.arange(size)[-1:]
-    return np.concatenate([rows[:length], np.repeat(last, max(0, length - len(rows)))])
+    return np.concatenate([rows[:length], np.repeat(np.arange(size)[-1:], max(0, length - len(rows)))])
 
 
 @together("times", "axis")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..control.flow.loops import while_loop
 from ..dtypes import canonical, kind_of
+from ..errors import see
 from ..ir.avals import shaped
 from ..operations import indexing, scattering
 from ..operations.conversion import convert_element_type
@@ -50,6 +51,15 @@ class IndexUpdate:
 
     def __getitem__(self, index: Any) -> IndexUpdateAt:
         return IndexUpdateAt(self._array, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "arrays cannot be changed in place: instead of x.at[index] = y write x = x.at[index].set(y)"
+            f"{here()}{see('in-place-update')}"
+        )
+
+    def __call__(self, *index: Any) -> None:
+        raise TypeError(f"x.at takes its index in brackets: x.at[index].set(y){here()}")
 
     def __repr__(self) -> str:
         return f"{self._array!r}.at"

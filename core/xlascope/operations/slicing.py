@@ -46,7 +46,11 @@ class Concatenate(Operation, name="concatenate"):
             )
             if not same or other.dtype != first.dtype:
                 more = see("shape-mismatch")
-                raise TypeError(f"cannot concatenate {first} and {other} along axis {self.dimension}{more}")
+                types = f"{first.str_short()} and {other.str_short()}"
+                raise TypeError(
+                    f"cannot concatenate {types} along axis {self.dimension}: their dtypes and the sizes of all other "
+                    f"axes have to be equal{here()}{more}"
+                )
         total = sum(x.shape[self.dimension] for x in operands)
         shape = (*first.shape[: self.dimension], total, *first.shape[self.dimension + 1 :])
         return [shaped(shape, first.dtype, all(x.weak_type for x in operands))]

@@ -17,7 +17,7 @@ from ..operations.random_keys import consumed, random_unwrap, random_wrap
 from ..runtime.boot import default_prng_impl, enable_custom_prng, legacy_prng_key
 from ..trace.gate import unchanged
 from ..trace.source import user_line, where_text
-from ..trace.values import aval_of
+from ..trace.values import aval_of, is_value
 from ..xla.dispatch import put
 from .drawing import THREEFRY, folded, new_keys, words_of_seed
 
@@ -180,6 +180,11 @@ def checked(key: Any, user: str) -> Any:
     Words are a key of the default generator. Raises TypeError for what is no key, with the way to one, ValueError for
     several keys.
     """
+    if not is_value(key) and not hasattr(key, "__jax_array__"):
+        raise TypeError(
+            f"random.{user} takes a key as its first argument, such as random.key(0), got {key!r} of type "
+            f"{type(key).__name__}{where_text(user_line())}"
+        )
     aval: Any = aval_of(key)
     if is_key(aval.dtype):
         if aval.shape:

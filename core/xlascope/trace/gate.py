@@ -16,7 +16,9 @@ arrays by themselves.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
+import types
 from typing import Any
 
 import ml_dtypes
@@ -35,6 +37,9 @@ from ..xla.key_array import KeyArray
 from .source import here, user_line, where_text
 from .state import STATE
 from .tracer import Tracer, leaked_error
+
+#: Modules whose objects hold no arrays of a program.
+_WITHOUT_ARRAYS = frozenset({"builtins", "datetime", "decimal", "fractions", "functools", "numpy", "pathlib", "random"})
 
 PYTHON_SCALARS = (bool, int, float, complex)
 
@@ -168,6 +173,28 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS, KeyArray))
 
 
+def _way_to_array(x: Any, what: str) -> str:
+    """Return what to do about something that is no array, by what it is."""
+    if isinstance(x, (list, tuple)):
+        return "Convert lists with xlascope.numpy.array(...)."
+    if isinstance(x, types.GeneratorType):
+        return "Convert it with xlascope.numpy.array(list(...))."
+    if what.startswith("argument self of"):
+        return (
+            "A method is jitted with its object static, functools.partial(jit, static_argnums=0), where the object has "
+            "a hash and does not change; or its class is registered as a container of arrays "
+            "(xlascope.tree_util.register_pytree_node_class)."
+        )
+    most = (
+        "Arrays, NumPy arrays and Python numbers are. Pass other values as static arguments "
+        "(jit(f, static_argnums=...)) or close over them."
+    )
+    if type(x).__module__.partition(".")[0] in _WITHOUT_ARRAYS or isinstance(x, (type, np.ndarray)):
+        return most
+    register = "register_dataclass" if dataclasses.is_dataclass(x) else "register_pytree_node_class"
+    return f"{most} If it holds arrays, register its class as a container (xlascope.tree_util.{register})."
+
+
 def not_an_array(x: Any, what: str = "a value") -> TypeError:
     """The error for something that cannot be an operand; for what was a tracer once, that it has ended."""
     if x.__class__ is Var:
@@ -175,14 +202,9 @@ def not_an_array(x: Any, what: str = "a value") -> TypeError:
     kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
     text = repr(x)
     shown = text if len(text) <= 60 else text[:57] + "..."
-    fix = (
-        "Convert lists with xlascope.numpy.array(...)."
-        if isinstance(x, (list, tuple))
-        else (
-            "Arrays, NumPy arrays and Python numbers are. Pass other values as static arguments "
-            "(jit(f, static_argnums=...)) or close over them."
-        )
-    )
+    if isinstance(x, (list, tuple)) and any(isinstance(each, Tracer) for each in x):
+        shown = f"it has {len(x)} elements"  # as they are while a function is traced, which says nothing to its user
+    fix = _way_to_array(x, what)
     if beside.here() and (found := beside.of_jax(x)):
         fix = found
     where, more = where_text(user_line()), see("not-an-array")

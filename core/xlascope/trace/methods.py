@@ -15,7 +15,14 @@ from ..xla.key_array import KeyArray
 from .tracer import Tracer, leaked_error
 
 #: Where libraries that recognize arrays by their type keep what they know of them.
-_LIBRARIES = ("einops._backends", "opt_einsum.backends.dispatch")
+_LIBRARIES = (
+    "einops._backends",
+    "opt_einsum.backends.dispatch",
+    "array_api_compat.common._helpers",
+    "scipy._lib.array_api_compat.common._helpers",
+    "sklearn.externals.array_api_compat.common._helpers",
+    "multiprocessing.reduction",
+)
 
 OPERATORS = [
     "__abs__",

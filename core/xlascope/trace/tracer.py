@@ -35,7 +35,13 @@ _PLACE_HELP = (
     "XLA decides how values lie over devices when the program is compiled: look at the results, or say it yourself "
     "(xlascope.lax.with_sharding_constraint)."
 )
-_ARRAY_HELP = "Use xlascope.numpy in place of numpy for what depends on traced values."
+_ARRAY_HELP = (
+    "Use xlascope.numpy in place of numpy for what depends on traced values; for a traced index i into a NumPy array a "
+    "write xlascope.numpy.asarray(a)[i]."
+)
+#: Format codes of numbers; others are for text.
+_NUMBER_FORMATS = "bcdeEfFgGnoxX%"
+_TEXT_HELP = "To print it when the function runs use xlascope.debug.print('{x:.3f}', x=x)."
 
 
 class Tracer:
@@ -104,15 +110,15 @@ class Tracer:
 
     def item(self, *args: Any) -> Any:
         """The element as a Python number; raises ConcretizationTypeError while it is not known."""
-        return self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP).item(*args)
+        return np.asarray(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP)).item(*args)
 
     def tolist(self) -> Any:
         """The elements as nested lists; raises ConcretizationTypeError while they are not known."""
-        return self._value(ConcretizationTypeError, "the numbers in", _NUMBER_HELP).tolist()
+        return np.asarray(self._value(ConcretizationTypeError, "the numbers in", _NUMBER_HELP)).tolist()
 
     def tobytes(self, order: str = "C") -> bytes:
         """The elements as bytes; raises ConcretizationTypeError while they are not known."""
-        return self._value(ConcretizationTypeError, "the bytes of", _BYTES_HELP).tobytes(order)  # type: ignore[no-any-return]
+        return np.asarray(self._value(ConcretizationTypeError, "the bytes of", _BYTES_HELP)).tobytes(order)  # type: ignore[arg-type]
 
     def devices(self) -> Any:
         """The devices; raises ConcretizationTypeError while they are not known."""
@@ -159,6 +165,12 @@ class Tracer:
             f"{where_text(user_line())}{see('in-place-update')}"
         )
 
+    def __delitem__(self, index: Any) -> NoReturn:
+        raise TypeError(
+            "traced arrays cannot be changed in place: instead of del x[index] write x = xlascope.numpy.delete(x, "
+            f"index){where_text(user_line())}{see('in-place-update')}"
+        )
+
     def block_until_ready(self) -> Tracer:
         """Nothing to wait for: the tracer itself."""
         return self
@@ -174,7 +186,12 @@ class Tracer:
         return f"Traced<{self.aval.str_short()}>"
 
     def __format__(self, spec: str) -> str:
-        return format(repr(self), spec) if not spec or self.concrete() is None else format(self.concrete(), spec)
+        if not spec:
+            return repr(self)
+        value = self.concrete()
+        if value is None and spec[-1] in _NUMBER_FORMATS:
+            raise ConcretizationTypeError(_message(f"the text of format {spec!r} for", self, _TEXT_HELP))
+        return format(repr(self) if value is None else value, spec)
 
 
 def _message(what: str, tracer: Tracer, fix: str) -> str:

@@ -135,6 +135,13 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
     )
 
 
+def _delitem(self: Any, index: Any) -> None:
+    raise TypeError(
+        "arrays cannot be changed in place: instead of del x[index] write x = xlascope.numpy.delete(x, index)"
+        f"{where_text(user_line())}{see('in-place-update')}"
+    )
+
+
 def _reduce(self: Any) -> Any:
     return _rebuild, (np.asarray(self), self.aval.weak_type)
 
@@ -200,6 +207,7 @@ _FACE = {
         format(_value(self)[()], spec) if self.aval.shape == () else format(str(self), spec)
     ),
     "__setitem__": _setitem,
+    "__delitem__": _delitem,
     "__reduce__": _reduce,
     "__copy__": _copied,
     "__deepcopy__": lambda self, memo: _copied(self),

@@ -8,6 +8,8 @@ import importlib
 import io
 import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +24,7 @@ X = np.arange(6, dtype=np.float32).reshape(2, 3)
 #: What the extra `libraries` has, or the extra `test`. Others are tried where they happen to be installed.
 BROUGHT = {
     *("array_api_compat", "beartype", "cloudpickle", "einops", "h5py", "jaxtyping", "joblib", "opt_einsum", "pandas"),
-    *("safetensors.numpy", "tqdm", "treescope", "xarray"),
+    *("safetensors.numpy", "seaborn", "tqdm", "treescope", "xarray"),
 }
 
 
@@ -245,3 +247,68 @@ def test_torch_by_dlpack() -> None:
     there = torch.from_dlpack(x)
     assert there.shape == (2, 3) and float(there.sum()) == 15
     np.testing.assert_array_equal(jnp.from_dlpack(there * 2), X * 2)
+
+
+def test_cupy_by_dlpack() -> None:
+    """On a GPU alone; torch above has the same protocol on a CPU."""
+    (cupy,) = need("cupy")
+    if not any(device.platform == "gpu" for device in xs.devices()):
+        pytest.skip("needs a GPU")
+    x = jnp.asarray(X)
+    there = cupy.from_dlpack(x)
+    assert there.shape == (2, 3) and float(there.sum()) == 15
+    np.testing.assert_array_equal(jnp.from_dlpack(there * 2), X * 2)
+
+
+def test_dlpack_of_numpy() -> None:
+    """What any consumer of the protocol does: no copy, and read-only."""
+    x = jnp.asarray(X)
+    there = np.from_dlpack(x)
+    assert np.shares_memory(there, np.asarray(x)) and not there.flags.writeable
+    np.testing.assert_array_equal(jnp.from_dlpack(X.copy()), X)
+
+
+@pytest.mark.slow
+def test_seaborn() -> None:
+    (seaborn,) = need("seaborn")
+    pyplot = importlib.import_module("matplotlib.pyplot")
+    x = jnp.asarray(X)
+    figure, axes = pyplot.subplots(ncols=4)
+    seaborn.lineplot(x=x[0], y=x[1], ax=axes[0])
+    seaborn.heatmap(x, ax=axes[1], annot=True)
+    seaborn.histplot(x[1], ax=axes[2], bins=3)
+    seaborn.scatterplot({"a": x[0], "b": x[1]}, x="a", y="b", ax=axes[3])
+    np.testing.assert_array_equal(axes[0].lines[0].get_xydata(), X.T)
+    assert sorted(float(text.get_text()) for text in axes[1].texts) == [0, 1, 2, 3, 4, 5]
+    assert sum(bar.get_height() for bar in axes[2].patches) == 3
+    pyplot.close(figure)
+
+
+MULTIPROCESSING = """
+import multiprocessing, sys
+import numpy as np
+import xlascope as xs, xlascope.numpy as jnp
+
+@xs.jit
+def gram(x):
+    return x @ x.T
+
+if __name__ == "__main__":
+    x = jnp.arange(6.0).reshape(2, 3)
+    gram(x)
+    with multiprocessing.get_context(sys.argv[1]).Pool(2) as pool:
+        for y in pool.map(gram, [x, x + 1, 2 * x]):
+            assert isinstance(y, xs.Array)
+            print(float(y.sum()))
+        print(*pool.map(jnp.sum, [x, x + 1]))
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_multiprocessing(method: str, tmp_path: Path) -> None:
+    """Arrays and jitted functions of a module go to processes and come back; a fork after first use cannot."""
+    (tmp_path / "main.py").write_text(MULTIPROCESSING)
+    words = [sys.executable, str(tmp_path / "main.py"), method]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["83.0", "155.0", "332.0", "15.0", "21.0"]

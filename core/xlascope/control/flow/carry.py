@@ -52,10 +52,19 @@ def check_carry(
 ) -> None:
     """Raise TypeError unless a loop's body returns the carry as it was given it."""
     name = name_of(function)
-    task = f"the body of {what} ({name}) has to return what it carries along"
+    # What a loop adds to the carry, such as a counter, is not its user's: the rest has a name of its own.
+    task = f"the body of {getattr(function, 'loop', what)} ({name}) has to return what it carries along"
     words = ("it goes in as", "comes out as")
-    check_same_structure(f"{task} in the structure in which it got it", "the carry", words, structure, body.structure)
+    in_structure = f"{task} in the structure in which it got it"
+    within = getattr(function, "place_of_value", None)
+    if within is None:
+        check_same_structure(in_structure, "the carry", words, structure, body.structure)
+    elif body.structure != structure:
+        inner = structure.children()[within], body.structure.children()[within]
+        check_same_structure(in_structure, "the carry", words, *inner)
     found = differing(structure, avals, body.program.out_avals[: len(avals)], "the carry", words)
+    if within is not None:
+        found = found.replace(f"the carry[{within}]", "the carry")
     if found:
         raise TypeError(
             f"{task} with the types it got: {found}{here()}. Convert one of them (astype, or a start value of the "

@@ -62,6 +62,9 @@ def _for_in_python(start: int, end: int, body: Callable[[Any, Any], Any], value:
 class _CountedStep:
     """The body of a fori_loop as the body of a scan that carries the counter along."""
 
+    loop = "fori_loop"
+    place_of_value = 1
+
     def __init__(self, body: Callable[[Any, Any], Any]) -> None:
         self.user_function = body
         self.__name__ = name_of(body)
@@ -74,6 +77,9 @@ class _CountedStep:
 
 class _Advance:
     """The body of a fori_loop as the body of a while_loop that carries the counter and its end along."""
+
+    loop = "fori_loop"
+    place_of_value = 2
 
     def __init__(self, body: Callable[[Any, Any], Any]) -> None:
         self.user_function = body

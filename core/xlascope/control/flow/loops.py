@@ -90,8 +90,8 @@ class _Pair:
         children, node = structure.children(), structure.node_data()
         if len(children) != 2 or not issubclass(node[0], (tuple, list)):
             raise TypeError(
-                f"the body of scan ({name_of(self.function)}) has to return a pair (carry, y); it returned a tree with "
-                f"structure {structure}{here()}"
+                f"the body of scan ({name_of(self.function)}) has to return a pair (carry, y); it returned "
+                f"{_in_words(structure)}{here()}. Return (carry, None) where nothing is to be stacked."
             )
         return children[0]
 
@@ -100,11 +100,20 @@ class _Pair:
         return structure.children()[1]
 
 
+def _in_words(structure: Any) -> str:
+    if structure.num_nodes == 1:
+        return "one array" if structure.num_leaves else "None"
+    return f"a tree with structure {structure}"
+
+
 def _length(f: Callable[..., Any], avals: Sequence[ShapedArray], structure: Any, length: int | None) -> int:
     sizes = {}
     for (path, _), aval in zip(tree.leaves_with_path(structure.unflatten(range(len(avals)))), avals, strict=True):
         if not aval.shape:
-            raise ValueError(f"scan takes xs with a leading axis to go along; xs{tree.keystr(path)} has none{here()}")
+            raise ValueError(
+                f"scan takes xs with a leading axis to go along; xs{tree.keystr(path)} has none{here()}. Make an "
+                "array of a list first: xlascope.numpy.array(xs)."
+            )
         sizes[f"xs{tree.keystr(path)}"] = aval.shape[0]
     if length is not None:
         sizes["length"] = int(length)

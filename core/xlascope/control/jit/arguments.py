@@ -121,7 +121,7 @@ def avals_of(function: Callable[..., Any], arguments: Arguments) -> tuple[Shaped
             try:
                 aval_of(x)
             except TypeError:
-                raise not_an_array(x, f"argument {name} of {name_of(function)}") from None
+                raise not_an_array(x, f"argument {name} of {name_of(function).lstrip('_')}") from None
         raise
 
 

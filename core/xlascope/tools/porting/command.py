@@ -1,0 +1,90 @@
+"""Port the files of a command line, and print what was done and what is left to do."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Iterator
+
+from .cli import NAME
+from .files import Ported, find_files, port_file, write
+from .names import Missing
+from .spelling import DIRECTIONS, Direction
+
+_MAX_LINES = 6
+_STAYS = (
+    "brings jax itself and takes its arrays, so the file is left as it is: watch it with jax "
+    "(python -m xlascope watch), or change its imports --anyway"
+)
+_TAKES = "brings jax itself: its functions take arrays of jax, not of xlascope"
+
+
+def port(chosen: argparse.Namespace) -> int:
+    """Port the files; the exit status."""
+    direction = DIRECTIONS[chosen.to]
+    only_show = chosen.check or chosen.diff
+    files: list[Ported] = []
+    for path in find_files(chosen.paths):
+        ported = port_file(path, direction, anyway=chosen.anyway)
+        if ported.would_change and not only_show:
+            write(ported)
+        files.append(ported)
+        if chosen.diff:
+            sys.stdout.writelines(_diff(ported))
+        for line in _describe(ported, only_show=only_show):
+            print(line, file=sys.stderr if chosen.diff else sys.stdout)
+    print(_summarize(files, direction, only_show=only_show), file=sys.stderr if chosen.diff else sys.stdout)
+    if any(ported.error for ported in files):
+        return 2
+    changed = chosen.check and any(ported.would_change for ported in files)
+    return int(changed or any(ported.has_work_left for ported in files))
+
+
+def _diff(ported: Ported) -> Iterator[str]:
+    if not ported.would_change:
+        return
+    before, after = (text.splitlines(keepends=True) for text in (ported.text_before, ported.text_after))
+    for line in difflib.unified_diff(before, after, fromfile=str(ported.path), tofile=str(ported.path)):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _describe(ported: Ported, *, only_show: bool) -> Iterator[str]:
+    path = ported.path
+    if ported.error:
+        yield f"{path}: {ported.error}"
+        return
+    if ported.unparsed is not None:
+        yield f"{ported.place(ported.unparsed.line)}: left as it is, it cannot be parsed: {ported.unparsed.reason}"
+        return
+    if ported.would_change:
+        imports = "1 import" if ported.changes == 1 else f"{ported.changes} imports"
+        yield f"{path}: {imports} {'to change' if only_show else 'changed'}"
+    for library, lines in ported.libraries.items():
+        yield f"{ported.place(lines[0])}: {library} {_STAYS if ported.left_alone else _TAKES}"
+    for missing in ported.missing:
+        yield f"{ported.place(missing.lines[0])}: {missing.name} {missing.why}{_more_lines(ported, missing)}"
+
+
+def _more_lines(ported: Ported, missing: Missing) -> str:
+    lines = [ported.line_in_words(line) for line in missing.lines[1:]]
+    if not lines:
+        return ""
+    rest = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
+    return f" (also {', '.join(lines[:_MAX_LINES])}{rest})"
+
+
+def _summarize(files: list[Ported], direction: Direction, *, only_show: bool) -> str:
+    """Return one line for all files."""
+    changed = sum(ported.would_change and not ported.error for ported in files)
+    counts = [
+        (changed, "would change" if only_show else "changed"),
+        (sum(not (ported.would_change or ported.has_work_left) for ported in files), f"without {direction.source}"),
+        (sum(ported.left_alone for ported in files), "left to jax"),
+        (sum(ported.unparsed is not None for ported in files), "cannot be parsed"),
+        (sum(bool(ported.error) for ported in files), "cannot be read or written"),
+    ]
+    missing = {missing.name for ported in files if not ported.left_alone for missing in ported.missing}
+    told = ", ".join(f"{count} {what}" for count, what in counts if count) or "none"
+    names = f"; {len(missing)} {'name needs' if len(missing) == 1 else 'names need'} a look" if missing else ""
+    return f"{NAME}: {len(files)} {'file' if len(files) == 1 else 'files'}: {told}{names}"

@@ -1,0 +1,149 @@
+"""Change the imports of a source text, and find the names that it takes from the package.
+
+Texts are edited at the bytes that libcst says an import has: everything else stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import libcst as cst
+from libcst import metadata
+from libcst.helpers import get_full_name_for_node
+
+from .scopes import Use, find_uses
+from .spelling import Direction
+from .syntax import parse
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+@dataclass
+class Rewritten:
+    """A text with other imports: how many imported modules changed, the names used, all modules that it imports."""
+
+    text: str
+    changes: int = 0
+    uses: list[Use] = field(default_factory=list)
+    imported: list[tuple[str, int]] = field(default_factory=list)
+
+
+class _Edit(NamedTuple):
+    start: int
+    end: int
+    text: str
+
+
+def rewrite(text: str, direction: Direction) -> Rewritten:
+    r"""Return a text with its imports changed. Raises :class:`CannotParseError`.
+
+    >>> from .spelling import TO_XLASCOPE
+    >>> rewrite("import jax.numpy as jnp  # arrays\nx = jnp.ones(3)\n", TO_XLASCOPE).text
+    'import xlascope.numpy as jnp  # arrays\nx = jnp.ones(3)\n'
+    """
+    if direction.source not in text:
+        return Rewritten(text)
+    tree = parse(text)
+    data = text.encode()
+    edits = [edit for start, statement in _statements(tree, data) for edit in _edits(statement, start, direction)]
+    for edit in sorted(edits, reverse=True):
+        data = data[: edit.start] + edit.text.encode() + data[edit.end :]
+    return Rewritten(data.decode(), len(edits), find_uses(tree, direction), list(_imported(tree)))
+
+
+def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module and not node.level):
+            yield node
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Yield the modules that a text imports, with their lines."""
+    for node in _imports(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        yield from ((name, node.lineno) for name in names)
+
+
+def _statements(tree: ast.Module, data: bytes) -> Iterator[tuple[int, str]]:
+    """Yield where each import begins, in bytes, and its text."""
+    lines = [0, *(end.end() for end in _LINE_END.finditer(data))]
+    for node in _imports(tree):
+        start = lines[node.lineno - 1] + node.col_offset
+        end = lines[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+        yield start, data[start:end].decode()
+
+
+def _edits(statement: str, start: int, direction: Direction) -> list[_Edit]:
+    """Return the edits of an import that begins at a byte. libcst reads imports alone: on a whole text it is slow."""
+    if direction.source not in statement:
+        return []
+    visitor = _Imports(direction)
+    metadata.MetadataWrapper(cst.parse_module(statement), unsafe_skip_copy=True).visit(visitor)
+    return [_Edit(start + edit.start, start + edit.end, edit.text) for edit in visitor.edits]
+
+
+class _Imports(cst.CSTVisitor):
+    """Collector of the edits of an import."""
+
+    METADATA_DEPENDENCIES = (metadata.ByteSpanPositionProvider,)
+
+    def __init__(self, direction: Direction) -> None:
+        super().__init__()
+        self.direction = direction
+        self.edits: list[_Edit] = []
+
+    def visit_Import(self, node: cst.Import) -> bool:
+        names = [(_dotted(alias.name), _bound_name(alias)) for alias in node.names]
+        skipped = False
+        for index, (alias, name) in enumerate(zip(node.names, names, strict=True)):
+            if skipped:  # it belongs to the one before
+                skipped = False
+                continue
+            dotted, asname = name
+            if self.direction.path_in(dotted) is None:
+                continue
+            skipped = index + 1 < len(names) and self.direction.is_pair(name, names[index + 1])
+            if skipped:
+                self._replace(alias, node.names[index + 1], self.direction.respell(dotted))
+            else:
+                self._replace(alias, alias, self.direction.respell_alias(dotted, asname))
+        return False
+
+    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
+        if node.relative or node.module is None:
+            return False
+        dotted = _dotted(node.module)
+        if self.direction.path_in(dotted) is not None:
+            start = self._span(node.module).start
+            self._edit(start, start + len(self.direction.source), self.direction.target)
+        return False
+
+    def _replace(self, first: cst.ImportAlias, last: cst.ImportAlias, text: str) -> None:
+        start = self._span(first.name).start
+        respelled = self.direction.respell(_dotted(first.name))
+        if first.asname is not None and text != respelled:  # keep the spaces around "as"
+            self._edit(start, _end(self._span(first.name)), respelled)
+        else:
+            self._edit(start, _end(self._span(last.asname or last.name)), text)
+
+    def _edit(self, start: int, end: int, text: str) -> None:
+        self.edits.append(_Edit(start, end, text))
+
+    def _span(self, node: cst.CSTNode) -> metadata.CodeSpan:
+        return self.get_metadata(metadata.ByteSpanPositionProvider, node)
+
+
+def _end(span: metadata.CodeSpan) -> int:
+    return int(span.start + span.length)
+
+
+def _dotted(name: cst.BaseExpression) -> str:
+    return get_full_name_for_node(name) or ""
+
+
+def _bound_name(alias: cst.ImportAlias) -> str | None:
+    return None if alias.asname is None else _dotted(alias.asname.name)

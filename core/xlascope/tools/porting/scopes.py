@@ -1,0 +1,166 @@
+"""Which names of a package a text uses: attributes of what it imports, by Python's rules of scopes."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .spelling import Direction
+
+#: Functions that import the module whose name they are given.
+_IMPORTERS = frozenset({"import_module", "__import__", "importorskip", "find_spec"})
+
+
+class Use(NamedTuple):
+    """A name of the source package in a text: its dotted path without the package, and its line.
+
+    ``module`` says that it has to be a module; ``quoted`` that it stands in a string, which is not changed.
+    """
+
+    path: str
+    line: int
+    module: bool = False
+    quoted: bool = False
+
+
+class _Scope:
+    """The names that a function, class or module binds: to what they are imported from, or to ``""``."""
+
+    def __init__(self, parent: _Scope | None = None, *, is_class: bool = False) -> None:
+        self.parent, self.is_class = parent, is_class
+        self.bindings: dict[str, set[str]] = {}
+
+    def bind(self, name: str, imported: str = "") -> None:
+        self.bindings.setdefault(name, set()).add(imported)
+
+    def resolve(self, name: str) -> set[str]:
+        """Return what a name that is used in this scope may be imported from."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if name in scope.bindings and (scope is self or not scope.is_class):
+                return scope.bindings[name]
+            scope = scope.parent
+        return set()
+
+
+def find_uses(tree: ast.Module, direction: Direction) -> list[Use]:
+    """Return the names of the source package that a text uses, imports included."""
+    finder = _Uses(direction)
+    finder.read(tree, _Scope())
+    for scope, chain, line in finder.chains:
+        name, _, rest = chain.partition(".")
+        for imported in scope.resolve(name):
+            path = direction.path_in(f"{imported}.{rest}")
+            if path:
+                finder.uses.append(Use(path, line))
+    return sorted(finder.uses, key=lambda use: use.line)
+
+
+class _Uses:
+    """Reader of a tree: uses that are known where they stand, and chains of names to look up when all is read."""
+
+    def __init__(self, direction: Direction) -> None:
+        self.direction = direction
+        self.uses: list[Use] = []
+        self.chains: list[tuple[_Scope, str, int]] = []
+
+    def read(self, node: ast.AST, scope: _Scope) -> None:
+        """Read what stands in a node, whose names are bound in a scope."""
+        for child in ast.iter_child_nodes(node):
+            self._read_one(child, scope)
+
+    def _read_one(self, node: ast.AST, scope: _Scope) -> None:
+        match node:
+            case ast.Import():
+                self._import(node, scope)
+            case ast.ImportFrom():
+                self._import_from(node, scope)
+            case ast.Attribute():
+                self._attribute(node, scope)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+                self._scope(node, scope)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                self.read(node, _Scope(scope))
+            case _:
+                for name in _bound(node):
+                    scope.bind(name)
+                if isinstance(node, ast.Call):
+                    self._call(node)
+                for annotation in _annotations(node):
+                    self._annotation(annotation, scope)
+                self.read(node, scope)
+
+    def _scope(self, node: ast.AST, outer: _Scope) -> None:
+        inner = _Scope(outer, is_class=isinstance(node, ast.ClassDef))
+        if name := getattr(node, "name", ""):
+            outer.bind(name)
+        for annotation in _annotations(node):
+            self._annotation(annotation, outer)
+        self.read(node, inner)
+
+    def _import(self, node: ast.Import, scope: _Scope) -> None:
+        for alias in node.names:
+            package = alias.name.partition(".")[0]
+            scope.bind(alias.asname or package, alias.name if alias.asname else package)
+            path = self.direction.path_in(alias.name)
+            if path is not None:
+                self.uses.append(Use(path, alias.lineno, module=True))
+
+    def _import_from(self, node: ast.ImportFrom, scope: _Scope) -> None:
+        path = self.direction.path_in(node.module) if node.module and not node.level else None
+        if path is not None:
+            self.uses.append(Use(path, node.lineno, module=True))
+        for alias in node.names:
+            scope.bind(alias.asname or alias.name, f"{node.module}.{alias.name}" if path is not None else "")
+            if path is not None and alias.name != "*":
+                self.uses.append(Use(f"{path}.{alias.name}".lstrip("."), alias.lineno))
+
+    def _attribute(self, node: ast.Attribute, scope: _Scope) -> None:
+        chain: list[str] = []
+        inner: ast.expr = node
+        while isinstance(inner, ast.Attribute):
+            chain.append(inner.attr)
+            inner = inner.value
+        if isinstance(inner, ast.Name):
+            self.chains.append((scope, ".".join([inner.id, *reversed(chain)]), node.lineno))
+        else:
+            self._read_one(inner, scope)
+
+    def _call(self, node: ast.Call) -> None:
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if called not in _IMPORTERS or not node.args or not isinstance(node.args[0], ast.Constant):
+            return
+        path = self.direction.path_in(str(node.args[0].value))
+        if path is not None:
+            self.uses.append(Use(path, node.lineno, module=True, quoted=True))
+
+    def _annotation(self, node: ast.expr | None, scope: _Scope) -> None:
+        """Read an annotation that is a string."""
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+            return
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                inner = ast.parse(node.value.strip(), mode="eval")
+        except (SyntaxError, ValueError):
+            return
+        for each in ast.walk(inner):
+            if hasattr(each, "lineno"):
+                each.lineno = node.lineno
+        self.read(inner, scope)
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node binds in its scope."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()) | ast.arg(arg=name):
+            yield name
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield name
+
+
+def _annotations(node: ast.AST) -> Iterator[ast.expr | None]:
+    yield getattr(node, "annotation", None)
+    yield getattr(node, "returns", None)
