@@ -9,6 +9,7 @@ from ...control.rules.custom_jvp import custom_jvp
 from ...control.special import beta as betas
 from ...control.special import gamma as gammas
 from ...control.special.factors import LARGE, stirling
+from ...dtypes import kind_of
 from ...numpy.promotion import as_dtype, inexact, inexact_pair
 from ...numpy.together import together
 from ...operations import special
@@ -20,6 +21,8 @@ from ...operations.rounding import floor
 from ...operations.selection import select
 from ...operations.whole_numbers import whole_number
 from ...trace.values import aval_of
+from ..arguments import strong
+from .complex_gammas import complex_digamma, complex_gamma, complex_loggamma
 from .filling import filled
 from .logarithms import alike
 from .wide import exactly
@@ -38,15 +41,37 @@ def gammaln(x: Any) -> Any:
 
 @together()
 def loggamma(x: Any) -> Any:
-    """The logarithm of the gamma function, which is NaN for x up to 0, where it is no real number."""
+    """Return the logarithm of the gamma function: of real numbers NaN up to 0, of complex ones the principal branch.
+
+    Of any shape, in the floating-point or complex dtype of ``x``. That of complex numbers is analytic but for a cut
+    along the negative real axis, where the sign of a zero imaginary part chooses the side, and is the conjugate for
+    conjugates; it is NaN at poles. See D. E. G. Hare, Computing the principal branch of log-Gamma (Journal of
+    Algorithms 25, 1997). Derivatives of every order are there: ``grad(..., holomorphic=True)`` for complex numbers.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.loggamma(1.0 + 2.0j):.4f}")
+    -1.8761+0.1296j
+    """
     x = inexact(x)
+    if kind_of(aval_of(x).dtype) == "c":
+        return complex_loggamma(strong(x))
     return select(le(x, 0.0), filled(x, math.nan), special.lgamma(x))
 
 
 @together()
 def digamma(x: Any) -> Any:
-    """The derivative of :func:`gammaln`."""
-    return special.digamma(inexact(x))
+    """Return the derivative of :func:`gammaln`, and of complex numbers that of :func:`loggamma`.
+
+    Of any shape, in the floating-point or complex dtype of ``x``; NaN at poles. JAX has it of real numbers alone.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.digamma(1.0):.4f} {sp.digamma(1.0j):.4f}")
+    -0.5772 0.0947+2.0767j
+    """
+    x = inexact(x)
+    if kind_of(aval_of(x).dtype) == "c":
+        return complex_digamma(strong(x))
+    return special.digamma(x)
 
 
 @together()
@@ -73,13 +98,18 @@ def _sign(x: Any) -> Any:
 
 @together()
 def gamma(x: Any) -> Any:
-    """The gamma function: NaN at -1, -2, …, infinite at 0.
+    """Return the gamma function: NaN at -1, -2, …, infinite at 0; of complex numbers NaN at all poles.
+
+    Of any shape, in the floating-point or complex dtype of ``x``; that of complex numbers is the exponential of
+    :func:`loggamma`.
 
     >>> import xlascope.scipy.special as sp
-    >>> print(f"{sp.gamma(0.5):.5f}")
-    1.77245
+    >>> print(f"{sp.gamma(0.5):.5f} {sp.gamma(1.0 + 1.0j):.5f}")
+    1.77245 0.49802-0.15495j
     """
     x = inexact(x)
+    if kind_of(aval_of(x).dtype) == "c":
+        return complex_gamma(strong(x))
     return mul(_sign(x), exp(special.lgamma(x)))
 
 
