@@ -24,7 +24,7 @@ EDGES = {
     complex(inf, -1.0): (NOTHING, complex(inf, -inf), complex(inf, -0.0)),
     complex(0.0, inf): (0.0, complex(-inf, inf), complex(inf, np.pi / 2)),
     complex(0.0, -inf): (0.0, complex(-inf, -inf), complex(inf, -np.pi / 2)),
-    **{each: (NOTHING, NOTHING, NOTHING) for each in (0j, -1 + 0j, complex(-inf, 0), complex(-inf, 1), complex(nan, 1))},
+    **dict.fromkeys((0j, -1 + 0j, complex(-inf, 0), complex(-inf, 1), complex(nan, 1)), (NOTHING, NOTHING, NOTHING)),
 }
 
 
@@ -53,7 +53,9 @@ def test_values_far_out_and_near_zero(name):
 
 
 def test_the_logarithm_is_the_principal_one_on_both_sides_of_its_cut():
-    z = np.array([complex(-1.5, 0.0), complex(-1.5, -0.0), complex(-4.25, 0.0), complex(-4.25, -0.0), complex(2.5, -0.0)])
+    z = np.array(
+        [complex(-1.5, 0.0), complex(-1.5, -0.0), complex(-4.25, 0.0), complex(-4.25, -0.0), complex(2.5, -0.0)]
+    )
     with settings.enable_x64():
         np.testing.assert_allclose(ours.loggamma(z), scipy.special.loggamma(z), rtol=1e-14)
         gammas = np.asarray(ours.gamma(z))

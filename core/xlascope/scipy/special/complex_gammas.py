@@ -93,7 +93,7 @@ def _loggamma(order: int) -> Callable[[Any], Any]:
         (z,), (t,) = primals, tangents
         return loggamma(z), t * _loggamma(order + 1)(z)
 
-    return loggamma  # type: ignore[no-any-return]
+    return loggamma
 
 
 def _derivative(order: int) -> Callable[[Any], Any]:
