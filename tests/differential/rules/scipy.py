@@ -165,6 +165,7 @@ RULES: tuple[Rule, ...] = (
         "numbers where JAX has none",
         "scipy.special.exp1 scipy.special.expi scipy.special.expn scipy.special.wofz scipy.special.hyp1f1 "
         "scipy.special.hyp2f1 scipy.special.bessel_jn scipy.special.owens_t scipy.special.spence "
+        "scipy.special.zeta scipy.special.poch scipy.special.kl_div scipy.special.digamma scipy.special.loggamma "
         "scipy.integrate.trapezoid numpy.i0",
         ("value", "accuracy"),
         "At infinities and zeros, and where steps overflow there, these are SciPy's values; JAX's are no numbers.",

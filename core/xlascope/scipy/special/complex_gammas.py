@@ -74,7 +74,7 @@ def _gamma_formula(x: Any, y: Any, _: float) -> tuple[Any, Any]:
     return where(at_end, math.inf, p), where(at_end, y, q)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=32)
 def _loggamma(order: int) -> Callable[[Any], Any]:
     """The derivative of that order of the logarithm, as a function whose own derivative is the next one."""
 
