@@ -62,3 +62,42 @@ def test_equal_infinities_share_alike(f):
     np.testing.assert_allclose(second, [0.5, 0.5, 0, 1, 0.5])
     again = xs.vmap(xs.grad(xs.grad(f)))(*INFINITE)
     np.testing.assert_allclose(again, [0, 0, 0, 0, 0.25 * (1 if f is jnp.logaddexp else np.log(2))], rtol=1e-6)
+
+
+def _multiplied(u):
+    found = jnp.array([2.0, 3.0, 5.0]).at[np.array([0, 0, 0, 1, 1, 2, 9])].multiply(u, mode="drop")
+    return jnp.sum(found * np.array([1, 2, 3], "float32"))
+
+
+@pytest.mark.parametrize("zeros", [(), (0,), (0, 1), (3,), (3, 4), (0, 1, 2), (0, 3, 5, 6)])
+def test_second_derivatives_of_products_of_updates_with_zeros(zeros):
+    """jax has no derivative of these."""
+    u = np.array([0.5, -1.5, 2.0, 0.7, -0.3, 1.2, 4.0], "float32")
+    u[list(zeros)] = 0
+
+    def polynomial(u):
+        return 2 * u[0] * u[1] * u[2] + 6 * u[3] * u[4] + 15 * u[5]
+
+    np.testing.assert_allclose(xs.grad(_multiplied)(u), xs.grad(polynomial)(u), rtol=1e-5, atol=1e-5)
+    second = xs.hessian(_multiplied)(u)
+    np.testing.assert_allclose(second, xs.hessian(polynomial)(u), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(xs.jacrev(xs.grad(_multiplied))(u), second, rtol=1e-5, atol=1e-5)
+
+
+def test_second_derivatives_of_a_rule_in_a_rule_are_the_same_in_a_loop():
+    """jax loses the inner rule inside of ``scan``."""
+    inner = xs.custom_jvp(lambda x: 0.9 * jnp.roll(x, 1))
+    inner.defjvp(lambda primals, tangents: (inner(*primals), 1.8 * jnp.roll(tangents[0], 1)))
+    outer = xs.custom_vjp(inner)
+    outer.defvjp(lambda x: (inner(x), x), lambda x, t: (xs.vjp(inner, x)[1](t)[0] * (2 + 0.01 * x),))
+    x = np.array([0.3, -0.2, 0.5, 0.7], "float32")
+
+    def unrolled(x):
+        return jnp.sum(jnp.tanh(outer(outer(x))) ** 2)
+
+    def looping(x):
+        return jnp.sum(jnp.tanh(xs.lax.scan(lambda c, _: (outer(c), None), x, None, length=2)[0]) ** 2)
+
+    np.testing.assert_allclose(xs.hessian(looping)(x), xs.hessian(unrolled)(x), rtol=1e-5, atol=1e-6)
+    twice = [xs.grad(lambda x, f=f: jnp.sum(xs.grad(f)(x) ** 2))(x) for f in (looping, unrolled)]
+    np.testing.assert_allclose(*twice, rtol=1e-5)
