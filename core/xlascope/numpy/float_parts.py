@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import bits_of, finfo, kind_of
 from ..operations import bits
+from ..operations.barriers import stop_gradient
 from ..operations.conversion import bitcast_convert_type
 from ..operations.values import typed_scalar
 from ..trace.values import aval_of
@@ -24,7 +26,8 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     """The mantissa and the exponent of real numbers: ``x == mantissa * 2**exponent``.
 
     Mantissas are in [0.5, 1) but for their sign, exponents int32; of 0, infinities and NaN the exponent is 0, and the
-    mantissa the number itself. Integers become floats; raises TypeError for complex numbers.
+    mantissa the number itself. Integers become floats; raises TypeError for complex numbers. The derivative of the
+    mantissa is ``2**-exponent``.
 
     >>> import xlascope.numpy as jnp
     >>> mantissa, exponent = jnp.frexp(jnp.array([6.0, -0.75]))
@@ -42,7 +45,22 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     half = logic.bitwise_or(logic.bitwise_or(sign, layout.bits(layout.bias - 1 << layout.digits)), digits)
     power = ufuncs.subtract(as_dtype(exponent, _INT), layout.bias - 1)
     itself = logic.bitwise_or(logic.equal(held, sign), logic.logical_not(logic.isfinite(x)))
-    return logic.where(itself, x, bitcast_convert_type(half, aval_of(x).dtype)), logic.where(itself, 0, power)
+    mantissa = _scaled(x, logic.where(itself, x, bitcast_convert_type(half, aval_of(x).dtype)))
+    return mantissa, logic.where(itself, 0, power)
+
+
+@custom_jvp
+def _scaled(x: Any, mantissa: Any) -> Any:
+    """Return the mantissa of a number, which moves as the number does, by a power of two."""
+    return mantissa
+
+
+@_scaled.defjvp
+def _scaled_jvp(primals: Any, tangents: Any) -> Any:
+    (x, mantissa), (t, _) = primals, tangents
+    itself = logic.equal(mantissa, x)
+    scale = ufuncs.divide(mantissa, logic.where(logic.equal(x, 0), 1, x))
+    return mantissa, ufuncs.multiply(t, stop_gradient(logic.where(itself, 1, scale)))
 
 
 class _Layout(NamedTuple):

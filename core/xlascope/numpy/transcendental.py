@@ -9,13 +9,15 @@ from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import kind_of
 from ..operations import arithmetic, exponentials, extremes, trigonometry
 from ..operations.arithmetic import add, div, mul, rem, square, sub
-from ..operations.bits import bitwise_or
+from ..operations.bits import bitwise_and, bitwise_or
 from ..operations.comparisons import eq, gt, lt, ne
 from ..operations.complex_numbers import complex as complex_of
 from ..operations.complex_numbers import imag, real
 from ..operations.exponentials import logistic
 from ..operations.selection import select
+from ..operations.shapes import full
 from ..operations.sums import neg
+from ..operations.values import typed_scalar
 from ..trace.values import aval_of
 from .promotion import as_dtype, inexact, inexact_pair, strong_with_axes
 from .together import together
@@ -120,10 +122,16 @@ def _logaddexp(x: Any, y: Any) -> Any:
     return select(ne(difference, difference), add(x, y), usual)
 
 
+def _distance(x: Any, y: Any) -> Any:
+    """Return x - y, and 0 between equal infinities."""
+    equal = bitwise_and(eq(x, y), eq(arithmetic.abs(x), math.inf))
+    return sub(*(select(equal, full(aval_of(v).shape, typed_scalar(0, aval_of(v).dtype)), v) for v in (x, y)))
+
+
 # The derivatives are the shares of the two terms: they add to 1, and at x = y, where |x - y| has a kink, they are 1/2.
 _logaddexp.defjvps(
-    lambda t, result, x, y: mul(t, logistic(sub(x, y))),
-    lambda t, result, x, y: mul(t, logistic(sub(y, x))),
+    lambda t, result, x, y: mul(t, logistic(_distance(x, y))),
+    lambda t, result, x, y: mul(t, logistic(_distance(y, x))),
 )
 
 
@@ -146,8 +154,8 @@ def _logaddexp2(x: Any, y: Any) -> Any:
 
 
 _logaddexp2.defjvps(
-    lambda t, result, x, y: mul(t, logistic(mul(sub(x, y), math.log(2.0)))),
-    lambda t, result, x, y: mul(t, logistic(mul(sub(y, x), math.log(2.0)))),
+    lambda t, result, x, y: mul(t, logistic(mul(_distance(x, y), math.log(2.0)))),
+    lambda t, result, x, y: mul(t, logistic(mul(_distance(y, x), math.log(2.0)))),
 )
 
 

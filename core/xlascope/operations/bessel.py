@@ -71,7 +71,7 @@ class BesselI1e(Unary, name="bessel_i1e"):
         # i1e(x)/x is taken for 1/2 - |x|/2 where x is so small that nothing else is left of it
         tiny = lt(abs(x), float(finfo(dtype_of(x)).eps))
         safe = select(tiny, add(mul(x, 0.0), 1.0), x)
-        quotient = select(tiny, add(mul(abs(x), -0.5), 0.5), div(y, safe))
+        quotient = select(tiny, add(mul(mul(sign(x), x), -0.5), 0.5), div(y, safe))
         return mul(t, sub(sub(bessel_i0e(x), mul(sign(x), y)), quotient))
 
 

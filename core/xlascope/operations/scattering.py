@@ -13,7 +13,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
 from . import arithmetic
-from .arithmetic import div, mul
+from .arithmetic import div, mul, sub
 from .bits import bitwise_or
 from .comparisons import eq, ne
 from .complex_numbers import extreme
@@ -73,9 +73,9 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
     def _product_of_others(self, x: Any, indices: Any, updates: Any) -> Any:
         """For each update the operand's element times the other updates on it, also where some are zero.
 
-        With P the product of the element and its updates that are not zero, it is P / u where no update is zero; where
-        one is, it is P for that and zero for the others; and zero where several are. Second derivatives that mix two
-        updates on one element are right where neither is zero.
+        With P the product of the element and its updates that are not zero, and Q that without u, it is Q where none of
+        the others is zero; where one is, it is that times Q, which is zero and has a derivative; and zero where several
+        are. Third derivatives are not right where two of the others are zero.
         """
         dtype = aval(x).dtype
         one, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
@@ -84,8 +84,11 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
         safe = select(is_zero, one, updates)
         product = self.gathered(bind1(self, x, indices, safe), indices, type_of_updates)
         zeros = self.gathered(self._added(x, indices, convert_element_type(is_zero, dtype)), indices, type_of_updates)
-        alone = select(eq(zeros, one), product, zero)
-        return select(is_zero, alone, select(eq(zeros, zero), div(product, safe), zero))
+        others = sub(zeros, convert_element_type(is_zero, dtype))
+        small = select(is_zero, updates, zero)
+        other_zero = sub(self.gathered(self._added(x, indices, small), indices, type_of_updates), small)
+        product = div(product, safe)
+        return select(eq(others, zero), product, select(eq(others, one), mul(product, other_zero), zero))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, indices, updates) = cotangents, operands

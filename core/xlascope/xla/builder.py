@@ -12,7 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from ..ir.avals import ShapedArray, in_words, shaped
-from ..ir.effects import Effects, calls_python, is_ordered
+from ..ir.effects import Effects, calls_python
 from ..ir.jaxpr import Literal
 from ..recent import Recent
 from .narrow_types import CARRIERS, of_packed, packed_element
@@ -171,14 +171,13 @@ def _row_major(avals: Sequence[ShapedArray]) -> Any:
     )
 
 
-def passes_token(effects: Effects, manual: Any) -> bool:
-    """Whether the token passes through operations with these effects: where they call Python.
+def passes_token(effects: Effects) -> bool:
+    """Tell whether the token passes through operations with these effects: where they call Python.
 
     Calls without an order get one as well: XLA refuses a program in which no result depends on a call, where a library
-    computes a reduction that the call needs. In ``shard_map`` (``manual``) they get none, since a token cannot leave
-    what each device runs by itself.
+    computes a reduction that the call needs. In ``shard_map`` each device passes on its own, and all leave it as one.
     """
-    return is_ordered(effects) or (manual is None and calls_python(effects))
+    return calls_python(effects)
 
 
 def _passing_token(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -261,8 +260,8 @@ class Builder:
         """
         raise NotImplementedError
 
-    def add_callback(self, function: Callable[..., Any]) -> int:
-        """The number, in the program, of a Python function that it calls."""
+    def add_callback(self, function: Callable[..., Any], results: Sequence[ShapedArray]) -> int:
+        """The number, in the program, of a Python function that it calls, and what types it returns."""
         raise NotImplementedError
 
     def emit(self, name: str, operands: Sequence[Any], attributes: dict[str, Any] | None = None) -> list[Any]:
@@ -402,8 +401,8 @@ class Builder:
         return self.emit1("stablehlo.dynamic_update_slice", [whole, slice_, *starts], aval)
 
     def passes_token(self, effects: Effects) -> bool:
-        """Whether the token passes through operations with these effects here."""
-        return passes_token(effects, self.manual)
+        """Tell whether the token passes through operations with these effects: see the function of this name."""
+        return passes_token(effects)
 
     def current_token(self) -> Any:
         """Return the value on which the next call of Python depends, a new one where there has been none."""
@@ -411,13 +410,18 @@ class Builder:
             self.token = self.constant(0, TOKEN)
         return self.token
 
+    def of_one_device(self, results: int) -> dict[str, Any]:
+        """Return the attributes of an operation that one device does for all that share the program."""
+        return {}
+
     def call_python(
         self, function: Callable[..., Any], operands: Sequence[Any], *, with_token: bool = False, pure: bool = False
     ) -> list[Any]:
         """Call a Python function, of NumPy arrays to a tuple of NumPy arrays of the current equation's results.
 
         One ``with_token`` takes the token as one more operand, and returns it as one more result. A ``pure`` call may
-        be left out where nobody needs its results.
+        be left out where nobody needs its results. Of devices that share a program the first one calls, with whole
+        values; in ``shard_map`` each does, with its own.
         """
         given, results = self.in_avals, self.out_avals
         function = of_packed(function, given, results)
@@ -428,9 +432,10 @@ class Builder:
             "call_target_name": attribute(f'"xla_ffi_python_{"cpu" if self.platform == "cpu" else "gpu"}_callback"'),
             "api_version": attribute("4 : i32"),
             "has_side_effect": attribute("false" if pure else "true"),
-            "backend_config": attribute(f"{{index = {self.add_callback(function)} : ui64}}"),
+            "backend_config": attribute(f"{{index = {self.add_callback(function, results)} : ui64}}"),
             "operand_layouts": _row_major(given),
             "result_layouts": _row_major(results),
+            **self.of_one_device(len(results)),
         }
         values = list(self.operation("stablehlo.custom_call", operands, attributes, results).results)
         if with_token:

@@ -11,9 +11,11 @@ import itertools
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from jaxlib import _jax
 
 _MARK = re.compile(r"xlascope callback failure (\d+)")
@@ -51,11 +53,57 @@ def _keep(error: BaseException) -> int:
     return number
 
 
-def run_and_wait(executable: Any, arguments: Sequence[Any], handlers: Sequence[Any]) -> list[Any]:
+class SharedFailure:
+    """What a callback raised in a program that several devices share, for all calls of the program that are under way.
+
+    The other devices wait in collectives for what the one that called has: had that failed, XLA would end the process
+    after a minute. So the program goes on with zeros, calls nothing more, and its caller raises when it is over.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._errors: dict[int, BaseException | None] = {}
+
+    @contextmanager
+    def awaited(self) -> Iterator[None]:
+        """Run the program in this block, and raise at its end what a callback raised meanwhile."""
+        number = next(_numbers)
+        with self._lock:
+            self._errors[number] = None
+        try:
+            yield
+        finally:
+            with self._lock:
+                error = self._errors.pop(number)
+        if error is not None:
+            raise error
+
+    def kept_by(self, function: Callable[..., Any], zeros: Sequence[np.ndarray[Any, Any]]) -> Callable[..., Any]:
+        """Return the function, which keeps what it raises here and returns those zeros instead."""
+
+        def call(*operands: Any) -> Any:
+            if any(self._errors.values()):
+                return tuple(zeros)
+            try:
+                return function(*operands)
+            except BaseException as error:
+                with self._lock:
+                    self._errors.update((number, error) for number, known in self._errors.items() if known is None)
+                return tuple(zeros)
+
+        return call
+
+
+def run_and_wait(
+    executable: Any, arguments: Sequence[Any], handlers: Sequence[Any], failure: SharedFailure | None = None
+) -> list[Any]:
     """Run an executable that calls Python, and wait until it is done; raises what a callback raised.
 
     What it gives beyond the results that ``handlers`` are for is the token that the calls pass on.
     """
+    if failure is not None:
+        with failure.awaited():
+            return run_and_wait(executable, arguments, handlers)
     try:
         results = executable.execute_sharded(arguments, with_tokens=True)
         done = results.consume_token()

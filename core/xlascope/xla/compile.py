@@ -20,7 +20,7 @@ from ..ir.jaxpr import ClosedJaxpr
 from ..records.watchers import watchers
 from .backend import client
 from .builder import bytecode, nameless_bytecode, of_its_own
-from .callbacks import guarded
+from .callbacks import SharedFailure, guarded
 from .compiling import Source, compile_source
 from .describe import cost_of, describe_executable, memory_stats_of
 from .failures import compilation_error, is_out_of_memory, memory_error, require_room
@@ -76,6 +76,7 @@ class Compilation:
             "calls_python",
             "device",
             "executable",
+            "failure",
             "kept",
             "kept_values",
             "module",
@@ -98,8 +99,10 @@ class Compilation:
         partition: Partition | None = None,
         kept_values: tuple[str, ...] = (),
         better: Better | None = None,
+        failure: SharedFailure | None = None,
     ) -> None:
         self.executable = executable
+        self.failure = failure
         self.better = better
         self.kept_values = kept_values
         self.calls_python = calls_python
@@ -350,6 +353,7 @@ def compile_lowered(
         partition,
         program.kept.names,
         better,
+        program.lowered.failure,
     )
 
 

@@ -237,7 +237,7 @@ class Executable:
             if keep
         ]
         if self.compilation.calls_python:
-            results = run_and_wait(self.compilation.executable, arguments, self.handlers)
+            results = run_and_wait(self.compilation.executable, arguments, self.handlers, self.compilation.failure)
         else:
             found = self.compilation.executable.execute_sharded(arguments)
             results = list(found.consume_with_handlers(self.handlers))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from ..ir.avals import ShapedArray, in_words
@@ -22,6 +23,7 @@ from ..key_types import KEY_TYPES, is_key
 from ..records.op_names import body_prefix, scoped
 from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, passes_token, tensor_type
+from .callbacks import SharedFailure
 from .collectives import Manual
 from .known_faults.nan import holds_nan
 from .meshes import PartitionSpec, names_of
@@ -49,7 +51,7 @@ class Lowered(NamedTuple):
 
     ``chosen`` are the values of equations that were chosen; ``barriers`` says whether the program has barriers,
     ``rerolled`` whether repeats became loops in it, and ``gives_token`` whether it has one result more, the token that
-    its calls of Python pass on.
+    its calls of Python pass on. ``failure`` is where these keep what they raise if several devices share the program.
     """
 
     module: Any
@@ -60,6 +62,7 @@ class Lowered(NamedTuple):
     barriers: bool = False
     rerolled: bool = False
     gives_token: bool = False
+    failure: SharedFailure | None = None
 
 
 #: Says of an operation, and the types of its operands, whether its results are chosen.
@@ -112,8 +115,13 @@ def lower(
                     + [attribute("{}")] * lowering.gives_token
                 )
     callbacks, chosen = tuple(lowering.callbacks), tuple(lowering.chosen)
-    operations, barriers, gives_token = lowering.operations, lowering.barriers, lowering.gives_token
-    return Lowered(module, kept, operations, callbacks, chosen, barriers, gives_token=gives_token)
+    operations, barriers, gives_token, failure = (
+        lowering.operations,
+        lowering.barriers,
+        lowering.gives_token,
+        lowering.failure,
+    )
+    return Lowered(module, kept, operations, callbacks, chosen, barriers, gives_token=gives_token, failure=failure)
 
 
 def _lying(lowering: _ModuleLowering, variables: Sequence[Any], constants: int) -> list[tuple[str, ...]]:
@@ -156,7 +164,19 @@ class _ModuleLowering:
         self.lines: dict[tuple[int, int], Any] = {}
         self.callbacks: list[Callable[..., Any]] = []
         self.gives_token = False
+        self.failure = None if partition is None else SharedFailure()
         self.operations = 0
+
+    @functools.cached_property
+    def first_device(self) -> str:
+        """The symbol of a mesh that is the first device alone."""
+        symbol = self.fresh("first_device")
+        attributes = {
+            "sym_name": ir.StringAttr.get(symbol),
+            "mesh": attribute("#sdy.mesh<[], device_ids=[0]>"),
+        }
+        ir.Operation.create("sdy.mesh", attributes=attributes, ip=ir.InsertionPoint.at_block_begin(self.module.body))
+        return symbol
 
     @functools.cached_property
     def knows_nan(self) -> bool:
@@ -179,7 +199,7 @@ class _ModuleLowering:
         type_of = packed_type if public else tensor_type
         types = [type_of(v.aval) for v in parameters]
         results = [type_of(v.aval) for v in jaxpr.outvars]
-        with_token = not public and passes_token(jaxpr.effects, manual)
+        with_token = not public and passes_token(jaxpr.effects)
         if with_token:
             types.append(tensor_type(TOKEN))
             results.append(tensor_type(TOKEN))
@@ -433,6 +453,12 @@ class _FunctionBuilder(Builder):
         text = sharding_text(sharding, len(aval.shape), self.lowering.mesh_symbol(sharding.mesh))
         return self.emit1("sdy.sharding_constraint", [value], aval, {"sharding": attribute(f"#sdy.sharding{text}")})
 
+    def of_one_device(self, results: int) -> dict[str, Any]:
+        if self.lowering.partition is None or self.manual is not None:
+            return {}
+        listed = ", ".join([f"<@{self.lowering.first_device}, []>"] * max(results, 1))
+        return {"sdy.sharding": attribute(f"#sdy.sharding_per_value<[{listed}]>")}
+
     def _may_be_cut(self, sharding: Any) -> bool:
         """Whether a sharding names but axes that are left to XLA where each device has its own values."""
         return self.manual.partial and all(
@@ -449,14 +475,19 @@ class _FunctionBuilder(Builder):
                 "a program that runs on each device of a mesh can neither be compiled for another target nor hold "
                 "another such program"
             )
-        symbol = self.lowering.mesh_symbol(mesh)
         manual = Manual(mesh, (*before, *axes), partition)
+        with_token = passes_token(body.effects)
+        if with_token:
+            operands, ins, outs = [*operands, self.current_token()], [*ins, PartitionSpec()], [*outs, PartitionSpec()]
+        passed = [TOKEN] * with_token
+        in_avals, out_avals = [*self.in_avals, *passed], [*self.out_avals, *passed]
+        symbol = self.lowering.mesh_symbol(mesh)
         listed = [
             ", ".join(
                 sharding_text(NamedSharding(mesh, spec), len(in_words(aval).shape), symbol, cut_on=manual.partial)
                 for spec, aval in zip(specs, avals, strict=True)
             )
-            for specs, avals in ((ins, self.in_avals), (outs, self.out_avals))
+            for specs, avals in ((ins, in_avals), (outs, out_avals))
         ]
         names = ", ".join(axis_text(mesh, name) for name in axes)
         attributes = {
@@ -464,13 +495,23 @@ class _FunctionBuilder(Builder):
             "out_shardings": attribute(f"#sdy.sharding_per_value<[{listed[1]}]>"),
             "manual_axes": attribute(f"#sdy<manual_axes{{{names}}}>"),
         }
-        made = self.operation("sdy.manual_computation", operands, attributes, regions=1)
+        made = self.operation("sdy.manual_computation", operands, attributes, out_avals, regions=1)
+
+        def write(*values: Any) -> list[Any]:
+            if not with_token:
+                return self.call_body(body, values)
+            self.token = values[-1]
+            return [*self.call_body(body, values[:-1]), self.token]
+
         self.manual = manual
         try:
-            self.fill_region(made, body.in_avals, lambda *x: self.call_body(body, x), end="sdy.return")
+            self.fill_region(made, [*body.in_avals, *passed], write, end="sdy.return")
         finally:
             self.manual = outside
-        return list(made.results)
+        results = list(made.results)
+        if with_token:
+            self.token = results.pop()
+        return results
 
     def barrier(self, operands: Sequence[Any]) -> list[Any]:
         self.lowering.barriers = True
@@ -492,6 +533,9 @@ class _FunctionBuilder(Builder):
         """The value of a result, as its type would have it where it was computed in a wider one."""
         return brought_back(self, value, v.aval) if v.aval.dtype in CARRIERS else value
 
-    def add_callback(self, function: Callable[..., Any]) -> int:
+    def add_callback(self, function: Callable[..., Any], results: Sequence[ShapedArray]) -> int:
+        if self.lowering.failure is not None:
+            zeros = [np.zeros(aval.shape, CARRIERS.get(aval.dtype, aval.dtype)) for aval in results]
+            function = self.lowering.failure.kept_by(function, zeros)
         self.lowering.callbacks.append(function)
         return len(self.lowering.callbacks) - 1

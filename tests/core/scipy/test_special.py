@@ -105,6 +105,46 @@ def test_edges(name: str) -> None:
         np.testing.assert_allclose(getattr(ours, name)(*operands), wanted, rtol=1e-12)
 
 
+inf, nan = np.inf, np.nan
+#: Where JAX has NaN: limits, which SciPy has too but where SciPy has NaN itself. Operands, and the value.
+LIMITS: dict[str, list[tuple[float, ...]]] = {
+    "loggamma": [(0.0, inf), (-0.0, inf)],
+    "digamma": [(0.0, -inf), (-0.0, inf)],
+    "zeta": [
+        *[(2.0, inf, 0.0), (3.0, inf, 0.0), (3.0, 0.0, inf), (3.0, -2.0, inf), (3.0, -inf, inf), (150.0, inf, 0.0)],
+        *[(inf, 1.0, 1.0), (inf, 0.5, inf), (inf, 0.0, inf), (inf, 2.0, 0.0), (inf, inf, 0.0)],
+        *[(0.5, 2.0, nan), (nan, 0.0, nan), (2.0, nan, nan)],
+    ],
+    "poch": [
+        *[(-2.0, -2.0, 1 / 12), (-2.0, -1.0, -1 / 3), (-2.0, 1.0, -2.0), (-2.0, 2.0, 2.0), (-2.0, 3.0, 0.0)],
+        *[(-2.0, 0.5, 0.0), (-1.0, -1.5, 0.0), (0.0, -1.0, -1.0), (0.0, 2.0, 0.0), (0.0, 0.0, 1.0), (-3.0, 2.0, 6.0)],
+        *[(nan, 1.0, nan), (-2.0, nan, nan)],
+    ],
+    "kl_div": [(1.0, -inf, inf), (0.0, -inf, inf), (inf, -2.0, inf), (-1.0, -inf, inf), (-1.0, nan, nan)],
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits(name: str, dtype: Any) -> None:
+    *operands, wanted = (np.array(each, dtype) for each in zip(*LIMITS[name], strict=True))
+    with settings.enable_x64(dtype is np.float64):
+        found = xs.jit(getattr(ours, name))(*operands)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+def test_derivatives_at_the_zeros_of_rising_factorials() -> None:
+    z, m = np.array([-2.0, -2.0, -3.0, -3.0, -2.0]), np.array([1.0, 4.0, 3.0, 4.0, 0.5])
+    with settings.enable_x64():
+        found = xs.vmap(xs.grad(ours.poch))(z, m)
+    np.testing.assert_allclose(found, [1.0, 2.0, 11.0, -6.0, 2 * scipy.special.gamma(-1.5)], rtol=1e-12)
+
+
+def test_derivatives_at_limits_are_numbers() -> None:
+    q = np.array([1.0, inf, 0.0, -1.0], np.float32)
+    np.testing.assert_allclose(xs.vmap(xs.grad(lambda q: ours.zeta(3.0, q)))(q), [-3.24697, 0, 0, 0], rtol=1e-5)
+
+
 def test_tails_of_the_normal_distribution() -> None:
     p = 10.0 ** -np.arange(1, 300, 20)
     with settings.enable_x64():

@@ -165,6 +165,7 @@ RULES: tuple[Rule, ...] = (
         "numbers where JAX has none",
         "scipy.special.exp1 scipy.special.expi scipy.special.expn scipy.special.wofz scipy.special.hyp1f1 "
         "scipy.special.hyp2f1 scipy.special.bessel_jn scipy.special.owens_t scipy.special.spence "
+        "scipy.special.zeta scipy.special.poch scipy.special.kl_div scipy.special.digamma scipy.special.loggamma "
         "scipy.integrate.trapezoid numpy.i0",
         ("value", "accuracy"),
         "At infinities and zeros, and where steps overflow there, these are SciPy's values; JAX's are no numbers.",
@@ -192,11 +193,18 @@ RULES: tuple[Rule, ...] = (
         lambda verdict: verdict.call["how"] == "jit" and all(np.abs(x).max() < 1e-6 for x in _arrays(verdict.ours)),
     ),
     Rule(
-        "gamma functions of complex numbers",
+        "gamma functions at infinite complex numbers",
         "scipy.special.gamma scipy.special.loggamma",
-        ("fails only here",),
-        "They are of real numbers here, which is said; JAX has them of complex ones too.",
-        ours_says("floating-point type, got complex"),
+        ("value",),
+        "Limits at infinities and on both sides of the cut, where JAX's are no numbers or those of one side.",
+        lambda verdict: any(each["dtype"].startswith("complex") for each in arrays_of(verdict.call)),
+    ),
+    Rule(
+        "digamma of complex numbers",
+        "scipy.special.digamma",
+        ("accepted only here",),
+        "It is SciPy's there; JAX takes real numbers.",
+        theirs_says("digamma does not accept dtype complex"),
     ),
     Rule(
         "angles in vectors",

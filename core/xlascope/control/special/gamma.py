@@ -30,7 +30,7 @@ _SMALL = 0.5
 #: Terms of its series up to x = 1.5, to the last digit of double precision.
 _TERMS = 24
 #: (log Γ(1 + a) + log(1 + a))/a by powers of a: 1 - γ, and (-1)^k (ζ(k) - 1)/k (Abramowitz and Stegun, 6.1.33).
-_LOG_GAMMA = (
+LOG_GAMMA_AT_ONE = (
     0.42278433509846713,
     0.3224670334241132,
     -0.0673523010531981,
@@ -166,7 +166,7 @@ def _rest_of_small(a: Any, x: Any) -> Any:
     """
     small = (a < _SMALL) & (x < 1.0 + _SMALL)
     a, x = select(small, a, a * 0.0 + _SMALL / 2), select(small, x, x * 0.0 + 1.0)
-    u = expm1(a * (log(x) - horner(a, _LOG_GAMMA)) + log1p(a))
+    u = expm1(a * (log(x) - horner(a, LOG_GAMMA_AT_ONE)) + log1p(a))
     total = x * 0.0
     for n in range(_TERMS, 0, -1):
         total = -x / n * (1.0 / (a + n) + total)

@@ -50,7 +50,7 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
 def _vector(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     size = ufuncs.abs(x)
     if ord == math.inf:
-        return reductions.max(size, axes, keepdims=keepdims, initial=_least(size))
+        return reductions.max(size, axes, keepdims=keepdims, initial=0)
     if ord == -math.inf:
         return reductions.min(size, axes, keepdims=keepdims)
     if ord == 0:
@@ -76,7 +76,7 @@ def _matrix(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     summed, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
     totals = reductions.sum(ufuncs.abs(x), summed, keepdims=True)
     if ord > 0:
-        found = reductions.max(totals, kept, keepdims=True, initial=_least(totals))
+        found = reductions.max(totals, kept, keepdims=True, initial=0)
     else:
         found = reductions.min(totals, kept, keepdims=True)
     return found if keepdims else squeeze(found, axes)
@@ -87,15 +87,10 @@ def _of_singular_values(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool)
     if ord == "nuc":
         found = reductions.sum(values, -1)
     elif ord == 2:
-        found = reductions.max(values, -1, initial=_least(values))
+        found = reductions.max(values, -1, initial=0)
     else:
         found = reductions.min(values, -1)
     return shaping.expand_dims(found, axes) if keepdims else found
-
-
-def _least(sizes: Any) -> int | None:
-    """The greatest of no sizes, where there may be none."""
-    return 0 if 0 in shape_of(sizes) else None
 
 
 def vector_norm(x: Any, /, *, axis: int | Sequence[int] | None = None, keepdims: bool = False, ord: Any = 2) -> Any:

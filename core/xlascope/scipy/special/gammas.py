@@ -9,17 +9,20 @@ from ...control.rules.custom_jvp import custom_jvp
 from ...control.special import beta as betas
 from ...control.special import gamma as gammas
 from ...control.special.factors import LARGE, stirling
+from ...dtypes import kind_of
 from ...numpy.promotion import as_dtype, inexact, inexact_pair
 from ...numpy.together import together
 from ...operations import special
-from ...operations.arithmetic import add, div, mul, sub
-from ...operations.bits import bitwise_and, bitwise_or
+from ...operations.arithmetic import abs, add, div, mul, sub
+from ...operations.bits import bitwise_and, bitwise_or, bitwise_xor
 from ...operations.comparisons import eq, gt, le, lt
 from ...operations.exponentials import exp, log, log1p
 from ...operations.rounding import floor
 from ...operations.selection import select
 from ...operations.whole_numbers import whole_number
 from ...trace.values import aval_of
+from ..arguments import strong
+from .complex_gammas import complex_digamma, complex_gamma, complex_loggamma
 from .filling import filled
 from .logarithms import alike
 from .wide import exactly
@@ -38,15 +41,40 @@ def gammaln(x: Any) -> Any:
 
 @together()
 def loggamma(x: Any) -> Any:
-    """The logarithm of the gamma function, which is NaN for x up to 0, where it is no real number."""
+    """Return the logarithm of the gamma function: of real numbers NaN below 0, of complex ones the principal branch.
+
+    Of any shape, in the floating-point or complex dtype of ``x``. That of complex numbers is analytic but for a cut
+    along the negative real axis, where the sign of a zero imaginary part chooses the side, and is the conjugate for
+    conjugates; it is NaN at poles. See D. E. G. Hare, Computing the principal branch of log-Gamma (Journal of
+    Algorithms 25, 1997). Derivatives of every order are there: ``grad(..., holomorphic=True)`` for complex numbers.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.loggamma(1.0 + 2.0j):.4f}")
+    -1.8761+0.1296j
+    """
     x = inexact(x)
-    return select(le(x, 0.0), filled(x, math.nan), special.lgamma(x))
+    if kind_of(aval_of(x).dtype) == "c":
+        return complex_loggamma(strong(x))
+    return select(lt(x, 0.0), filled(x, math.nan), special.lgamma(x))
 
 
 @together()
 def digamma(x: Any) -> Any:
-    """The derivative of :func:`gammaln`."""
-    return special.digamma(inexact(x))
+    """Return the derivative of :func:`gammaln`, and of complex numbers that of :func:`loggamma`.
+
+    Of any shape, in the floating-point or complex dtype of ``x``; infinite at 0, NaN at other
+    poles and at all of complex numbers. JAX has it of real numbers alone.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.digamma(1.0):.4f} {sp.digamma(1.0j):.4f}")
+    -0.5772 0.0947+2.0767j
+    """
+    x = inexact(x)
+    if kind_of(aval_of(x).dtype) == "c":
+        return complex_digamma(strong(x))
+    at_zero = eq(x, 0.0)
+    toward = div(filled(x, -1.0), select(at_zero, x, filled(x, 1.0)))  # to infinity, as the sign of the zero says
+    return select(at_zero, toward, special.digamma(select(at_zero, filled(x, 1.0), x)))
 
 
 @together()
@@ -73,13 +101,18 @@ def _sign(x: Any) -> Any:
 
 @together()
 def gamma(x: Any) -> Any:
-    """The gamma function: NaN at -1, -2, …, infinite at 0.
+    """Return the gamma function: NaN at -1, -2, …, infinite at 0; of complex numbers NaN at all poles.
+
+    Of any shape, in the floating-point or complex dtype of ``x``; that of complex numbers is the exponential of
+    :func:`loggamma`.
 
     >>> import xlascope.scipy.special as sp
-    >>> print(f"{sp.gamma(0.5):.5f}")
-    1.77245
+    >>> print(f"{sp.gamma(0.5):.5f} {sp.gamma(1.0 + 1.0j):.5f}")
+    1.77245 0.49802-0.15495j
     """
     x = inexact(x)
+    if kind_of(aval_of(x).dtype) == "c":
+        return complex_gamma(strong(x))
     return mul(_sign(x), exp(special.lgamma(x)))
 
 
@@ -169,8 +202,25 @@ def polygamma(n: Any, x: Any) -> Any:
 
 @together()
 def zeta(x: Any, q: Any = None) -> Any:
-    """The Hurwitz zeta function Σ (q + k)^-x; Riemann's where ``q`` is None, q = 1."""
-    return special.zeta(*inexact_pair(x, 1 if q is None else q))
+    """Return the Hurwitz zeta function Σ (q + k)^-x for k = 0, 1, …; Riemann's where ``q`` is None, q = 1.
+
+    Of the shape to which ``x`` and ``q`` broadcast, in their floating-point dtype; NaN for ``x`` below 1. At infinite
+    operands and at the poles q = 0, -1, … these are the limits, as in SciPy (DLMF 25.11.1).
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.zeta(2.0):.5f} {sp.zeta(2.0, float('inf')):.1f}")
+    1.64493 0.0
+    """
+    x, q = alike(x, 1 if q is None else q)
+    above, pole = gt(x, 1.0), bitwise_and(le(q, 0.0), eq(q, floor(q)))
+    endless = eq(x, math.inf)
+    vanishes = bitwise_and(above, bitwise_and(gt(q, 1.0), bitwise_or(endless, eq(q, math.inf))))
+    grows = bitwise_and(above, bitwise_or(pole, bitwise_and(endless, bitwise_and(gt(q, 0.0), lt(q, 1.0)))))
+    one = bitwise_and(endless, eq(q, 1.0))
+    edge = bitwise_or(bitwise_or(vanishes, grows), one)
+    limit = select(grows, filled(x, math.inf), select(one, filled(x, 1.0), filled(x, 0.0)))
+    inside = special.zeta(select(edge, filled(x, 2.0), x), select(edge, filled(q, 2.0), q))
+    return select(edge, limit, inside)
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
@@ -190,11 +240,47 @@ def _factorial(n: Any) -> Any:
 
 @together()
 def poch(z: Any, m: Any) -> Any:
-    """The rising factorial Γ(z + m) / Γ(z), 1 for m = 0."""
+    """Return the rising factorial Γ(z + m) / Γ(z), 1 for m = 0.
+
+    Of the shape to which ``z`` and ``m`` broadcast, in their floating-point dtype. Where ``z`` is 0, -1, … it is the
+    limit: 0 unless z + m is such a number too, and there (-1)^m Γ(1 - z)/Γ(1 - z - m), as in SciPy (DLMF 5.2.5, 5.5.3).
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.poch(2.0, 3.0):.0f} {sp.poch(-3.0, 2.0):.0f} {sp.poch(-3.0, 4.0):.0f}")
+    24 6 0
+    """
     z, m = alike(z, m)
-    ratio = exp(sub(special.lgamma(add(z, m)), special.lgamma(z)))
-    found = mul(mul(_sign(add(z, m)), _sign(z)), ratio)
-    return select(eq(m, 0.0), filled(z, 1.0), found)
+    one, half = filled(z, 1.0), filled(z, 0.5)
+    at_pole, to_pole = _is_pole(z), _is_pole(add(z, m))
+    both = bitwise_and(at_pole, to_pole)
+    zero = bitwise_and(bitwise_xor(at_pole, both), lt(abs(m), math.inf))
+    usual_z = select(bitwise_or(both, zero), half, z)
+    end = add(usual_z, select(both, one, m))
+    ratio = exp(sub(special.lgamma(end), special.lgamma(usual_z)))
+    found = mul(mul(_sign(end), _sign(usual_z)), ratio)
+    # both are poles: by reflection
+    n, k = select(both, z, filled(z, -2.0)), select(both, m, one)
+    reflected = exp(sub(special.lgamma(sub(1.0, n)), special.lgamma(sub(sub(1.0, n), k))))
+    found = select(both, mul(_alternating(k), reflected), found)
+    # 1/Γ(z) is (-1)^n n! (z + n) near z = -n
+    start = select(zero, z, filled(z, -1.0))
+    whole = floor(start)
+    slope = mul(_alternating(whole), exp(special.lgamma(sub(1.0, whole))))
+    rest = add(whole, select(zero, m, half))
+    vanishing = mul(mul(sub(start, whole), slope), mul(_sign(rest), exp(special.lgamma(rest))))
+    found = select(zero, vanishing, found)
+    return select(eq(m, 0.0), one, found)
+
+
+def _is_pole(x: Any) -> Any:
+    """Tell where the gamma function has its poles."""
+    return bitwise_and(bitwise_and(le(x, 0.0), eq(x, floor(x))), gt(x, -math.inf))
+
+
+def _alternating(n: Any) -> Any:
+    """(-1)^n of whole numbers."""
+    half = mul(n, 0.5)
+    return select(gt(sub(half, floor(half)), 0.0), filled(n, -1.0), filled(n, 1.0))
 
 
 @together("d")

@@ -15,8 +15,8 @@ from ...numpy.promotion import as_dtype, broadcast_shape, inexact, inexact_pair
 from ...numpy.shaping import broadcast_to, shape_of
 from ...numpy.together import together
 from ...operations.arithmetic import abs, add, div, mul, sub
-from ...operations.bits import bitwise_and
-from ...operations.comparisons import eq, ge, gt, lt
+from ...operations.bits import bitwise_and, bitwise_or
+from ...operations.comparisons import eq, ge, gt, le, lt, ne
 from ...operations.exponentials import exp, expm1, log, log1p, logistic
 from ...operations.selection import select
 from ...operations.sums import neg
@@ -71,7 +71,19 @@ def _xlog1py_jvp(primals: Any, tangents: Any) -> Any:
 def entr(x: Any) -> Any:
     """The entropy -x log(x): 0 for x = 0, -inf for negative x."""
     x = inexact(x)
-    return select(lt(x, 0.0), filled(x, -math.inf), neg(_xlogy(x, x)))
+    negative = lt(x, 0.0)
+    return select(negative, filled(x, -math.inf), _entr(select(negative, filled(x, 1.0), x)))
+
+
+@custom_jvp
+def _entr(x: Any) -> Any:
+    return neg(_xlogy(x, x))
+
+
+@_entr.defjvp
+def _entr_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _entr(x), mul(t, sub(filled(x, -1.0), log(x)))  # infinite at 0
 
 
 @together()
@@ -106,9 +118,14 @@ def _rel_entr(p: Any, q: Any) -> Any:
 def kl_div(p: Any, q: Any) -> Any:
     """The Kullback-Leibler divergence p log(p/q) - p + q, elementwise."""
     p, q = _entropy_operands(p, q)
-    plain = add(sub(_rel_entr(p, q), p), q)
+    entropy = _rel_entr(p, q)
+    plain = add(sub(entropy, p), q)
     if aval_of(p).dtype.kind == "c":
         return plain
+    # outside of the domain the entropy is infinite, from which an infinite operand is not to be taken
+    outside = bitwise_and(eq(entropy, math.inf), bitwise_or(le(q, 0.0), lt(p, 0.0)))
+    limit = bitwise_and(outside, bitwise_and(ne(plain, plain), bitwise_and(eq(p, p), eq(q, q))))
+    plain = select(limit, filled(p, math.inf), plain)
     # where both are near, p (r - log(1 + r)) for r = (q - p)/p, whose terms do not cancel
     near = lt(abs(sub(q, p)), mul(p, 0.5))
     a, b = (select(near, x, filled(x, 1.0)) for x in (p, q))

@@ -1,0 +1,176 @@
+"""The gamma function of complex numbers, its principal logarithm, and the derivatives of that.
+
+The logarithm is Stirling's series (DLMF 5.11.1), reached from near the origin by the recurrence Γ(z + 1) = z Γ(z); the
+power series at 1 (DLMF 5.7.3) around its zeros 1 and 2; and left of 1/2, near the real axis, the reflection formula
+(DLMF 5.5.3), written so that each of its terms is analytic in the upper half plane: the branch is then the principal
+one, after D. E. G. Hare, Computing the principal branch of log-Gamma (Journal of Algorithms 25, 1997). In the lower
+half plane it is the conjugate of that. Everything is computed in double precision.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...api import jvp
+from ...control.rules.custom_jvp import custom_jvp
+from ...control.special.factors import horner
+from ...control.special.gamma import LOG_GAMMA_AT_ONE
+from ...numpy.logic import signbit, where
+from ...operations.arithmetic import abs
+from ...operations.complex_numbers import complex as complex_of
+from ...operations.complex_numbers import conj, imag
+from ...operations.complex_numbers import real as real_part
+from ...operations.exponentials import exp, expm1, log, log1p
+from ...operations.rounding import floor
+from ...operations.trigonometry import atan2
+from .wide import exactly
+
+#: Stirling's series has all digits of double precision where a part of a number is at least this large.
+_FAR = 8
+#: The exponentials of smaller numbers are 0 in double precision.
+_UNDERFLOW = -750.0
+#: B_2k/(2k (2k - 1)) for k = 1, 2, … with Bernoulli's numbers B.
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400)
+
+
+def complex_gamma(z: Any) -> Any:
+    """The gamma function of an array of complex numbers."""
+    return _gamma(z)
+
+
+def complex_loggamma(z: Any) -> Any:
+    """The principal logarithm of the gamma function of an array of complex numbers."""
+    return _loggamma(0)(z)
+
+
+def complex_digamma(z: Any) -> Any:
+    """The derivative of :func:`complex_loggamma`."""
+    return _loggamma(1)(z)
+
+
+@custom_jvp
+def _gamma(z: Any) -> Any:
+    return complex_of(*exactly(_gamma_formula, real_part(z), imag(z), results=2))
+
+
+@_gamma.defjvp
+def _gamma_jvp(primals: Any, tangents: Any) -> Any:
+    (z,), (t,) = primals, tangents
+    y = _gamma(z)
+    return y, t * (y * complex_digamma(z))
+
+
+def _gamma_formula(x: Any, y: Any, _: float) -> tuple[Any, Any]:
+    inside = _is_inside(x, y)
+    logarithm = _log_gamma(_finite(x, y, inside))
+    vanishes = inside & (real_part(logarithm) < _UNDERFLOW) | (abs(y) == math.inf) & (abs(x) < math.inf)
+    found = exp(where(vanishes, 0.0, logarithm))
+    p, q = where(inside, real_part(found), math.nan), where(inside, where(y == 0, y, imag(found)), math.nan)
+    p, q = where(vanishes, 0.0, p), where(vanishes, 0.0, q)
+    at_end = (x == math.inf) & (y == 0)
+    return where(at_end, math.inf, p), where(at_end, y, q)
+
+
+@functools.lru_cache(maxsize=32)
+def _loggamma(order: int) -> Callable[[Any], Any]:
+    """The derivative of that order of the logarithm, as a function whose own derivative is the next one."""
+
+    def formula(x: Any, y: Any, _: float) -> tuple[Any, Any]:
+        inside = _is_inside(x, y)
+        found = _derivative(order)(_finite(x, y, inside))
+        p, q = where(inside, real_part(found), math.nan), where(inside, imag(found), math.nan)
+        return _LIMITS[order](x, y, p, q) if order < len(_LIMITS) else (p, q)
+
+    @custom_jvp
+    def loggamma(z: Any) -> Any:
+        return complex_of(*exactly(formula, real_part(z), imag(z), results=2))
+
+    @loggamma.defjvp
+    def loggamma_jvp(primals: Any, tangents: Any) -> Any:
+        (z,), (t,) = primals, tangents
+        return loggamma(z), t * _loggamma(order + 1)(z)
+
+    return loggamma
+
+
+def _derivative(order: int) -> Callable[[Any], Any]:
+    if order == 0:
+        return _log_gamma
+    below = _derivative(order - 1)
+    return lambda z: jvp(below, (z,), (z * 0 + 1,))[1]
+
+
+def _is_inside(x: Any, y: Any) -> Any:
+    """Tell where numbers are finite and no poles."""
+    pole = (y == 0) & (x <= 0) & (x == floor(x))
+    return (abs(x) < math.inf) & (abs(y) < math.inf) & ~pole
+
+
+def _finite(x: Any, y: Any, inside: Any) -> Any:
+    return complex_of(where(inside, x, 3.0), where(inside, y, 0.0))
+
+
+def _limits_of_logarithm(x: Any, y: Any, p: Any, q: Any) -> tuple[Any, Any]:
+    """Put in the limits along the positive real axis and parallel to the imaginary one."""
+    right = (x == math.inf) & (abs(y) < math.inf)
+    upward = (abs(y) == math.inf) & (abs(x) < math.inf)
+    p = where(right, math.inf, where(upward, -math.inf, p))
+    turning = where(y == 0, y, where(y > 0, math.inf, -math.inf))
+    return p, where(right | upward, turning, q)
+
+
+def _limits_of_digamma(x: Any, y: Any, p: Any, q: Any) -> tuple[Any, Any]:
+    """Put in those of log(z), away from the negative real axis."""
+    endless = (x == math.inf) & (y == y) | (abs(y) == math.inf) & (abs(x) < math.inf)
+    return where(endless, math.inf, p), where(endless, atan2(y, x), q)
+
+
+#: By the order of the derivative.
+_LIMITS = (_limits_of_logarithm, _limits_of_digamma)
+
+
+def _log_gamma(z: Any) -> Any:
+    """The principal logarithm at finite numbers that are no poles."""
+    lower = signbit(imag(z))
+    w = where(lower, conj(z), z)
+    x, y = real_part(w), imag(w)
+    reflected = (x < 0.5) & (y < _FAR)
+    right = _log_gamma_of_upper(where(reflected, 1 - conj(w), w))
+    left = _reflection(where(reflected, w, 0.5)) - conj(right)
+    found = where(reflected, left, right)
+    return where(lower, conj(found), found)
+
+
+def _reflection(w: Any) -> Any:
+    """log(π/sin(πw)) in the upper half plane, where log(sin(πw)) = -iπ(w - 1/2) - log(2) + log(1 - e^(2πiw))."""
+    turns = expm1(2j * math.pi * (w - floor(real_part(w) + 0.5)))
+    return math.log(2 * math.pi) + 1j * math.pi * (w - 0.5) - log(-turns)
+
+
+def _log_gamma_of_upper(v: Any) -> Any:
+    """The logarithm for imaginary parts of at least 0, and real parts of at least 1/2 or large imaginary ones."""
+    first, second = abs(v - 1) < 0.5, abs(v - 2) < 0.5
+    a = where(first, v - 1, where(second, v - 2, 0.0))
+    series = a * horner(a, LOG_GAMMA_AT_ONE) - log1p(where(first, a, 0.0))
+    near = (real_part(v) < _FAR) & (imag(v) < _FAR)
+    s = where(near, v, 1.0)
+    far = where(near, s + _FAR, v)
+    return where(first | second, series, _stirling(far) - where(near, _log_rising(s), 0.0))
+
+
+def _log_rising(s: Any) -> Any:
+    """The sum of log(s + k) for k = 0, …, 7: the logarithm of the product, and the turns that this made."""
+    product, turns = s, real_part(s) * 0
+    for k in range(1, _FAR):
+        before, product = imag(product), product * (s + k)
+        turns = turns + where((before >= 0) & (imag(product) < 0), 1.0, 0.0)
+    return log(product) + complex_of(turns * 0, 2 * math.pi * turns)
+
+
+def _stirling(u: Any) -> Any:
+    moderate = (abs(real_part(u)) < 1e100) & (abs(imag(u)) < 1e100)
+    inverse = 1 / where(moderate, u, 1e100)
+    return (u - 0.5) * log(u) - u + 0.5 * math.log(2 * math.pi) + inverse * horner(inverse * inverse, _STIRLING)
