@@ -13,7 +13,7 @@ from xlascope.runtime import beside
 _log = logging.getLogger(__name__)
 
 #: The versions of jax of which programs were watched. Of others the names of private functions may have moved.
-TRIED = ("0.10.2", "0.11.2")
+TRIED = ("0.10.2", "0.11.2", "0.12.0.1")
 
 _lock = threading.RLock()
 _wanted = 0

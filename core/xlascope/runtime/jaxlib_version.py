@@ -15,13 +15,13 @@ from pathlib import Path
 import jaxlib
 
 #: The versions that xlascope goes with, from the first to before the second; pyproject.toml says the same.
-OLDEST, BEFORE = "0.10.2", "0.12"
+OLDEST, BEFORE = "0.10.2", "0.13"
 
 
 def fits(version: str) -> bool:
     """Whether xlascope goes with a jaxlib of that version.
 
-    >>> fits("0.10.2"), fits("0.11.2.dev20260901"), fits("0.9.2"), fits("0.12.0")
+    >>> fits("0.10.2"), fits("0.11.2.dev20260901"), fits("0.9.2"), fits("0.13.0")
     (True, True, False, False)
     """
     return _numbers(OLDEST) <= _numbers(version) < _numbers(BEFORE)
