@@ -11,6 +11,7 @@ from collections.abc import Sequence
 _QUESTIONS = {
     "doctor": ("xlascope.tools.device.cli", "what works on this machine's device: --device"),
     "show": ("xlascope.scripts.show", "draw or print a file of records: that of a watched run, or of an inspection"),
+    "targets": ("xlascope.tools.targets", "which compilers of GPUs and TPUs are here; --install brings them"),
     "watch": ("xlascope.scripts.command", "run a script as it is, and write what became of its programs"),
 }
 
