@@ -5,7 +5,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests import matrix
 
+from xlascope.readers import format_error
 from xlascope.runtime import jaxlibs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,6 +43,15 @@ def test_plugins_come_with_the_extras_that_run_on_devices_alone() -> None:
     """`import jax` starts every plugin that is installed: where there is no device it complains each time."""
     bring = {extra for extra, lines in EXTRAS.items() if any(re.match(r"libtpu|jax-cuda", line) for line in lines)}
     assert bring == {"cuda", "cuda12", "tpu"}
+
+
+def test_readers_say_which_forms_they_know() -> None:
+    oldest, newest = (jaxlibs.series(each.version) for each in (jaxlibs.OLDEST, jaxlibs.NEWEST))
+    assert f"jaxlib {oldest} to {newest}" == format_error.KNOWN
+
+
+def test_each_has_a_row_of_what_ran() -> None:
+    assert {each.jaxlib for each in matrix.ENVIRONMENTS} == {each.version for each in jaxlibs.TRIED}
 
 
 def test_what_is_tried_is_in_order() -> None:

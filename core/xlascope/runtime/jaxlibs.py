@@ -13,19 +13,19 @@ from typing import NamedTuple
 class Jaxlib(NamedTuple):
     """A jaxlib: its version, which is that of its jax and of its CUDA plugins too, and its libtpu.
 
-    ``python`` is the Python that the tests run it with.
+    ``pythons`` are those that the tests run it with.
     """
 
     version: str
     libtpu: str
-    python: str
+    pythons: tuple[str, ...]
 
 
 #: From the oldest to the newest; `pip show jax` of a version says which libtpu it wants (its extra `tpu`).
 TRIED = (
-    Jaxlib("0.10.2", libtpu="0.0.42", python="3.11"),
-    Jaxlib("0.11.2", libtpu="0.0.48", python="3.12"),
-    Jaxlib("0.12.0.1", libtpu="0.0.50", python="3.13"),
+    Jaxlib("0.10.2", libtpu="0.0.42", pythons=("3.11", "3.12")),
+    Jaxlib("0.11.2", libtpu="0.0.48", pythons=("3.13",)),
+    Jaxlib("0.12.0.1", libtpu="0.0.50", pythons=("3.13",)),
 )
 OLDEST, NEWEST = TRIED[0], TRIED[-1]
 
