@@ -45,6 +45,11 @@ CHANGES = {
         "0.11.0", "it is zero, where NumPy has NaN; near zero it is a polynomial, with finite derivatives"
     ),
     "weak type of log2": Change("0.11.0", "the logarithm of a Python number is weak, as those of other bases are not"),
+    "derivative of tanh, again": Change("0.12.0", "1 - y * y is one equation, one_minus_square, instead of three"),
+    "order of cotangents": Change("0.12.0", "of two that are added the later one is the first operand"),
+    "parameters of functions, again": Change(
+        "0.12.0", "some are new, or by name alone: tests/core/test_signatures.py has them"
+    ),
     "barriers separate kernels": Change(
         "0.12.0", "XLA takes them out after it has fused on a CPU, and no longer before", "jaxlib"
     ),
