@@ -90,7 +90,7 @@ def test_what_if_values_were_kept() -> None:
     """And what is told of it, and asked from the panel."""
     rows, _ = asked("kept")
     assert {row: rows[row] for row in KEPT} == KEPT
-    equations = 404 if made("derivative of tanh, again") else 420
+    equations = 404 if made("derivative of tanh") else 420
     assert rows["asked what is kept"] == (
         f"layers: nothing is kept that would be computed again ({equations} equations): jax compiles programs as they "
         "are; what if, with keep='auto', shows what is worth it"
