@@ -52,6 +52,7 @@ CHANGES = {
     "parameters of functions, again": Change(
         "0.12.0", "some are new, or by name alone: tests/core/test_signatures.py has them"
     ),
+    "kernels of targets": Change("0.12.0", "tests/docs/test_targets_page.py has what differs", "jaxlib"),
     "barriers separate kernels": Change(
         "0.12.0", "XLA takes them out after it has fused on a CPU, and no longer before", "jaxlib"
     ),
