@@ -144,6 +144,12 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[$*]'
 	touch $@
 
+# The compilers of GPUs and TPUs are no extra: where pip installs, `import jax` would start them.
+$(VENV)/.installed-targets: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m xlascope targets --install
+	touch $@
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo 'xlascope needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...' >&2; exit 1; }

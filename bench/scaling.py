@@ -2,7 +2,7 @@
 
     python -m bench.scaling [--plot docs/images/scaling.svg] [--targets tpu:v5e:2x2,...] [--json FILE]
 
-Nothing is run, and no device is needed: the compilers of the targets are (``pip install "xlascope[targets]"``).
+Nothing is run, and no device is needed: the compilers of the targets are (``python -m xlascope targets --install``).
 """
 
 from __future__ import annotations

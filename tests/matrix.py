@@ -32,6 +32,8 @@ from typing import Any, NamedTuple
 
 from tests import outcomes, rerun
 
+from xlascope.runtime import jaxlibs
+
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / "tests" / "data" / "ran_with.json"
 README = ROOT / "README.md"
@@ -48,7 +50,7 @@ class Environment(NamedTuple):
         return f"Python {self.python}, jaxlib {self.jaxlib}"
 
 
-ENVIRONMENTS = (Environment("3.11", "0.10.2"), Environment("3.12", "0.10.2"), Environment("3.13", "0.11.2"))
+ENVIRONMENTS = tuple(sorted(Environment(python, each.version) for each in jaxlibs.TRIED for python in each.pythons))
 #: What CI draws from: the parts nearest to jaxlib, of half a minute each and less, the first a minute and more.
 SOME = ("tests/core/xla", "tests/core/readers", "tests/core/ir", "tests/core/records", "tests/core/analysis")
 #: The packages, for the examples in their docstrings.

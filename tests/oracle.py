@@ -1,7 +1,7 @@
 """The jax of this environment in interpreters of its own, running our programs; what it said is kept in build/oracle,
 and in the repository (`kept_answers.py`).
 
-It is the one that belongs to the jaxlib here: what it changed between 0.10.2 and 0.11.2 stands in `changes_of_jax.py`.
+It is the one that belongs to the jaxlib here: what it changed since the oldest stands in `changes_of_jax.py`.
 
 An answer is kept with the files and folders that were read while it was made and the versions it was made with, and
 given again for as long as they are the same. CI begins without any and takes none of the repository.

@@ -12,6 +12,7 @@ _QUESTIONS = {
     "doctor": ("xlascope.tools.device.cli", "what works on this machine's device: --device"),
     "port": ("xlascope.tools.porting.cli", "change imports of jax in programs and notebooks to xlascope, and back"),
     "show": ("xlascope.scripts.show", "draw or print a file of records: that of a watched run, or of an inspection"),
+    "targets": ("xlascope.tools.targets", "which compilers of GPUs and TPUs are here; --install brings them"),
     "watch": ("xlascope.scripts.command", "run a script as it is, and write what became of its programs"),
 }
 

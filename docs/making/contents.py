@@ -9,6 +9,7 @@ from notebooks.making.address import ROOT, notebook_files
 #: Headings of the site's side bar, and the files under each, by their names in the repository.
 SECTIONS: dict[str, list[str]] = {
     "Start": [
+        "docs/installing.md",
         "docs/getting_started.md",
         "docs/coming_from_jax.md",
         "docs/hardware.md",

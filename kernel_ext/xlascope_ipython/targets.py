@@ -43,8 +43,8 @@ def target_magic(shell: InteractiveShell) -> Callable[[str], Inspection | None]:
         """%target NAME [NAME…] [--text] [--json] [--save FILE] f(x): what a call becomes on hardware that is not here.
 
         It is compiled by the target's own compiler, not run: times are estimates, and say whose. One target is shown
-        kernel by kernel, several side by side. ``%target`` alone lists the targets. Needs the extra:
-        pip install "xlascope[targets]". From a script: ``xlascope.inspect.target(f, x, target="gpu:h100")``.
+        kernel by kernel, several side by side. ``%target`` alone lists the targets. Needs their compilers:
+        python -m xlascope targets --install. From a script: ``xlascope.inspect.target(f, x, target="gpu:h100")``.
         """
         if not line.strip():
             print(_listed())

@@ -8,12 +8,12 @@ import sys
 import threading
 from collections.abc import Callable
 
-from xlascope.runtime import beside
+from xlascope.runtime import beside, jaxlibs
 
 _log = logging.getLogger(__name__)
 
 #: The versions of jax of which programs were watched. Of others the names of private functions may have moved.
-TRIED = ("0.10.2", "0.11.2")
+TRIED = tuple(each.version for each in jaxlibs.TRIED)
 
 _lock = threading.RLock()
 _wanted = 0

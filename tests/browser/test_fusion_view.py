@@ -631,8 +631,8 @@ def test_one_more_target_is_asked_for(panel, compiled):
     panel.find("[data-command='target gpu:h100']").click()
     assert all(name.startswith("other_") for name in panel.names())
     panel.find(".xs-add-target").select_option("tpu:v5e:2x2")
-    panel.answer(panel.question()["id"], state="failed", message='pip install "xlascope[targets]"')
-    assert 'tpu:v5e:2x2 pip install "xlascope[targets]"' in panel.text(".xs-asks")
+    panel.answer(panel.question()["id"], state="failed", message="python -m xlascope targets --install")
+    assert "tpu:v5e:2x2 python -m xlascope targets --install" in panel.text(".xs-asks")
 
 
 def test_all_of_it_is_reached_with_the_keyboard(panel, compiled):
@@ -807,7 +807,7 @@ def test_in_jupyterlab_an_edge_is_asked_about_while_the_kernel_is_busy(lab):
 
 
 def test_the_menu_of_targets_says_which_compilers_are_here(blank, found):
-    line = 'pip install "xlascope[targets]"'
+    line = "python -m xlascope targets --install"
     blank.show(state_of(found, missing={"tpu:v5e:2x2": line}))
     groups = blank.find(".xs-add-target optgroup").evaluate_all(
         "all => all.map(one => [one.label, one.querySelectorAll('option').length])"

@@ -3,6 +3,7 @@
 import gc
 import logging
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.changes_of_jax import made
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -216,7 +218,17 @@ def same(ours, theirs):
 
 @pytest.mark.parametrize("table", ["all_of_precision", "all_of_promotion"])
 def test_tables_agree_with_jax(table, programs, jax_says):
-    same(getattr(programs(PROGRAMS), table)(xs), jax_says(PROGRAMS, table))
+    theirs = jax_says(PROGRAMS, table)
+    if made("order of cotangents"):
+        theirs = [(name, _in_our_order(found)) for name, found in theirs]
+    same(getattr(programs(PROGRAMS), table)(xs), theirs)
+
+
+def _in_our_order(found):
+    """The operands of a sum of cotangents as we have them."""
+    if isinstance(found, str) or not isinstance(found[0], str):
+        return found
+    return (re.sub(r"add_any (\w+) (\w+)", r"add_any \2 \1", found[0]), *found[1:])
 
 
 def test_devices_and_transfers_agree_with_jax(fresh_python, jax_says, monkeypatch):

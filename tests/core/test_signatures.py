@@ -50,8 +50,18 @@ NEWER = {
     "numpy.take_along_axis": "wrap_negative_indices is True instead of None, which meant it",
     **dict.fromkeys(("random.beta", "random.chisquare", "random.gamma", "random.loggamma", "random.poisson"), _METHOD),
 }
+#: The same since jax 0.11.
+NEWEST = {
+    "lax.erfc": "accuracy is new, which other functions of jax have and ours have not",
+    "numpy.array": "copy, order and ndmin are by name alone, as in NumPy; by place they may be given here",
+    "numpy.lexsort": "batch_size is about the time to compile",
+    "numpy.polyval": "unroll is None instead of 16: how many steps are written out follows from the number of terms",
+}
 if made("parameters of functions"):
     MEANT |= NEWER
+if made("parameters of functions, again"):
+    MEANT |= NEWEST
+    del MEANT["custom_jvp"], MEANT["custom_vjp"]  # as they were before 0.11
 
 
 def _told(parameters: list[Parameter]) -> list[Parameter]:

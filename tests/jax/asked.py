@@ -213,9 +213,10 @@ def counted():
     import jax
     import jax.numpy as jnp
 
-    early = jax.jit(lambda x: jnp.sin(x) @ x)
-    early.__wrapped__.__name__ = early.__name__ = "early"
-    x = jnp.ones((50, 50))
+    def early(x):
+        return jnp.sin(x) @ x
+
+    early, x = jax.jit(early), jnp.ones((50, 50))
     early(x)
     if WHAT == "unknown":
         xlascope_jax.watching.TRIED = ("0.1",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 #: XLA promises nothing of these forms; they are as these versions write them.
-KNOWN = "jaxlib 0.10 and 0.11"
+KNOWN = "jaxlib 0.10 to 0.12"
 
 
 class FormatError(ValueError):
@@ -14,7 +14,7 @@ class FormatError(ValueError):
     >>> raise FormatError("the HLO text", "expected an ENTRY computation, found none")
     Traceback (most recent call last):
     xlascope.readers.format_error.FormatError: the HLO text: expected an ENTRY computation, found none (this reader \
-knows the form of jaxlib 0.10 and 0.11)
+knows the form of jaxlib 0.10 to 0.12)
     """
 
     def __init__(self, read: str, problem: str, known: str = KNOWN) -> None:

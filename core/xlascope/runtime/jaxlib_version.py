@@ -1,53 +1,65 @@
-"""The jaxlib that this process has: whether it is the one that xlascope needs. Importing this module is the check.
+"""The jaxlib that this process has: whether it is one that xlascope goes with. Importing this module is the check.
 
 A notebook that installs packages into a running interpreter (``%pip install`` on Colab, which brings its own jaxlib)
 is left with the new files and the old module. Mixing them crashes; restarting helps, and that is what is said.
+A jaxlib newer than those that were tried is tried here (``untried.py``): where that goes well, one line says so.
 Raises ImportError where the loaded jaxlib is not the installed one, or where xlascope does not go with it.
 """
 
 from __future__ import annotations
 
-import re
+import logging
 import sys
 from importlib import metadata
 from pathlib import Path
 
 import jaxlib
 
-#: The versions that xlascope goes with, from the first to before the second; pyproject.toml says the same.
-OLDEST, BEFORE = "0.10.2", "0.12"
+from . import untried
+from .jaxlibs import NEWEST, OLDEST, before_untried, is_too_old, is_tried, tried_range
+
+_log = logging.getLogger("xlascope")
 
 
-def fits(version: str) -> bool:
-    """Whether xlascope goes with a jaxlib of that version.
+def mixture(loaded: str, installed: str | None) -> str | None:
+    """What to do where files of another jaxlib were installed than the one that is loaded; None where none were.
 
-    >>> fits("0.10.2"), fits("0.11.2.dev20260901"), fits("0.9.2"), fits("0.12.0")
-    (True, True, False, False)
+    ``installed`` is the version of the files that an import would find now.
     """
-    return _numbers(OLDEST) <= _numbers(version) < _numbers(BEFORE)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    found = re.match(r"\d+(\.\d+)*", version)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
-
-
-def problem(loaded: str, folder: Path | None, installed: str | None) -> str | None:
-    """What is wrong with a jaxlib that is loaded, and what to do; None where nothing is.
-
-    ``folder`` is where the module came from, ``installed`` the version of the files that an import would find now.
-    """
-    if installed is not None and installed != loaded and fits(installed):
-        return (
-            f"jaxlib {installed} is installed, and this process has loaded jaxlib {loaded} before that: the two do not "
-            f"mix. {how_to_restart()}, and run the cells again; nothing has to be installed again."
-        )
-    if fits(loaded):
+    if installed is None or installed == loaded or is_too_old(installed):
         return None
+    return (
+        f"jaxlib {installed} is installed, and this process has loaded jaxlib {loaded} before that: the two do not "
+        f"mix. {how_to_restart()}, and run the cells again; nothing has to be installed again."
+    )
+
+
+def problem(loaded: str, folder: Path | None) -> str | None:
+    """What is wrong with a jaxlib that is loaded, and what to do; None where the engine can speak to it.
+
+    ``folder`` is where the module came from. One that nobody has tried is tried, and is told of in one line.
+    """
+    if is_too_old(loaded):
+        return _advice(loaded, folder)
+    if is_tried(loaded):
+        return None
+    refused = untried.refusal(loaded, folder)
+    if refused is not None:
+        return _advice(loaded, folder, f", and {refused} ({untried.ALLOW_ANY}=1 goes on all the same)")
+    _log.warning(
+        "jaxlib %s is newer than %s, the newest that xlascope was tried with; its self-check went well",
+        loaded,
+        NEWEST.version,
+    )
+    return None
+
+
+def _advice(loaded: str, folder: Path | None, reason: str = "") -> str:
     where = f" (from {folder})" if folder else ""
     return (
-        f"xlascope goes with jaxlib {OLDEST} and later, before {BEFORE}; here is jaxlib {loaded}{where}. Install one "
-        f'that fits: pip install --upgrade xlascope "jaxlib>={OLDEST},<{BEFORE}". Then {_lower(how_to_restart())}.'
+        f"xlascope goes with jaxlib {OLDEST.version} and later, and was tried before {before_untried()}; here is "
+        f"jaxlib {loaded}{where}{reason}. Install one that fits: "
+        f'pip install --upgrade xlascope "{tried_range()}". Then {_lower(how_to_restart())}.'
     )
 
 
@@ -86,7 +98,9 @@ def check() -> None:
     if version is None:  # nobody knows: what is missing says so itself
         return
     folder = Path(jaxlib.__file__).parent if jaxlib.__file__ else None
-    found = problem(version, folder, _installed(folder))
+    found = mixture(version, _installed(folder))
+    if found is None and not untried.is_allowed():
+        found = problem(version, folder)
     if found:
         raise ImportError(found, name="jaxlib")
 

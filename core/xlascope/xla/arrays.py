@@ -13,8 +13,8 @@ from ..errors import see
 from ..ir.avals import shaped
 from ..ir.sources import user_line, where_text
 from ..runtime import beside
+from ..runtime.differences import RAW_BUFFER
 from ..runtime.errors import JaxRuntimeError
-from .backend import ArrayImpl
 from .bits import bits_of
 from .dispatch import put
 from .dlpack import address_of, cuda_interface, device_of, exported
@@ -219,8 +219,8 @@ _FACE = {
     "copy_to_host_async": _start_copy_to_host,
     "unsafe_buffer_pointer": address_of,
 }
-if hasattr(ArrayImpl, "unsafe_raw_buffer"):  # from jaxlib 0.11 on
-    _raw_buffer_in_jaxlib = ArrayImpl.unsafe_raw_buffer
-    _FACE["unsafe_raw_buffer"] = lambda self: made(lambda: _raw_buffer_in_jaxlib(self))
+if RAW_BUFFER is not None:
+    _raw_buffer = RAW_BUFFER
+    _FACE["unsafe_raw_buffer"] = lambda self: made(lambda: _raw_buffer(self))
 for _name, _member in _FACE.items():
     give(_name, _member)

@@ -15,8 +15,9 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import sys
 from collections.abc import Iterator
+
+from ..runtime.user_files import cache_folder
 
 _WINDOWS = os.name == "nt"
 _STEP = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -47,6 +48,11 @@ class OwnFolder:
             with contextlib.suppress(OSError):
                 os.utime(descriptor if os.utime in os.supports_fd else self._place(name))
         return content
+
+    def require(self, name: str) -> None:
+        """Raise ForeignFileError unless a file is one that nobody else can have written, or FileNotFoundError."""
+        found = os.stat(self._place(name), dir_fd=self.descriptor, follow_symlinks=False)
+        _require_own_file(found, os.path.join(self.path, name))
 
     def write(self, name: str, content: bytes, part: str) -> None:
         """Make a file appear with its whole content; until then its name ends with ``part``."""
@@ -169,6 +175,5 @@ def _writable_by_others(found: os.stat_result, path: str) -> ForeignFileError:
 
 def user_folder() -> str | None:
     """Where the cache is when nothing else is said: the user's folder for what can be made again, if there is one."""
-    base = "~/Library/Caches" if sys.platform == "darwin" else os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    found = os.path.expanduser(base)
-    return None if found.startswith("~") else os.path.join(os.path.abspath(found), "xlascope", "executables")
+    found = cache_folder()
+    return None if found is None else str(found / "executables")

@@ -161,13 +161,15 @@ def _count_daemon_threads() -> tuple[int, int]:
 def _stop_threads_instead_of_aborting() -> None:
     """Let a thread that C++ would abort the process for stop for ever instead."""
     library = ctypes.CDLL(None)
-    ctypes.CDLL("libstdc++.so.6")._ZSt13set_terminatePFvvE(ctypes.cast(library.pause, ctypes.c_void_p))
+    with contextlib.suppress(OSError, AttributeError):  # C++'s library has another name: what aborts then does
+        ctypes.CDLL("libstdc++.so.6")._ZSt13set_terminatePFvvE(ctypes.cast(library.pause, ctypes.c_void_p))
 
 
 def _skip_destructors() -> None:
     """Let the process end, with its status, as soon as Python has ended, before C++ destroys anything."""
     library = ctypes.CDLL(None)
-    library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)  # what is registered last is called first
+    with contextlib.suppress(AttributeError):  # GNU's C library has it
+        library.on_exit(ctypes.cast(library._exit, ctypes.c_void_p), None)  # the last to be registered is called first
 
 
 def _begin_alone() -> None:

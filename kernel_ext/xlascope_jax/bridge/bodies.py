@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jax.extend.core import Jaxpr
+from .differences import Jaxpr
 
 #: The parameters that are, or hold, the bodies of an equation, by the name of its primitive. Of a loop the body comes
 #: before the condition.

@@ -10,16 +10,17 @@ import numpy as np
 
 #: Operations that compute nothing, or nothing with floating-point numbers.
 _NOTHING = frozenset({
-    "all_gather", "all_to_all", "and", "argmax", "argmin", "axis_index", "bitcast_convert_type", "broadcast_in_dim",
-    "concatenate", "convert_element_type", "copy", "device_put", "dynamic_slice", "dynamic_update_slice", "eq",
-    "gather", "ge", "gt", "iota", "is_finite", "le", "lt", "ne", "not", "optimization_barrier", "or", "pad",
-    "pbroadcast", "ppermute", "pvary", "random_bits", "random_fold_in", "random_seed", "random_split",
-    "random_unwrap", "random_wrap", "reshape", "reshard", "rev", "scatter", "select_and_scatter", "select_n",
-    "sharding_constraint", "shift_left", "shift_right_arithmetic", "shift_right_logical", "sign", "slice", "sort",
-    "split", "squeeze", "threefry2x32", "top_k", "transpose", "xor",
+    "after_all", "all_gather", "all_to_all", "and", "argmax", "argmin", "axis_index", "bitcast_convert_type",
+    "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "create_token", "device_put",
+    "dynamic_slice", "dynamic_update_slice", "eq", "gather", "ge", "gt", "iota", "is_finite", "le", "lt", "ne",
+    "not", "optimization_barrier", "or", "pad", "pbroadcast", "ppermute", "pvary", "random_bits", "random_fold_in",
+    "random_seed", "random_split", "random_unwrap", "random_wrap", "reshape", "reshard", "rev", "scatter",
+    "select_and_scatter", "select_n", "sharding_constraint", "shift_left", "shift_right_arithmetic",
+    "shift_right_logical", "sign", "slice", "sort", "split", "squeeze", "stack", "stage", "threefry2x32", "tile",
+    "top_k", "transpose", "unstack", "xor",
 })  # fmt: skip
 #: Operations for each element of the result, where that is not one.
-_OF_ELEMENTS = {"integer_pow": 2, "clamp": 2}
+_OF_ELEMENTS = {"integer_pow": 2, "clamp": 2, "one_minus_square": 2}
 
 
 def flops_of(equation: Any, inside: Sequence[int]) -> int:
@@ -76,6 +77,7 @@ _RULES: dict[str, Callable[[Any], int]] = {
     "dot_general": _product,
     "eigh": lambda e: 9 * _size(e.invars[0]) * _rows(e.invars[0], -1),
     "lu": lambda e: 2 * _size(e.invars[0]) * min(e.invars[0].aval.shape[-2:]) // 3,
+    "polynomial": lambda e: 2 * (len(e.invars) - 2) * _size(e.outvars[0]),
     "qr": lambda e: 4 * _size(e.invars[0]) * min(e.invars[0].aval.shape[-2:]),
     "reduce_window_max": _windows,
     "reduce_window_min": _windows,

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import jax.extend.core as core
 import numpy as np
 from jax._src.source_info_util import Scope, Transform
 
@@ -17,6 +16,7 @@ from xlascope.records.paths import PROGRAM, EquationPath
 
 from .bodies import bodies_of, open_jaxpr
 from .costs import flops_of
+from .differences import Jaxpr, Literal
 from .lines import line_of
 
 #: The most characters of a parameter that are told: some hold functions, meshes or whole programs.
@@ -134,7 +134,7 @@ class _Describer:
             self._kept.append(each)  # an id must not be given out again while it names something
 
     def _name_of(self, atom: Any) -> str:
-        if isinstance(atom, core.Literal):
+        if isinstance(atom, Literal):
             return f"{_literal(atom)}:{_type(atom.aval)}"
         return self._names[id(atom)]
 
@@ -178,7 +178,7 @@ def _parameters(params: dict[str, Any]) -> str:
 
 def _holds_program(value: Any) -> bool:
     values = value if isinstance(value, tuple | list) else (value,)
-    return any(isinstance(open_jaxpr(each), core.Jaxpr) for each in values)
+    return any(isinstance(open_jaxpr(each), Jaxpr) for each in values)
 
 
 def _literal(atom: Any) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jax._src.interpreters import pxla
-from jax.extend.core import ClosedJaxpr
 
 from xlascope import records
 from xlascope.inspect.running.runs import Known as Running
 
+from .differences import ClosedJaxpr
 from .kernel_runs import KernelRuns, running
 from .programs import Known, labels_of
 from .stages import Stages, compiled_again, traced_again

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.changes_of_jax import made
 from tests.core.xla import kept_programs as programs
 
 import xlascope as xs
@@ -189,7 +190,7 @@ def test_what_says_nothing_of_the_kind_is_refused():
 # Barriers of users ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("keep", "kernels"), [("auto", 2), ("off", 1)])
+@pytest.mark.parametrize(("keep", "kernels"), [("auto", 2), ("off", 2 if made("barriers separate kernels") else 1)])
 def test_a_barrier_of_the_users_separates_kernels(keep, kernels):
     def function(x):
         return jnp.cos(lax.optimization_barrier(jnp.sin(x) * 2.0)) + 1.0
@@ -219,7 +220,8 @@ def test_checkpoint_saves_memory_because_its_barriers_stay():
         xs.jit(function, keep=keep).lower(*arguments).compile().memory_analysis().temp_size_in_bytes
         for keep in ("auto", "off")
     ]
-    assert sizes[0] < 0.7 * sizes[1]
+    most = 1.1 if made("barriers separate kernels") else 0.7
+    assert sizes[0] < most * sizes[1]
 
 
 @pytest.mark.parametrize(

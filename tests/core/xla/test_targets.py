@@ -1,6 +1,6 @@
 """Programs compiled by the compilers of TPUs and GPUs that are not here.
 
-Those that compile need the extra `targets`: without it they are skipped, in CI they fail.
+Those that compile need the compilers (`make .venv/.installed-targets`): without them they are skipped, in CI they fail.
 """
 
 import contextlib
@@ -16,15 +16,18 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from jaxlib import version
 
 import xlascope as xs
 import xlascope.numpy as jnp
+from xlascope.__main__ import main
 from xlascope.inspect.jobs import Cancelled
 from xlascope.inspect.producers import call, program_of
 from xlascope.records import Compiled
+from xlascope.tools import targets as targets_tool
 from xlascope.xla.platforms import plugins
 from xlascope.xla.targets import (
-    EXTRA,
+    HOW,
     MissingTargetError,
     NoLoweringError,
     TargetCompileError,
@@ -33,6 +36,7 @@ from xlascope.xla.targets import (
     build,
     compile_input,
     find_target,
+    installing,
     known_targets,
     plugin_of,
     process,
@@ -103,13 +107,61 @@ def test_every_tpu_has_figures() -> None:
     assert all(chip is TPUS[name.split(":")[1]] for name, chip in chips.items())
 
 
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_compiler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     none = {"gpu": (("no_such_plugin.at_all", "x.so", "none"),), "tpu": (("json", "x.so", "json"),)}
     monkeypatch.setattr(plugins, "_KNOWN", none)
     for target in ("gpu:h100", "tpu:v5e"):
-        with pytest.raises(MissingTargetError, match=r"pip install \"xlascope\[targets\]\""):
+        with pytest.raises(MissingTargetError, match=f"install it with: {HOW}"):
             plugin_of(find_target(target))
-    assert "xlascope[targets]" in EXTRA
+
+
+def test_a_compiler_lies_where_jax_does_not_find_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = installing.compiler_folder("tpu")
+    assert folder is not None and version.__version__ in str(folder) and not any(map(str(folder).startswith, sys.path))
+    library = folder / "libtpu/libtpu.so"
+    library.parent.mkdir(parents=True)
+    library.write_text("")
+    (folder / "libtpu-1.2.dist-info").mkdir()
+    (folder / "libtpu-1.2.dist-info/METADATA").write_text("Name: libtpu\nVersion: 1.2\n")
+    found = installing.compiler_of("tpu")
+    assert found is not None and (found.library, found.version) == (library, "1.2")
+    assert plugin_of(find_target("tpu:v5e")) == library and installing.install("tpu") == found
+    library.chmod(0o666)
+    with pytest.raises(MissingTargetError, match="may be written by everybody; forbid it"):
+        plugin_of(find_target("tpu:v5e"))
+
+
+def test_an_installation_that_fails_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(installing, "_installer", lambda *_: [sys.executable, "-c", "raise SystemExit('no index')"])
+    with pytest.raises(installing.InstallError, match=r"no index \(the command was .*jax-cuda13-pjrt=="):
+        installing.install("gpu")
+    monkeypatch.setattr(installing, "_installer", lambda *_: [sys.executable, "-c", "pass"])
+    with pytest.raises(installing.InstallError, match="has no compiler for a GPU"):
+        installing.install("gpu")
+    assert not [each for each in tmp_path.rglob("*") if each.is_file() or each.name.startswith("gpu")]
+
+
+def test_without_pip_and_uv_the_command_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(installing.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(installing.shutil, "which", lambda name: None)
+    with pytest.raises(installing.InstallError, match=r"by hand: pip install --no-deps --target .*/gpu \"jax-cuda13"):
+        installing.install("gpu")
+
+
+def test_a_terminal_lists_the_compilers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(targets_tool, "compiler_of", lambda platform: None)
+    assert main(["targets"]) == 0
+    assert capsys.readouterr().out == f"gpu: not here: {HOW}\ntpu: not here: {HOW}\n"
+
+
+@pytest.mark.usefixtures("target_compilers")
+def test_jax_does_not_notice_the_compilers(fresh_python: Callable[[str], str]) -> None:
+    """It prints a traceback for a plugin that it finds and that has no device."""
+    program = "import contextlib, io, sys; sys.stderr = sys.stdout; import jax; print(jax.devices())"
+    assert fresh_python(program).startswith("[CpuDevice(id=0)") and fresh_python(program).count("\n") == 1
 
 
 # What cannot be compiled ---------------------------------------------------------------------------------------------

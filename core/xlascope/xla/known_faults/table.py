@@ -7,12 +7,12 @@ its workaround, and fails when XLA has repaired it.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from jaxlib import version
 
+from ...runtime.jaxlibs import numbers
 from .operations import FUNCTION_OF_SCALED, Operation
 
 #: XLA's option that names what it hands to the library YNNPACK.
@@ -47,14 +47,7 @@ class Fault(NamedTuple):
 
     def is_in(self, jaxlib: str) -> bool:
         """Whether a version of jaxlib has it."""
-        return _numbers(self.since) <= _numbers(jaxlib) and (
-            self.fixed is None or _numbers(jaxlib) < _numbers(self.fixed)
-        )
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    found = re.match(r"\d+(\.\d+)*", text)
-    return tuple(int(part) for part in found[0].split(".")) if found else ()
+        return numbers(self.since) <= numbers(jaxlib) and (self.fixed is None or numbers(jaxlib) < numbers(self.fixed))
 
 
 _FLOATS = frozenset({"f64", "f32", "f16", "bf16"})

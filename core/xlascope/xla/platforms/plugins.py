@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -31,13 +32,20 @@ class Plugin(NamedTuple):
 
 def installed(platform: str) -> list[Plugin]:
     """The plugins for a platform, ``"tpu"`` or ``"gpu"``, the one to begin with first."""
-    found = []
+    return list(_known(platform, None))
+
+
+def in_folder(platform: str, folder: Path) -> list[Plugin]:
+    """The same of those that lie in a folder of their own, as pip puts packages into one (``--target``)."""
+    return list(_known(platform, folder))
+
+
+def _known(platform: str, folder: Path | None) -> Iterator[Plugin]:
     for package, library, distribution in _KNOWN.get(platform, ()):
-        path = library_in(package, library)
-        if path is not None:
+        path = library_in(package, library) if folder is None else folder.joinpath(*package.split("."), library)
+        if path is not None and path.exists():
             own_name = "cuda" if platform == "gpu" else platform
-            found.append(Plugin(platform, own_name, path, distribution, _version(distribution)))
-    return found
+            yield Plugin(platform, own_name, path, distribution, _version(distribution, folder))
 
 
 def library_in(package: str, library: str) -> Path | None:
@@ -70,7 +78,10 @@ def misfit(plugin: Plugin, jaxlib: str) -> str | None:
     return f'{made_for}, and this is jaxlib {jaxlib}: pip install "{plugin.distribution}=={jaxlib}"'
 
 
-def _version(distribution: str) -> str:
+def _version(distribution: str, folder: Path | None) -> str:
+    if folder is not None:
+        found = metadata.distributions(name=distribution, path=[str(folder)])
+        return next((each.version for each in found), "")
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

@@ -2,7 +2,8 @@
 
 from .compiled import compile_input
 from .inputs import CompilerInput, NoLoweringError, check_callbacks
-from .known import EXTRA, Target, UnknownTargetError, find_target, known_targets
+from .installing import HOW
+from .known import Target, UnknownTargetError, find_target, known_targets
 from .process import (
     LIMIT,
     Built,
@@ -16,7 +17,7 @@ from .process import (
 )
 
 __all__ = [
-    "EXTRA",
+    "HOW",
     "LIMIT",
     "Built",
     "CompilerInput",

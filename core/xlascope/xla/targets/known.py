@@ -11,8 +11,6 @@ from .figures import Chip
 from .gpus import GPUS
 from .tpus import CORES, SHAPES, TPUS
 
-#: The extra that has the compilers for hardware that is not here.
-EXTRA = 'pip install "xlascope[targets]"'
 #: More than any compiler of ours takes.
 MOST_DEVICES = 65_536
 

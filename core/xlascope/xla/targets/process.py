@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ...records import MemoryUse
-from ..platforms.plugins import installed
-from .known import EXTRA, Target, find_target, known_targets
+from ..own_files import ForeignFileError
+from .installing import HOW, compiler_of
+from .known import Target, find_target, known_targets
 
 _WORKER = Path(__file__).with_name("worker.py")
 #: Seconds until a compilation is given up, and the bytes that it may take (half of what the machine has, if less).
@@ -147,12 +148,15 @@ def plugin_of(target: Target) -> Path:
 
     The packages are looked for, not imported.
     """
-    found = installed("gpu" if target.platform == "cuda" else target.platform)
-    if found:
-        return found[0].library
+    try:
+        found = compiler_of("gpu" if target.platform == "cuda" else target.platform)
+    except ForeignFileError as error:
+        raise MissingTargetError(f"the compiler for {target.name} is not loaded: {error}") from None
+    if found is not None:
+        return found.library
     if not sys.platform.startswith("linux"):
         raise MissingTargetError(f"the compiler for {target.name} exists for Linux only, and this is {sys.platform}")
-    raise MissingTargetError(f"the compiler for {target.name} is not installed; install it with: {EXTRA}")
+    raise MissingTargetError(f"the compiler for {target.name} is not installed; install it with: {HOW}")
 
 
 def missing_targets() -> dict[str, str]:
@@ -168,7 +172,7 @@ def missing_targets() -> dict[str, str]:
         if target.platform not in known:
             known[target.platform] = target.platform == "cpu" or _is_here(target)
         if not known[target.platform]:
-            missing[name] = EXTRA if sys.platform.startswith("linux") else "its compiler exists for Linux only"
+            missing[name] = HOW if sys.platform.startswith("linux") else "its compiler exists for Linux only"
     return missing
 
 

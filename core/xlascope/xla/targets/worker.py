@@ -6,6 +6,7 @@ print, and may abort: both are this process's affair. It ends when the one that 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -81,10 +82,11 @@ def _end_with(requests: Any) -> None:
 
 
 def _limit(memory: int) -> None:
-    """Bytes of private memory that this process may have, and no core dumps."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if memory:
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    """Bytes of private memory that this process may have, and no core dumps; where the system takes such limits."""
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if memory:
+            resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 def _partitions(module: Any) -> int:

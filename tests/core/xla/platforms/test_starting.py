@@ -11,6 +11,7 @@ from jaxlib import version
 
 from xlascope.xla.platforms import hardware, plugins, starting, trial
 from xlascope.xla.platforms.plugins import Plugin, library_in
+from xlascope.xla.targets import installing
 
 STAND_INS = {
     "crashing": "void *GetPjrtApi(void) { abort(); }",
@@ -18,6 +19,9 @@ STAND_INS = {
     "of no version": "static char api[4096]; void *GetPjrtApi(void) { return api; }",
     "talkative": 'void *GetPjrtApi(void) { fprintf(stderr, "much to say\\n"); _exit(7); }',
 }
+
+#: Where the compilers of targets are, before tests have a cache folder of their own.
+COMPILERS = [str(found) for name in ("gpu", "tpu") if (found := installing.compiler_folder(name)) is not None]
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +128,15 @@ except RuntimeError as error:
 """
 
 
-@pytest.mark.usefixtures("target_compilers")
+@pytest.fixture
+def installed_plugins(monkeypatch: pytest.MonkeyPatch, target_compilers: None) -> None:
+    """The compilers of targets as plugins that are installed, here and in processes of their own."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([*COMPILERS, os.environ.get("PYTHONPATH", "")]))
+    for folder in COMPILERS:
+        monkeypatch.syspath_prepend(folder)
+
+
+@pytest.mark.usefixtures("installed_plugins")
 @pytest.mark.parametrize(
     ("platform", "reason"),
     [
@@ -148,7 +160,7 @@ def test_the_real_plugins_without_their_hardware_say_one_line(platform: str, rea
 
 
 @pytest.mark.parametrize("named", ["tpu", "cuda,cpu"])
-@pytest.mark.usefixtures("target_compilers")
+@pytest.mark.usefixtures("installed_plugins")
 def test_what_is_named_has_to_start(named: str) -> None:
     program = "import xlascope.numpy as jnp\ntry:\n    jnp.ones(3)\nexcept RuntimeError as error:\n    print(error)"
     done = subprocess.run(
@@ -169,7 +181,7 @@ def test_what_is_not_named_is_not_started() -> None:
     assert done.stdout == "there is no backend named 'tpu': the setting platforms names cpu alone\n"
 
 
-@pytest.mark.usefixtures("target_compilers")
+@pytest.mark.usefixtures("installed_plugins")
 def test_plugins_are_found_without_importing_them() -> None:
     for platform in ("gpu", "tpu"):
         (found,) = plugins.installed(platform)

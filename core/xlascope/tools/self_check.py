@@ -1,0 +1,106 @@
+"""Ten calls of the engine that together pass through every place where jaxlib is spoken to.
+
+``runtime/untried.py`` runs this in a process of its own when it meets a jaxlib that nobody has tried. Before each call
+its name is written, so that one that ends the process is known too. A wrong result is an error as well.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import xlascope as xs
+import xlascope.numpy as jnp
+from xlascope import lax
+
+
+def main() -> None:
+    """Make the calls, one after the other; an error says what is wrong with the last that was named."""
+    for each in CALLS:
+        print(each.__name__.removeprefix("_"), flush=True)
+        each()
+
+
+def _require(found: Any, expected: Any) -> None:
+    found = np.asarray(found)
+    if not np.allclose(found, expected, rtol=1e-4):
+        raise AssertionError(f"the result is {found}, not {expected}")
+
+
+def _arrays() -> None:
+    x = jnp.asarray(np.arange(6.0, dtype=np.float32).reshape(2, 3))
+    _require(x, [[0, 1, 2], [3, 4, 5]])
+    if (x.shape, str(x.dtype), len(x.devices())) != ((2, 3), "float32", 1):
+        raise AssertionError(f"the array says {x.shape}, {x.dtype}, {x.devices()}")
+
+
+def _calls() -> None:
+    f: Any = xs.jit(lambda x, scale: {"y": x * scale})
+    for scale in (2.0, 3.0, np.float32(4.0)):  # the second one is repeated by jaxlib
+        _require(f(jnp.ones(3), scale)["y"], [scale] * 3)
+
+
+def _derivatives() -> None:
+    gradient = xs.vmap(xs.grad(lambda x: jnp.sin(x) ** 2))
+    x = np.linspace(0.0, 1.0, 4, dtype=np.float32)
+    _require(xs.jit(gradient)(x), np.sin(2 * x))
+
+
+def _loops() -> None:
+    total, each = xs.jit(lambda x: lax.scan(lambda c, a: (c + a, c), 0.0, x))(jnp.arange(4.0))
+    _require(total, 6.0)
+    _require(each, [0, 0, 1, 3])
+
+
+def _factorizations() -> None:
+    matrix = np.array([[4.0, 2.0], [2.0, 5.0]], np.float32)
+    _require(jnp.linalg.cholesky(matrix), [[2, 0], [1, 2]])
+
+
+def _trees() -> None:
+    tree = {"a": (1.0, [2.0]), "b": None}
+    leaves, structure = xs.tree_util.tree_flatten(tree)
+    if (leaves, xs.tree_util.tree_unflatten(structure, leaves)) != ([1.0, 2.0], tree):
+        raise AssertionError(f"the leaves of a tree are {leaves}")
+
+
+def _callbacks() -> None:
+    shape = xs.ShapeDtypeStruct((2,), np.float32)
+    f: Any = xs.jit(lambda x: xs.pure_callback(lambda v: np.asarray(v) + 1, shape, x))
+    _require(f(jnp.ones(2)), [2, 2])
+
+
+def _executables() -> None:
+    f: Any = xs.jit(lambda x: x @ x)
+    compiled = f.lower(jnp.ones((2, 2))).compile()
+    _require(compiled(jnp.ones((2, 2))), 2.0)
+    if "ENTRY" not in compiled.as_text() or compiled.memory_analysis().argument_size_in_bytes != 16:
+        raise AssertionError("the optimized program does not say what it is")
+
+
+def _records() -> None:
+    found = xs.inspect.explore(lambda x: jnp.tanh(x) + 1.0, jnp.ones(8))
+    if not found.records or "tanh" not in str(found):
+        raise AssertionError(f"the records of a program are {found}")
+
+
+def _kernels() -> None:
+    found = str(xs.inspect.fusions(lambda x: jnp.exp(x) * 2.0, jnp.ones(8)))
+    if "exp" not in found:
+        raise AssertionError(f"what XLA fused reads {found}")
+
+
+CALLS: tuple[Callable[[], None], ...] = (
+    *(_arrays, _calls, _derivatives, _loops, _factorizations),
+    *(_trees, _callbacks, _executables, _records, _kernels),
+)
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(1)

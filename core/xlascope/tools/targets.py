@@ -1,0 +1,43 @@
+"""``python -m xlascope targets``: which compilers of GPUs and TPUs are here; ``--install`` brings them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ..xla.own_files import ForeignFileError
+from ..xla.targets.installing import HOW, PLATFORMS, InstallError, compiler_of, install
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the question."""
+    parser.add_argument(
+        "--install",
+        nargs="*",
+        choices=PLATFORMS,
+        metavar="gpu tpu",
+        help="install the compilers of these platforms (default: both) into the user's cache folder, where jax does "
+        "not find them",
+    )
+
+
+def main(chosen: argparse.Namespace) -> int:
+    """Answer the question; the exit status."""
+    if chosen.install is not None:
+        for platform in chosen.install or PLATFORMS:
+            try:
+                install(platform)
+            except InstallError as error:
+                print(f"the compiler for {platform} cannot be installed: {error}", file=sys.stderr)
+                return 1
+    for platform in PLATFORMS:
+        print(f"{platform}: {_told(platform)}")
+    return 0
+
+
+def _told(platform: str) -> str:
+    try:
+        found = compiler_of(platform)
+    except ForeignFileError as error:
+        return f"not used: {error}"
+    return f"not here: {HOW}" if found is None else f"{found.distribution} {found.version}, {found.library}"

@@ -1,0 +1,117 @@
+"""The compilers of GPUs and TPUs, in a folder of their own: installed when somebody asks, found by nobody but us.
+
+Installed as packages are, they would be plugins of every program of jax: `import jax` starts what it finds, and
+complains where there is no device. So pip puts them into the user's cache folder, for each jaxlib its own, and the
+compiler's process alone (``worker.py``) loads one from there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from jaxlib import version
+
+from ...runtime import jaxlibs, user_files
+from ..own_files import ForeignFileError, own_folder
+from ..platforms.plugins import Plugin, in_folder, installed
+
+#: What installs the compilers for hardware that is not here.
+HOW = "python -m xlascope targets --install"
+PLATFORMS = ("gpu", "tpu")
+_ABANDONED = ".part"
+
+
+class InstallError(RuntimeError):
+    """A compiler cannot be installed; the message says why, and how it is done by hand."""
+
+
+def compiler_folder(platform: str) -> Path | None:
+    """Return the folder of a platform's compiler for this jaxlib, which need not exist; None without a home."""
+    cache = user_files.cache_folder()
+    return None if cache is None else cache / "compilers" / f"jaxlib-{version.__version__}" / platform
+
+
+def compiler_of(platform: str) -> Plugin | None:
+    """Return the compiler of ``"gpu"`` or ``"tpu"``: ours, or else a plugin that is installed; None where none is.
+
+    Raises ForeignFileError where somebody else may have written ours.
+    """
+    folder = compiler_folder(platform)
+    for plugin in in_folder(platform, folder) if folder is not None else ():
+        with own_folder(str(plugin.library.parent), make=False) as own:
+            own.require(plugin.library.name)
+        return plugin
+    return next(iter(installed(platform)), None)
+
+
+def requirements(platform: str) -> tuple[str, ...]:
+    """What pip is told to install for a platform.
+
+    >>> requirements("gpu")
+    ('jax-cuda13-pjrt==...',)
+    """
+    if platform == "gpu":
+        return (f"jax-cuda13-pjrt=={version.__version__}",)
+    return (jaxlibs.libtpu_of(version.__version__) or "libtpu",)
+
+
+def install(platform: str) -> Plugin:
+    """Install the compiler of a platform for this jaxlib, unless it is there, and return it.
+
+    Raises InstallError, with the installer's words and the command.
+    """
+    folder = compiler_folder(platform)
+    if folder is None:
+        raise InstallError("there is no folder to install to: the user has no home (XDG_CACHE_HOME names one)")
+    if not sys.platform.startswith("linux"):
+        raise InstallError(f"the compilers exist for Linux only, and this is {sys.platform}")
+    found = in_folder(platform, folder)
+    if found:
+        return found[0]
+    try:
+        with own_folder(str(folder.parent), make=True):
+            pass
+    except (OSError, ForeignFileError) as error:
+        raise InstallError(f"{folder.parent} cannot be used: {error}") from None
+    with _new_folder(folder) as part:
+        _run([*_installer(folder, platform), "--no-deps", "--target", str(part), *requirements(platform)])
+        if not in_folder(platform, part):
+            raise InstallError(f"what was installed has no compiler for a {platform.upper()}")
+    return in_folder(platform, folder)[0]
+
+
+@contextlib.contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside that becomes it when all went well, and is gone when not."""
+    part = folder.with_name(f"{folder.name}.{os.getpid()}{_ABANDONED}")
+    try:
+        yield part
+        with contextlib.suppress(OSError):  # another process was faster
+            part.replace(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _installer(folder: Path, platform: str) -> list[str]:
+    if importlib.util.find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    uv = shutil.which("uv")
+    if uv is not None:
+        return [uv, "pip", "install", "--quiet", "--python", sys.executable]
+    wanted = " ".join(f'"{each}"' for each in requirements(platform))
+    raise InstallError(f"neither pip nor uv is here; by hand: pip install --no-deps --target {folder} {wanted}")
+
+
+def _run(command: Sequence[str]) -> None:
+    """Files are the user's alone, as whatever is loaded has to be."""
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, umask=0o077)
+    if done.returncode:
+        words = " ".join((done.stderr.strip() or done.stdout.strip()).split())[-400:]
+        raise InstallError(f"{words} (the command was {' '.join(command)})")
