@@ -79,7 +79,7 @@ MESSAGES = [
     (
         lambda: xs.jit(Slip.method)(Slip()),
         TypeError,
-        ["argument self of method", "static_argnums=0", "register_pytree"],
+        ["argument self of method", "static_argnums=0"],
     ),
     (lambda: xs.jit(identity)(Slip()), TypeError, ["argument x of identity", "register_pytree_node_class"]),
     (lambda: xs.jit(identity)(DataSlip(1.0)), TypeError, ["argument x of identity", "register_dataclass"]),

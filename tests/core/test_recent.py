@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from jaxlib import _jax
 from tests import compiling
 
 import xlascope as xs
@@ -20,7 +21,7 @@ import xlascope.numpy as jnp
 from xlascope.ir import avals
 from xlascope.ir.avals import shaped
 from xlascope.recent import Recent, RecentlyUsed, kept_with
-from xlascope.xla import builder
+from xlascope.xla import builder, dispatch
 
 F32 = np.dtype("float32")
 
@@ -299,3 +300,30 @@ def test_memory_stays_below_a_ceiling_for_days(what):
     count, first, second = MANY_USES[what]
     halves = grown(what, count)
     assert halves[0] < first and halves[1] < second, halves
+
+
+def test_programs_of_single_operations_have_one_bound_together(monkeypatch):
+    """jaxlib keeps the last ones used of all operations, and gives each its own again without compiling."""
+    assert dispatch._eager_programs.capacity() == dispatch._MOST_EAGER_PROGRAMS
+    programs = _jax.PjitFunctionCache(8)
+    monkeypatch.setattr(dispatch, "_eager_programs", programs)
+    dispatch._eager.clear()
+    try:
+        compiled = []
+        monkeypatch.setattr(dispatch, "compile_program", _counted(dispatch.compile_program, compiled))
+        x = jnp.asarray(np.ones(101, np.float32))
+        for _ in range(2):
+            for size in range(200, 220):
+                assert float(x[0] * 3.0) == 3.0 and (jnp.asarray(np.ones(size, np.float32)) * 3.0).shape == (size,)
+                assert programs.size() <= 8
+        assert x.shape == (101,) and len(compiled) < 50, "what is used all the time stays"
+    finally:
+        dispatch._eager.clear()
+
+
+def _counted(function, calls):
+    def counted(*args, **kwargs):
+        calls.append(args)
+        return function(*args, **kwargs)
+
+    return counted

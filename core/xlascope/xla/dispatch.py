@@ -478,6 +478,9 @@ def mesh_of(program: ClosedJaxpr) -> Mesh | None:
 #: An operation with other parameters is another one: a loop over slices makes many.
 _eager: Recent[Operation, Any] = Recent(1024)
 _MOST_RETURNING = 64
+#: Compiled programs of all operations that run at once, the last ones used: of a small one jaxlib holds about 0.2 MB.
+_MOST_EAGER_PROGRAMS = 2048
+_eager_programs = _jax.PjitFunctionCache(_MOST_EAGER_PROGRAMS)
 _keys = itertools.count()
 _operand_aval: Callable[[Any], ShapedArray]
 _opened: Callable[[Any], Any]
@@ -563,8 +566,7 @@ def _compile_on_demand(operation: Operation) -> Any:
 
     # jaxlib holds the key where the garbage collector does not look: it must not lead back to the program.
     key = (operation,) if operation.holder is None else (operation.name, next(_keys))
-    compiled = make_pjit(operation.name, without_jit, cache_miss, (), (), key)
-    return compiled
+    return make_pjit(operation.name, without_jit, cache_miss, (), (), key, _eager_programs)
 
 
 def make_pjit(
@@ -574,8 +576,12 @@ def make_pjit(
     static_argnums: Sequence[int],
     static_argnames: Sequence[str],
     key: Any,
+    cache: Any = None,
 ) -> Any:
-    """A function with jaxlib's call cache in front: it asks ``cache_miss`` for calls it has not seen."""
+    """A function with jaxlib's call cache in front: it asks ``cache_miss`` for calls it has not seen.
+
+    ``cache`` is one that functions share, and its bound; None: the function has one of its own.
+    """
     return _jax.pjit(
         name,
         function,
@@ -585,6 +591,7 @@ def make_pjit(
         key,
         call_registry,
         shard_arg_fallback,
+        cache,
     )
 
 

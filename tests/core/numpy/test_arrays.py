@@ -249,3 +249,21 @@ def test_reading_an_array_does_not_keep_it(read) -> None:
         read(x + 1.0)
     gc.collect()
     assert len(xs.live_arrays()) == before
+
+
+@pytest.mark.parametrize(
+    ("counts", "rows"),
+    [((1, 2, 3), [0, 1, 1, 2]), ((0, 1, 0), [1, 2, 2, 2]), ((0, 0, 0), [2, 2, 2, 2]), ((2, 0, 0), [0, 0, 2, 2])],
+)
+def test_repeats_of_a_known_total_may_be_traced(counts, rows):
+    """What jax 0.10.2 gives: what is over is left out, what is missing is the last element."""
+    x = jnp.arange(3.0)
+    for f in (
+        lambda n: jnp.repeat(x, n, total_repeat_length=4),
+        xs.jit(lambda n: jnp.repeat(x, n, total_repeat_length=4)),
+    ):
+        assert f(jnp.array(counts)).tolist() == rows
+
+
+def test_a_number_under_grad_has_its_values():
+    assert float(xs.grad(lambda x: x * x.item() + len(x.tobytes()) + x.tolist())(3.0)) == 3.0
