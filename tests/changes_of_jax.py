@@ -48,6 +48,7 @@ CHANGES = {
     "digits of the gamma function": Change(
         "0.12.0", "its logarithm, and what is made of it, is nearer by some last places"
     ),
+    "edges of numpy": Change("0.12.0", "ten expressions: tests/core/numpy/test_expressions.py has them"),
     "order of cotangents": Change("0.12.0", "of two that are added the later one is the first operand"),
     "parameters of functions, again": Change(
         "0.12.0", "some are new, or by name alone: tests/core/test_signatures.py has them"

@@ -25,6 +25,24 @@ if made("sinc at infinity"):
     KNOWN["jnp.sinc(w)"] = "NaN at infinity, as in NumPy; jax has zero"
 if made("weak type of log2"):
     KNOWN["jnp.log2(0)"] = "no weak type, as of log10; jax's is weak for this base alone"
+if made("edges of numpy"):
+    KNOWN |= dict.fromkeys(
+        (
+            "jnp.nonzero(m, size=14, fill_value=(0.5, 8))[0]",
+            "jnp.flatnonzero(x, size=4, fill_value=-2.5)",
+            "jnp.where(x, size=4, fill_value=1.5)",
+            "jnp.argwhere(x, size=4, fill_value=0.5)",
+        ),
+        "a weak type by the number that fills, as in jax before; it is not weak now",
+    )
+    KNOWN |= {
+        "jnp.nonzero(x, size=-1)": "a TypeError, as in jax before; it is a ValueError now",
+        "jnp.sinc(i)": "as in NumPy, by sin(pi x); jax has zero at whole numbers now",
+        "jnp.sinc(h)": "as in NumPy, by sin(pi x); jax has zero at whole numbers now",
+        "jnp.hypot(2.5, k)": "no weak type, as in jax before; it is weak now",
+        'jnp.array(x, "float32", True)': "copy may be given by place, as in jax before; now it is by name alone",
+        "jnp.cross(x[:2], p[:2])": "vectors of two numbers are taken, as in jax before; now three are asked for",
+    }
 #: Where other steps lead to the same numbers, but not to their last places or to the signs of zeros.
 OTHER_STEPS = {
     "jnp.sin(z)",  # sin(-0 - 0.5j) has a real part of -0, as in NumPy
