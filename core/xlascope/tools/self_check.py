@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-import xlascope as xs
-import xlascope.numpy as jnp
-from xlascope import lax
+from .. import inspect, lax, tree_util
+from .. import numpy as jnp
+from ..api import ShapeDtypeStruct, grad, jit, vmap
+from ..api.callbacks import pure_callback
 
 
 def main() -> None:
@@ -38,19 +39,19 @@ def _arrays() -> None:
 
 
 def _calls() -> None:
-    f: Any = xs.jit(lambda x, scale: {"y": x * scale})
+    f: Any = jit(lambda x, scale: {"y": x * scale})
     for scale in (2.0, 3.0, np.float32(4.0)):  # the second one is repeated by jaxlib
         _require(f(jnp.ones(3), scale)["y"], [scale] * 3)
 
 
 def _derivatives() -> None:
-    gradient = xs.vmap(xs.grad(lambda x: jnp.sin(x) ** 2))
+    gradient = vmap(grad(lambda x: jnp.sin(x) ** 2))
     x = np.linspace(0.0, 1.0, 4, dtype=np.float32)
-    _require(xs.jit(gradient)(x), np.sin(2 * x))
+    _require(jit(gradient)(x), np.sin(2 * x))
 
 
 def _loops() -> None:
-    total, each = xs.jit(lambda x: lax.scan(lambda c, a: (c + a, c), 0.0, x))(jnp.arange(4.0))
+    total, each = jit(lambda x: lax.scan(lambda c, a: (c + a, c), 0.0, x))(jnp.arange(4.0))
     _require(total, 6.0)
     _require(each, [0, 0, 1, 3])
 
@@ -62,19 +63,19 @@ def _factorizations() -> None:
 
 def _trees() -> None:
     tree = {"a": (1.0, [2.0]), "b": None}
-    leaves, structure = xs.tree_util.tree_flatten(tree)
-    if (leaves, xs.tree_util.tree_unflatten(structure, leaves)) != ([1.0, 2.0], tree):
+    leaves, structure = tree_util.tree_flatten(tree)
+    if (leaves, tree_util.tree_unflatten(structure, leaves)) != ([1.0, 2.0], tree):
         raise AssertionError(f"the leaves of a tree are {leaves}")
 
 
 def _callbacks() -> None:
-    shape = xs.ShapeDtypeStruct((2,), np.float32)
-    f: Any = xs.jit(lambda x: xs.pure_callback(lambda v: np.asarray(v) + 1, shape, x))
+    shape = ShapeDtypeStruct((2,), np.float32)
+    f: Any = jit(lambda x: pure_callback(lambda v: np.asarray(v) + 1, shape, x))
     _require(f(jnp.ones(2)), [2, 2])
 
 
 def _executables() -> None:
-    f: Any = xs.jit(lambda x: x @ x)
+    f: Any = jit(lambda x: x @ x)
     compiled = f.lower(jnp.ones((2, 2))).compile()
     _require(compiled(jnp.ones((2, 2))), 2.0)
     if "ENTRY" not in compiled.as_text() or compiled.memory_analysis().argument_size_in_bytes != 16:
@@ -82,13 +83,13 @@ def _executables() -> None:
 
 
 def _records() -> None:
-    found = xs.inspect.explore(lambda x: jnp.tanh(x) + 1.0, jnp.ones(8))
+    found = inspect.explore(lambda x: jnp.tanh(x) + 1.0, jnp.ones(8))
     if not found.records or "tanh" not in str(found):
         raise AssertionError(f"the records of a program are {found}")
 
 
 def _kernels() -> None:
-    found = str(xs.inspect.fusions(lambda x: jnp.exp(x) * 2.0, jnp.ones(8)))
+    found = str(inspect.fusions(lambda x: jnp.exp(x) * 2.0, jnp.ones(8)))
     if "exp" not in found:
         raise AssertionError(f"what XLA fused reads {found}")
 

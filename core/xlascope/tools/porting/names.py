@@ -50,7 +50,7 @@ def find_missing(uses: Iterable[Use], direction: Direction) -> list[Missing]:
     )
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def _missing_here(path: str, is_module: bool) -> tuple[str, str] | None:
     """Return the first part of a path in jax that xlascope lacks, and the reason."""
     if path in _DIFFERENT:
@@ -92,7 +92,7 @@ def _reason_of_no_module(path: str) -> str:
     return f"is no module in jax 0.10.2 either: write from {f'jax.{package}'.rstrip('.')} import {name}"
 
 
-@functools.cache
+@functools.lru_cache(4096)
 def _missing_in_jax(path: str) -> tuple[str, str] | None:
     """Return the first part of a path in xlascope that jax lacks, as far as jax's public names are listed."""
     listed = {name.rpartition(".")[0] for name in names_of_jax()}
