@@ -79,7 +79,7 @@ def fresh_python(tmp_path: Path) -> Callable[[str], str]:
 
 @pytest.fixture(scope="session")
 def target_compilers() -> None:
-    """The compilers for hardware that is not here; without the extra `targets` a test is skipped, in CI it fails."""
+    """The compilers for hardware that is not here; without them a test is skipped, in CI it fails."""
     targets = importlib.import_module("xlascope.xla.targets")  # not above: settings are read when it is imported
     try:
         for name in ("gpu:h100", "tpu:v5e"):

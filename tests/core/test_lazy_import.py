@@ -34,7 +34,9 @@ def test_looking_at_programs_boots_nothing(module: str, fresh_python: Callable[[
     """Neither imported by itself nor as an attribute of the package."""
     package, _, name = module.partition(".")
     fresh_python(f"import {module}, sys; assert 'xlascope.runtime.boot' not in sys.modules")
-    fresh_python(f"import {package}, sys; {package}{name and f'.{name}'}; assert 'xlascope.runtime' not in sys.modules")
+    fresh_python(
+        f"import {package}, sys; {package}{name and f'.{name}'}; assert 'xlascope.runtime.boot' not in sys.modules"
+    )
 
 
 def test_a_question_about_a_function_starts_the_engine(fresh_python: Callable[[str], str]) -> None:
@@ -85,3 +87,24 @@ where = xs.NamedSharding(xs.make_mesh((2,), ("x",)), xs.P("x"))
 print(np.asarray(xs.device_put(np.arange(4.0), where)).tolist(), "jax" in sys.modules)
 """
     assert fresh_python(program).strip() == "[0.0, 1.0, 2.0, 3.0] False"
+
+
+def test_calls_of_python_do_not_import_jax(fresh_python: Callable[[str], str]) -> None:
+    """jaxlib's C++ would, where a function took the result on which the order of calls depends."""
+    program = """
+import sys, numpy as np, xlascope as xs, xlascope.numpy as jnp
+from xlascope.experimental import io_callback
+xs.config.update("num_cpu_devices", 2)
+where = xs.NamedSharding(xs.make_mesh((2,), ("x",)), xs.P("x"))
+def f(x):
+    xs.debug.print("{}", x.sum(), ordered=True)
+    xs.debug.print("{}", x.sum())
+    y = io_callback(lambda v: v + 1, xs.ShapeDtypeStruct((4,), np.float32), x, ordered=True)
+    return y + xs.pure_callback(lambda v: v, xs.ShapeDtypeStruct((4,), np.float32), x)
+for x in (np.arange(4, dtype=np.float32), xs.device_put(np.arange(4, dtype=np.float32), where)):
+    for _ in range(4):
+        xs.jit(f)(x).block_until_ready()
+xs.effects_barrier()
+print("jax" in sys.modules)
+"""
+    assert fresh_python(program).splitlines()[-1] == "False"

@@ -14,6 +14,7 @@ from ..dtypes import canonical, is_integer
 from ..ir.avals import ShapedArray
 from ..key_types import KEY_TYPES, KeyType, is_key
 from ..operations.random_keys import consumed, random_unwrap, random_wrap
+from ..runtime import beside
 from ..runtime.boot import default_prng_impl, enable_custom_prng, legacy_prng_key
 from ..trace.gate import unchanged
 from ..trace.source import user_line, where_text
@@ -22,6 +23,8 @@ from ..xla.dispatch import put
 from .drawing import THREEFRY, folded, new_keys, words_of_seed
 
 _WORD = np.dtype("uint32")
+#: Characters of a value that a message shows.
+_MAX_SHOWN = 60
 #: What may be done with a key again and again.
 _ONLY_LOOK = ("clone", "fold_in")
 
@@ -181,9 +184,10 @@ def checked(key: Any, user: str) -> Any:
     several keys.
     """
     if not is_value(key) and not hasattr(key, "__jax_array__"):
+        given = repr(key) if len(repr(key)) <= _MAX_SHOWN else "a value"
         raise TypeError(
-            f"random.{user} takes a key as its first argument, such as random.key(0), got {key!r} of type "
-            f"{type(key).__name__}{where_text(user_line())}"
+            f"random.{user} takes a key as its first argument, such as random.key(0), got {given} of type "
+            f"{type(key).__name__}{where_text(user_line())}. {beside.of_jax(key)}".rstrip(". ")
         )
     aval: Any = aval_of(key)
     if is_key(aval.dtype):

@@ -116,7 +116,7 @@ def of_jax(x: object) -> str:
     tree_util = getattr(jax, "tree_util", None)
     if type(x).__module__.partition(".")[0] == "jax":
         return "It is jax's: make a value of it that is not, such as a NumPy array (for a key: jax.random.key_data)."
-    if tree_util is not None and not tree_util.all_leaves([x]):
+    if tree_util is not None and type(x) not in (list, tuple, dict) and not tree_util.all_leaves([x]):
         return (
             "It is a container for jax alone, which has a registry of its own: register its class with "
             "xlascope.tree_util too."

@@ -95,19 +95,25 @@ class SharedFailure:
 
 
 def run_and_wait(
-    executable: Any, arguments: Sequence[Any], handlers: Sequence[Any], failure: SharedFailure | None = None
+    executable: Any,
+    arguments: Sequence[Any],
+    handlers: Sequence[Any],
+    token_handler: Any,
+    failure: SharedFailure | None = None,
 ) -> list[Any]:
     """Run an executable that calls Python, and wait until it is done; raises what a callback raised.
 
-    What it gives beyond the results that ``handlers`` are for is the token that the calls pass on.
+    What it gives beyond the results that ``handlers`` are for is the token that the calls pass on. It has a handler,
+    too: for a function in its place jaxlib would import jax where that is installed.
     """
     if failure is not None:
         with failure.awaited():
-            return run_and_wait(executable, arguments, handlers)
+            return run_and_wait(executable, arguments, handlers, token_handler)
     try:
         results = executable.execute_sharded(arguments, with_tokens=True)
         done = results.consume_token()
-        arrays = list(results.consume_with_handlers([*handlers, *[_drop] * (len(results) - len(handlers))]))
+        tokens = [token_handler] * (len(results) - len(handlers))
+        arrays = list(results.consume_with_handlers([*handlers, *tokens]))
         done.block_until_ready()
         return arrays[: len(handlers)]
     except _jax.JaxRuntimeError as error:
@@ -115,10 +121,6 @@ def run_and_wait(
         if raised is None:
             raise
     raise raised  # not in the handler: XLA's error would be shown as its context
-
-
-def _drop(_: Any) -> None:
-    """Take a result that nobody asked for."""
 
 
 def _raised(error: Exception) -> BaseException | None:

@@ -33,6 +33,7 @@ from ..runtime.boot import (
 from ..runtime.differences import result_handler
 from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl, default_device
+from .builder import TOKEN
 from .callbacks import run_and_wait
 from .compile import Compilation, compile_program
 from .compiling import forget_left
@@ -164,7 +165,7 @@ class Executable:
 
     __slots__ = (
         *("committed", "compilation", "consts", "donated", "gives_keys", "handlers", "in_shardings", "jaxpr"),
-        *("out_avals", "out_shardings", "places", "seen"),
+        *("out_avals", "out_shardings", "places", "seen", "token_handler"),
     )
 
     def __init__(
@@ -190,6 +191,10 @@ class Executable:
             result_handler(in_words(aval), sharding, committed=committed)
             for aval, sharding in zip(self.out_avals, self.out_shardings, strict=True)
         ]
+        whole = compilation.device if partition is None else partition.whole
+        self.token_handler = (
+            result_handler(TOKEN, _held_where(whole, TOKEN), committed=True) if compilation.calls_python else None
+        )
         self.gives_keys = any(is_key(aval.dtype) for aval in out_avals)
 
     @property
@@ -237,7 +242,8 @@ class Executable:
             if keep
         ]
         if self.compilation.calls_python:
-            results = run_and_wait(self.compilation.executable, arguments, self.handlers, self.compilation.failure)
+            executable, failure = self.compilation.executable, self.compilation.failure
+            results = run_and_wait(executable, arguments, self.handlers, self.token_handler, failure)
         else:
             found = self.compilation.executable.execute_sharded(arguments)
             results = list(found.consume_with_handlers(self.handlers))
