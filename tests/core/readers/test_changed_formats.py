@@ -27,7 +27,7 @@ LOG = (DATA / "dumps/cpu.log").read_text()
 RENAMED = [
     f"I0101 00:00:00.000000 1 instruction_fusion.cc:1] Merging %a = add(%p) fuses into %b: {why}" for why in "xyz"
 ]
-KNOWN = r"\(this reader knows the form of jaxlib 0\.10 and 0\.11\)$"
+KNOWN = r"\(this reader knows the form of jaxlib 0\.10 to 0\.12\)$"
 
 
 def page(*labels: str) -> str:
