@@ -61,7 +61,7 @@ def vmap(
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 f"vmap of {name_of(fun)}: in_axes has {len(in_axes)} entries, but there are {len(args)} arguments"
-                + _here()
+                f"{_here()}. Give one entry for each, None for an argument that all examples share: in_axes=(0, None)."
             )
         operands, structure = tree.flatten((args, kwargs))
         operands = list(map(taken, operands))
@@ -152,8 +152,12 @@ def _batch_size(
             f"examples there are{_here()}"
         )
     if len(set(sizes.values())) > 1:
-        listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        raise ValueError(f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}{_here()}")
+        places = {name: f" (axis {a} of {aval_of(x).shape})" for name, x, a in zip(names, operands, axes, strict=True)}
+        listed = ", ".join(f"{name}: {size}{places.get(name, '')}" for name, size in sizes.items())
+        raise ValueError(
+            f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}{_here()}. Choose axes of one size "
+            "(in_axes=...), and None for an argument that all examples share."
+        )
     return int(next(iter(sizes.values())))
 
 
