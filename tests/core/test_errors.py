@@ -157,7 +157,7 @@ MESSAGES = [
     (
         lambda: xs.vmap(lambda x, y: x, in_axes=(0, 1))(np.ones((10, 4)), np.ones((10, 2))),
         ValueError,
-        ["x: 10 (axis 0 of (10, 4))", "y: 2 (axis 1 of (10, 2))"],
+        ["x: 10, y: 2", "x is mapped along axis 0 of shape (10, 4)", "y is mapped along axis 1 of shape (10, 2)"],
     ),
     (lambda: lax.scan(lambda c, x: (c, c), 0.0, (np.ones(19), np.ones(18))), ValueError, ["19", "18", "x[:18]"]),
     (lambda: lax.cond(lambda x: x > 0, lambda: 1, lambda: 2), TypeError, ["Call it"]),
