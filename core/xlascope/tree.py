@@ -114,7 +114,11 @@ def _flatten_like(treedef: Any, other: Any, number: int) -> list[Any]:
         return list(treedef.flatten_up_to(other))
     except (ValueError, TypeError) as error:
         reason, _, more = str(error).partition("\n\nIn previous releases")
-        fix = " To skip it: tree.map(..., is_leaf=lambda x: x is None)." if more else ""
+        fix = (
+            " None is a tree without leaves: is_leaf=lambda x: x is None makes it a leaf, which the function is given."
+            if more
+            else ""
+        )
         raise type(error)(
             f"tree.map: tree {number} does not have the structure of the first one, {treedef}: {reason}{fix}"
         ) from None

@@ -1,6 +1,7 @@
 """What users are told when something is wrong: what, where, and the way out. One row, one message."""
 
 import dataclasses
+import math
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope import errors
+from xlascope import errors, lax, random
 from xlascope.ir.avals import shaped
 from xlascope.ir.checker import check_jaxpr
 from xlascope.ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
@@ -143,6 +144,32 @@ MESSAGES = [
     (lambda: xs.tree.map(lambda x, y: x, [1, 2], [1]), ValueError, []),
     (lambda: xs.nn.one_hot(np.arange(3), 3, axis=5), ValueError, ["axis 5"]),
     (lambda: xs.nn.softmax(np.ones(3), axis=1), ValueError, ["axis 1", "1 axes"]),
+    (
+        lambda: xs.grad(lambda x: float(x) * x)(5.0),
+        errors.ConcretizationTypeError,
+        ["without a derivative", "stop_gradient"],
+    ),
+    (lambda: xs.grad(lambda x: math.sqrt(x) * x)(5.0), errors.ConcretizationTypeError, ["numpy.sqrt(x)", "math.sqrt"]),
+    (lambda: xs.jvp(lambda x: x.tolist() * x, (5.0,), (1.0,)), errors.ConcretizationTypeError, ["x.tolist()"]),
+    (lambda: xs.jvp(lambda x: abs(complex(x)) * x, (5.0,), (1.0,)), errors.ConcretizationTypeError, ["complex(x)"]),
+    (lambda: xs.jit(lambda x, n: x, static_argnums=9)(1, 2), ValueError, ["0 is x, 1 is n"]),
+    (lambda: xs.vmap(lambda x, y: x, in_axes=(0,))(np.ones(3), 2.0), ValueError, ["in_axes=(0, None)"]),
+    (
+        lambda: xs.vmap(lambda x, y: x, in_axes=(0, 1))(np.ones((10, 4)), np.ones((10, 2))),
+        ValueError,
+        ["x: 10, y: 2", "x is mapped along axis 0 of shape (10, 4)", "y is mapped along axis 1 of shape (10, 2)"],
+    ),
+    (lambda: lax.scan(lambda c, x: (c, c), 0.0, (np.ones(19), np.ones(18))), ValueError, ["19", "18", "x[:18]"]),
+    (lambda: lax.cond(lambda x: x > 0, lambda: 1, lambda: 2), TypeError, ["Call it"]),
+    (lambda: jnp.ones((2, 4)) + jnp.ones(2), ValueError, ["(2, 4) and (2,)", "x[:, None]"]),
+    (lambda: jnp.ones((32, 128)) @ jnp.ones((784, 128)), TypeError, ["x @ y.T fits"]),
+    (lambda: jnp.ones((5, 2)) @ jnp.ones((5, 3)), TypeError, ["x.T @ y fits"]),
+    (lambda: jnp.arange(10)[10 / 2], TypeError, ["got 5.0", "// instead of /"]),
+    (lambda: jnp.array("3.4"), TypeError, ["float(text)"]),
+    (lambda: xs.jit(lambda x: (x, Slip.method))(1.0), TypeError, ["the result[1]", "return a number"]),
+    (lambda: xs.grad(lambda x: x * x)(3), TypeError, ["3.0 for 3"]),
+    (lambda: xs.jit(lambda n: random.normal(random.key(0), (n,)))(3), TypeError, ["static_argnums"]),
+    (lambda: xs.devices("gpu"), RuntimeError, ["no GPU was found", "cpu"]),
 ]
 
 

@@ -138,8 +138,9 @@ def _complaint(dtype: Any, holomorphic: bool, allow_int: bool, only_real: bool) 
         if allow_int and dtype != float0:
             return None
         return (
-            "takes inputs of floating-point type, but {name} has dtype {dtype}. Convert it with astype(float), or "
-            "differentiate with respect to another argument (argnums)" + ("" if only_real else ", or pass allow_int")
+            "takes inputs of floating-point type, but {name} has dtype {dtype}. Pass a floating-point number (3.0 for "
+            "3, x.astype(float) for an array), or differentiate with respect to another argument (argnums)"
+            + ("" if only_real else ", or pass allow_int")
         )
     if only_real and dtype.kind == "c":
         return "of a complex argument ({name}) needs holomorphic=True; for functions that are not, use jvp"

@@ -99,7 +99,10 @@ def _fix(aval: ShapedArray, got: ShapedArray, moves: bool) -> str:
             f"float0: a value of type {aval.dtype.name} does not move, its tangent is "
             f"np.zeros({aval.shape}, xlascope.dtypes.float0)"
         )
-    return f"{aval.dtype.name}; convert it with astype" + (", or write 1.0 for 1" if got.dtype.kind in "bi" else "")
+    name = aval.dtype.name
+    return f"{name}; convert it with astype, or numpy.asarray(x, {name!r})" + (
+        ", or write 1.0 for 1" if got.dtype.kind in "bi" else ""
+    )
 
 
 def _path(structure: Any, index: int) -> tuple[Any, ...]:

@@ -61,7 +61,8 @@ def vmap(
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise ValueError(
                 f"vmap of {name_of(fun)}: in_axes has {len(in_axes)} entries, but there are {len(args)} arguments"
-                + _here()
+                f"{where_text(user_line())}. Give one entry for each, None for an argument that all examples share: "
+                f"in_axes=(0, None).{see('vmap-axes')}"
             )
         operands, structure = tree.flatten((args, kwargs))
         operands = list(map(taken, operands))
@@ -153,7 +154,16 @@ def _batch_size(
         )
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        raise ValueError(f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}{_here()}")
+        places = {
+            name: f"axis {a} of shape {aval_of(x).shape}" for name, x, a in zip(names, operands, axes, strict=True)
+        }
+        first = {size: name for name, size in reversed(sizes.items()) if name in places}
+        mapped = "; ".join(f"{name} is mapped along {places[name]}" for name in sorted(first.values()))
+        raise ValueError(
+            f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}{where_text(user_line())}. "
+            f"{mapped}. Choose axes of one size (in_axes=...), and None for an argument that all examples share."
+            f"{see('vmap-axes')}"
+        )
     return int(next(iter(sizes.values())))
 
 

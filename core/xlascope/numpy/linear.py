@@ -97,6 +97,17 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
     return _product(x, y, contract, ((), ()), precision, preferred_element_type)
 
 
+def _fitting(shape_x: tuple[int, ...], shape_y: tuple[int, ...]) -> str:
+    """Return which transpose makes two matrices fit, for a message.
+
+    >>> _fitting((32, 128), (784, 128)), _fitting((5, 2), (5, 3)), _fitting((2, 3), (4, 5))
+    ('. x @ y.T fits', '. x.T @ y fits', '')
+    """
+    if len(shape_x) != 2 or len(shape_y) != 2:
+        return ""
+    return ". x @ y.T fits" if shape_x[1] == shape_y[1] else ". x.T @ y fits" if shape_x[0] == shape_y[0] else ""
+
+
 @out_sharded
 @together("precision", "preferred_element_type")
 def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
@@ -114,7 +125,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     if shape_x[-1] != shape_y[inner_y]:
         raise TypeError(
             f"matmul: the last axis of shape {shape_x} ({shape_x[-1]}) does not fit axis {inner_y} of {shape_y} "
-            f"({shape_y[inner_y]}){where_text(user_line())}{see('shape-mismatch')}"
+            f"({shape_y[inner_y]}){where_text(user_line())}{_fitting(shape_x, shape_y)}{see('shape-mismatch')}"
         )
     lead_x, lead_y = shape_x[:-2], shape_y[:-2]
     if not lead_y:  # the axes of x stay where they are

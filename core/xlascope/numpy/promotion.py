@@ -269,8 +269,23 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         kind = TypeError if len(set(map(len, shapes))) == 1 else ValueError  # as JAX has it
         raise kind(
             f"Incompatible shapes for broadcasting: {named}{where_text(user_line())}. "
-            f"Axes are compared from the last one on; sizes have to be equal, or one of them 1.{see('shape-mismatch')}"
+            "Axes are compared from the last one on; sizes have to be equal, or one of them 1."
+            f"{_with_trailing_axes(shapes)}{see('shape-mismatch')}"
         ) from None
+
+
+def _with_trailing_axes(shapes: tuple[tuple[int, ...], ...]) -> str:
+    """Return which of two operands fits once it has trailing axes, for a message.
+
+    >>> _with_trailing_axes(((2, 4), (2,))), _with_trailing_axes(((2, 4), (3,)))
+    (' The one of shape (2,) fits with trailing axes: x[:, None]', '')
+    """
+    low, high = sorted(shapes[:2], key=len)
+    missing = len(high) - len(low)
+    fits = missing and all(n in (1, m) or m == 1 for n, m in zip(low, high, strict=False))
+    if len(shapes) != 2 or not low or not fits:
+        return ""
+    return f" The one of shape {low} fits with trailing axes: x[{', '.join([':'] * len(low) + ['None'] * missing)}]"
 
 
 def inexact(x: Any) -> Any:

@@ -12,12 +12,14 @@ import numpy as np
 
 from ..dtypes import canonical, is_integer
 from ..ir.avals import ShapedArray
+from ..ir.jaxpr import Var
 from ..key_types import KEY_TYPES, KeyType, is_key
 from ..operations.random_keys import consumed, random_unwrap, random_wrap
 from ..runtime import beside
 from ..runtime.boot import default_prng_impl, enable_custom_prng, legacy_prng_key
 from ..trace.gate import unchanged
 from ..trace.source import user_line, where_text
+from ..trace.tracer import leaked_error
 from ..trace.values import aval_of, is_value
 from ..xla.dispatch import put
 from .drawing import THREEFRY, folded, new_keys, words_of_seed
@@ -183,6 +185,8 @@ def checked(key: Any, user: str) -> Any:
     Words are a key of the default generator. Raises TypeError for what is no key, with the way to one, ValueError for
     several keys.
     """
+    if key.__class__ is Var:
+        raise leaked_error(key)
     if not is_value(key) and not hasattr(key, "__jax_array__"):
         given = repr(key) if len(repr(key)) <= _MAX_SHOWN else "a value"
         raise TypeError(
@@ -241,6 +245,7 @@ def shape_of(shape: Any, user: str) -> tuple[int, ...]:
     except TypeError:
         raise TypeError(
             f"random.{user} takes a shape as a tuple of integers, such as (3,), known while tracing; got {shape!r}"
+            f"{where_text(user_line())}. An argument that gives a shape is static: jit(f, static_argnums=...)"
         ) from None
     if any(size < 0 for size in sizes):
         raise ValueError(f"random.{user} got a shape with a negative size, {sizes}")

@@ -179,6 +179,11 @@ def _way_to_array(x: Any, what: str) -> str:
         return "Convert lists with xlascope.numpy.array(...)."
     if isinstance(x, types.GeneratorType):
         return "Convert it with xlascope.numpy.array(list(...))."
+    if isinstance(x, str):
+        static = "Make it static (jit(f, static_argnums=...)), or " if what.startswith("argument") else ""
+        return f"{static or 'For text, '}make numbers of it first: float(text), or numpy.array(texts, dtype=float)."
+    if what.startswith("the result"):
+        return "Arrays and numbers are: return a number that stands for it, or return it outside of the function."
     if what.startswith("argument self of"):
         return (
             "A method is jitted with its object static, functools.partial(jit, static_argnums=0), where the object has "

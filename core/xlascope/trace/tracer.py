@@ -98,11 +98,11 @@ class Tracer:
     def __int__(self) -> int:
         return int(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP))
 
-    def __float__(self) -> float:
-        return float(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP))
+    def __float__(self) -> NoReturn:
+        self._refuse_constant("the number in", "float(x), math.sqrt(x)")
 
-    def __complex__(self) -> complex:
-        return complex(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP))
+    def __complex__(self) -> NoReturn:
+        self._refuse_constant("the number in", "complex(x)")
 
     def __index__(self) -> int:
         value = self._value(TracerIntegerConversionError, "the integer in", _NUMBER_HELP)
@@ -112,9 +112,9 @@ class Tracer:
         """The element as a Python number; raises ConcretizationTypeError while it is not known."""
         return np.asarray(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP)).item(*args)
 
-    def tolist(self) -> Any:
-        """The elements as nested lists; raises ConcretizationTypeError while they are not known."""
-        return np.asarray(self._value(ConcretizationTypeError, "the numbers in", _NUMBER_HELP)).tolist()
+    def tolist(self) -> NoReturn:
+        """Raise ConcretizationTypeError: lists of Python numbers would be constants."""
+        self._refuse_constant("the numbers in", "x.tolist()")
 
     def tobytes(self, order: str = "C") -> bytes:
         """The elements as bytes; raises ConcretizationTypeError while they are not known."""
@@ -158,6 +158,15 @@ class Tracer:
         if value is None:
             raise error(_message(what, self, fix))
         return value
+
+    def _refuse_constant(self, what: str, calls: str) -> NoReturn:
+        """Raise for what would make a constant of this value: its derivative would be lost, and nobody would know."""
+        self._value(ConcretizationTypeError, what, _NUMBER_HELP)
+        raise ConcretizationTypeError(
+            f"{self!r}{where_text(user_line())} is differentiated, and a Python number ({calls}) would be a constant "
+            f"without a derivative.{origin_text(self)}\nCompute with arrays (xlascope.numpy.sqrt(x) instead of "
+            "math.sqrt(x)), or say that it is a constant: float(xlascope.lax.stop_gradient(x))."
+        )
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise TypeError(

@@ -156,7 +156,8 @@ def _check_scalar(what: str, role: str, x: Any) -> None:
     try:
         shape = aval_of(x).shape
     except TypeError:
-        raise TypeError(f"{what} takes a scalar {role}, got {x!r} of type {type(x).__name__}{here()}") from None
+        fix = f". Call it: {what} takes what it returns" if callable(x) else ""
+        raise TypeError(f"{what} takes a scalar {role}, got {x!r} of type {type(x).__name__}{here()}{fix}") from None
     if shape:
         raise TypeError(
             f"{what} takes a scalar {role}, got one of shape {shape}{here()}. To choose element by element use "

@@ -123,7 +123,10 @@ def _length(f: Callable[..., Any], avals: Sequence[ShapedArray], structure: Any,
         raise ValueError(f"scan of {name_of(f)} needs xs or length to know how many steps to take{here()}")
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        raise ValueError(f"scan of {name_of(f)} got different numbers of steps: {listed}{here()}")
+        raise ValueError(
+            f"scan of {name_of(f)} got different numbers of steps: {listed}{here()}. All of xs go along together: cut "
+            f"them to one length (x[:{min(sizes.values())}]); what each step needs whole is closed over."
+        )
     return next(iter(sizes.values()))
 
 

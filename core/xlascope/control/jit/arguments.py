@@ -158,7 +158,7 @@ def complete_options(function: Callable[..., Any], options: Options) -> Options:
         if wrong:
             raise ValueError(
                 f"jit of {name_of(function)}: {what}_argnums names argument {wrong[0]}, but the function has "
-                f"{len(names)} positional arguments{here()}"
+                f"{len(names)} positional arguments{here()}. They count from 0: {_numbered(names)}"
             )
         unknown = [n for n in by_name if not anything and n not in names and n not in only_named]
         if unknown:
@@ -180,3 +180,12 @@ def _both_ways(
     chosen = {i % count if count and -count <= i < count else i for i in numbers}
     chosen |= {names.index(n) for n in by_name if n in names}
     return tuple(sorted(chosen)), tuple(sorted({*by_name, *(names[i] for i in chosen if i < count)}))
+
+
+def _numbered(names: Sequence[str]) -> str:
+    """Return names with their numbers, for a message.
+
+    >>> _numbered(["x", "n"])
+    '0 is x, 1 is n'
+    """
+    return ", ".join(f"{number} is {name}" for number, name in enumerate(names)) or "there are none"

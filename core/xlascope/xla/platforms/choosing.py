@@ -150,9 +150,14 @@ def _make(name: str, named: bool) -> Any:
         )
     found = installed(name)
     if not found:
-        here = "is here" if hardware.is_present(name) else "does not seem to be here"
+        if not hardware.is_present(name):
+            known = ", ".join(sorted({"cpu", *_clients, *_factories}))
+            raise RuntimeError(
+                f"there is no backend named {name!r}: no {name.upper()} was found on this machine, where these are: "
+                f"{known}. If there is one, its plugin is missing too: {EXTRAS[name]}"
+            )
         raise RuntimeError(
-            f"there is no backend named {name!r}: a {name.upper()} {here}, its plugin is not: {EXTRAS[name]}"
+            f"there is no backend named {name!r}: a {name.upper()} is here, its plugin is not: {EXTRAS[name]}"
         )
     refused = []
     for plugin in found:
