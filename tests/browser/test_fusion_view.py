@@ -815,7 +815,7 @@ def test_the_menu_of_targets_says_which_compilers_are_here(blank, found):
     assert groups == [["compilers that are here", 1], [line, 1]]
     blank.find(".xs-add-target").select_option("tpu:v5e:2x2")
     note = blank.find(".xs-asks .xs-note")
-    assert f"%{line}" in note.inner_text() and blank.page.evaluate("window.sent.length") == 0
+    assert "%run -m xlascope targets --install" in note.inner_text() and blank.page.evaluate("window.sent.length") == 0
     blank.screenshot("fusion_install")
     note.locator(".xs-close").click()
     assert note.count() == 0

@@ -18,19 +18,38 @@ def test_an_open_gate_holds_nobody() -> None:
 
 
 def test_a_closed_gate_holds_a_call_until_it_opens() -> None:
-    gate, passed = CallGate(), threading.Event()
+    gate, held, passed = CallGate(), threading.Event(), threading.Event()
+
+    def results() -> list[Any]:
+        held.set()
+        return [jnp.ones(3) + 1.0]
 
     def call() -> None:
-        gate.enter(lambda: [jnp.ones(3) + 1.0])
+        gate.enter(results)
         passed.set()
 
     assert not gate.close(0.0)  # nobody calls
     caller = threading.Thread(target=call)
     caller.start()
-    assert gate.close(60.0) or not passed.is_set()
+    assert held.wait(60.0)
     assert not passed.is_set()
     gate.open()
     assert passed.wait(60.0)
+    caller.join()
+
+
+def test_closing_a_gate_waits_for_a_call() -> None:
+    gate, over = CallGate(), threading.Event()
+
+    def calls() -> None:
+        while not over.is_set():
+            gate.enter(list)
+
+    caller = threading.Thread(target=calls)
+    caller.start()
+    assert gate.close(60.0)
+    over.set()
+    gate.open()
     caller.join()
 
 

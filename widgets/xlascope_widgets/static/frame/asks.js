@@ -172,9 +172,9 @@ export function drawPending(store) {
 function installNote({ wanted, missing }) {
   const line = missing[wanted];
   if (!line) return null;
-  const [, command] = line.match(/^(pip .*)/) ?? [];
+  const command = line.match(/^pip .*/) ? `%${line}` : line.match(/^python -m /) ? line.replace("python", "%run") : "";
   return el("div", { class: "xs-note", role: "status" }, el("b", {}, wanted), command
-    ? [" needs its compiler, which is not installed here. Run ", el("code", { class: "xs-command" }, `%${command}`), " in a cell, then run the cell above again. No such hardware is needed."] : `: ${line}`,
+    ? [" needs its compiler, which is not installed here. Run ", el("code", { class: "xs-command" }, command), " in a cell, then run the cell above again. No such hardware is needed."] : `: ${line}`,
     el("button", { class: "xs-close", type: "button", "data-unwanted": "", "aria-label": "close" }, "×"));
 }
 
