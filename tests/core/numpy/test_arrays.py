@@ -266,4 +266,4 @@ def test_repeats_of_a_known_total_may_be_traced(counts, rows):
 
 
 def test_a_number_under_grad_has_its_values():
-    assert float(xs.grad(lambda x: x * x.item() + len(x.tobytes()) + x.tolist())(3.0)) == 3.0
+    assert float(xs.grad(lambda x: x * x.item() + len(x.tobytes()))(3.0)) == 3.0
