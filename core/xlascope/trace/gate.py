@@ -180,8 +180,9 @@ def _way_to_array(x: Any, what: str) -> str:
     if isinstance(x, types.GeneratorType):
         return "Convert it with xlascope.numpy.array(list(...))."
     if isinstance(x, str):
-        static = "Make it static (jit(f, static_argnums=...)), or " if what.startswith("argument") else ""
-        return f"{static or 'For text, '}make numbers of it first: float(text), or numpy.array(texts, dtype=float)."
+        numbers = "Make numbers of text first: float(text), or numpy.array(texts, dtype=float)."
+        static = "Text can be passed as static arguments (jit(f, static_argnums=...)). "
+        return static + numbers if what.startswith("argument") else numbers
     if what.startswith("the result"):
         return "Arrays and numbers are: return a number that stands for it, or return it outside of the function."
     if what.startswith("argument self of"):
