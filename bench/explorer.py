@@ -158,7 +158,7 @@ def explorer() -> list[Row]:
         browser = playwright.chromium.launch(executable_path=found, args=options)
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_content(_PAGE % assets.style())
-        drawing = f"export default {link(assets.STATIC, 'program/program.js', 'graph/layout.js')};"
+        drawing = f"export default {link(assets.STATIC, 'program/program.js', 'layout/layout.js')};"
         page.evaluate(_START, {"panel": assets.browser_module(), "drawing": drawing})
         rows = [*_layouts(page), *_opening(page), *_panning(page)]
         browser.close()

@@ -129,12 +129,12 @@ class Panel:
     """The panel's views as its own code draws them, without a browser."""
 
     MODULES = (
-        "program/store.js",
-        "program/element.js",
+        "store/store.js",
+        "ground/element.js",
         "compiler/kernels_pane.js",
         "time/hottest.js",
         "time/draw_timeline.js",
-        "frame/source_pane.js",
+        "source/source_pane.js",
         "frame/strip.js",
     )
 

@@ -21,16 +21,16 @@ SAMPLES = Path(__file__).with_name("samples.py")
 #: The modules whose names an expression in a test may use.
 SHOWN = (
     "program/program.js",
-    "program/path.js",
+    "ground/path.js",
     "program/deeds.js",
-    "program/format.js",
-    "program/opening.js",
+    "ground/format.js",
+    "layout/opening.js",
     "program/words.js",
-    "graph/depth.js",
+    "layout/depth.js",
     "program/stage_words.js",
-    "graph/layout.js",
-    "graph/between.js",
-    "compiler/targets.js",
+    "layout/layout.js",
+    "program/between.js",
+    "program/other_target.js",
 )
 
 

@@ -167,7 +167,7 @@ def test_every_file_is_shipped():
     entries = (assets.WIDGET, assets.PAGE, assets.LOADER, *assets.PICTURES)
     linked = {module.name for entry in entries for module in in_order(assets.STATIC, entry)}
     names = {path.relative_to(assets.STATIC).as_posix() for path in assets.STATIC.rglob("*.*")}
-    assert names == {*linked, *assets.STYLES, "program/wire.d.ts"}
+    assert names == {*linked, *assets.STYLES, "ground/wire.d.ts"}
 
 
 def test_imports_lead_to_files():
@@ -208,6 +208,6 @@ def nested_templates(text):
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_minifier_can_read_every_file(name):
-    if name == "program/element.js":  # it has quotes in regular expressions, and no template inside of another
+    if name == "ground/element.js":  # it has quotes in regular expressions, and no template inside of another
         return
     assert nested_templates((assets.STATIC / name).read_text(encoding="utf-8")) == []

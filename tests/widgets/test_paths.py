@@ -1,4 +1,4 @@
-"""The path of an equation as the front end reads it (static/program/path.js), run in the embedded engine."""
+"""The path of an equation as the front end reads it (static/ground/path.js), run in the embedded engine."""
 
 import json
 import random
@@ -16,7 +16,7 @@ from xlascope_widgets.linker import link
 def run():
     """`run(function, *values)` calls a function of the module."""
     context = quickjs.Context()
-    context.eval(f"const paths = {link(assets.STATIC, 'program/path.js')};")
+    context.eval(f"const paths = {link(assets.STATIC, 'ground/path.js')};")
 
     def run(function, *values):
         passed = ", ".join(json.dumps(value) for value in values)

@@ -19,12 +19,12 @@ STATIC = Path(__file__).parent / "static"
 WIDGET, PAGE, LOADER = "widget.js", "page.js", "loader.js"
 
 #: What draws without a browser.
-PICTURES = ("frame/picture.js", "compare/compare_picture.js")
+PICTURES = ("pictures/picture.js", "pictures/compare_picture.js")
 
 STYLES = (
     "graph/graph.css",
     "frame/panel.css",
-    "frame/doctor.css",
+    "cards/doctor.css",
     "frame/script.css",
     "time/time.css",
     "compare/compare.css",

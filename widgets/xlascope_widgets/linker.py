@@ -2,7 +2,7 @@
 
 A file becomes a function that is called once and returns what the file exports; its imports become constants taken from
 what other files returned. So no name leaks from file to file, and the order follows from the imports. What is accepted
-are the forms that we write, each at the beginning of a line::
+are the forms that we write, each at the beginning of a line (the names of an import may have a line each)::
 
     import { a, b } from "./other.js";
     export function a() {}      export class B {}      export const c = 1;
@@ -27,7 +27,7 @@ _WORD = re.compile(
     re.DOTALL,
 )
 _FORM = re.compile(
-    r'import \{ (?P<names>\w+(?:, \w+)*) \} from "(?P<source>\.[^"\n]+)";\n'
+    r'import \{(?:\n  | )(?P<names>\w+(?:,\s+\w+)*),?\s\} from "(?P<source>\.[^"\n]+)";\n'
     r"|export (?P<default>default )(?!async |class |function )"
     r"|export (?=(?:async function|function|class|const) (?P<name>\w+))"
 )
@@ -90,7 +90,7 @@ def read(root: Path, name: str) -> Module:
                 f"{name}:{line}: no form of {found[0]} that is linked: {text.splitlines()[line - 1].strip()}"
             )
         if form["source"]:
-            imports.append(Import(line, _path(form["source"], name), tuple(form["names"].split(", "))))
+            imports.append(Import(line, _path(form["source"], name), tuple(re.split(r",\s+", form["names"]))))
         else:
             exports.append(form["name"] or "default")
         body += text[end:start] + ("const $default = " if form["default"] else "")

@@ -1,7 +1,7 @@
 // @ts-check
 /** All the code that a panel itself carries: it finds the library, which is sent once, and leaves everything to it. */
 
-/** @typedef {import("./program/wire.js").Model} Model */
+/** @typedef {import("./ground/wire.js").Model} Model */
 /** @typedef {import("./frame/library.js").Page} Page */
 
 /** @returns {Page} what all versions and kernels in this page share */

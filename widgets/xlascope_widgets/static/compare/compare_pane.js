@@ -1,11 +1,11 @@
 // @ts-check
 /** Two programs side by side: what is alike, changed, added and removed, linked with the selection everywhere else. */
 
-import { el, fill } from "../program/element.js";
+import { el, fill } from "../ground/element.js";
+import { scrollInside } from "../parts/scrolling.js";
 import { DIFF_SHOWN, DIFF_WORDS, diffCounts, diffKernels, diffRows, diffScale } from "./compare_rows.js";
-import { scrollInside } from "../frame/source_pane.js";
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/wire.js").Diff} Diff */
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../ground/wire.js").Diff} Diff */
 /** @typedef {import("./compare_rows.js").DiffRow} DiffRow */
 /** @typedef {import("./compare_rows.js").DiffFold} DiffFold */
 /** @typedef {import("./compare_rows.js").DiffSide} DiffSide */

@@ -1,13 +1,13 @@
 // @ts-check
 /** A comparison of two programs as rows, for the panel and for pictures. Signs and words say what colours say. */
 
-import { plural, shorten } from "../program/format.js";
+import { plural, shorten } from "../ground/format.js";
 import { literalText } from "../program/words.js";
 
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
-/** @typedef {import("../program/wire.js").Diff} Diff */
-/** @typedef {import("../program/wire.js").Sign} Sign */
+/** @typedef {import("../ground/wire.js").Diff} Diff */
+/** @typedef {import("../ground/wire.js").Sign} Sign */
 /** What is said of one equation. @typedef {{path: string, title: string, types: string, source: string}} DiffSide */
 /** @typedef {{sign: Sign, before: DiffSide|null, after: DiffSide|null, words: string, detail: string}} DiffRow */
 /** A run of equations that are alike: where it begins, and how many. @typedef {{fold: number, count: number}} DiffFold */

@@ -1,12 +1,12 @@
 // @ts-check
 /** The list of what crosses memory: the arrays that fusing could not keep out of it, the largest first. */
 
-import { el } from "../program/element.js";
-import { byteSize, count, plural } from "../program/format.js";
+import { el } from "../ground/element.js";
+import { byteSize, count, plural } from "../ground/format.js";
+import { crossings } from "../program/crossings.js";
 import { drawUnreadKernels } from "../program/unread.js";
-import { crossings } from "./crossings.js";
 import { drawWhy, pairOf, whyNotButton } from "./why_pane.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
 /** Items of a list that are drawn. */
@@ -30,12 +30,12 @@ export function drawCrossings(store) {
   ];
 }
 
-/** A TPU keeps some arrays in its own memory. @param {import("./crossings.js").Crossing} each */
+/** A TPU keeps some arrays in its own memory. @param {import("../program/crossings.js").Crossing} each */
 export function crossingSize(each) {
   return each.bytes ? byteSize(each.bytes) : "stays on the chip";
 }
 
-/** @param {Store} store @param {import("./crossings.js").Crossing} each */
+/** @param {Store} store @param {import("../program/crossings.js").Crossing} each */
 function drawCrossing(store, each) {
   const id = JSON.stringify([each.from, ...each.to]);
   const on = store.selection.kind === "kernels" && (store.selection.id === id || sameWriter(store, each));
@@ -47,7 +47,7 @@ function drawCrossing(store, each) {
       ? `${each.to.length} kernels` : each.to.map((name, i) => [i ? " · " : "", called(name), on && [" ", whyNotButton(each.from, name)]])));
 }
 
-/** One of a crossing's readers was asked about. @param {Store} store @param {import("./crossings.js").Crossing} each */
+/** One of a crossing's readers was asked about. @param {Store} store @param {import("../program/crossings.js").Crossing} each */
 function sameWriter(store, each) {
   const pair = pairOf(store);
   return Boolean(pair && pair.from === each.from && each.to.includes(pair.to ?? ""));

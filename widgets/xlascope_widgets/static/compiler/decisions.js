@@ -1,8 +1,8 @@
 // @ts-check
 /** The fusion decisions of one compilation, in order, each with the equations that its two sides stood for at that moment. */
 
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/wire.js").Explained} Explained */
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../ground/wire.js").Explained} Explained */
 
 /** @typedef {{at: number, pass: string, fused: boolean, a: string, b: string, result: string, reason: string, plain: string,
  *   fusedSeconds: number|null, apartSeconds: number|null, from: string[], to: string[]}} Step */
@@ -54,7 +54,7 @@ export function explanations(store) {
   return aboutShown(store, store.asks.found(store.measured).explained);
 }
 
-/** @typedef {import("../program/store.js").Tab} Tab */
+/** @typedef {import("../store/store.js").Tab} Tab */
 
 /** What the list's place shows: what was chosen, or else what there is. @param {Store} store @returns {Tab} */
 export function tabShown(store) {

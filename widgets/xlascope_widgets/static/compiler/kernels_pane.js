@@ -2,24 +2,23 @@
 /** The kernels that XLA made, sorted and filtered: what each consists of, what it took, what fusing saved, what it still reads
  * from others. In the same place: what crosses memory, the decisions one by one, the passes. */
 
-import { el, toNode } from "../program/element.js";
-import { byteSize, count, percent, plural, seconds, shorten } from "../program/format.js";
-import { estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "../program/stage_words.js";
+import { el, toNode } from "../ground/element.js";
+import { byteSize, count, percent, plural, seconds, shorten } from "../ground/format.js";
+import { drawAsk } from "../parts/asking.js";
+import { scrollInside } from "../parts/scrolling.js";
+import { crossings } from "../program/crossings.js";
+import { acrossFacts, estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "../program/stage_words.js";
 import { drawUnreadKernels } from "../program/unread.js";
-import { scrollInside } from "../frame/source_pane.js";
-import { drawAsk } from "../frame/asks.js";
-import { crossings } from "./crossings.js";
-import { tabShown } from "./decisions.js";
-import { sideBySide, targetWords } from "./targets.js";
 import { MOST_LISTED, crossingSize, drawCrossings } from "./crossing_pane.js";
-import { drawWhy, whyNotButton } from "./why_pane.js";
-import { drawReplay, keepReplayInSight } from "./replay_pane.js";
+import { tabShown } from "./decisions.js";
 import { drawPasses } from "./passes_pane.js";
-import { acrossFacts } from "../time/waits.js";
-/** @typedef {import("../program/store.js").Store} Store */
+import { drawReplay, keepReplayInSight } from "./replay_pane.js";
+import { sideBySide, targetWords } from "./targets.js";
+import { drawWhy, whyNotButton } from "./why_pane.js";
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/wire.js").Kernel} Kernel */
-/** @typedef {import("../program/element.js").Child} Child */
+/** @typedef {import("../ground/wire.js").Kernel} Kernel */
+/** @typedef {import("../ground/element.js").Child} Child */
 
 /** @type {Record<string, [string, string]>} */
 const TABS = { kernels: ["kernels", "the kernels that XLA made"], crossing: ["crossing", "arrays that cross memory from kernel to kernel"],
@@ -180,7 +179,7 @@ function drawCode(store, kernel) {
   return text ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": `${word} of ${kernel.name}` }, text) : drawAsk(store, asked, `Show its ${word}`);
 }
 
-/** @param {Program} program @param {string} verb @param {import("./crossings.js").Crossing} each @param {string} from @param {string} to @param {string} shown */
+/** @param {Program} program @param {string} verb @param {import("../program/crossings.js").Crossing} each @param {string} from @param {string} to @param {string} shown */
 function neighbour(program, verb, each, from, to, shown) {
   return el("div", { class: "xs-neighbour" }, el("span", { class: "xs-muted" }, `${verb} `), el("span", { title: `XLA's name: ${shown}` }, program.calledKernel(shown)),
     el("span", { class: "xs-muted" }, ` ${each.type}, ${crossingSize(each)} `), whyNotButton(from, to));
@@ -222,7 +221,7 @@ export function pressKernels(store, target, add = false) {
   const several = target.closest("[data-kernels]")?.getAttribute("data-kernels");
   const kernel = target.closest("[data-kernel]")?.getAttribute("data-kernel");
   if (target.closest("select, input, pre")) return true;
-  if (tab) store.turn({ tab: /** @type {import("../program/store.js").Tab} */ (tab) });
+  if (tab) store.turn({ tab: /** @type {import("../store/store.js").Tab} */ (tab) });
   else if (why) store.selectKernels(JSON.parse(why));
   else if (several) store.selectKernels(JSON.parse(several));
   else if (kernel && add && store.selection.kind === "kernel" && store.selection.id !== kernel) store.selectKernels([store.selection.id, kernel]);

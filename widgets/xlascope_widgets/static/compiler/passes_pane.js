@@ -1,13 +1,13 @@
 // @ts-check
 /** The compiler's passes that changed something: what each added and removed, and which of them removed an operation. */
 
-import { el } from "../program/element.js";
-import { count, plural } from "../program/format.js";
-import { answeredWords, drawAsk } from "../frame/asks.js";
+import { el } from "../ground/element.js";
+import { count, plural } from "../ground/format.js";
+import { answeredWords, drawAsk } from "../parts/asking.js";
 import { aboutShown } from "./decisions.js";
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/wire.js").Pass} Pass */
-/** @typedef {import("../program/wire.js").Passes} Passes */
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../ground/wire.js").Pass} Pass */
+/** @typedef {import("../ground/wire.js").Passes} Passes */
 
 /** A pass, its place, and what was asked about that it removed. @typedef {{pass: Pass, at: number, gone: string[]}} Changed */
 

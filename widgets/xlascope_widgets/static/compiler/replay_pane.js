@@ -1,13 +1,13 @@
 // @ts-check
 /** XLA's fusion decisions one by one, as they fell: played in the browser from the record of them, without the kernel. */
 
-import { el } from "../program/element.js";
-import { count, plural, shorten } from "../program/format.js";
-import { answeredWords, drawAsk } from "../frame/asks.js";
+import { el } from "../ground/element.js";
+import { count, plural, shorten } from "../ground/format.js";
+import { answeredWords, drawAsk } from "../parts/asking.js";
+import { scrollInside } from "../parts/scrolling.js";
 import { explanations, stepsOf, tabShown } from "./decisions.js";
 import { costWords } from "./why_pane.js";
-import { scrollInside } from "../frame/source_pane.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("./decisions.js").Step} Step */
 /** @typedef {import("../program/program.js").Program} Program */
 

@@ -1,30 +1,12 @@
 // @ts-check
 /** The program as it was measured here, or as the compiler of another target made it: the same views of either. */
 
-import { el } from "../program/element.js";
-import { byteSize, count, seconds } from "../program/format.js";
-/** @typedef {import("../program/store.js").Store} Store */
+import { el } from "../ground/element.js";
+import { byteSize, count, seconds } from "../ground/format.js";
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/wire.js").Target} Target */
-/** @typedef {import("../program/wire.js").Kernel} Kernel */
-
-/** @type {WeakMap<Target, Program>} */
-const targetViews = new WeakMap();
-
-/** The program with a target's kernels in place of those that ran here; everything else is shared. @param {Program} program
- * @param {Target} found what was compiled for the target @returns {Program} */
-export function programFor(program, found) {
-  const known = targetViews.get(found);
-  if (known && Object.getPrototypeOf(known) === program) return known;
-  const view = Object.create(program);
-  const { kernels, flops, accessed, peak, platform, notes, memory } = found;
-  Object.assign(view, { target: found.target, estimated: found, heavy: { ...program.heavy, kernels, flops, accessed, peak, platform, notes, memory } });
-  Object.assign(view, { kernels: new Map(), kernelsOf: new Map(), kernelsIn: new Map(), aloneGroups: new WeakMap(), times: new Map(), account: undefined, ceilings: undefined });
-  view.light = { ...program.light, executed: undefined, compiled: found.seconds, cache: "miss", kernels: kernels.length };
-  for (const kernel of kernels) view.indexKernel(kernel);
-  targetViews.set(found, view);
-  return view;
-}
+/** @typedef {import("../ground/wire.js").Target} Target */
+/** @typedef {import("../ground/wire.js").Kernel} Kernel */
 
 /** Tabs in the panel's head: this device, other targets, and one more. @param {Store} store */
 export function drawTargets(store) {
@@ -40,7 +22,7 @@ export function drawTargets(store) {
   return [tabs, asks.can("target") && others.length > 0 && addTarget(asks, others)];
 }
 
-/** The targets whose compilers are here, and those for which one has to be installed. @param {import("../frame/asks.js").Asks} asks @param {string[]} names */
+/** The targets whose compilers are here, and those for which one has to be installed. @param {import("../store/asks.js").Asks} asks @param {string[]} names */
 function addTarget({ missing }, names) {
   const lines = [...new Set(names.map((name) => missing[name] ?? ""))].sort((a, b) => a.length - b.length);
   const options = (/** @type {string} */ line) => names.filter((name) => (missing[name] ?? "") === line).map((name) => el("option", { value: name }, name));

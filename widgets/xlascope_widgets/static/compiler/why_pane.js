@@ -1,15 +1,15 @@
 // @ts-check
 /** "Why are these not fused?": asked about two kernels, or an edge of the graph; answered in XLA's words and in plain ones. */
 
-import { el } from "../program/element.js";
-import { byteSize, count, plural, seconds } from "../program/format.js";
-import { answeredWords, drawAsk } from "../frame/asks.js";
-import { crossingBetween, kernelsOfEdge } from "./crossings.js";
+import { el } from "../ground/element.js";
+import { byteSize, count, plural, seconds } from "../ground/format.js";
+import { answeredWords, drawAsk } from "../parts/asking.js";
+import { crossingBetween, kernelsOfEdge } from "../program/crossings.js";
 import { decisionOn, explanations, stepsOf } from "./decisions.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("./decisions.js").Step} Step */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/wire.js").Explained} Explained */
+/** @typedef {import("../ground/wire.js").Explained} Explained */
 /** @typedef {{from: string|null, to: string|null, paths: string[]}} Pair */
 /** What is known of a pair: a decision among all of an explanation, and whether XLA said it of just these. @typedef {{step: Step|undefined, found: Explained, steps: Step[], said: boolean}} Answer */
 

@@ -1,12 +1,12 @@
 // @ts-check
 /** The bar above the panes: which program, for which target, what colours mean, how equations are grouped. */
 
-import { el } from "../program/element.js";
-import { plural, shorten } from "../program/format.js";
 import { drawTargets } from "../compiler/targets.js";
 import { groupingChoice } from "../graph/explorer.js";
-import { HEATS } from "../graph/heat.js";
-/** @typedef {import("../program/store.js").Store} Store */
+import { el } from "../ground/element.js";
+import { plural, shorten } from "../ground/format.js";
+import { HEATS } from "../program/heat.js";
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
 /** @param {Store} store @param {boolean} [isFull] whether the panel has all of the screen */

@@ -1,13 +1,13 @@
 // @ts-check
 /** The line about what is selected, or what a search has found. */
 
-import { el } from "../program/element.js";
-import { plural } from "../program/format.js";
-import { describe } from "../program/words.js";
 import { kernelFacts } from "../compiler/kernels_pane.js";
 import { severalWords } from "../compiler/why_pane.js";
 import { betweenWords, foundWords, jumpLinks } from "../graph/explorer.js";
-/** @typedef {import("../program/store.js").Store} Store */
+import { el } from "../ground/element.js";
+import { plural } from "../ground/format.js";
+import { describe } from "../program/words.js";
+/** @typedef {import("../store/store.js").Store} Store */
 
 /** @param {Store} store */
 export function drawDetail(store) {

@@ -1,11 +1,11 @@
 // @ts-check
 /** What has changed since the cell ran before: the comparison of both programs, under the strip. */
 
-import { el, fill } from "../program/element.js";
-import { Store } from "../program/store.js";
-import { drawAsk } from "./asks.js";
+import { el, fill } from "../ground/element.js";
+import { drawAsk } from "../parts/asking.js";
+import { Store } from "../store/store.js";
 /** @typedef {import("./view.js").View} View */
-/** @typedef {import("../program/wire.js").Model} Model */
+/** @typedef {import("../ground/wire.js").Model} Model */
 
 /** Views of comparisons, by the part that they are in. @type {WeakMap<HTMLElement, {remove: () => void, state: object}>} */
 const shownIn = new WeakMap();
@@ -42,7 +42,7 @@ export function drawEdited(view) {
   shownIn.set(part, { state: found, remove: () => compared.remove() });
 }
 
-/** @param {View} view @param {NonNullable<import("../program/wire.js").Finding["compared"]>} found @param {HTMLElement} part */
+/** @param {View} view @param {NonNullable<import("../ground/wire.js").Finding["compared"]>} found @param {HTMLElement} part */
 function showEdited(view, found, part) {
   const store = new Store();
   store.uid = `${view.store.uid} compared`;

@@ -1,12 +1,12 @@
 // @ts-check
 /** The card of a function that could not be traced: the lines where it failed, and what the error says, at its line. */
 
-import { el } from "../program/element.js";
-import { shorten } from "../program/format.js";
-import { banner } from "./banners.js";
+import { el } from "../ground/element.js";
+import { shorten } from "../ground/format.js";
+import { banner } from "../parts/banners.js";
 import { otherFailures } from "./strip.js";
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/wire.js").Failure} Failure */
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../ground/wire.js").Failure} Failure */
 
 /** Those with lines to show; seen under the strip, whether the panel is open or not. @param {Store} store */
 export function drawFailures(store) {

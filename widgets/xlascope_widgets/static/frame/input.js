@@ -1,19 +1,20 @@
 // @ts-check
 /** What clicks and keys do in a view. */
 
-import { keyReplay, pressReplay } from "../compiler/replay_pane.js";
+import { pressDoctor } from "../cards/doctor.js";
+import { pressEdited } from "./edited.js";
 import { pressKernels } from "../compiler/kernels_pane.js";
 import { pressPasses } from "../compiler/passes_pane.js";
+import { keyReplay, pressReplay } from "../compiler/replay_pane.js";
 import { keyWhy } from "../compiler/why_pane.js";
-import { goTo, keyExplorer, toggleHelp } from "../graph/explorer.js";
-import { HEATS } from "../graph/heat.js";
-import { pressAsk } from "./asks.js";
-import { pressClose } from "./banners.js";
-import { pressDoctor } from "./doctor.js";
-import { pressEdited } from "./edited.js";
+import { keyExplorer, toggleHelp } from "../graph/explorer.js";
+import { goTo } from "../parts/panel.js";
+import { pressAsk } from "../parts/asking.js";
+import { pressClose } from "../parts/banners.js";
+import { scrollInside } from "../parts/scrolling.js";
+import { HEATS } from "../program/heat.js";
 import { toggleFull } from "./room.js";
 import { pressScript } from "./script.js";
-import { scrollInside } from "./source_pane.js";
 import { openTab } from "./tab.js";
 /** @typedef {import("./view.js").View} View */
 

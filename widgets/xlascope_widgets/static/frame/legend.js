@@ -1,11 +1,11 @@
 // @ts-check
 /** What the colours of the graph mean. */
 
-import { el } from "../program/element.js";
-import { HEAT_WORDS } from "../graph/heat.js";
+import { el } from "../ground/element.js";
+import { HEAT_WORDS } from "../program/heat.js";
 import { KEPT } from "../program/words.js";
 import { hasNestings } from "./bar.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 
 /** @param {Store} store */
 export function drawLegend(store) {

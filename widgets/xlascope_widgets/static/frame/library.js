@@ -2,7 +2,7 @@
 /** The code in a page: it is sent once for each kernel. Panels find it by its number, and so do the elements that a
  * saved output consists of: a picture, which becomes a panel wherever a page knows the panel's kernel. */
 
-/** @typedef {import("../program/wire.js").Model} Model */
+/** @typedef {import("../ground/wire.js").Model} Model */
 
 /** @typedef {Model["widget_manager"]} Manager */
 /** What a library offers to models and views. @typedef {{initialize(context: {model: Model}): unknown, render(context: {model: Model, el: HTMLElement}): () => void,

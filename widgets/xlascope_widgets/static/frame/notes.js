@@ -1,19 +1,19 @@
 // @ts-check
 /** What went wrong, what could not be read, and what is not listed. */
 
-import { el } from "../program/element.js";
-import { plural } from "../program/format.js";
+import { el } from "../ground/element.js";
+import { plural } from "../ground/format.js";
+import { banner } from "../parts/banners.js";
 import { unreadNotes } from "../program/unread.js";
-import { banner } from "./banners.js";
 import { failureKey } from "./failure.js";
 import { otherFailures } from "./strip.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 
 /** Failures of all functions, in full; what could not be read of the one shown. @param {Store} store */
 export function drawNotes(store) {
   const { live } = store;
   const failures = [...live.failures, ...otherFailures(store), store.measured?.light.failure ?? []].flat();
-  /** @type {(import("../program/element.js").Tree|null)[]} */
+  /** @type {(import("../ground/element.js").Tree|null)[]} */
   const found = failures.filter((failure) => !failure.text).map((failure) =>
     banner(failureKey(store, failure), { class: "xs-note bad" }, el("b", {}, failure.error), ` in ${failure.stage} of ${failure.function}`,
       failure.line ? `, line ${failure.line}` : "", el("pre", {}, failure.message)));

@@ -1,10 +1,10 @@
 // @ts-check
 /** The widget, as its host calls it. Everything that is only looking happens here, without the kernel. */
 
-import { follow, forget, storeOf } from "../program/stores.js";
+import { follow, forget, storeOf } from "../store/stores.js";
 import { openLibrary } from "./library.js";
 import { View } from "./view.js";
-/** @typedef {import("../program/wire.js").Model} Model */
+/** @typedef {import("../ground/wire.js").Model} Model */
 
 /** Called once for a model, before any view: data that arrives early is not lost. @param {{model: Model}} context */
 export function initialize({ model }) {

@@ -1,11 +1,11 @@
 // @ts-check
 /** The card of a script that was watched: what ran, what took its time, and its programs, each of which opens below. */
 
-import { el, fill } from "../program/element.js";
-import { count, percent, plural, seconds, shorten } from "../program/format.js";
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/wire.js").Script} Script */
-/** @typedef {import("../program/wire.js").Share} Share */
+import { el, fill } from "../ground/element.js";
+import { count, percent, plural, seconds, shorten } from "../ground/format.js";
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../ground/wire.js").Script} Script */
+/** @typedef {import("../ground/wire.js").Share} Share */
 
 /** Programs listed at first: so many at least, so many at most, and of these none with less than this part of the time. */
 const LEAST = 5, MOST = 12, SMALL = 0.01;

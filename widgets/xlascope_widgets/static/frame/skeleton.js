@@ -1,7 +1,7 @@
 // @ts-check
 /** The parts of a panel, empty. */
 
-import { el } from "../program/element.js";
+import { el } from "../ground/element.js";
 
 /** What a view fills. */
 export function skeleton() {

@@ -1,15 +1,15 @@
 // @ts-check
 /** The strip: one line under the running cell that tells the state without being opened. */
 
-import { el } from "../program/element.js";
-import { percent, plural, seconds, shorten } from "../program/format.js";
+import { whyButton } from "../cards/recompiles.js";
+import { el } from "../ground/element.js";
+import { percent, plural, seconds, shorten } from "../ground/format.js";
 import { stages } from "../program/stage_words.js";
-import { whyButton } from "./recompiles.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/stage_words.js").Stage} Stage */
-/** @typedef {import("../program/wire.js").Light} Light */
-/** @typedef {import("../program/wire.js").Live} Live */
+/** @typedef {import("../ground/wire.js").Light} Light */
+/** @typedef {import("../ground/wire.js").Live} Live */
 
 const RUNNING = { trace: "tracing", lower: "lowering", compile: "compiling", run: "running" };
 
@@ -31,7 +31,7 @@ export function otherFailures({ measured, live }) {
   return live.programs.filter((light) => light.number !== measured?.number).flatMap((light) => light.failure ?? []);
 }
 
-/** "in update, line 9". @param {import("../program/wire.js").Failure} failure */
+/** "in update, line 9". @param {import("../ground/wire.js").Failure} failure */
 function failedWhere(failure) {
   return `in ${shorten(failure.function, 48)}` + (failure.line ? `, line ${failure.line}` : "");
 }

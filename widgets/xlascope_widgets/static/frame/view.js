@@ -1,31 +1,31 @@
 // @ts-check
 /** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
 
-import { el, fill, toNode } from "../program/element.js";
-import { count } from "../program/format.js";
-import { showKernels, markKernels } from "../compiler/kernels_pane.js";
+import { showDoctor } from "../cards/doctor.js";
+import { drawEdited } from "./edited.js";
+import { showRecompiles } from "../cards/recompiles.js";
 import { ComparePane } from "../compare/compare_pane.js";
+import { markKernels, showKernels } from "../compiler/kernels_pane.js";
 import { GraphPane } from "../graph/graph_pane.js";
+import { el, fill, toNode } from "../ground/element.js";
+import { count } from "../ground/format.js";
+import { drawPending } from "../parts/asking.js";
+import { drawSource, markSource, refreshTimes, showFirstLine } from "../source/source_pane.js";
 import { TimePane } from "../time/timeline_pane.js";
-import { drawPending } from "./asks.js";
 import { drawBar } from "./bar.js";
 import { drawDetail } from "./detail.js";
-import { showDoctor } from "./doctor.js";
-import { drawEdited } from "./edited.js";
 import { drawFailures } from "./failure.js";
 import { listen } from "./input.js";
 import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
-import { showRecompiles } from "./recompiles.js";
 import { chosenRoom, isFull, keepRoom, listenRoom, showFull } from "./room.js";
 import { showScript } from "./script.js";
 import { skeleton } from "./skeleton.js";
-import { drawSource, markSource, refreshTimes, showFirstLine } from "./source_pane.js";
 import { announce, drawStrip, tickStrip } from "./strip.js";
 import { watchTheme } from "./theme.js";
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/store.js").Change} Change */
-/** @typedef {import("../program/wire.js").Model} Model */
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Change} Change */
+/** @typedef {import("../ground/wire.js").Model} Model */
 
 /** A panel on a page. */
 export class View {

@@ -2,13 +2,13 @@
 /** The graph on a canvas. More than the screen is painted, so that panning only moves what is there; a list beside it
  * (`outline.js`) holds the items that a screen reader reads and that take the focus. */
 
-import { el, toNode } from "../program/element.js";
+import { el, toNode } from "../ground/element.js";
+import { describe, nodeLabel } from "../program/words.js";
 import { readTheme, watchColours } from "./canvas_theme.js";
 import { drawOnCanvas } from "./draw_canvas.js";
 import { hullKernels } from "./draw_graph.js";
-import { describe, nodeLabel } from "../program/words.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
-/** @typedef {import("./layout.js").Scene} Scene */
+/** @typedef {import("../layout/layout.js").Scene} Scene */
 /** @typedef {import("./outline.js").Outline} Outline */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("./graph_pane.js").Part} Part */
@@ -21,7 +21,7 @@ const STRETCHED = 1.4, REST = 90;
 /** How far the hull of a fusion reaches around its equations. */
 const HULL = 8;
 
-/** What has been painted of the scene, and at which zoom. @typedef {Part & {zoom: import("./viewport.js").Zoom, width: number, height: number}} Painted */
+/** What has been painted of the scene, and at which zoom. @typedef {Part & {zoom: import("../layout/viewport.js").Zoom, width: number, height: number}} Painted */
 
 export class CanvasGraph {
   /** @param {GraphPane} pane the pane that it is drawn for @param {Outline} outline the list that takes the focus */

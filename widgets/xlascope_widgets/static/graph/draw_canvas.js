@@ -1,20 +1,20 @@
 // @ts-check
 /** A scene on a canvas, for graphs of thousands of nodes: the same boxes, edges, words and colours as in SVG. */
 
-import { shorten } from "../program/format.js";
-import { append } from "./phases.js";
-import { cards, hullKernels, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_graph.js";
-import { enlarged, saidAt } from "./depth.js";
-import { heatOf } from "./heat.js";
+import { append } from "../ground/collections.js";
+import { shorten } from "../ground/format.js";
+import { enlarged, saidAt } from "../layout/depth.js";
+import { heatOf } from "../program/heat.js";
 import { SUB_LETTER, outTypes } from "../program/words.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
+import { cards, hullKernels, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_graph.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
 /** @typedef {import("./marks.js").Mark} Mark */
-/** @typedef {import("./layout.js").SceneEdge} SceneEdge */
-/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */
+/** @typedef {import("../layout/level.js").GraphNode} GraphNode */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("./layout.js").Scene} Scene */
+/** @typedef {import("../layout/layout.js").Scene} Scene */
 
 /** Below these zooms corners and outlines cannot be seen. */
 const ROUND = 0.3;

@@ -1,14 +1,14 @@
 // @ts-check
 /** A scene as SVG elements: boxes, hulls, edges, nodes, in that order from back to front. */
 
-import { el } from "../program/element.js";
-import { shorten } from "../program/format.js";
-import { saidAt } from "./depth.js";
-import { heatOf } from "./heat.js";
+import { el } from "../ground/element.js";
+import { r1, shorten } from "../ground/format.js";
+import { saidAt } from "../layout/depth.js";
+import { heatOf } from "../program/heat.js";
 import { SUB_LETTER, TITLE_LETTER, describe, equationSub, nodeLabel, outTypes } from "../program/words.js";
-/** @typedef {import("./layout.js").Scene} Scene */
-/** @typedef {import("./layout.js").SceneEdge} SceneEdge */
-/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../layout/layout.js").Scene} Scene */
+/** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */
+/** @typedef {import("../layout/level.js").GraphNode} GraphNode */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 
@@ -181,7 +181,3 @@ function paddedRect(node, kind, pad) {
   return el("rect", { class: `xs-pad ${kind}`, x: r1(left - pad), y: r1(top - pad), width: r1(node.w + 2 * pad), height: r1(node.h + 2 * pad), rx: 11 });
 }
 
-/** @param {number} value */
-export function r1(value) {
-  return Math.round(value * 10) / 10;
-}

@@ -2,12 +2,13 @@
 /** What one does with the graph besides looking: group it, jump between a backward equation and its forward one, ask what lies between
  * two, and find the keys for all of it. */
 
-import { el, fill } from "../program/element.js";
-import { count, plural, shorten } from "../program/format.js";
-import { GROUPINGS } from "./groups.js";
+import { el, fill } from "../ground/element.js";
+import { count, plural, shorten } from "../ground/format.js";
+import { GROUPINGS } from "../program/groups.js";
 import { counterparts } from "../program/selection.js";
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../frame/view.js").View} View */
+import { goTo } from "../parts/panel.js";
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../parts/panel.js").Panel} Panel */
 /** @typedef {import("../program/program.js").Program} Program */
 
 const MOST_LINKS = 3;
@@ -95,16 +96,7 @@ export function countWords({ found, program }) {
   return `${count(found.size)} of ${plural(program?.equations.size ?? 0, "equation")}`;
 }
 
-/** Go to an equation: open what holds it, select it, show it. @param {View} view @param {string|undefined} path */
-export function goTo(view, path) {
-  const { store, graph } = view;
-  if (!path) return;
-  store.reveal(path);
-  if (store.selection.id !== path || store.selection.kind !== "equation") store.select("equation", path);
-  graph.show(path);
-}
-
-/** The keys of the explorer. @param {View} view @param {KeyboardEvent} event @param {Element} target @returns {boolean} whether it was one */
+/** The keys of the explorer. @param {Panel} view @param {KeyboardEvent} event @param {Element} target @returns {boolean} whether it was one */
 export function keyExplorer(view, event, target) {
   const { store, graph } = view;
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea")) return false;
@@ -119,7 +111,7 @@ export function keyExplorer(view, event, target) {
   return true;
 }
 
-/** @param {View} view @param {string} path */
+/** @param {Panel} view @param {string} path */
 function jump(view, path) {
   const { program } = view.store;
   if (!program || !path) return;
@@ -145,7 +137,7 @@ function askBetween(store, path) {
   store.tell("selection");
 }
 
-/** Show the keys, or hide them. @param {View} view */
+/** Show the keys, or hide them. @param {Panel} view */
 export function toggleHelp(view) {
   const { help } = view;
   help.hidden = !help.hidden;

@@ -1,22 +1,22 @@
 // @ts-check
 /** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
 
-import { layoutProgram, roomIn } from "./layout.js";
-import { dissolves, gathers, zoomInto } from "./depth.js";
+import { dissolves, gathers, zoomInto } from "../layout/depth.js";
+import { layoutProgram, roomIn } from "../layout/layout.js";
+import { READABLE, fitZoom, heightFor, zoomAbout, zoomShowing } from "../layout/viewport.js";
 import { equationSub } from "../program/words.js";
+import { CanvasGraph } from "./canvas_graph.js";
 import { marksOf } from "./marks.js";
+import { Outline, tooLarge } from "./outline.js";
 import { Pointing } from "./pointing.js";
-import { READABLE, fitZoom, heightFor, zoomAbout, zoomShowing } from "./viewport.js";
+import { SvgGraph } from "./svg_graph.js";
 import { keyGraph } from "./walking.js";
 import { Whereabouts } from "./whereabouts.js";
-import { SvgGraph } from "./svg_graph.js";
-import { CanvasGraph } from "./canvas_graph.js";
-import { Outline, tooLarge } from "./outline.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../layout/level.js").GraphNode} GraphNode */
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
-/** @typedef {import("./layout.js").Scene} Scene */
+/** @typedef {import("../layout/layout.js").Scene} Scene */
 /** A part of the scene. @typedef {{left: number, right: number, top: number, bottom: number}} Part */
 
 /** Nodes above which elements are too slow and a canvas is used. */
@@ -44,7 +44,7 @@ export class GraphPane {
     this.anchor = "";
     /** How each program was last seen, which the next view of the store begins with. */ this.zooms = store.zooms;
     /** The box that was last zoomed into. @type {GraphNode|null} */ this.looked = null;
-    /** How each program uses the room. @type {Map<number, import("./level.js").Room>} */ this.rooms = new Map();
+    /** How each program uses the room. @type {Map<number, import("../layout/level.js").Room>} */ this.rooms = new Map();
     /** The height that a full screen gives; 0 without. */ this.mostHigh = 0;
     /** The height that the pane has taken by itself. */ this.ownHeight = "";
     const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([this.elements.host, this.pixels.host, this.outline.host]);
@@ -291,7 +291,7 @@ export class GraphPane {
     this.paint();
   }
 
-  /** @param {GraphNode[]} boxes @param {import("./viewport.js").Zoom} wanted */
+  /** @param {GraphNode[]} boxes @param {import("../layout/viewport.js").Zoom} wanted */
   gather(boxes, wanted) {
     this.looked = null;
     const { width, height } = this.size();

@@ -2,7 +2,7 @@
 /** What stands out in the graph: what is selected, what lies between two, and what a search does not find. */
 
 import { markOf } from "../program/selection.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {{selected: boolean, related: boolean, between: boolean, start: boolean, faint: boolean}} Mark */
 
 /** The marks of what is drawn, by path; none where nothing stands out. @param {Store} store @param {{path: string}[]} drawn @returns {Map<string, Mark>} */

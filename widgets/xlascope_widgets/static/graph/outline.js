@@ -2,8 +2,8 @@
 /** The graph as a list: a tree to a screen reader, of which only the rows near the screen (or near the focus) exist. It stands beside
  * a canvas unseen, and in the graph's place when a graph would be too large or the user prefers it. */
 
-import { el, fill, toNode } from "../program/element.js";
-import { count, shorten } from "../program/format.js";
+import { el, fill, toNode } from "../ground/element.js";
+import { count, shorten } from "../ground/format.js";
 import { equationWords, jaxprLine } from "../program/words.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../program/program.js").Program} Program */

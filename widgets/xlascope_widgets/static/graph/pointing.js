@@ -1,10 +1,10 @@
 // @ts-check
 /** What the pointer does to the graph: move it, zoom it, select and open what is under it. */
 
-import { edgeAt } from "./viewport.js";
+import { edgeAt } from "../layout/viewport.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
-/** @typedef {import("./viewport.js").Zoom} Zoom */
-/** @typedef {import("./layout.js").SceneEdge} SceneEdge */
+/** @typedef {import("../layout/viewport.js").Zoom} Zoom */
+/** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */
 /** Where the pointer was pressed, on what, and how the graph stood then.
  * @typedef {{x: number, y: number, zoom: Zoom, moved: boolean, hit: Hit|null, shift: boolean}} Drag */
 /** What is under the pointer. @typedef {{id: string, path: string, toggle: boolean, kernel: string, edge: SceneEdge|null}} Hit */

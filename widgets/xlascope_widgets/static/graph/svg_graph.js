@@ -2,13 +2,13 @@
 /** The graph as SVG elements: for what a page bears, and of that what is near the screen. Each node is an item of a tree to a
  * screen reader. */
 
-import { SVG, el, fill, toNode } from "../program/element.js";
-import { shorten } from "../program/format.js";
-import { enlarged } from "./depth.js";
+import { SVG, el, fill, toNode } from "../ground/element.js";
+import { shorten } from "../ground/format.js";
+import { enlarged } from "../layout/depth.js";
 import { drawScene, roomFor, subOf } from "./draw_graph.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./marks.js").Mark} Mark */
-/** @typedef {import("./level.js").GraphNode} GraphNode */
+/** @typedef {import("../layout/level.js").GraphNode} GraphNode */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {import("./graph_pane.js").Part} Part */
 /** @typedef {import("../program/program.js").Program} Program */

@@ -1,7 +1,7 @@
 // @ts-check
 /** What keys do to the graph: walk from node to node, select, open, zoom. */
 
-import { nearest } from "./viewport.js";
+import { nearest } from "../layout/viewport.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 
 /** @param {GraphPane} pane @param {KeyboardEvent} event */

@@ -1,14 +1,14 @@
 // @ts-check
 /** Where in the graph one is: the boxes around what is seen or selected, one in the other, and a small map when not all is seen. */
 
-import { el, fill, toNode } from "../program/element.js";
-import { shorten } from "../program/format.js";
+import { el, fill, toNode } from "../ground/element.js";
+import { shorten } from "../ground/format.js";
+import { HEAD } from "../layout/layout.js";
 import { equationWords } from "../program/words.js";
 import { PASS_COLOURS, readTheme } from "./canvas_theme.js";
-import { HEAD } from "./layout.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
-/** @typedef {import("./level.js").GraphNode} GraphNode */
-/** @typedef {import("./layout.js").Scene} Scene */
+/** @typedef {import("../layout/level.js").GraphNode} GraphNode */
+/** @typedef {import("../layout/layout.js").Scene} Scene */
 
 const WIDTH = 168, HEIGHT = 108;
 /** From the crumbs to the pane's edge. */

@@ -1,20 +1,20 @@
 // @ts-check
 /** One program and what became of it: in which kernels its equations are, how long they took, which lines they are from. */
 
-import { append } from "../graph/phases.js";
-import { deedsOf } from "./deeds.js";
+import { append } from "../ground/collections.js";
 import { nameOf } from "./naming.js";
-import { isWithin } from "./path.js";
+import { isWithin } from "../ground/path.js";
+import { deedsOf } from "./deeds.js";
 import { Structure } from "./structure.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */
-/** @typedef {import("./wire.js").Device} Device */
-/** @typedef {import("./wire.js").Ceilings} Ceilings */
-/** @typedef {import("./wire.js").Target} Target */
-/** @typedef {import("./wire.js").Heavy} Heavy */
-/** @typedef {import("./wire.js").Light} Light */
-/** @typedef {import("./wire.js").Kernel} Kernel */
-/** @typedef {Omit<import("./wire.js").Heavy, "jaxpr"> & {jaxpr?: Jaxpr}} Known what was sent of a program, its jaxpr unpacked */
+/** @typedef {import("../ground/wire.js").Device} Device */
+/** @typedef {import("../ground/wire.js").Ceilings} Ceilings */
+/** @typedef {import("../ground/wire.js").Target} Target */
+/** @typedef {import("../ground/wire.js").Heavy} Heavy */
+/** @typedef {import("../ground/wire.js").Light} Light */
+/** @typedef {import("../ground/wire.js").Kernel} Kernel */
+/** @typedef {Omit<import("../ground/wire.js").Heavy, "jaxpr"> & {jaxpr?: Jaxpr}} Known what was sent of a program, its jaxpr unpacked */
 
 /** @param {Heavy} heavy @returns {Light} */
 function nothingMoved(heavy) {
@@ -34,7 +34,7 @@ export class Program extends Structure {
     /** What kernels do, as far as asked. @type {Map<string, string>} */ this.titles = new Map();
     /** The lines of each source file. @type {Map<number, string[]>} */ this.texts = new Map();
     /** What a search looks at. @type {Map<Equation, string>} */ this.searched = new Map();
-    /** Where the time of a call went, once that is known. @type {import("./wire.js").Account|undefined} */ this.account = undefined;
+    /** Where the time of a call went, once that is known. @type {import("../ground/wire.js").Account|undefined} */ this.account = undefined;
     /** Seconds per call of each kernel, of that account. @type {Map<string, number>} */ this.times = new Map();
     /** What the machine can do at most, where that was measured. @type {Ceilings|undefined} */ this.ceilings = undefined;
     /** In a comparison, what it says of the equations that are not alike. @type {Map<string, string>|undefined} */ this.signs = undefined;

@@ -1,12 +1,12 @@
 // @ts-check
 /** What the strip says of a program, stage by stage, and what is said of its kernels: the same live and in pictures. */
 
-import { byteSize, count, flopCount, plural, seconds, shorten } from "./format.js";
+import { byteSize, count, flopCount, plural, seconds, shorten } from "../ground/format.js";
 /** @typedef {import("./program.js").Program} Program */
-/** @typedef {import("./wire.js").Executed} Executed */
-/** @typedef {import("./wire.js").Failure} Failure */
-/** @typedef {import("./wire.js").Kernel} Kernel */
-/** @typedef {import("./wire.js").Light} Light */
+/** @typedef {import("../ground/wire.js").Executed} Executed */
+/** @typedef {import("../ground/wire.js").Failure} Failure */
+/** @typedef {import("../ground/wire.js").Kernel} Kernel */
+/** @typedef {import("../ground/wire.js").Light} Light */
 
 /** A piece of the strip; `least` is how much room it needs: nothing, "medium" or "wide".
  * @typedef {{text: string, least?: string}} Piece */
@@ -127,4 +127,11 @@ export function overlapWords(program) {
 /** Whose the time of a call is. @param {Executed} run */
 export function clockWords(run) {
   return { host: "host clock", profile: "profiler", "": "measured" }[run.clock ?? ""];
+}
+
+/** @param {import("../ground/wire.js").Kernel} kernel @returns {string[]} */
+export function acrossFacts({ across }) {
+  if (!across) return [];
+  const [kind, devices, given, got] = across;
+  return [`${kind} between ${plural(devices, "device")}: ${byteSize(given)} in, ${byteSize(got)} out on each`];
 }

@@ -1,17 +1,18 @@
 // @ts-check
 /** What a program is, whatever became of it: its equations in their places, its levels with their groups, its passes. */
 
-import { groupLevel } from "../graph/groups.js";
-import { append, phasesOf } from "../graph/phases.js";
-import { WHOLE_PROGRAM, chainOfPaths, isWithin, joinPaths, parentPath, relativePath } from "./path.js";
+import { append } from "../ground/collections.js";
+import { WHOLE_PROGRAM, chainOfPaths, isWithin, joinPaths, parentPath, relativePath } from "../ground/path.js";
+import { groupLevel } from "./groups.js";
+import { phasesOf } from "./phases.js";
 import { unpackJaxpr } from "./unpack.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */
-/** @typedef {import("./wire.js").Line} Line */
-/** @typedef {import("./wire.js").VariableType} VariableType */
+/** @typedef {import("../ground/wire.js").Line} Line */
+/** @typedef {import("../ground/wire.js").VariableType} VariableType */
 
 export class Structure {
-  /** @param {import("./wire.js").PackedJaxpr} [packed] nothing of a program that was not traced */
+  /** @param {import("../ground/wire.js").PackedJaxpr} [packed] nothing of a program that was not traced */
   constructor(packed) {
     /** Groups that were made so far, by their place in the graph. @type {Map<string, Equation>} */ this.groups = new Map();
     /** How levels are grouped: one of GROUPINGS. */ this.grouping = "auto";

@@ -1,15 +1,15 @@
 // @ts-check
 /** The jaxpr as `packed.py` sends it, made into objects: an equation for each list, a path for each place. */
 
-import { WHOLE_PROGRAM, innerPath } from "./path.js";
-/** @typedef {import("./path.js").Path} Path */
+import { WHOLE_PROGRAM, innerPath } from "../ground/path.js";
+/** @typedef {import("../ground/path.js").Path} Path */
 
 /** A level of a program; with groups in the place of equations where it is `grouped`, and `quiet` where its inputs and results are not drawn;
  * an `overview` where nobody chose how it is grouped; with `bundles`, those inputs that are drawn together.
  * @typedef {{name: string, constants: string[], inputs: string[], outputs: string[], equations: Equation[], grouped?: boolean, quiet?: boolean, overview?: boolean,
  *   bundles?: Map<string, string[]>}} Jaxpr */
 /** An equation, or a group of them: `members`.
- * @typedef {{path: Path, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?: import("./wire.js").Line,
+ * @typedef {{path: Path, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?: import("../ground/wire.js").Line,
  *   sign: number, of?: string, flops?: number, scope?: string, bodies?: Jaxpr[], members?: Equation[], group?: {kind: string, times: number}}} Equation */
 
 const ROLES = ["forward", "tangent", "backward"];
@@ -20,12 +20,12 @@ export function hashed(sum, value) {
   return (mixed ^ (mixed >>> 15)) | 0;
 }
 
-/** @param {import("./wire.js").PackedJaxpr} wire @param {Map<string, import("./wire.js").VariableType>} variables gets every variable: its type, its bytes, and its label if it has one
+/** @param {import("../ground/wire.js").PackedJaxpr} wire @param {Map<string, import("../ground/wire.js").VariableType>} variables gets every variable: its type, its bytes, and its label if it has one
  * @returns {Jaxpr} */
 export function unpackJaxpr(wire, variables) {
   const { texts, types, lines } = wire;
 
-  /** @param {import("./wire.js").PackedLevel} level @param {Path} holder @param {number} body @returns {Jaxpr} */
+  /** @param {import("../ground/wire.js").PackedLevel} level @param {Path} holder @param {number} body @returns {Jaxpr} */
   function unpackLevel(level, holder, body) {
     for (const [name, type] of level.given) variables.set(name, types[type]);
     const equations = level.packed.map((packed, i) => unpackEquation(packed, innerPath(holder, body, i)));
@@ -36,7 +36,7 @@ export function unpackJaxpr(wire, variables) {
     return { name: level.name, constants: level.constants, inputs: level.inputs, outputs: level.outputs, equations };
   }
 
-  /** @param {import("./wire.js").PackedEquation} packed @param {Path} path @returns {Equation} */
+  /** @param {import("../ground/wire.js").PackedEquation} packed @param {Path} path @returns {Equation} */
   function unpackEquation([op, inputs, out, kinds, role, line, scope, params, flops, of, name, bodies], path) {
     // Equal operations, parameters, names, roles and types give equal signatures.
     let sign = hashed(hashed(hashed(op, params ?? 0), name ?? 0), role ?? 0);

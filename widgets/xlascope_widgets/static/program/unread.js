@@ -1,7 +1,7 @@
 // @ts-check
 /** What of XLA's words could not be read: said where the view it is about would have been. */
 
-import { el } from "./element.js";
+import { el } from "../ground/element.js";
 /** @typedef {import("./program.js").Program} Program */
 
 /** In place of numbers that a profile did not give. */

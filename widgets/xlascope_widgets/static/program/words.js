@@ -1,13 +1,13 @@
 // @ts-check
 /** The words on a node, in a tooltip, and in the line that describes a selection. */
 
-import { byteSize, count, flopCount, percent, plural, seconds, shorten } from "./format.js";
+import { byteSize, count, flopCount, percent, plural, seconds, shorten } from "../ground/format.js";
 import { nameOf } from "./naming.js";
-import { heatText, rooflineOf, tripsOf } from "../graph/heat.js";
-/** @typedef {import("../graph/level.js").GraphNode} GraphNode */
+import { heatText, rooflineOf, tripsOf } from "./heat.js";
+/** @typedef {import("./heat.js").DrawnNode} DrawnNode */
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("./unpack.js").Equation} Equation */
-/** @typedef {import("./wire.js").Kernel} Kernel */
+/** @typedef {import("../ground/wire.js").Kernel} Kernel */
 
 const INLINE = 14;
 /** How wide a letter is of the first line of a node, and of everything else; in a usual monospaced face. */
@@ -99,7 +99,7 @@ function transposedWords(program, path) {
   return [`of ${shorten(forward ? nameOf(forward) : path, 16)}`, line].filter(Boolean).join(", ");
 }
 
-/** @param {Program} program @param {GraphNode} node */
+/** @param {Program} program @param {DrawnNode} node */
 export function variableWords(program, node) {
   if (node.bundle) return bundleWords(program, node);
   const [type, , label] = program.variables.get(node.name) ?? ["", 0, ""];
@@ -107,7 +107,7 @@ export function variableWords(program, node) {
   return { title: shorten(title, 26), sub: type };
 }
 
-/** "params · 66"; the types, where there is room for them. @param {Program} program @param {GraphNode} node */
+/** "params · 66"; the types, where there is room for them. @param {Program} program @param {DrawnNode} node */
 function bundleWords(program, { bundle = [], kind }) {
   const labels = bundle.map((name) => program.variables.get(name)?.[2] || name);
   let common = labels[0];
@@ -125,7 +125,7 @@ function typesWords(types) {
 }
 
 /** The types that a node gives, for the edge that leaves it, as far as there is room; of a box, of what goes along that edge. @param {Program} program
- * @param {Equation} equation @param {GraphNode} node */
+ * @param {Equation} equation @param {DrawnNode} node */
 export function outTypes(program, equation, node) {
   const types = equation.out.map((name) => program.typeOf(name)).filter(Boolean);
   const [first = ""] = equation.bodies && node.type ? [program.typeOf(node.type.name)] : types;
@@ -196,7 +196,7 @@ export function jaxprLine(program, equation) {
   return `${outs} = ${equation.op}${params} ${equation.in.join(" ")}`;
 }
 
-/** What a screen reader says for a node. @param {Program} program @param {GraphNode} node */
+/** What a screen reader says for a node. @param {Program} program @param {DrawnNode} node */
 export function nodeLabel(program, node) {
   const equation = program.at(node.path);
   if (!equation) return `${node.kind} ${node.title} ${node.sub}`;

@@ -2,18 +2,17 @@
 /** The timeline: what the host did to make programs, and one representative step on every device, each on its own axis.
  * Bars too narrow to draw are drawn together, with a count; what runs inside another (a loop's body) stands below it. */
 
-import { el } from "../program/element.js";
-import { axisTime, byteSize, percent, plural, seconds, shorten, ticks } from "../program/format.js";
-import { UNREAD_PROFILE } from "../program/unread.js";
+import { el } from "../ground/element.js";
+import { axisTime, byteSize, percent, plural, r1, seconds, shorten, ticks } from "../ground/format.js";
 import { clockWords, sourceless } from "../program/stage_words.js";
-import { r1 } from "../graph/draw_graph.js";
+import { UNREAD_PROFILE } from "../program/unread.js";
 import { drawWaits } from "./waits.js";
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/wire.js").Device} Device */
-/** @typedef {import("../program/wire.js").Light} Light */
-/** @typedef {import("../program/wire.js").Span} Span */
-/** @typedef {import("../program/element.js").Child} Child */
-/** @typedef {import("../program/element.js").Value} Value */
+/** @typedef {import("../ground/wire.js").Device} Device */
+/** @typedef {import("../ground/wire.js").Light} Light */
+/** @typedef {import("../ground/wire.js").Span} Span */
+/** @typedef {import("../ground/element.js").Child} Child */
+/** @typedef {import("../ground/element.js").Value} Value */
 
 export const TIME_LEFT = 74;
 export const TIME_RIGHT = 16;

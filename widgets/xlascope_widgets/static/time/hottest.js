@@ -1,14 +1,14 @@
 // @ts-check
 /** What takes the time: kernels, equations or lines with their shares, rates, and what bounds them on this machine. */
 
-import { el } from "../program/element.js";
-import { byteSize, flopCount, percent, plural, seconds, shorten } from "../program/format.js";
-import { UNREAD_PROFILE, drawUnread } from "../program/unread.js";
-import { lineTimes } from "../frame/source_pane.js";
+import { el } from "../ground/element.js";
+import { byteSize, flopCount, percent, plural, seconds, shorten } from "../ground/format.js";
+import { lineTimes } from "../program/line_times.js";
 import { overlapWords, sourceless } from "../program/stage_words.js";
-/** @typedef {import("../program/store.js").Store} Store */
+import { UNREAD_PROFILE, drawUnread } from "../program/unread.js";
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/wire.js").KernelCall} KernelCall */
+/** @typedef {import("../ground/wire.js").KernelCall} KernelCall */
 
 const MOST_HOT = 60;
 const NUMBERS = new Set(["time a call", "FLOP/s", "B/s"]);

@@ -1,14 +1,13 @@
 // @ts-check
 /** The compiler's plan of memory: how much is needed while each kernel runs, and which arrays hold it at a moment. */
 
-import { el } from "../program/element.js";
-import { byteSize, count, plural, shorten } from "../program/format.js";
+import { el } from "../ground/element.js";
+import { byteSize, count, plural, r1, shorten } from "../ground/format.js";
 import { drawUnread } from "../program/unread.js";
 import { TIME_LEFT, TIME_RIGHT } from "./draw_timeline.js";
-import { r1 } from "../graph/draw_graph.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/wire.js").MemoryPlan} MemoryPlan */
+/** @typedef {import("../ground/wire.js").MemoryPlan} MemoryPlan */
 
 const HIGH = 90;
 const MOST_HELD = 60;

@@ -1,13 +1,13 @@
 // @ts-check
 /** The pane below the graph: the timeline to zoom and to walk through, the hottest operations, and memory. */
 
-import { el, fill } from "../program/element.js";
-import { seconds } from "../program/format.js";
+import { el, fill } from "../ground/element.js";
+import { seconds } from "../ground/format.js";
 import { drawUnread } from "../program/unread.js";
 import { TIME_LEFT, TIME_RIGHT, drawTimeline, stepEnd, timelineWords } from "./draw_timeline.js";
 import { drawHottest, hottestWords } from "./hottest.js";
 import { drawMemory, memoryWords } from "./memory_pane.js";
-/** @typedef {import("../program/store.js").Store} Store */
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
 /** @typedef {"timeline"|"hottest"|"memory"} TimeTab */

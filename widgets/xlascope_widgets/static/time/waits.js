@@ -1,17 +1,9 @@
 // @ts-check
 /** Collectives: what a kernel exchanges with other devices, and where a device waits for them. */
 
-import { el } from "../program/element.js";
-import { byteSize, plural, seconds } from "../program/format.js";
-import { r1 } from "../graph/draw_graph.js";
-/** @typedef {import("../program/wire.js").Device} Device */
-
-/** @param {import("../program/wire.js").Kernel} kernel @returns {string[]} */
-export function acrossFacts({ across }) {
-  if (!across) return [];
-  const [kind, devices, given, got] = across;
-  return [`${kind} between ${plural(devices, "device")}: ${byteSize(given)} in, ${byteSize(got)} out on each`];
-}
+import { el } from "../ground/element.js";
+import { r1, seconds } from "../ground/format.js";
+/** @typedef {import("../ground/wire.js").Device} Device */
 
 /** Pale stretches over the bars of a lane. @param {Device} device @param {number} left @param {number} y @param {number} h @param {{from: number, to: number, scale: number}} axis */
 export function drawWaits(device, left, y, h, { from, to, scale }) {

@@ -1,16 +1,15 @@
 // @ts-check
 /** A comparison of two programs as a standing picture. */
 
-import { SVG, el, toMarkup } from "../program/element.js";
-import { shorten } from "../program/format.js";
-import { r1 } from "../graph/draw_graph.js";
+import { DIFF_SHOWN, diffCounts, diffKernels, diffRows } from "../compare/compare_rows.js";
+import { SVG, el, toMarkup } from "../ground/element.js";
+import { r1, shorten } from "../ground/format.js";
 import { Program } from "../program/program.js";
-import { PALETTE, withoutVariables } from "../frame/picture.js";
-import { DIFF_SHOWN, diffCounts, diffKernels, diffRows } from "./compare_rows.js";
-/** @typedef {import("../program/wire.js").Diff} Diff */
-/** @typedef {import("../program/wire.js").Heavy} Heavy */
-/** @typedef {import("../program/element.js").Child} Child */
-/** @typedef {import("../program/wire.js").Sign} Sign */
+import { PALETTE, withoutVariables } from "./picture.js";
+/** @typedef {import("../ground/wire.js").Diff} Diff */
+/** @typedef {import("../ground/wire.js").Heavy} Heavy */
+/** @typedef {import("../ground/element.js").Child} Child */
+/** @typedef {import("../ground/wire.js").Sign} Sign */
 
 const DIFF_FILL = { "~": "#e3ecfb", "+": "#dff3e4", "-": "#fbe0dd", "=": "#ffffff" };
 const DIFF_WIDTH = 940;

@@ -1,7 +1,7 @@
 // @ts-check
 /** The passes of one level: forward, backward, and what comes after. */
 
-/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
+/** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 
 /** Forward, backward, forward again (an optimizer): which of them each equation of a level belongs to.
  * Even phases run down the page, odd ones up beside them. @param {Jaxpr} jaxpr @returns {number[]} */
@@ -45,9 +45,3 @@ function deferPhases(jaxpr, phases) {
   }
 }
 
-/** Add to the list that a map has for a key. @template K,V @param {Map<K, V[]>} map @param {K} key @param {V} value */
-export function append(map, key, value) {
-  const known = map.get(key);
-  if (known) known.push(value);
-  else map.set(key, [value]);
-}

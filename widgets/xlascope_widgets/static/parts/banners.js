@@ -1,8 +1,8 @@
 // @ts-check
 /** What a banner is about may be known already: it can be closed, and does not come back. */
 
-import { el } from "../program/element.js";
-/** @typedef {import("../program/element.js").Child} Child */
+import { el } from "../ground/element.js";
+/** @typedef {import("../ground/element.js").Child} Child */
 
 /** Where the browser keeps which are closed, and how many of them. */
 const KEY = "xlascope.closed", MOST = 200;

@@ -2,12 +2,12 @@
 /** From a program and the set of opened equations to a scene: every node with its place, every edge with its path.
  * The same code runs in the browser and, for pictures without one, in an embedded JavaScript engine. */
 
-import { ROOMY, groups, readLevel } from "./level.js";
+import { append } from "../ground/collections.js";
+import { shorten } from "../ground/format.js";
+import { SUB_LETTER, TITLE_LETTER, equationWords, variableWords } from "../program/words.js";
 import { placeColumn } from "./columns.js";
 import { NARROW_GAP, ROW_GAP, routeEdges } from "./edges.js";
-import { append } from "./phases.js";
-import { shorten } from "../program/format.js";
-import { SUB_LETTER, TITLE_LETTER, equationWords, variableWords } from "../program/words.js";
+import { ROOMY, groups, readLevel } from "./level.js";
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("./level.js").Edge} Edge */
 /** @typedef {import("../program/program.js").Program} Program */

@@ -1,10 +1,10 @@
 // @ts-check
 /** Which boxes of a program are open: at first, so that one sight shows as much as can be read, and when everything is to be opened. */
 
-import { layoutProgram, roomIn } from "../graph/layout.js";
-import { READABLE } from "../graph/viewport.js";
-/** @typedef {import("./program.js").Program} Program */
-/** @typedef {import("./unpack.js").Equation} Equation */
+import { layoutProgram, roomIn } from "./layout.js";
+import { READABLE } from "./viewport.js";
+/** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../program/unpack.js").Equation} Equation */
 /** @typedef {{width: number, height: number}} Screen */
 
 const MOST_OPENED = 3000;

@@ -1,9 +1,9 @@
 // @ts-check
 /** What lies between two equations: everything on a path of values from one to the other. */
 
-import { chainOfPaths, parentPath } from "../program/path.js";
-/** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/unpack.js").Equation} Equation */
+import { chainOfPaths, parentPath } from "../ground/path.js";
+/** @typedef {import("./program.js").Program} Program */
+/** @typedef {import("./unpack.js").Equation} Equation */
 
 /** @param {Program} program @param {string} a @param {string} b paths of equations or groups, in any order
  * @returns {{ends: [string, string], paths: string[]}|null} null when neither depends on the other */

@@ -4,8 +4,9 @@
  * Forward equations stand in bands by their longest path from the inputs. A backward (or tangent) equation stands in the
  * band of the forward one that it transposes, so a residual is a short horizontal edge however long the program is. */
 
-import { append, phasesOf } from "./phases.js";
-import { parentPath } from "../program/path.js";
+import { append } from "../ground/collections.js";
+import { parentPath } from "../ground/path.js";
+import { phasesOf } from "../program/phases.js";
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 
 /** The last line is filled in by the layout. @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number, row: number,

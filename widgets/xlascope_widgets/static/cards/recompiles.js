@@ -1,13 +1,13 @@
 // @ts-check
 /** The recompile card: which functions were traced again, where, what differed, what it cost, and what would spare it. */
 
-import { el, fill } from "../program/element.js";
-import { count, plural, seconds, shorten } from "../program/format.js";
-import { closeButton, isClosed } from "./banners.js";
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/wire.js").Retrace} Retrace */
-/** @typedef {import("../program/wire.js").Retraced} Retraced */
-/** @typedef {import("../program/element.js").Child} Child */
+import { el, fill } from "../ground/element.js";
+import { count, plural, seconds, shorten } from "../ground/format.js";
+import { closeButton, isClosed } from "../parts/banners.js";
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../ground/wire.js").Retrace} Retrace */
+/** @typedef {import("../ground/wire.js").Retraced} Retraced */
+/** @typedef {import("../ground/element.js").Child} Child */
 
 /** Retraces of one function in one cell from which on this is a warning: a loop does it. */
 const LOOP_RETRACES = 3;

@@ -2,17 +2,17 @@
 /** What one widget shows: the data that came from Python, and what the user made of it (opened, selected, zoomed).
  * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
 
-import { Program } from "./program.js";
-import { USUAL_SCREEN, openAll, openAtFirst } from "./opening.js";
-import { searched } from "./search.js";
-import { nothingSelected, selected } from "./selection.js";
-import { Asks } from "../frame/asks.js";
-import { kernelsOfEdge } from "../compiler/crossings.js";
-import { programFor } from "../compiler/targets.js";
-import { between } from "../graph/between.js";
-import { namesGroup } from "../graph/groups.js";
-/** @typedef {import("./wire.js").Heavy} Heavy */
-/** @typedef {import("./wire.js").Live} Live */
+import { USUAL_SCREEN, openAll, openAtFirst } from "../layout/opening.js";
+import { between } from "../program/between.js";
+import { kernelsOfEdge } from "../program/crossings.js";
+import { namesGroup } from "../program/groups.js";
+import { programFor } from "../program/other_target.js";
+import { Program } from "../program/program.js";
+import { searched } from "../program/search.js";
+import { nothingSelected, selected } from "../program/selection.js";
+import { Asks } from "./asks.js";
+/** @typedef {import("../ground/wire.js").Heavy} Heavy */
+/** @typedef {import("../ground/wire.js").Live} Live */
 
 /** @typedef {"kernels"|"crossing"|"replay"|"passes"} Tab */
 /** What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted and filtered, the decision that is stepped
@@ -29,7 +29,7 @@ export class Store {
     /** @type {number|null} */ this.picked = null;
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
     /** @type {Map<number, {x: number, y: number, k: number}>} */ this.zooms = new Map();
-    /** The room that the graph has. @type {import("./opening.js").Screen} */ this.screen = USUAL_SCREEN;
+    /** The room that the graph has. @type {import("../layout/opening.js").Screen} */ this.screen = USUAL_SCREEN;
     this.selection = nothingSelected();
     /** @type {"pass"|"time"|"flops"|"bytes"} */ this.heat = "pass";
     /** How levels are grouped, and whether the graph is shown as a list. */
@@ -50,7 +50,7 @@ export class Store {
     this.list = { tab: "", sort: "time", filter: "", at: -1, only: "all", pass: -1, whole: false, query: "", replayed: null };
   }
 
-  /** @param {Record<string, Heavy>|undefined} heavies programs by number, as sent @param {Record<string, import("./wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once */
+  /** @param {Record<string, Heavy>|undefined} heavies programs by number, as sent @param {Record<string, import("../ground/wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once */
   takePrograms(heavies, jaxprs) {
     const shown = this.program;
     for (const sent of Object.values(heavies ?? {})) {
@@ -86,7 +86,7 @@ export class Store {
     this.tell("live");
   }
 
-  /** @param {number} number @returns {import("./wire.js").Light|undefined} */
+  /** @param {number} number @returns {import("../ground/wire.js").Light|undefined} */
   lightOf(number) {
     return this.live.programs.find((light) => light.number === number);
   }

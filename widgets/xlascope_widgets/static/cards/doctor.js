@@ -1,13 +1,13 @@
 // @ts-check
 /** The doctor's card: at most three things that are wrong with the program shown, each with what to do about it. */
 
-import { el, fill } from "../program/element.js";
-import { percent, plural } from "../program/format.js";
-import { goTo } from "../graph/explorer.js";
-import { drawAsk, pressAsk } from "./asks.js";
-/** @typedef {import("../program/store.js").Store} Store */
-/** @typedef {import("../program/wire.js").Advice} Advice */
-/** @typedef {import("./view.js").View} View */
+import { goTo } from "../parts/panel.js";
+import { el, fill } from "../ground/element.js";
+import { percent, plural } from "../ground/format.js";
+import { drawAsk, pressAsk } from "../parts/asking.js";
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("../ground/wire.js").Advice} Advice */
+/** @typedef {import("../parts/panel.js").Panel} Panel */
 
 /** Draw the card of the program shown when it has changed; none where nothing was found and nobody asked.
  * @param {HTMLElement} part @param {Store} store */
@@ -68,7 +68,7 @@ function place(one) {
     "data-of-kernel": one.kernel ?? "" }, words);
 }
 
-/** A click on the card: the equation of a finding, or its kernel, is what is selected then. @param {View} view @param {Element} target */
+/** A click on the card: the equation of a finding, or its kernel, is what is selected then. @param {Panel} view @param {Element} target */
 export function pressDoctor(view, target) {
   if (pressAsk(view.store, target)) return;
   const button = target.closest(".xs-doctor-place");

@@ -4,10 +4,10 @@
  * A box is a line, a function, a named scope, or layers that repeat; of these the finest that gives few enough boxes. Loops and
  * large calls stand by themselves. What has no such structure, or too much of it, is cut into stretches, and these again. */
 
-import { deedsOf } from "../program/deeds.js";
-import { functionName } from "../program/naming.js";
-/** @typedef {import("../program/unpack.js").Equation} Equation */
-/** @typedef {import("../program/structure.js").Structure} Structure */
+import { functionName } from "./naming.js";
+import { deedsOf } from "./deeds.js";
+/** @typedef {import("./unpack.js").Equation} Equation */
+/** @typedef {import("./structure.js").Structure} Structure */
 /** @typedef {import("./groups.js").Group} Group */
 /** @typedef {import("./groups.js").Item} Item */
 

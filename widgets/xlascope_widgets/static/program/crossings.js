@@ -1,8 +1,8 @@
 // @ts-check
 /** What fusing could not keep out of memory: the arrays that one kernel writes and others read. */
 
-/** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/wire.js").Kernel} Kernel */
+/** @typedef {import("./program.js").Program} Program */
+/** @typedef {import("../ground/wire.js").Kernel} Kernel */
 
 /** @typedef {{from: string, result: number, type: string, bytes: number, to: string[]}} Crossing */
 

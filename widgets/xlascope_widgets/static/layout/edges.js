@@ -1,7 +1,7 @@
 // @ts-check
 /** The path of every edge of a level whose nodes have their places. */
 
-import { append } from "./phases.js";
+import { append } from "../ground/collections.js";
 /** @typedef {import("./layout.js").Scene} Scene */
 /** @typedef {import("./layout.js").SceneEdge} SceneEdge */
 /** @typedef {import("./layout.js").Level} Level */

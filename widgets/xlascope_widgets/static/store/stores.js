@@ -2,7 +2,7 @@
 /** The store of each model, which follows what the model says. */
 
 import { Store } from "./store.js";
-/** @typedef {import("./wire.js").Model} Model */
+/** @typedef {import("../ground/wire.js").Model} Model */
 
 /** @returns {Map<string, Store>} the stores of all models in this page */
 function storesOf() {

@@ -1,19 +1,19 @@
 // @ts-check
 /** A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself. */
 
-import { SVG, el, toMarkup } from "../program/element.js";
-import { plural, seconds, shorten, wrapped } from "../program/format.js";
-import { openAtFirst } from "../program/opening.js";
+import { drawScene } from "../graph/draw_graph.js";
+import { SVG, el, toMarkup } from "../ground/element.js";
+import { plural, r1, seconds, shorten, wrapped } from "../ground/format.js";
+import { PAD, layoutProgram } from "../layout/layout.js";
+import { openAtFirst } from "../layout/opening.js";
+import { namesGroup } from "../program/groups.js";
 import { Program } from "../program/program.js";
-import { PAD, layoutProgram } from "../graph/layout.js";
-import { namesGroup } from "../graph/groups.js";
-import { drawScene, r1 } from "../graph/draw_graph.js";
 import { kernelWords, kernelsByTime, kernelsHeading, stageWords, stages, stripWords } from "../program/stage_words.js";
 import { drawTimeline, stepEnd, timelineWords } from "../time/draw_timeline.js";
-/** @typedef {import("../program/element.js").Tree} Tree */
-/** @typedef {import("../program/wire.js").Heavy} Heavy */
-/** @typedef {import("../program/wire.js").Light} Light */
-/** @typedef {import("../program/element.js").Child} Child */
+/** @typedef {import("../ground/element.js").Tree} Tree */
+/** @typedef {import("../ground/wire.js").Heavy} Heavy */
+/** @typedef {import("../ground/wire.js").Light} Light */
+/** @typedef {import("../ground/element.js").Child} Child */
 
 const MARGIN = 14;
 const TABLE_WIDTH = 300;
@@ -65,7 +65,7 @@ export function drawPicture(heavy, light, options) {
   return toMarkup(options.lean ? { ...svg, children: svg.children.map(leaner) } : svg);
 }
 
-/** @typedef {import("../program/element.js").Tree|string|number} Part */
+/** @typedef {import("../ground/element.js").Tree|string|number} Part */
 
 /** @param {Part} tree @returns {Part} */
 function leaner(tree) {

@@ -1,10 +1,21 @@
 // @ts-check
 /** Numbers on nodes: what colour and second line of a node stand for, and how fast a machine could be at best. */
 
-import { byteSize, flopCount, seconds } from "../program/format.js";
-/** @typedef {import("./level.js").GraphNode} GraphNode */
-/** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/unpack.js").Equation} Equation */
+import { byteSize, flopCount, seconds } from "../ground/format.js";
+/** What words and colours need of a node of the graph; `inner` says that it is open.
+ * @typedef {object} DrawnNode
+ * @property {"equation"|"input"|"output"} kind
+ * @property {string} path
+ * @property {string} name
+ * @property {string} title
+ * @property {string} sub
+ * @property {number} w
+ * @property {number} [index]
+ * @property {string[]} [bundle]
+ * @property {{name: string, count: number}} [type]
+ * @property {unknown[]} [inner] */
+/** @typedef {import("./program.js").Program} Program */
+/** @typedef {import("./unpack.js").Equation} Equation */
 
 /** What a colour may mean. */
 export const HEATS = ["pass", "time", "flops", "bytes"];
@@ -34,7 +45,7 @@ export function heatText(program, equation, heat) {
 }
 
 /** Heat in steps 0..4 of the square root of a share of the largest, or null when colour means the pass.
- * @param {Program} program @param {string} heat @param {GraphNode[]} nodes @returns {(node: GraphNode) => number|null} */
+ * @param {Program} program @param {string} heat @param {DrawnNode[]} nodes @returns {(node: DrawnNode) => number|null} */
 export function heatOf(program, heat, nodes) {
   if (heat === "pass") return () => null;
   const values = new Map();

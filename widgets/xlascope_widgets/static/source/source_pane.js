@@ -1,12 +1,14 @@
 // @ts-check
 /** The source: the user's lines, with the time measured for each, and what is selected. */
 
-import { el } from "../program/element.js";
-import { plural, seconds } from "../program/format.js";
-/** @typedef {import("../program/store.js").Store} Store */
+import { el } from "../ground/element.js";
+import { plural, seconds } from "../ground/format.js";
+import { scrollInside } from "../parts/scrolling.js";
+import { lineTimes } from "../program/line_times.js";
+/** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/element.js").Tree} Tree */
-/** @typedef {import("../program/wire.js").SourceText} SourceText */
+/** @typedef {import("../ground/element.js").Tree} Tree */
+/** @typedef {import("../ground/wire.js").SourceText} SourceText */
 
 const AROUND = 2;
 const WHOLE = 80;
@@ -26,7 +28,7 @@ export function drawSource(store) {
 function sourceLines(program, source, times) {
   const texts = source.text.replace(/\n$/, "").split("\n");
   const near = texts.length <= WHOLE ? null : nearLines(program, source, texts.length);
-  /** @type {import("../program/element.js").Tree[]} */ const rows = [];
+  /** @type {import("../ground/element.js").Tree[]} */ const rows = [];
   let skipped = false;
   texts.forEach((text, i) => {
     const line = source.first + i;
@@ -68,16 +70,6 @@ function nearLines(program, source, length) {
   return near;
 }
 
-/** Seconds a call for each line. @param {Program} program @returns {Map<string, number>} */
-export function lineTimes(program) {
-  const times = new Map();
-  for (const [path, time] of Object.entries(program.account?.lines ?? {})) {
-    const src = program.equations.get(path)?.src;
-    if (src) times.set(`${src[0]}:${src[1]}`, time);
-  }
-  return times;
-}
-
 /** New times on lines that stay where they are. @param {Element} pane @param {Store} store */
 export function refreshTimes(pane, store) {
   if (!store.program) return;
@@ -107,8 +99,3 @@ export function showFirstLine(pane) {
   if (first && pane.scrollTop === 0) pane.scrollTop = first.offsetTop - pane.clientHeight / 3;
 }
 
-/** Scroll a pane, never the page, until an element in it is seen. @param {Element} pane @param {Element} element */
-export function scrollInside(pane, element) {
-  const [outer, inner] = [pane.getBoundingClientRect(), element.getBoundingClientRect()];
-  if (inner.top < outer.top || inner.bottom > outer.bottom) pane.scrollTop += inner.top - outer.top - outer.height / 3;
-}

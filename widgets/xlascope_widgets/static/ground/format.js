@@ -77,3 +77,8 @@ export function ticks(end, wanted) {
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.999) ?? raw;
   return Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, i) => i * step);
 }
+
+/** @param {number} value */
+export function r1(value) {
+  return Math.round(value * 10) / 10;
+}

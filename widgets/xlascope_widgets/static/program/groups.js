@@ -4,14 +4,15 @@
  *
  * Groups are made of equations that follow one another within one phase, so no group waits for another that waits for it. */
 
-import { append, phasesOf } from "./phases.js";
-import { functionName } from "../program/naming.js";
+import { append } from "../ground/collections.js";
+import { functionName } from "./naming.js";
 import { bundlesOf, gathered, overviewOf } from "./overview.js";
+import { phasesOf } from "./phases.js";
 import { findRepeats, isWorthFolding } from "./repeats.js";
-import { hashed } from "../program/unpack.js";
-/** @typedef {import("../program/unpack.js").Equation} Equation */
-/** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
-/** @typedef {import("../program/structure.js").Structure} Structure */
+import { hashed } from "./unpack.js";
+/** @typedef {import("./unpack.js").Equation} Equation */
+/** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
+/** @typedef {import("./structure.js").Structure} Structure */
 /** @typedef {{kind: string, title: string, members: Equation[], times: number, inner: () => Item[]}} Group */
 /** @typedef {Equation|Group} Item */
 

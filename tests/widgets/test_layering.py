@@ -1,0 +1,70 @@
+"""The order of the front end's rooms: a file imports from its own room and from those above it in ROOMS, no others.
+
+Types count as well: what a comment takes by `import("…")` has to be found where it may be imported from.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from xlascope_widgets import assets
+from xlascope_widgets.linker import read
+
+#: The ground first. Rooms of one line do not import from each other.
+ROOMS = (
+    "ground",
+    "program",
+    "layout",
+    "store",
+    "parts",
+    "source graph compiler time compare cards",
+    "pictures",
+    "frame",
+)
+RANK = {room: rank for rank, line in enumerate(ROOMS) for room in line.split()}
+FILES = sorted(path.relative_to(assets.STATIC).as_posix() for path in assets.STATIC.rglob("*.js"))
+_TYPE = re.compile(r'import\("(\.[^"]+)"\)')
+
+
+def room_of(file: str) -> str:
+    return file.partition("/")[0] if "/" in file else ""
+
+
+def imports_of(file: str) -> Iterator[str]:
+    """The files that a file imports values or types from."""
+    text = (assets.STATIC / file).read_text(encoding="utf-8")
+    yield from (each.source for each in read(assets.STATIC, file).imports)
+    yield from (posixpath.normpath(posixpath.join(posixpath.dirname(file), found)) for found in _TYPE.findall(text))
+
+
+def is_allowed(file: str, source: str) -> bool:
+    """Return whether a file may import from another one; what stands beside the rooms may import from all."""
+    own, other = room_of(file), room_of(source)
+    return not own or own == other or (other in RANK and RANK[other] < RANK[own])
+
+
+def test_every_file_is_in_a_room():
+    assert {room_of(file) for file in FILES} == {"", *RANK}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_imports_run_one_way(file):
+    wrong = [source for source in imports_of(file) if not is_allowed(file, source)]
+    assert not wrong, f"{file} ({ROOMS}) imports from {', '.join(wrong)}"
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "allowed"),
+    [
+        ("store/a.js", "ground/b.js", True),
+        ("store/a.js", "store/b.js", True),
+        ("store/a.js", "frame/b.js", False),
+        ("time/a.js", "graph/b.js", False),
+        ("widget.js", "frame/b.js", True),
+        ("ground/a.js", "widget.js", False),
+    ],
+)
+def test_what_is_allowed(file, source, allowed):
+    assert is_allowed(file, source) == allowed

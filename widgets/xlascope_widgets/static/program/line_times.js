@@ -1,0 +1,14 @@
+// @ts-check
+/** The time that was measured for each line of the source. */
+
+/** @typedef {import("./program.js").Program} Program */
+
+/** Seconds a call for each line. @param {Program} program @returns {Map<string, number>} */
+export function lineTimes(program) {
+  const times = new Map();
+  for (const [path, time] of Object.entries(program.account?.lines ?? {})) {
+    const src = program.equations.get(path)?.src;
+    if (src) times.set(`${src[0]}:${src[1]}`, time);
+  }
+  return times;
+}
