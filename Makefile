@@ -12,6 +12,7 @@
 # make answers keep what jax answers to the questions that are new, in tests/answers_of_jax
 # make matrix  the tests on each Python and jaxlib that we say we run on; PARTS=… names parts, PYTHONS=3.13 chooses
 # make names   write what follows from the lists of public names; print how many of jax's are here, module by module
+# make format  format Python, JavaScript and styles
 # make front-types  the types of the front end's JavaScript; needs npx (Node), which nothing else here does
 # make notebooks  run the notebooks and keep what they show in the files; BOOK=notebooks/01_… (or several) makes these alone
 # make docs    the pages, the notebooks and the reference as a site: build/docs/html/index.html
@@ -26,6 +27,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 NOTEBOOK ?= notebooks/01_see_a_training_step.ipynb
 PYTEST_ARGS ?=
+FRONT_END := widgets/xlascope_widgets/static
 TYPESCRIPT ?= typescript@5.9.3
 LAB_ARGS ?=
 PARALLEL := --numprocesses auto --maxprocesses 4 --dist worksteal
@@ -35,7 +37,7 @@ WAITING := --numprocesses 3 --dist worksteal
 # In a container one is often root, and JupyterLab asks to be told that it may run so.
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: lab test test-all check style types front-types pytest pytest-fast slow patrol mutants durations unsteady judge fuzz answers matrix names notebooks docs wheel bench guard clean
+.PHONY: lab test test-all check style format types front-types pytest pytest-fast slow patrol mutants durations unsteady judge fuzz answers matrix names notebooks docs wheel bench guard clean
 .DELETE_ON_ERROR:
 
 lab: $(VENV)/.installed-lab
@@ -51,6 +53,14 @@ check: style types
 style: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/oxfmt --config widgets/.oxfmtrc.json --check $(FRONT_END) >/dev/null || \
+	  { echo "the front end is not formatted: make format"; exit 1; }
+	$(BIN)/oxlint --config widgets/.oxlintrc.json --deny-warnings --quiet $(FRONT_END)
+
+format: $(VENV)/.installed-test
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format --quiet .
+	$(BIN)/oxfmt --config widgets/.oxfmtrc.json $(FRONT_END)
 
 types: $(VENV)/.installed-test
 	$(BIN)/mypy

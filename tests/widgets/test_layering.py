@@ -25,6 +25,10 @@ ROOMS = (
 )
 RANK = {room: rank for rank, line in enumerate(ROOMS) for room in line.split()}
 FILES = sorted(path.relative_to(assets.STATIC).as_posix() for path in assets.STATIC.rglob("*.js"))
+#: Columns of a line, as in Python.
+MOST_COLUMNS = 120
+#: Lines that hold a text or a pattern.
+_LITERAL = re.compile(r"[\"`]|^ */\^|^ */\[")
 _TYPE = re.compile(r'import\("(\.[^"]+)"\)')
 
 
@@ -45,6 +49,12 @@ def is_allowed(file: str, source: str) -> bool:
     return not own or own == other or (other in RANK and RANK[other] < RANK[own])
 
 
+def long_lines_of(text: str) -> list[int]:
+    """Return the numbers of the lines that are too long; text in quotes and patterns may not be broken."""
+    lines = enumerate(text.splitlines(), 1)
+    return [number for number, line in lines if len(line) > MOST_COLUMNS and not _LITERAL.search(line)]
+
+
 def test_every_file_is_in_a_room():
     assert {room_of(file) for file in FILES} == {"", *RANK}
 
@@ -53,6 +63,11 @@ def test_every_file_is_in_a_room():
 def test_imports_run_one_way(file):
     wrong = [source for source in imports_of(file) if not is_allowed(file, source)]
     assert not wrong, f"{file} ({ROOMS}) imports from {', '.join(wrong)}"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_lines_can_be_read(file):
+    assert not long_lines_of((assets.STATIC / file).read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,17 @@
 /** @typedef {import("./frame/library.js").Page} Page */
 
 /** @returns {Page} what all versions and kernels in this page share */
-const page = () => (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
+const page = () =>
+  (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 
 /** Anything may come first when a page is loaded again, and some front ends make a model only when it is asked for.
  * @param {Model} model */
 async function library(model) {
   const id = model.get("library") ?? "";
   for (let tries = 0; tries < 200 && !page().libraries.has(id); tries++) {
-    await Promise.resolve().then(() => model.widget_manager?.get_model(id)).catch(() => {});
+    await Promise.resolve()
+      .then(() => model.widget_manager?.get_model(id))
+      .catch(() => {});
     if (!page().libraries.has(id)) await new Promise((go) => setTimeout(go, 50));
   }
   return page().libraries.get(id);

@@ -15,47 +15,92 @@ export function showDoctor(part, store) {
   const number = store.measured?.number;
   const told = store.live.doctor?.[String(number)];
   part.hidden = !told;
-  const state = JSON.stringify([number, told ?? null, told?.findings.map((one) => one.what_if && [store.asks.can("whatif"), store.asks.state(question(store, one)), store.asks.text(question(store, one)).length])]);
+  const state = JSON.stringify([
+    number,
+    told ?? null,
+    told?.findings.map(
+      (one) =>
+        one.what_if && [
+          store.asks.can("whatif"),
+          store.asks.state(question(store, one)),
+          store.asks.text(question(store, one)).length,
+        ],
+    ),
+  ]);
   if (part.dataset.state === state) return;
   part.dataset.state = state;
   const { activeElement } = part.ownerDocument;
-  const focus = part.contains(activeElement) ? [...part.querySelectorAll("button")].findIndex((one) => one === activeElement) : -1;
+  const focus = part.contains(activeElement)
+    ? [...part.querySelectorAll("button")].findIndex((one) => one === activeElement)
+    : -1;
   fill(part, told ? card(store, told.findings, told.rules, told.notes ?? []) : []);
   // What was pressed has become something else in the same place.
-  if (focus >= 0) [...part.querySelectorAll("button")].slice(0, focus + 1).pop()?.focus({ preventScroll: true });
+  if (focus >= 0)
+    [...part.querySelectorAll("button")]
+      .slice(0, focus + 1)
+      .pop()
+      ?.focus({ preventScroll: true });
 }
 
 /** What is asked about one of them. @param {Store} store @param {Advice} one */
 function question(store, { what_if: [kind, ...values] = [""] }) {
-  return { question: "whatif", program: store.measured?.number ?? 0, from: kind, to: values.join(), change: [kind, ...values] };
+  return {
+    question: "whatif",
+    program: store.measured?.number ?? 0,
+    from: kind,
+    to: values.join(),
+    change: [kind, ...values],
+  };
 }
 
 /** @param {Store} store @param {Advice[]} findings @param {number} rules @param {string[]} notes */
 function card(store, findings, rules, notes) {
-  const head = findings.length ? `${plural(findings.length, "thing")} to change` : `Nothing found, by ${plural(rules, "rule")}`;
+  const head = findings.length
+    ? `${plural(findings.length, "thing")} to change`
+    : `Nothing found, by ${plural(rules, "rule")}`;
   return [
     el("div", { class: "xs-doctor-head", role: "heading", "aria-level": 3 }, head),
-    findings.length > 0 && el("ol", { class: "xs-doctor-list" }, findings.map((one) => row(store, one))),
+    findings.length > 0 &&
+      el(
+        "ol",
+        { class: "xs-doctor-list" },
+        findings.map((one) => row(store, one)),
+      ),
     notes.map((note) => el("div", { class: "xs-doctor-note xs-muted" }, note)),
   ];
 }
 
 /** @param {Store} store @param {Advice} one */
 function row(store, one) {
-  return el("li", { class: "xs-doctor-row" },
-    el("span", { class: "xs-doctor-share", title: "the part of what is spent that is at stake" },
-      el("span", { class: "xs-doctor-bar", "aria-hidden": "true" }, el("span", { style: `width:${Math.round(100 * one.share)}%` })), percent(one.share)),
-    el("div", { class: "xs-doctor-says" },
+  return el(
+    "li",
+    { class: "xs-doctor-row" },
+    el(
+      "span",
+      { class: "xs-doctor-share", title: "the part of what is spent that is at stake" },
+      el(
+        "span",
+        { class: "xs-doctor-bar", "aria-hidden": "true" },
+        el("span", { style: `width:${Math.round(100 * one.share)}%` }),
+      ),
+      percent(one.share),
+    ),
+    el(
+      "div",
+      { class: "xs-doctor-says" },
       el("div", {}, one.says, " ", place(one)),
       el("div", { class: "xs-doctor-do" }, el("b", {}, "Do: "), one.action),
-      one.what_if && whatIf(store, one)));
+      one.what_if && whatIf(store, one),
+    ),
+  );
 }
 
 /** The change, tried: both programs, compared. @param {Store} store @param {Advice} one */
 function whatIf(store, one) {
   const asked = question(store, one);
   const text = store.asks.text(asked);
-  return text ? el("pre", { class: "xs-answer", tabindex: 0, role: "region", "aria-label": "as it is, and changed" }, text)
+  return text
+    ? el("pre", { class: "xs-answer", tabindex: 0, role: "region", "aria-label": "as it is, and changed" }, text)
     : drawAsk(store, asked, `what if? (${asked.from} ${asked.to})`);
 }
 
@@ -64,11 +109,24 @@ function place(one) {
   const words = [one.where, one.kernel].filter(Boolean).join(" · ");
   if (!words) return null;
   if (!one.equation && !one.kernel) return el("span", { class: "xs-mono xs-muted" }, words);
-  return el("button", { class: "xs-doctor-place xs-mono", type: "button", title: "show it in source, graph and kernels", "data-finding": one.equation ?? "",
-    "data-of-kernel": one.kernel ?? "" }, words);
+  return el(
+    "button",
+    {
+      class: "xs-doctor-place xs-mono",
+      type: "button",
+      title: "show it in source, graph and kernels",
+      "data-finding": one.equation ?? "",
+      "data-of-kernel": one.kernel ?? "",
+    },
+    words,
+  );
 }
 
-/** A click on the card: the equation of a finding, or its kernel, is what is selected then. @param {Panel} view @param {Element} target */
+/**
+ * A click on the card: the equation of a finding, or its kernel, is what is selected then.
+ * @param {Panel} view
+ * @param {Element} target
+ */
 export function pressDoctor(view, target) {
   if (pressAsk(view.store, target)) return;
   const button = target.closest(".xs-doctor-place");

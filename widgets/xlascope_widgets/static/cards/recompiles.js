@@ -1,5 +1,7 @@
 // @ts-check
-/** The recompile card: which functions were traced again, where, what differed, what it cost, and what would spare it. */
+/**
+ * The recompile card: which functions were traced again, where, what differed, what it cost, and what would spare it.
+ */
 
 import { el, fill } from "../ground/element.js";
 import { count, plural, seconds, shorten } from "../ground/format.js";
@@ -24,17 +26,31 @@ export function whyButton(store) {
   if (!first) return null;
   const name = shorten(first.function, 24);
   const loop = first.count >= LOOP_RETRACES;
-  const words = loop ? [`⚠ ${name} traced again ×${count(first.count)}`, el("span", { class: "xs-medium" }, ` · ${seconds(first.seconds)} lost`)]
+  const words = loop
+    ? [
+        `⚠ ${name} traced again ×${count(first.count)}`,
+        el("span", { class: "xs-medium" }, ` · ${seconds(first.seconds)} lost`),
+      ]
     : `why ${name === "<lambda>" ? "" : name + " "}traced again?`;
   const more = others.length ? `; ${plural(others.length, "other function")} too` : "";
-  return el("button", { class: `xs-why${loop ? " warn" : ""}`, type: "button", title: `${whyHeading(first)}${more}. Latest: ${first.retraces[0].reason}`,
-    "aria-label": `${whyHeading(first)}${more}: show why` }, words);
+  return el(
+    "button",
+    {
+      class: `xs-why${loop ? " warn" : ""}`,
+      type: "button",
+      title: `${whyHeading(first)}${more}. Latest: ${first.retraces[0].reason}`,
+      "aria-label": `${whyHeading(first)}${more}: show why`,
+    },
+    words,
+  );
 }
 
 /** @param {Retraced} each */
 function whyHeading(each) {
   const calls = each.misses.reduce((sum, miss) => sum + miss.count, 0);
-  const again = each.count ? `traced again ${plural(each.count, "time")}, ${each.seconds > 0 ? seconds(each.seconds) + " lost (measured)" : "inside of others"}` : "";
+  const again = each.count
+    ? `traced again ${plural(each.count, "time")}, ${each.seconds > 0 ? seconds(each.seconds) + " lost (measured)" : "inside of others"}`
+    : "";
   return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " started slowly (Python looked at the arguments again: about 0.1 ms a call, estimated)" : ""].filter(Boolean).join("; ")}`;
 }
 
@@ -57,33 +73,62 @@ function whyCard(functions, open) {
   const [first, ...others] = functions;
   const more = others.length ? ` · ${plural(others.length, "other function")}` : "";
   return [
-    el("button", { class: "xs-why-head", type: "button", "aria-expanded": String(open) },
-      el("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "), whyHeading(first), open ? "" : more),
-    open && el("div", { class: "xs-why-list", tabindex: 0, role: "group", "aria-label": "why functions were traced again" }, functions.map(whyGroup)),
+    el(
+      "button",
+      { class: "xs-why-head", type: "button", "aria-expanded": String(open) },
+      el("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "),
+      whyHeading(first),
+      open ? "" : more,
+    ),
+    open &&
+      el(
+        "div",
+        { class: "xs-why-list", tabindex: 0, role: "group", "aria-label": "why functions were traced again" },
+        functions.map(whyGroup),
+      ),
   ];
 }
 
 /** @param {Retraced} each @param {number} index */
 function whyGroup(each, index) {
   const left = each.count - each.retraces.length;
-  return el("section", {}, index > 0 && el("div", { class: "xs-why-name" }, whyHeading(each)),
+  return el(
+    "section",
+    {},
+    index > 0 && el("div", { class: "xs-why-name" }, whyHeading(each)),
     each.retraces.map(retraceRow),
     left > 0 && el("div", { class: "xs-muted xs-why-row" }, `${count(left)} earlier: %recompiles lists them`),
-    each.misses.map((miss) => whyRow(`${plural(miss.count, "slow call")}`, miss.where, miss.reason, miss.fix, "")));
+    each.misses.map((miss) => whyRow(`${plural(miss.count, "slow call")}`, miss.where, miss.reason, miss.fix, "")),
+  );
 }
 
 /** @param {Retrace} one */
 function retraceRow(one) {
-  const parts = /** @type {[string, number][]} */ ([["trace", one.trace], ["lower", one.lower], ["compile", one.compile]]);
-  const stages = parts.filter(([, time]) => time > 0).map(([name, time]) => `${name} ${seconds(time)}`).join(" + ");
+  const parts = /** @type {[string, number][]} */ ([
+    ["trace", one.trace],
+    ["lower", one.lower],
+    ["compile", one.compile],
+  ]);
+  const stages = parts
+    .filter(([, time]) => time > 0)
+    .map(([name, time]) => `${name} ${seconds(time)}`)
+    .join(" + ");
   const lost = one.inside ? ` inside of the trace of ${shorten(one.inside, 40)}` : " lost";
-  return whyRow(`trace ${one.number}`, one.where, one.reason, one.fix, [el("b", {}, seconds(one.seconds)), lost, el("div", {}, stages)]);
+  return whyRow(`trace ${one.number}`, one.where, one.reason, one.fix, [
+    el("b", {}, seconds(one.seconds)),
+    lost,
+    el("div", {}, stages),
+  ]);
 }
 
 /** @param {string} what @param {string} where @param {string} reason @param {string} fix @param {Child} cost */
 function whyRow(what, where, reason, fix, cost) {
-  return el("div", { class: "xs-why-row" },
-    el("span", { class: "xs-muted" }, what), el("code", { class: "xs-why-where" }, shorten(where, 60)),
+  return el(
+    "div",
+    { class: "xs-why-row" },
+    el("span", { class: "xs-muted" }, what),
+    el("code", { class: "xs-why-where" }, shorten(where, 60)),
     el("div", {}, el("code", {}, shorten(reason, 400)), el("div", { class: "xs-muted" }, `→ ${shorten(fix, 400)}`)),
-    el("div", { class: "xs-num xs-muted", title: "measured" }, cost));
+    el("div", { class: "xs-num xs-muted", title: "measured" }, cost),
+  );
 }

@@ -20,10 +20,16 @@ const MOST_DIFF_SHOWN = 1500;
 function comparisonOf(store) {
   const programs = DIFF_NUMBERS.flatMap((number) => store.programs.get(number) ?? []);
   const { diff } = store.live;
-  return diff && programs.length === 2 && programs.every((program) => program.heavy.jaxpr) ? { diff, programs } : undefined;
+  return diff && programs.length === 2 && programs.every((program) => program.heavy.jaxpr)
+    ? { diff, programs }
+    : undefined;
 }
 
-/** What the comparison says of the equations of one side, by path; nothing of those that are alike. @param {Diff} diff @param {number} side */
+/**
+ * What the comparison says of the equations of one side, by path; nothing of those that are alike.
+ * @param {Diff} diff
+ * @param {number} side
+ */
 function signsOf(diff, side) {
   /** @type {Map<string, string>} */ const signs = new Map();
   for (const [sign, ...paths] of diff.equations) {
@@ -34,7 +40,11 @@ function signsOf(diff, side) {
 }
 
 export class ComparePane {
-  /** @param {HTMLElement} host @param {Store} store @param {() => void} shown is called when a selection is to be brought into view */
+  /**
+   * @param {HTMLElement} host
+   * @param {Store} store
+   * @param {() => void} shown is called when a selection is to be brought into view
+   */
   constructor(host, store, shown) {
     this.host = host;
     this.store = store;
@@ -56,15 +66,27 @@ export class ComparePane {
     this.drawn = diff;
     const [before, after] = programs;
     const rows = diffRows(diff, before, after, this.opened);
-    fill(this.host,
+    fill(
+      this.host,
       diff.timing && drawDiffTiming(diff.timing),
-      el("div", { class: "xs-compare-rows", role: "table", "aria-label": `${diff.labels[0]} compared with ${diff.labels[1]}` },
-        el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), diff.labels.map((label, i) =>
-          el("b", { class: "xs-mono", role: "columnheader", title: label }, `${DIFF_SIDES[i]}: ${label}`)), el("span", { class: "xs-muted xs-compare-why" }, diffCounts(diff))),
+      el(
+        "div",
+        { class: "xs-compare-rows", role: "table", "aria-label": `${diff.labels[0]} compared with ${diff.labels[1]}` },
+        el(
+          "div",
+          { class: "xs-compare-row xs-compare-head", role: "row" },
+          el("span", {}),
+          diff.labels.map((label, i) =>
+            el("b", { class: "xs-mono", role: "columnheader", title: label }, `${DIFF_SIDES[i]}: ${label}`),
+          ),
+          el("span", { class: "xs-muted xs-compare-why" }, diffCounts(diff)),
+        ),
         rows.slice(0, MOST_DIFF_SHOWN).map((row) => drawDiffRow(row)),
         rows.length > MOST_DIFF_SHOWN && el("div", { class: "xs-empty" }, `${rows.length - MOST_DIFF_SHOWN} more rows`),
-        drawDiffKernels(diff)),
-      drawDiffNumbers(diff));
+        drawDiffKernels(diff),
+      ),
+      drawDiffNumbers(diff),
+    );
     this.mark();
   }
 
@@ -130,21 +152,53 @@ export class ComparePane {
 /** @param {DiffRow|DiffFold} row */
 function drawDiffRow(row) {
   if ("fold" in row)
-    return el("div", { role: "row" }, el("div", { role: "cell" }, el("div", { class: "xs-compare-fold xs-muted", role: "button", tabindex: 0, "data-fold": row.fold }, `⋯ ${row.count} alike`)));
+    return el(
+      "div",
+      { role: "row" },
+      el(
+        "div",
+        { role: "cell" },
+        el(
+          "div",
+          { class: "xs-compare-fold xs-muted", role: "button", tabindex: 0, "data-fold": row.fold },
+          `⋯ ${row.count} alike`,
+        ),
+      ),
+    );
   const source = (row.after ?? row.before)?.source;
   const said = [row.before?.title, row.after?.title].filter(Boolean).join(" → ");
-  return el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`, role: "row", tabindex: 0, "data-row": "", "aria-label": `${DIFF_WORDS[row.sign]}: ${said}, ${row.words} ${row.detail}`,
-    "data-before": row.before?.path, "data-after": row.after?.path },
-    el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[row.sign]), drawDiffSide(row.before, "before"), drawDiffSide(row.after, "after"),
-    el("span", { class: "xs-compare-why" }, row.sign !== "=" && [el("span", { class: "xs-compare-word" }, row.words), row.detail && ` ${row.detail}`],
-      source && el("span", { class: "xs-muted xs-mono xs-small", title: source }, ` ${source}`)));
+  return el(
+    "div",
+    {
+      class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`,
+      role: "row",
+      tabindex: 0,
+      "data-row": "",
+      "aria-label": `${DIFF_WORDS[row.sign]}: ${said}, ${row.words} ${row.detail}`,
+      "data-before": row.before?.path,
+      "data-after": row.after?.path,
+    },
+    el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[row.sign]),
+    drawDiffSide(row.before, "before"),
+    drawDiffSide(row.after, "after"),
+    el(
+      "span",
+      { class: "xs-compare-why" },
+      row.sign !== "=" && [el("span", { class: "xs-compare-word" }, row.words), row.detail && ` ${row.detail}`],
+      source && el("span", { class: "xs-muted xs-mono xs-small", title: source }, ` ${source}`),
+    ),
+  );
 }
 
 const DIFF_CLASSES = { "=": "alike", "~": "changed", "+": "added", "-": "removed" };
 
 /** @param {DiffSide|null} side @param {string} name */
 function drawDiffSide(side, name) {
-  return el("span", { class: "xs-compare-side xs-mono", role: "cell", "data-side": side && name }, side && [el("b", {}, side.title), " ", el("span", { class: "xs-muted" }, side.types)]);
+  return el(
+    "span",
+    { class: "xs-compare-side xs-mono", role: "cell", "data-side": side && name },
+    side && [el("b", {}, side.title), " ", el("span", { class: "xs-muted" }, side.types)],
+  );
 }
 
 /** @param {Diff} diff */
@@ -153,30 +207,78 @@ function drawDiffKernels(diff) {
   if (!heading) return [];
   return [
     el("div", { class: "xs-compare-row xs-compare-head", role: "row" }, el("span", {}), el("b", {}, heading)),
-    rows.slice(0, MOST_DIFF_SHOWN).map((row) => el("div", { class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`, role: "row" },
-      el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[row.sign]), el("span", { class: "xs-compare-side xs-mono" }, row.before),
-      el("span", { class: "xs-compare-side xs-mono" }, row.after),
-      el("span", { class: "xs-compare-why" }, el("span", { class: "xs-compare-word" }, row.word), row.detail && ` ${row.detail}`))),
+    rows
+      .slice(0, MOST_DIFF_SHOWN)
+      .map((row) =>
+        el(
+          "div",
+          { class: `xs-compare-row sign-${DIFF_CLASSES[row.sign]}`, role: "row" },
+          el("b", { class: "xs-compare-sign" }, DIFF_SHOWN[row.sign]),
+          el("span", { class: "xs-compare-side xs-mono" }, row.before),
+          el("span", { class: "xs-compare-side xs-mono" }, row.after),
+          el(
+            "span",
+            { class: "xs-compare-why" },
+            el("span", { class: "xs-compare-word" }, row.word),
+            row.detail && ` ${row.detail}`,
+          ),
+        ),
+      ),
   ];
 }
 
 /** Each round as a dot, both programs on one scale. @param {NonNullable<Diff["timing"]>} timing */
 function drawDiffTiming({ seconds, words, verdict, source }) {
   const place = diffScale(seconds);
-  return el("div", { class: "xs-compare-timing" },
-    el("b", {}, verdict), el("span", { class: "xs-muted xs-small" }, ` measured: ${source}`),
-    DIFF_SIDES.map((side, i) => el("div", { class: "xs-compare-lane", title: `${words[i]} a call: first quartile, median, third quartile` },
-      el("span", { class: "xs-muted" }, side),
-      el("span", { class: "xs-compare-dots", "aria-hidden": "true" }, seconds[i].map((value) =>
-        el("i", { class: `xs-compare-dot ${side}`, style: `left:${(place(value) * 98).toFixed(1)}%` }))),
-      el("span", { class: "xs-mono xs-small" }, `${words[i]} a call`))));
+  return el(
+    "div",
+    { class: "xs-compare-timing" },
+    el("b", {}, verdict),
+    el("span", { class: "xs-muted xs-small" }, ` measured: ${source}`),
+    DIFF_SIDES.map((side, i) =>
+      el(
+        "div",
+        { class: "xs-compare-lane", title: `${words[i]} a call: first quartile, median, third quartile` },
+        el("span", { class: "xs-muted" }, side),
+        el(
+          "span",
+          { class: "xs-compare-dots", "aria-hidden": "true" },
+          seconds[i].map((value) =>
+            el("i", { class: `xs-compare-dot ${side}`, style: `left:${(place(value) * 98).toFixed(1)}%` }),
+          ),
+        ),
+        el("span", { class: "xs-mono xs-small" }, `${words[i]} a call`),
+      ),
+    ),
+  );
 }
 
 /** @param {Diff} diff */
 function drawDiffNumbers(diff) {
   const head = ["", ...DIFF_SIDES, "change", "source"];
-  return el("table", { class: "xs-compare-numbers" },
-    el("thead", {}, el("tr", {}, head.map((text) => el("th", { scope: "col" }, text)))),
-    el("tbody", {}, diff.numbers.map((/** @type {string[]} */ [name, ...cells]) =>
-      el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell) => el("td", {}, cell))))));
+  return el(
+    "table",
+    { class: "xs-compare-numbers" },
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        head.map((text) => el("th", { scope: "col" }, text)),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      diff.numbers.map((/** @type {string[]} */ [name, ...cells]) =>
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, name),
+          cells.map((cell) => el("td", {}, cell)),
+        ),
+      ),
+    ),
+  );
 }

@@ -10,7 +10,10 @@ import { literalText } from "../program/words.js";
 /** @typedef {import("../ground/wire.js").Sign} Sign */
 /** What is said of one equation. @typedef {{path: string, title: string, types: string, source: string}} DiffSide */
 /** @typedef {{sign: Sign, before: DiffSide|null, after: DiffSide|null, words: string, detail: string}} DiffRow */
-/** A run of equations that are alike: where it begins, and how many. @typedef {{fold: number, count: number}} DiffFold */
+/**
+ * A run of equations that are alike: where it begins, and how many.
+ * @typedef {{fold: number, count: number}} DiffFold
+ */
 
 /** Equations that are alike around those that are not. */
 const DIFF_AROUND = 1;
@@ -40,8 +43,15 @@ function diffSource(program, equation) {
   return shorten(text.trim(), 80);
 }
 
-/** Every equation of both programs in order; runs of those that are alike are folded. `opened` holds where folds that are open begin.
- * @param {Diff} diff @param {Program} before @param {Program} after @param {Set<number>} [opened] @returns {(DiffRow|DiffFold)[]} */
+/**
+ * Every equation of both programs in order; runs of those that are alike are folded. `opened` holds where folds that
+ * are open begin.
+ * @param {Diff} diff
+ * @param {Program} before
+ * @param {Program} after
+ * @param {Set<number>} [opened]
+ * @returns {(DiffRow|DiffFold)[]}
+ */
 export function diffRows(diff, before, after, opened = new Set()) {
   const near = new Set();
   diff.equations.forEach(([sign], i) => {
@@ -58,7 +68,13 @@ export function diffRows(diff, before, after, opened = new Set()) {
     }
     for (const stop = Math.max(end, i + 1); i < stop; i++) {
       const [sign, old, now, words, detail] = diff.equations[i];
-      rows.push({ sign, before: diffSide(before, old), after: diffSide(after, now), words: words || DIFF_WORDS[sign], detail });
+      rows.push({
+        sign,
+        before: diffSide(before, old),
+        after: diffSide(after, now),
+        words: words || DIFF_WORDS[sign],
+        detail,
+      });
     }
     i--;
   }
@@ -74,23 +90,43 @@ export function diffCounts(diff) {
   return `equations: ${parts.filter(Boolean).join(", ") || "none"}`;
 }
 
-/** What became of the kernels, those that are the same counted only. @param {Diff} diff @returns {{heading: string, rows: {sign: Sign, word: string, before: string, after: string, detail: string}[]}} */
+/**
+ * What became of the kernels, those that are the same counted only.
+ * @param {Diff} diff
+ * @returns {{heading: string, rows: {sign: Sign, word: string, before: string, after: string, detail: string}[]}}
+ */
 export function diffKernels(diff) {
   const same = diff.kernels.filter((each) => each[0] === "same").length;
   const others = diff.kernels.filter((each) => each[0] !== "same");
   const rows = others.map(([kind, before, after, detail]) => ({
-    sign: DIFF_KERNEL_SIGNS[kind] ?? "~", word: kind, before: diffKernelNames(before), after: diffKernelNames(after), detail,
+    sign: DIFF_KERNEL_SIGNS[kind] ?? "~",
+    word: kind,
+    before: diffKernelNames(before),
+    after: diffKernelNames(after),
+    detail,
   }));
-  return { heading: diff.kernels.length ? `kernels: ${plural(same, "alike", "alike")}, ${plural(others.length, "other", "others")}` : "", rows };
+  return {
+    heading: diff.kernels.length
+      ? `kernels: ${plural(same, "alike", "alike")}, ${plural(others.length, "other", "others")}`
+      : "",
+    rows,
+  };
 }
 
 /** @param {string[]} names */
 function diffKernelNames(names) {
-  const shown = names.slice(0, 4).map((name) => shorten(name, 48)).join(", ");
+  const shown = names
+    .slice(0, 4)
+    .map((name) => shorten(name, 48))
+    .join(", ");
   return names.length > 4 ? `${shown}, ${names.length - 4} more` : shown;
 }
 
-/** Where the seconds of a round stand between the least and the most of both. @param {number[][]} sides @returns {(value: number) => number} from 0 to 1 */
+/**
+ * Where the seconds of a round stand between the least and the most of both.
+ * @param {number[][]} sides
+ * @returns {(value: number) => number} from 0 to 1
+ */
 export function diffScale(sides) {
   const all = sides.flat();
   const [low, high] = [Math.min(...all), Math.max(...all)];

@@ -17,16 +17,26 @@ export function drawCrossings(store) {
   const program = /** @type {Program} */ (store.program);
   const all = crossings(program);
   const total = all.reduce((sum, each) => sum + each.bytes * (1 + each.to.length), 0);
-  if (!program.heavy.kernels) return el("div", { class: "xs-empty" }, "Not compiled yet: what crosses memory is known after compilation.");
+  if (!program.heavy.kernels)
+    return el("div", { class: "xs-empty" }, "Not compiled yet: what crosses memory is known after compilation.");
   const unread = drawUnreadKernels(program);
   if (unread) return unread;
-  if (!all.length) return el("div", { class: "xs-empty" }, "Nothing passes from one kernel to another: every kernel reads arguments only.");
+  if (!all.length)
+    return el(
+      "div",
+      { class: "xs-empty" },
+      "Nothing passes from one kernel to another: every kernel reads arguments only.",
+    );
   return [
-    el("div", { class: "xs-list-head xs-muted xs-small" },
-      `${plural(all.length, "array")} between kernels: ${byteSize(total)} written and read back a call (our count). Each was not fused away.`),
+    el(
+      "div",
+      { class: "xs-list-head xs-muted xs-small" },
+      `${plural(all.length, "array")} between kernels: ${byteSize(total)} written and read back a call (our count). Each was not fused away.`,
+    ),
     drawWhy(store),
     all.slice(0, MOST_LISTED).map((each) => drawCrossing(store, each)),
-    all.length > MOST_LISTED && el("div", { class: "xs-kernel-tail xs-muted" }, `${count(all.length - MOST_LISTED)} more not listed`),
+    all.length > MOST_LISTED &&
+      el("div", { class: "xs-kernel-tail xs-muted" }, `${count(all.length - MOST_LISTED)} more not listed`),
   ];
 }
 
@@ -40,14 +50,42 @@ function drawCrossing(store, each) {
   const id = JSON.stringify([each.from, ...each.to]);
   const on = store.selection.kind === "kernels" && (store.selection.id === id || sameWriter(store, each));
   const { program } = store;
-  const called = (/** @type {string} */ name) => el("span", { title: `XLA's name: ${name}` }, program?.calledKernel(name));
-  return el("div", { class: `xs-kernel xs-crossing${on ? " selected" : ""}`, "data-kernels": id, "data-focus": `crossing ${each.result} ${each.from}`, role: "button", tabindex: -1, "aria-expanded": String(on) },
-    el("div", { class: "xs-kernel-head" }, el("b", { class: "xs-mono" }, each.type), el("span", { class: "xs-num" }, crossingSize(each))),
-    el("div", { class: "xs-muted xs-small" }, "written by ", called(each.from), " · read by ", each.to.length > 3 && !on
-      ? `${each.to.length} kernels` : each.to.map((name, i) => [i ? " · " : "", called(name), on && [" ", whyNotButton(each.from, name)]])));
+  const called = (/** @type {string} */ name) =>
+    el("span", { title: `XLA's name: ${name}` }, program?.calledKernel(name));
+  return el(
+    "div",
+    {
+      class: `xs-kernel xs-crossing${on ? " selected" : ""}`,
+      "data-kernels": id,
+      "data-focus": `crossing ${each.result} ${each.from}`,
+      role: "button",
+      tabindex: -1,
+      "aria-expanded": String(on),
+    },
+    el(
+      "div",
+      { class: "xs-kernel-head" },
+      el("b", { class: "xs-mono" }, each.type),
+      el("span", { class: "xs-num" }, crossingSize(each)),
+    ),
+    el(
+      "div",
+      { class: "xs-muted xs-small" },
+      "written by ",
+      called(each.from),
+      " · read by ",
+      each.to.length > 3 && !on
+        ? `${each.to.length} kernels`
+        : each.to.map((name, i) => [i ? " · " : "", called(name), on && [" ", whyNotButton(each.from, name)]]),
+    ),
+  );
 }
 
-/** One of a crossing's readers was asked about. @param {Store} store @param {import("../program/crossings.js").Crossing} each */
+/**
+ * One of a crossing's readers was asked about.
+ * @param {Store} store
+ * @param {import("../program/crossings.js").Crossing} each
+ */
 function sameWriter(store, each) {
   const pair = pairOf(store);
   return Boolean(pair && pair.from === each.from && each.to.includes(pair.to ?? ""));

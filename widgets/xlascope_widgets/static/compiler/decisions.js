@@ -1,11 +1,16 @@
 // @ts-check
-/** The fusion decisions of one compilation, in order, each with the equations that its two sides stood for at that moment. */
+/**
+ * The fusion decisions of one compilation, in order, each with the equations that its two sides stood for at that
+ * moment.
+ */
 
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Explained} Explained */
 
-/** @typedef {{at: number, pass: string, fused: boolean, a: string, b: string, result: string, reason: string, plain: string,
- *   fusedSeconds: number|null, apartSeconds: number|null, from: string[], to: string[]}} Step */
+/**
+ * @typedef {{at: number, pass: string, fused: boolean, a: string, b: string, result: string, reason: string, plain:
+ * string, fusedSeconds: number|null, apartSeconds: number|null, from: string[], to: string[]}} Step
+ */
 
 /** @type {WeakMap<Explained["steps"], Step[]>} */
 const stepsOfExplained = new WeakMap();
@@ -17,7 +22,10 @@ export function stepsOf(explained) {
   const { texts, nodes } = explained;
   /** The equations behind a name now: a fusion stands for those of both that went in. @type {Map<string, string[]>} */
   const members = new Map();
-  /** What a fusion without a name stands for: the next name of a fusion that nobody knows is its own. @type {string[]|null} */
+  /**
+   * What a fusion without a name stands for: the next name of a fusion that nobody knows is its own.
+   * @type {string[]|null}
+   */
   let unnamed = null;
   const behind = (/** @type {string} */ name) => {
     if (unnamed && !members.has(name) && !nodes[name] && name.split(".")[0].endsWith("fusion")) {
@@ -26,15 +34,29 @@ export function stepsOf(explained) {
     }
     return members.get(name) ?? nodes[name]?.[1] ?? [];
   };
-  const steps = explained.steps.map(([pass, fused, a, b, result, reason, plain, fusedSeconds = null, apartSeconds = null], at) => {
-    const step = { at, pass: texts[pass], fused: Boolean(fused), a: texts[a], b: texts[b], result: texts[result], reason: texts[reason],
-      plain: texts[plain], fusedSeconds, apartSeconds, from: behind(texts[a]), to: behind(texts[b]) };
-    if (!fused) return step;
-    const both = [...new Set([...step.from, ...step.to])];
-    members.set(step.result || step.b, both);
-    if (!step.result) unnamed = both;
-    return step;
-  });
+  const steps = explained.steps.map(
+    ([pass, fused, a, b, result, reason, plain, fusedSeconds = null, apartSeconds = null], at) => {
+      const step = {
+        at,
+        pass: texts[pass],
+        fused: Boolean(fused),
+        a: texts[a],
+        b: texts[b],
+        result: texts[result],
+        reason: texts[reason],
+        plain: texts[plain],
+        fusedSeconds,
+        apartSeconds,
+        from: behind(texts[a]),
+        to: behind(texts[b]),
+      };
+      if (!fused) return step;
+      const both = [...new Set([...step.from, ...step.to])];
+      members.set(step.result || step.b, both);
+      if (!step.result) unnamed = both;
+      return step;
+    },
+  );
   stepsOfExplained.set(explained.steps, steps);
   return steps;
 }
@@ -49,7 +71,11 @@ export function aboutShown(store, all) {
   return (mine.length || aimed || measured?.heavy.kernels ? mine : [...all]).reverse();
 }
 
-/** Everything heard about the decisions for what is shown, the latest first. @param {Store} store @returns {Explained[]} */
+/**
+ * Everything heard about the decisions for what is shown, the latest first.
+ * @param {Store} store
+ * @returns {Explained[]}
+ */
 export function explanations(store) {
   return aboutShown(store, store.asks.found(store.measured).explained);
 }
@@ -63,11 +89,21 @@ export function tabShown(store) {
   return explained.length ? "replay" : passes.length ? "passes" : "kernels";
 }
 
-/** What was decided about two sides, each a set of equations: that they were fused, or else the last refusal. A refusal may be
- * of a producer as such, whoever reads it. undefined when the two were never met. @param {Step[]} steps @param {Set<string>} from
- * @param {Set<string>} to @returns {Step|undefined} */
+/**
+ * What was decided about two sides, each a set of equations: that they were fused, or else the last refusal. A refusal
+ * may be of a producer as such, whoever reads it. undefined when the two were never met.
+ * @param {Step[]} steps
+ * @param {Set<string>} from
+ * @param {Set<string>} to
+ * @returns {Step|undefined}
+ */
 export function decisionOn(steps, from, to) {
-  const meets = (/** @type {string[]} */ paths, /** @type {Set<string>} */ side) => paths.some((path) => side.has(path));
-  const about = steps.filter((step) => (meets(step.from, from) && (!step.b || meets(step.to, to))) || (step.b && meets(step.from, to) && meets(step.to, from)));
+  const meets = (/** @type {string[]} */ paths, /** @type {Set<string>} */ side) =>
+    paths.some((path) => side.has(path));
+  const about = steps.filter(
+    (step) =>
+      (meets(step.from, from) && (!step.b || meets(step.to, to))) ||
+      (step.b && meets(step.from, to) && meets(step.to, from)),
+  );
   return about.find((step) => step.fused) ?? about[about.length - 1];
 }

@@ -1,6 +1,8 @@
 // @ts-check
-/** The kernels that XLA made, sorted and filtered: what each consists of, what it took, what fusing saved, what it still reads
- * from others. In the same place: what crosses memory, the decisions one by one, the passes. */
+/**
+ * The kernels that XLA made, sorted and filtered: what each consists of, what it took, what fusing saved, what it still
+ * reads from others. In the same place: what crosses memory, the decisions one by one, the passes.
+ */
 
 import { el, toNode } from "../ground/element.js";
 import { byteSize, count, percent, plural, seconds, shorten } from "../ground/format.js";
@@ -21,23 +23,34 @@ import { drawWhy, whyNotButton } from "./why_pane.js";
 /** @typedef {import("../ground/element.js").Child} Child */
 
 /** @type {Record<string, [string, string]>} */
-const TABS = { kernels: ["kernels", "the kernels that XLA made"], crossing: ["crossing", "arrays that cross memory from kernel to kernel"],
-  replay: ["decisions", "XLA's fusion decisions, step by step"], passes: ["passes", "what each of XLA's passes changed"] };
+const TABS = {
+  kernels: ["kernels", "the kernels that XLA made"],
+  crossing: ["crossing", "arrays that cross memory from kernel to kernel"],
+  replay: ["decisions", "XLA's fusion decisions, step by step"],
+  passes: ["passes", "what each of XLA's passes changed"],
+};
 
 /** XLA's kinds of kernel in plain words. @type {Record<string, string>} */
 export const KINDS = {
   loop: "loop fusion: one loop over the elements of the result; for each it computes the whole chain, and what lies between stays in registers",
   input: "input fusion: ends in a reduction; what comes before it is computed while its input is read",
-  output: "output fusion: begins with a matrix product or convolution; what follows is applied to its result before that is written",
+  output:
+    "output fusion: begins with a matrix product or convolution; what follows is applied to its result before that is written",
   custom: "custom fusion: handed as a whole to a code generator or library of this back end",
   "library call": "library call: XLA hands it to a library (a matrix product, say) and generates no code for it",
   call: "holds kernels of its own: a loop, a branch or a called computation, listed as they run",
   single: "a single operation, with nothing fused into it",
 };
 
-/** Orders of the list; each gives a number, the largest first. @type {Record<string, {word: string, of: (program: Program, kernel: Kernel) => number}>} */
+/**
+ * Orders of the list; each gives a number, the largest first.
+ * @type {Record<string, {word: string, of: (program: Program, kernel: Kernel) => number}>}
+ */
 const ORDERS = {
-  time: { word: "time", of: (program, kernel) => program.times.get(kernel.name) ?? kernel.estimate ?? kernel.cycles ?? -1 },
+  time: {
+    word: "time",
+    of: (program, kernel) => program.times.get(kernel.name) ?? kernel.estimate ?? kernel.cycles ?? -1,
+  },
   bytes: { word: "bytes read and written", of: (_, kernel) => kernel.read + kernel.written },
   saved: { word: "bytes saved", of: (_, kernel) => kernel.saved },
   run: { word: "order they run in", of: () => 0 },
@@ -53,7 +66,9 @@ export function showKernels(pane, store) {
   refill(pane, drawKernels(store));
   pane.scrollTop = top;
   if (!active || active.isConnected) return;
-  const again = focus ? pane.querySelector(`[data-focus="${CSS.escape(focus)}"], [data-kernel="${CSS.escape(focus)}"]`) : null;
+  const again = focus
+    ? pane.querySelector(`[data-focus="${CSS.escape(focus)}"], [data-kernel="${CSS.escape(focus)}"]`)
+    : null;
   /** @type {HTMLElement} */ (again ?? pane).focus({ preventScroll: true });
   if (again instanceof HTMLInputElement && cursor != null) again.setSelectionRange(cursor, cursor);
 }
@@ -61,7 +76,11 @@ export function showKernels(pane, store) {
 /** What was drawn as which element's children. @type {WeakMap<Element, string[]>} */
 const drawnChildren = new WeakMap();
 
-/** Replace those children that have changed: an open list, a focus and a hover of the others stay. @param {Element} parent @param {Child[]} trees */
+/**
+ * Replace those children that have changed: an open list, a focus and a hover of the others stay.
+ * @param {Element} parent
+ * @param {Child[]} trees
+ */
 function refill(parent, trees) {
   const kept = trees.flat(Infinity).filter(Boolean);
   const [texts, before] = [kept.map((tree) => JSON.stringify(tree)), drawnChildren.get(parent) ?? []];
@@ -78,17 +97,42 @@ export function drawKernels(store) {
   if (!store.program) return [];
   const shown = tabShown(store);
   const inside = { kernels: drawList, crossing: drawCrossings, replay: drawReplay, passes: drawPasses }[shown];
-  return [el("div", { class: "xs-tabs", role: "tablist", "aria-label": "what XLA made" }, Object.entries(TABS).map(([tab, [word, tip]]) =>
-    el("button", { class: `xs-tab${shown === tab ? " on" : ""}`, type: "button", role: "tab", "aria-selected": String(shown === tab),
-      "data-tab": tab, "data-focus": `tab ${tab}`, title: tip }, word))),
-  inside(store)];
+  return [
+    el(
+      "div",
+      { class: "xs-tabs", role: "tablist", "aria-label": "what XLA made" },
+      Object.entries(TABS).map(([tab, [word, tip]]) =>
+        el(
+          "button",
+          {
+            class: `xs-tab${shown === tab ? " on" : ""}`,
+            type: "button",
+            role: "tab",
+            "aria-selected": String(shown === tab),
+            "data-tab": tab,
+            "data-focus": `tab ${tab}`,
+            title: tip,
+          },
+          word,
+        ),
+      ),
+    ),
+    inside(store),
+  ];
 }
 
 /** @param {Store} store */
 function drawList(store) {
   const program = /** @type {Program} */ (store.program);
   if (!program.heavy.kernels)
-    return [drawWhy(store), el("div", { class: "xs-empty" }, "not compiled yet: kernels are known when the function has been called, or after %fusions f(x), which compiles and does not run it")];
+    return [
+      drawWhy(store),
+      el(
+        "div",
+        { class: "xs-empty" },
+        "not compiled yet: kernels are known when the function has been called, or after %fusions f(x), which compiles and does not run it",
+      ),
+    ];
   const unread = drawUnreadKernels(program);
   if (unread) return [drawWhy(store), unread, sideBySide(store)];
   const shown = sortedKernels(store);
@@ -97,11 +141,21 @@ function drawList(store) {
   const copies = all.filter((kernel) => kernel.moves).length;
   const single = all.filter((kernel) => new Set(kernel.eqns).size === 1).length;
   const saved = all.reduce((sum, kernel) => sum + kernel.saved, 0);
-  const tail = [single && `${plural(single, "kernel")} with one equation`, copies && `${count(copies)} that only ${copies === 1 ? "copies" : "copy"}`, unknown > copies && `${count(unknown - copies)} with no source known`,
+  const tail = [
+    single && `${plural(single, "kernel")} with one equation`,
+    copies && `${count(copies)} that only ${copies === 1 ? "copies" : "copy"}`,
+    unknown > copies && `${count(unknown - copies)} with no source known`,
     shown.length > MOST_LISTED && `${count(shown.length - MOST_LISTED)} more not listed`,
-    saved && `fusing saved ${byteSize(saved)} of reads and writes (our count)`, estimateWords(program)].filter(Boolean);
+    saved && `fusing saved ${byteSize(saved)} of reads and writes (our count)`,
+    estimateWords(program),
+  ].filter(Boolean);
   return [
-    el("div", { class: "xs-list-head" }, el("div", { class: "xs-muted xs-small" }, targetWords(program) || kernelsHeading(program)), listTools(store, shown.length)),
+    el(
+      "div",
+      { class: "xs-list-head" },
+      el("div", { class: "xs-muted xs-small" }, targetWords(program) || kernelsHeading(program)),
+      listTools(store, shown.length),
+    ),
     drawWhy(store),
     known.map((kernel) => drawKernel(store, program, kernel)),
     tail.length > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, tail.join(" · ")),
@@ -112,12 +166,40 @@ function drawList(store) {
 /** @param {Store} store @param {number} shown */
 function listTools(store, shown) {
   const { list, program } = store;
-  const filtered = list.filter && el("span", { class: "xs-muted xs-small", role: "status" }, `${count(shown)} of ${count(program?.heavy.kernels?.length ?? 0)}`);
-  return el("div", { class: "xs-list-tools" },
-    el("label", { class: "xs-muted xs-small" }, "by ", el("select", { class: "xs-field", "data-list": "sort", "data-focus": "sort" },
-      Object.entries(ORDERS).map(([name, { word }]) => el("option", { value: name, selected: list.sort === name ? "" : null }, word)))),
-    el("input", { class: "xs-field xs-filter", type: "search", placeholder: "filter", "aria-label": "filter kernels by name, kind or operation",
-      "data-list": "filter", "data-focus": "filter", value: list.filter, spellcheck: "false" }), filtered);
+  const filtered =
+    list.filter &&
+    el(
+      "span",
+      { class: "xs-muted xs-small", role: "status" },
+      `${count(shown)} of ${count(program?.heavy.kernels?.length ?? 0)}`,
+    );
+  return el(
+    "div",
+    { class: "xs-list-tools" },
+    el(
+      "label",
+      { class: "xs-muted xs-small" },
+      "by ",
+      el(
+        "select",
+        { class: "xs-field", "data-list": "sort", "data-focus": "sort" },
+        Object.entries(ORDERS).map(([name, { word }]) =>
+          el("option", { value: name, selected: list.sort === name ? "" : null }, word),
+        ),
+      ),
+    ),
+    el("input", {
+      class: "xs-field xs-filter",
+      type: "search",
+      placeholder: "filter",
+      "aria-label": "filter kernels by name, kind or operation",
+      "data-list": "filter",
+      "data-focus": "filter",
+      value: list.filter,
+      spellcheck: "false",
+    }),
+    filtered,
+  );
 }
 
 /** @param {Store} store @returns {Kernel[]} */
@@ -127,7 +209,9 @@ function sortedKernels(store) {
   const words = list.filter.toLowerCase().split(/\s+/).filter(Boolean);
   const { of } = ORDERS[list.sort];
   return kernelsByTime(program, (kernel) => of(program, kernel)).filter((kernel) => {
-    const text = words.length ? `${kernel.name} ${kernel.kind} ${kernel.type} ${kernel.eqns.map((/** @type {string} */ path) => operationAt(program, path)).join(" ")}`.toLowerCase() : "";
+    const text = words.length
+      ? `${kernel.name} ${kernel.kind} ${kernel.type} ${kernel.eqns.map((/** @type {string} */ path) => operationAt(program, path)).join(" ")}`.toLowerCase()
+      : "";
     return words.every((/** @type {string} */ word) => text.includes(word));
   });
 }
@@ -140,14 +224,41 @@ function drawKernel(store, program, kernel) {
   const single = new Set(kernel.eqns).size === 1;
   const [kind, ...rest] = facts;
   const open = store.selection.kernels.size === 1 && store.selection.kernels.has(name);
-  return el("div", { class: `xs-kernel${store.selection.kernels.has(name) ? " selected" : ""}`, "data-kernel": name, role: open ? "group" : "button", "aria-label": open ? name : null, tabindex: -1, "aria-expanded": open ? null : "false" },
-    el("div", { class: "xs-kernel-head" }, el("i", { class: `xs-chip pass-${pass}` }), el("b", { class: "xs-mono", title: `XLA's name: ${shorten(name, 200)}` }, title), kernelTime(kernel, time)),
-    time != null && el("div", { class: "xs-track", title: `${percent(share)} of the kernels' time (measured)` },
-      el("i", { class: `xs-share pass-${pass}`, style: `width:${(share * 100).toFixed(1)}%` })),
-    el("div", { class: "xs-muted" }, el("span", { class: "xs-kind", title: KINDS[kind] ?? "" }, kind), ["", ...rest].join(" · "),
-      single && [" · ", el("span", { class: "xs-mono xs-small" }, equationNames(program, kernel))]),
-    !single && kernel.eqns.length > 0 && el("div", { class: "xs-mono xs-small xs-names" }, equationNames(program, kernel)),
-    open && drawMore(store, program, kernel));
+  return el(
+    "div",
+    {
+      class: `xs-kernel${store.selection.kernels.has(name) ? " selected" : ""}`,
+      "data-kernel": name,
+      role: open ? "group" : "button",
+      "aria-label": open ? name : null,
+      tabindex: -1,
+      "aria-expanded": open ? null : "false",
+    },
+    el(
+      "div",
+      { class: "xs-kernel-head" },
+      el("i", { class: `xs-chip pass-${pass}` }),
+      el("b", { class: "xs-mono", title: `XLA's name: ${shorten(name, 200)}` }, title),
+      kernelTime(kernel, time),
+    ),
+    time != null &&
+      el(
+        "div",
+        { class: "xs-track", title: `${percent(share)} of the kernels' time (measured)` },
+        el("i", { class: `xs-share pass-${pass}`, style: `width:${(share * 100).toFixed(1)}%` }),
+      ),
+    el(
+      "div",
+      { class: "xs-muted" },
+      el("span", { class: "xs-kind", title: KINDS[kind] ?? "" }, kind),
+      ["", ...rest].join(" · "),
+      single && [" · ", el("span", { class: "xs-mono xs-small" }, equationNames(program, kernel))],
+    ),
+    !single &&
+      kernel.eqns.length > 0 &&
+      el("div", { class: "xs-mono xs-small xs-names" }, equationNames(program, kernel)),
+    open && drawMore(store, program, kernel),
+  );
 }
 
 /** @param {Kernel} kernel @param {number|undefined} time */
@@ -157,54 +268,103 @@ function kernelTime(kernel, time) {
   return estimated && el("span", { class: "xs-num xs-muted", title: "estimated, not measured" }, `≈ ${estimated}`);
 }
 
-/** All that is known of the kernel selected: its kind in words, sizes, and its neighbours. @param {Store} store @param {Program} program @param {Kernel} kernel */
+/**
+ * All that is known of the kernel selected: its kind in words, sizes, and its neighbours.
+ * @param {Store} store
+ * @param {Program} program
+ * @param {Kernel} kernel
+ */
 function drawMore(store, program, kernel) {
   const all = crossings(program);
   const written = all.filter((each) => each.from === kernel.name);
   const reads = all.filter((each) => each.to.includes(kernel.name));
-  return el("div", { class: "xs-more xs-small" },
-    el("div", {}, el("span", { class: "xs-muted" }, "XLA's name "), el("code", { class: "xs-mono" }, shorten(kernel.name, 200))),
+  return el(
+    "div",
+    { class: "xs-more xs-small" },
+    el(
+      "div",
+      {},
+      el("span", { class: "xs-muted" }, "XLA's name "),
+      el("code", { class: "xs-mono" }, shorten(kernel.name, 200)),
+    ),
     el("div", { class: "xs-muted" }, KINDS[kernel.kind] ?? ""),
-    el("div", { class: "xs-muted" }, [kernel.type, kernel.layout, kernel.launch, ...sizeFacts(kernel)].filter(Boolean).join(" · ")),
+    el(
+      "div",
+      { class: "xs-muted" },
+      [kernel.type, kernel.layout, kernel.launch, ...sizeFacts(kernel)].filter(Boolean).join(" · "),
+    ),
     reads.map((each) => neighbour(program, "reads", each, each.from, kernel.name, each.from)),
-    written.flatMap((each) => each.to.map((to) => neighbour(program, "read by", each, kernel.name, to, to))), drawCode(store, kernel));
+    written.flatMap((each) => each.to.map((to) => neighbour(program, "read by", each, kernel.name, to, to))),
+    drawCode(store, kernel),
+  );
 }
 
 /** The machine's code of a kernel, where its compiler gives that. @param {Store} store @param {Kernel} kernel */
 function drawCode(store, kernel) {
-  const [stage, word] = { cpu: ["asm", "assembly"], gpu: ["ptx", "PTX"], cuda: ["ptx", "PTX"] }[/** @type {"cpu"} */ (store.program?.heavy.platform)] ?? [];
+  const [stage, word] =
+    { cpu: ["asm", "assembly"], gpu: ["ptx", "PTX"], cuda: ["ptx", "PTX"] }[
+      /** @type {"cpu"} */ (store.program?.heavy.platform)
+    ] ?? [];
   if (!stage || !store.asks.questions.includes("code")) return null;
-  const asked = { question: "code", program: store.measured?.number ?? 0, target: store.aimed, from: kernel.name, to: stage };
+  const asked = {
+    question: "code",
+    program: store.measured?.number ?? 0,
+    target: store.aimed,
+    from: kernel.name,
+    to: stage,
+  };
   const text = store.asks.text(asked);
-  return text ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": `${word} of ${kernel.name}` }, text) : drawAsk(store, asked, `Show its ${word}`);
+  return text
+    ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": `${word} of ${kernel.name}` }, text)
+    : drawAsk(store, asked, `Show its ${word}`);
 }
 
-/** @param {Program} program @param {string} verb @param {import("../program/crossings.js").Crossing} each @param {string} from @param {string} to @param {string} shown */
+/**
+ * @param {Program} program
+ * @param {string} verb
+ * @param {import("../program/crossings.js").Crossing} each
+ * @param {string} from
+ * @param {string} to
+ * @param {string} shown
+ */
 function neighbour(program, verb, each, from, to, shown) {
-  return el("div", { class: "xs-neighbour" }, el("span", { class: "xs-muted" }, `${verb} `), el("span", { title: `XLA's name: ${shown}` }, program.calledKernel(shown)),
-    el("span", { class: "xs-muted" }, ` ${each.type}, ${crossingSize(each)} `), whyNotButton(from, to));
+  return el(
+    "div",
+    { class: "xs-neighbour" },
+    el("span", { class: "xs-muted" }, `${verb} `),
+    el("span", { title: `XLA's name: ${shown}` }, program.calledKernel(shown)),
+    el("span", { class: "xs-muted" }, ` ${each.type}, ${crossingSize(each)} `),
+    whyNotButton(from, to),
+  );
 }
 
 /** @param {Kernel} kernel @returns {string[]} */
 function sizeFacts(kernel) {
-  const saved = kernel.saved ? `, saved ${byteSize(kernel.saved)} of intermediate results, neither written nor read back` : "";
+  const saved = kernel.saved
+    ? `, saved ${byteSize(kernel.saved)} of intermediate results, neither written nor read back`
+    : "";
   const sizes = `reads ${byteSize(kernel.read)}, writes ${byteSize(kernel.written)}${saved} (our count)`;
   const facts = [...acrossFacts(kernel), sizes];
-  return kernel.unknown ? [...facts, `${kernel.unknown} of ${plural(kernel.instructions, "instruction")} with no source known`] : facts;
+  return kernel.unknown
+    ? [...facts, `${kernel.unknown} of ${plural(kernel.instructions, "instruction")} with no source known`]
+    : facts;
 }
 
 /** What the line about a selected kernel says. @param {Program} program @param {Kernel} kernel @returns {string[]} */
 export function kernelFacts(program, kernel) {
   const [time, runs, share] = program.account?.kernels[kernel.name] ?? [];
   const often = runs && runs > 1.5 ? ` in ${count(runs)} runs` : "";
-  const measured = time == null ? [] : [`${seconds(time)} a call${often}, ${percent(share ?? 0)} of the kernels' time (measured)`];
+  const measured =
+    time == null ? [] : [`${seconds(time)} a call${often}, ${percent(share ?? 0)} of the kernels' time (measured)`];
   return [kernelWords(program, kernel).facts.slice(0, 2).join(", "), ...measured, ...sizeFacts(kernel)];
 }
 
 /** "add ▸ tanh ▸ mul"; of repeats one. @param {Program} program @param {Kernel} kernel */
 function equationNames(program, kernel) {
   const { eqns, repeats = 1 } = kernel;
-  const names = [...new Set(eqns.length % repeats ? eqns : eqns.filter((_, i) => i % repeats === 0))].map((path) => operationAt(program, /** @type {string} */ (path)));
+  const names = [...new Set(eqns.length % repeats ? eqns : eqns.filter((_, i) => i % repeats === 0))].map((path) =>
+    operationAt(program, /** @type {string} */ (path)),
+  );
   const shown = names.slice(0, 8).join(" ▸ ");
   return names.length > 8 ? `${shown} ▸ ${names.length - 8} more` : shown;
 }
@@ -214,7 +374,12 @@ function operationAt(program, path) {
   return program.equations.get(path)?.op ?? "?";
 }
 
-/** A click in the list, or in what is in its place; true when it was on something. @param {Store} store @param {Element} target @param {boolean} [add] */
+/**
+ * A click in the list, or in what is in its place; true when it was on something.
+ * @param {Store} store
+ * @param {Element} target
+ * @param {boolean} [add]
+ */
 export function pressKernels(store, target, add = false) {
   const tab = target.closest("[data-tab]")?.getAttribute("data-tab");
   const why = target.closest("[data-why]")?.getAttribute("data-why");
@@ -224,7 +389,8 @@ export function pressKernels(store, target, add = false) {
   if (tab) store.turn({ tab: /** @type {import("../store/store.js").Tab} */ (tab) });
   else if (why) store.selectKernels(JSON.parse(why));
   else if (several) store.selectKernels(JSON.parse(several));
-  else if (kernel && add && store.selection.kind === "kernel" && store.selection.id !== kernel) store.selectKernels([store.selection.id, kernel]);
+  else if (kernel && add && store.selection.kind === "kernel" && store.selection.id !== kernel)
+    store.selectKernels([store.selection.id, kernel]);
   else return false;
   return true;
 }

@@ -1,5 +1,7 @@
 // @ts-check
-/** The compiler's passes that changed something: what each added and removed, and which of them removed an operation. */
+/**
+ * The compiler's passes that changed something: what each added and removed, and which of them removed an operation.
+ */
 
 import { el } from "../ground/element.js";
 import { count, plural } from "../ground/format.js";
@@ -9,7 +11,10 @@ import { aboutShown } from "./decisions.js";
 /** @typedef {import("../ground/wire.js").Pass} Pass */
 /** @typedef {import("../ground/wire.js").Passes} Passes */
 
-/** A pass, its place, and what was asked about that it removed. @typedef {{pass: Pass, at: number, gone: string[]}} Changed */
+/**
+ * A pass, its place, and what was asked about that it removed.
+ * @typedef {{pass: Pass, at: number, gone: string[]}} Changed
+ */
 
 const MOST_LINES = 400;
 
@@ -23,16 +28,43 @@ export function drawPasses(store) {
   const found = passesShown(store);
   const asked = { question: "passes", program: store.measured?.number ?? 0, target: store.aimed };
   if (!found)
-    return el("div", { class: "xs-empty" }, el("p", {}, "What each of XLA's passes changed, and which one removed an operation. Taken from a compilation of its own, apart from your program."),
-      drawAsk(store, asked, "Ask XLA"));
+    return el(
+      "div",
+      { class: "xs-empty" },
+      el(
+        "p",
+        {},
+        "What each of XLA's passes changed, and which one removed an operation. Taken from a compilation of its own, apart from your program.",
+      ),
+      drawAsk(store, asked, "Ask XLA"),
+    );
   const { query } = store.list;
-  const shown = query ? removers(store, found, query) : found.passes.map((/** @type {Pass} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
+  const shown = query
+    ? removers(store, found, query)
+    : found.passes.map((/** @type {Pass} */ pass, /** @type {number} */ at) => ({ pass, at, gone: [] }));
   return [
-    el("div", { class: "xs-list-head" },
-      el("input", { class: "xs-field xs-filter", type: "search", placeholder: "which pass removed … (tanh, dot.7)", "aria-label": "which pass removed an operation",
-        "data-list": "query", "data-focus": "query", value: query, spellcheck: "false" }),
-      el("div", { class: "xs-muted xs-small", role: "status" }, query ? removedWords(shown, query) : `${plural(found.passes.length, "pass", "passes")} changed something · ${answeredWords(found)}`,
-        found.note && ` · ${found.note}`)),
+    el(
+      "div",
+      { class: "xs-list-head" },
+      el("input", {
+        class: "xs-field xs-filter",
+        type: "search",
+        placeholder: "which pass removed … (tanh, dot.7)",
+        "aria-label": "which pass removed an operation",
+        "data-list": "query",
+        "data-focus": "query",
+        value: query,
+        spellcheck: "false",
+      }),
+      el(
+        "div",
+        { class: "xs-muted xs-small", role: "status" },
+        query
+          ? removedWords(shown, query)
+          : `${plural(found.passes.length, "pass", "passes")} changed something · ${answeredWords(found)}`,
+        found.note && ` · ${found.note}`,
+      ),
+    ),
     shown.map((each) => drawPass(store, each)),
   ];
 }
@@ -46,27 +78,43 @@ function removedWords(shown, query) {
 /** The passes after which nothing was left of an equation that is meant; if there are none, those that took lines away.
  * @param {Store} store @param {Passes} found @param {string} query @returns {Changed[]} */
 function removers(store, found, query) {
-  const by = (/** @type {(pass: Pass) => string[]} */ gone) => found.passes
-    .map((pass, at) => ({ pass, at, gone: gone(pass) })).filter((each) => each.gone.length);
+  const by = (/** @type {(pass: Pass) => string[]} */ gone) =>
+    found.passes.map((pass, at) => ({ pass, at, gone: gone(pass) })).filter((each) => each.gone.length);
   const equations = by((/** @type {Pass} */ pass) => goneEquations(store, pass, query));
   return equations.length ? equations : by((/** @type {Pass} */ pass) => removedLines(pass, query));
 }
 
-/** Equations of which nothing was left after a pass. @param {Store} store @param {Pass} pass @param {string} query @returns {string[]} */
+/**
+ * Equations of which nothing was left after a pass.
+ * @param {Store} store
+ * @param {Pass} pass
+ * @param {string} query
+ * @returns {string[]}
+ */
 function goneEquations(store, pass, query) {
   const { program } = store;
   const found = (pass.gone ?? []).map((path) => ({ path, equation: program?.equations.get(path) }));
-  return found.filter(({ path, equation }) => path === query || equation?.op.includes(query.toLowerCase()))
-    .map(({ path, equation }) => `${equation?.op ?? "equation"} ${path}, ${program?.lineOf(path) ?? "no source known"}`);
+  return found
+    .filter(({ path, equation }) => path === query || equation?.op.includes(query.toLowerCase()))
+    .map(
+      ({ path, equation }) => `${equation?.op ?? "equation"} ${path}, ${program?.lineOf(path) ?? "no source known"}`,
+    );
 }
 
-/** Lines that a pass took away for good: their instruction is not among the lines that it added. @param {Pass} pass @param {string} query */
+/**
+ * Lines that a pass took away for good: their instruction is not among the lines that it added.
+ * @param {Pass} pass
+ * @param {string} query
+ */
 export function removedLines(pass, query) {
   const lines = pass.diff.split("\n");
   const name = (/** @type {string} */ line) => line.slice(1).match(/%?([\w.-]+) = /)?.[1] ?? line;
   const added = new Set(lines.filter((line) => line.startsWith("+")).map(name));
   const word = query.toLowerCase();
-  return lines.filter((line) => line.startsWith("-") && !line.startsWith("---") && line.toLowerCase().includes(word) && !added.has(name(line)));
+  return lines.filter(
+    (line) =>
+      line.startsWith("-") && !line.startsWith("---") && line.toLowerCase().includes(word) && !added.has(name(line)),
+  );
 }
 
 /** @param {Store} store @param {Changed} each */
@@ -74,32 +122,99 @@ function drawPass(store, { pass, at, gone }) {
   const on = store.list.pass === at;
   const { program } = store;
   const all = pass.gone ?? [];
-  const names = !program || gone.length ? [] : [...new Set(all.slice(0, 60).map((path) => program.called([path])).filter(Boolean))];
-  const changes = [pass.removed && `−${count(pass.removed)}`, pass.added && `+${count(pass.added)}`, pass.changed && `${count(pass.changed)} changed`].filter(Boolean);
+  const names =
+    !program || gone.length
+      ? []
+      : [
+          ...new Set(
+            all
+              .slice(0, 60)
+              .map((path) => program.called([path]))
+              .filter(Boolean),
+          ),
+        ];
+  const changes = [
+    pass.removed && `−${count(pass.removed)}`,
+    pass.added && `+${count(pass.added)}`,
+    pass.changed && `${count(pass.changed)} changed`,
+  ].filter(Boolean);
   const head = pass.does ? pass.does[0].toUpperCase() + pass.does.slice(1) : pass.name;
-  return el("div", { class: `xs-kernel xs-pass${on ? " open" : ""}`, "data-pass": at, "data-focus": `pass ${at}`, role: "button", tabindex: -1, "aria-expanded": String(on) },
-    el("div", { class: "xs-pass-head" }, el("span", { class: "xs-muted xs-small" }, `${count(at + 1)} `), el("b", {}, head)),
-    gone.length > 0 && el("div", { class: "xs-mono xs-small xs-removed" }, gone.slice(0, 3).join("; "), gone.length > 3 && `; ${count(gone.length - 3)} more`),
-    names.length > 0 && el("div", { class: "xs-small" }, "nothing left of ", names.slice(0, 4).join("; "), names.length > 4 && `; ${count(names.length - 4)} more`),
-    el("div", { class: "xs-muted xs-small" }, `${changes.join(" ")}, ${plural(pass.instructions, "instruction")} after it · XLA’s pass `, el("span", { class: "xs-mono" }, pass.name), ` in ${pass.pipeline}`),
-    on && drawDiff(store, pass));
+  return el(
+    "div",
+    {
+      class: `xs-kernel xs-pass${on ? " open" : ""}`,
+      "data-pass": at,
+      "data-focus": `pass ${at}`,
+      role: "button",
+      tabindex: -1,
+      "aria-expanded": String(on),
+    },
+    el(
+      "div",
+      { class: "xs-pass-head" },
+      el("span", { class: "xs-muted xs-small" }, `${count(at + 1)} `),
+      el("b", {}, head),
+    ),
+    gone.length > 0 &&
+      el(
+        "div",
+        { class: "xs-mono xs-small xs-removed" },
+        gone.slice(0, 3).join("; "),
+        gone.length > 3 && `; ${count(gone.length - 3)} more`,
+      ),
+    names.length > 0 &&
+      el(
+        "div",
+        { class: "xs-small" },
+        "nothing left of ",
+        names.slice(0, 4).join("; "),
+        names.length > 4 && `; ${count(names.length - 4)} more`,
+      ),
+    el(
+      "div",
+      { class: "xs-muted xs-small" },
+      `${changes.join(" ")}, ${plural(pass.instructions, "instruction")} after it · XLA’s pass `,
+      el("span", { class: "xs-mono" }, pass.name),
+      ` in ${pass.pipeline}`,
+    ),
+    on && drawDiff(store, pass),
+  );
 }
 
-/** A line of a diff: its sign, its text, and the equations it belongs to. @typedef {{sign: string, text: string, paths: string[]}} DiffLine */
-/** What stood before, and what stands in its place; either may be nothing. @typedef {[DiffLine|null, DiffLine|null]} DiffPair */
+/**
+ * A line of a diff: its sign, its text, and the equations it belongs to.
+ * @typedef {{sign: string, text: string, paths: string[]}} DiffLine
+ */
+/**
+ * What stood before, and what stands in its place; either may be nothing.
+ * @typedef {[DiffLine|null, DiffLine|null]} DiffPair
+ */
 
 /** @param {Pass} pass @returns {DiffLine[]} */
 function diffLines(pass) {
-  return pass.diff.split("\n").filter(Boolean).map((line, i) => ({ sign: /^[+-](?![+-]{2} )/.test(line) ? line[0] : "", text: line, paths: (pass.lines?.[i] ?? "").split(";").filter(Boolean) }));
+  return pass.diff
+    .split("\n")
+    .filter(Boolean)
+    .map((line, i) => ({
+      sign: /^[+-](?![+-]{2} )/.test(line) ? line[0] : "",
+      text: line,
+      paths: (pass.lines?.[i] ?? "").split(";").filter(Boolean),
+    }));
 }
 
-/** Lines about one instruction, or else about one equation, in one row. @param {DiffLine[]} lines @returns {DiffPair[]} */
+/**
+ * Lines about one instruction, or else about one equation, in one row.
+ * @param {DiffLine[]} lines
+ * @returns {DiffPair[]}
+ */
 export function diffPairs(lines) {
   const added = lines.filter((line) => line.sign === "+");
   const name = (/** @type {DiffLine} */ line) => line.text.slice(1).match(/%?([\w.-]+) = /)?.[1];
   /** @type {Map<DiffLine, DiffLine>} */ const partner = new Map();
-  for (const alike of [(/** @type {DiffLine} */ a, /** @type {DiffLine} */ b) => name(a) != null && name(a) === name(b),
-    (/** @type {DiffLine} */ a, /** @type {DiffLine} */ b) => a.paths.length > 0 && a.paths.join() === b.paths.join()]) {
+  for (const alike of [
+    (/** @type {DiffLine} */ a, /** @type {DiffLine} */ b) => name(a) != null && name(a) === name(b),
+    (/** @type {DiffLine} */ a, /** @type {DiffLine} */ b) => a.paths.length > 0 && a.paths.join() === b.paths.join(),
+  ]) {
     const free = new Set(added.filter((line) => ![...partner.values()].includes(line)));
     for (const line of lines.filter(({ sign }) => sign === "-")) {
       const other = partner.has(line) ? undefined : [...free].find((each) => alike(line, each));
@@ -107,26 +222,66 @@ export function diffPairs(lines) {
     }
   }
   const taken = new Set(partner.values());
-  return lines.filter((line) => !taken.has(line)).map((line) => (line.sign === "+" ? [null, line] : [line, partner.get(line) ?? null]));
+  return lines
+    .filter((line) => !taken.has(line))
+    .map((line) => (line.sign === "+" ? [null, line] : [line, partner.get(line) ?? null]));
 }
 
-/** Before and after side by side where there is room, of what concerns the selection if something is selected. @param {Store} store @param {Pass} pass */
+/**
+ * Before and after side by side where there is room, of what concerns the selection if something is selected.
+ * @param {Store} store
+ * @param {Pass} pass
+ */
 function drawDiff(store, pass) {
   const { program, selection, list } = store;
   const every = diffLines(pass);
   const chosen = every.filter((line) => line.paths.some((path) => selection.paths.has(path)));
   const filtered = selection.paths.size > 0 && (pass.lines?.length ?? 0) > 0 && !list.whole;
   const pairs = diffPairs((filtered ? chosen : every).slice(0, MOST_LINES));
-  const cell = (/** @type {DiffLine|null} */ line, /** @type {string} */ kind) => el("code", { class: line ? (line.sign ? kind : "xs-muted") : "xs-nothing" }, line && [
-    line.sign ? el("span", { "aria-hidden": "true" }, line.sign, " ") : "", (line.sign ? line.text.slice(1) : line.text),
-    line.paths.length > 0 && program && el("span", { class: "xs-of" }, program.called(line.paths))]);
-  return el("div", { class: "xs-diff", tabindex: 0, role: "group", "aria-label": `what ${pass.name} changed` },
-    selection.paths.size > 0 && (pass.lines?.length ?? 0) > 0 && el("div", { class: "xs-small" },
-      el("span", { class: "xs-muted" }, filtered ? `${count(chosen.length)} of ${plural(every.length, "line")}: about what is selected ` : "all lines "),
-      el("button", { class: "xs-link", type: "button", "data-whole": "", "data-focus": "whole" }, filtered ? "all lines" : "only about what is selected")),
-    pairs.length > 0 && el("div", { class: "xs-diff-row xs-muted", "aria-hidden": "true" }, el("span", {}, "before"), el("span", {}, "after")),
-    pairs.map(([before, after]) => el("div", { class: "xs-diff-row" }, cell(before, "xs-removed"), cell(after, "xs-added"))),
-    (every.length > MOST_LINES || (pass.cut ?? 0) > 0) && el("div", { class: "xs-muted" }, "… cut here; %passes --save has all of it"));
+  const cell = (/** @type {DiffLine|null} */ line, /** @type {string} */ kind) =>
+    el(
+      "code",
+      { class: line ? (line.sign ? kind : "xs-muted") : "xs-nothing" },
+      line && [
+        line.sign ? el("span", { "aria-hidden": "true" }, line.sign, " ") : "",
+        line.sign ? line.text.slice(1) : line.text,
+        line.paths.length > 0 && program && el("span", { class: "xs-of" }, program.called(line.paths)),
+      ],
+    );
+  return el(
+    "div",
+    { class: "xs-diff", tabindex: 0, role: "group", "aria-label": `what ${pass.name} changed` },
+    selection.paths.size > 0 &&
+      (pass.lines?.length ?? 0) > 0 &&
+      el(
+        "div",
+        { class: "xs-small" },
+        el(
+          "span",
+          { class: "xs-muted" },
+          filtered
+            ? `${count(chosen.length)} of ${plural(every.length, "line")}: about what is selected `
+            : "all lines ",
+        ),
+        el(
+          "button",
+          { class: "xs-link", type: "button", "data-whole": "", "data-focus": "whole" },
+          filtered ? "all lines" : "only about what is selected",
+        ),
+      ),
+    pairs.length > 0 &&
+      el(
+        "div",
+        { class: "xs-diff-row xs-muted", "aria-hidden": "true" },
+        el("span", {}, "before"),
+        el("span", {}, "after"),
+      ),
+    pairs.map(([before, after]) =>
+      el("div", { class: "xs-diff-row" }, cell(before, "xs-removed"), cell(after, "xs-added")),
+    ),
+    (every.length > MOST_LINES || (pass.cut ?? 0) > 0) &&
+      el("div", { class: "xs-muted" }, "… cut here; %passes --save has all of it"),
+  );
 }
 
 /** A click on a pass; true when it was one. @param {Store} store @param {Element} target */

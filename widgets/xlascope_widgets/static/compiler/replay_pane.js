@@ -1,5 +1,7 @@
 // @ts-check
-/** XLA's fusion decisions one by one, as they fell: played in the browser from the record of them, without the kernel. */
+/**
+ * XLA's fusion decisions one by one, as they fell: played in the browser from the record of them, without the kernel.
+ */
 
 import { el } from "../ground/element.js";
 import { count, plural, shorten } from "../ground/format.js";
@@ -12,7 +14,9 @@ import { costWords } from "./why_pane.js";
 /** @typedef {import("../program/program.js").Program} Program */
 
 /** Steps drawn before and after the current one, and milliseconds a step is shown for when they are played. */
-const BEFORE = 60, AFTER = 120, PLAYED = 900;
+const BEFORE = 60,
+  AFTER = 120,
+  PLAYED = 900;
 
 /** @type {WeakMap<Store, ReturnType<typeof setInterval>>} */
 const players = new WeakMap();
@@ -20,7 +24,10 @@ const players = new WeakMap();
 /** The decisions that are stepped through: those picked, or the ones heard last. @param {Store} store */
 export function replayed(store) {
   const all = explanations(store);
-  return all.find((each) => each.steps === store.list.replayed) ?? [...all].sort((a, b) => b.steps.length - a.steps.length)[0];
+  return (
+    all.find((each) => each.steps === store.list.replayed) ??
+    [...all].sort((a, b) => b.steps.length - a.steps.length)[0]
+  );
 }
 
 /** @param {Store} store */
@@ -28,19 +35,43 @@ export function drawReplay(store) {
   const found = replayed(store);
   const asked = { question: "why", program: store.measured?.number ?? 0, target: store.aimed };
   if (!found)
-    return el("div", { class: "xs-empty" }, el("p", {}, "XLA's fusion decisions, step by step, with its reasons. They are heard from a compilation of its own, apart from your program, which takes longer than the first."),
-      drawAsk(store, asked, "Ask XLA"), explained(store) && "XLA made no fusion decisions here.");
+    return el(
+      "div",
+      { class: "xs-empty" },
+      el(
+        "p",
+        {},
+        "XLA's fusion decisions, step by step, with its reasons. They are heard from a compilation of its own, apart from your program, which takes longer than the first.",
+      ),
+      drawAsk(store, asked, "Ask XLA"),
+      explained(store) && "XLA made no fusion decisions here.",
+    );
   const steps = stepsOf(found);
-  if (!steps.length) return el("div", { class: "xs-empty" }, "XLA's fusion passes decided nothing here: ", found.note || "there was nothing to fuse.");
+  if (!steps.length)
+    return el(
+      "div",
+      { class: "xs-empty" },
+      "XLA's fusion passes decided nothing here: ",
+      found.note || "there was nothing to fuse.",
+    );
   const shown = shownSteps(store, steps);
   const at = Math.min(store.list.at, steps.length - 1);
   const fused = steps.filter((step) => step.fused).length;
   const place = shown.findIndex((step) => step.at === at);
   return [
-    el("div", { class: "xs-list-head xs-stick" },
+    el(
+      "div",
+      { class: "xs-list-head xs-stick" },
       el("div", { class: "xs-replay-tools", role: "toolbar", "aria-label": "replay" }, tools(store)),
-      el("div", { class: "xs-muted xs-small" }, place < 0 ? `${plural(shown.length, "step")}: ` : `step ${count(place + 1)} of ${count(shown.length)}: `, `${count(fused)} fused, ${count(steps.length - fused)} refused · ${answeredWords(found)}`,
-        found.cut > 0 && ` · ${count(found.cut)} more not sent`, found.note && ` · ${found.note}`)),
+      el(
+        "div",
+        { class: "xs-muted xs-small" },
+        place < 0 ? `${plural(shown.length, "step")}: ` : `step ${count(place + 1)} of ${count(shown.length)}: `,
+        `${count(fused)} fused, ${count(steps.length - fused)} refused · ${answeredWords(found)}`,
+        found.cut > 0 && ` · ${count(found.cut)} more not sent`,
+        found.note && ` · ${found.note}`,
+      ),
+    ),
     found.answer && el("div", { class: "xs-whynot" }, found.answer),
     rows(/** @type {Program} */ (store.program), shown, at),
   ];
@@ -60,45 +91,110 @@ function shownSteps(store, steps) {
 /** @param {Store} store */
 function tools(store) {
   const button = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {string} */ label) =>
-    el("button", { class: "xs-pill", type: "button", "data-replay": name, "data-focus": `replay ${name}`, "aria-label": label, title: label }, sign);
+    el(
+      "button",
+      {
+        class: "xs-pill",
+        type: "button",
+        "data-replay": name,
+        "data-focus": `replay ${name}`,
+        "aria-label": label,
+        title: label,
+      },
+      sign,
+    );
   const playing = players.has(store);
-  return [button("first", "|◀", "first step (Home)"), button("previous", "◀", "step back (←)"),
-    button("play", playing ? "stop" : "play", playing ? "stop (space)" : "play (space)"), button("next", "▶", "next step (→)"),
-    el("select", { class: "xs-field", "data-list": "only", "data-focus": "only", "aria-label": "which steps" },
-      ["all", "fused", "refused"].map((name) => el("option", { value: name, selected: store.list.only === name ? "" : null }, name)))];
+  return [
+    button("first", "|◀", "first step (Home)"),
+    button("previous", "◀", "step back (←)"),
+    button("play", playing ? "stop" : "play", playing ? "stop (space)" : "play (space)"),
+    button("next", "▶", "next step (→)"),
+    el(
+      "select",
+      { class: "xs-field", "data-list": "only", "data-focus": "only", "aria-label": "which steps" },
+      ["all", "fused", "refused"].map((name) =>
+        el("option", { value: name, selected: store.list.only === name ? "" : null }, name),
+      ),
+    ),
+  ];
 }
 
 /** The rows around the current step. @param {Program} program @param {Step[]} shown @param {number} at */
 function rows(program, shown, at) {
-  const place = Math.max(0, shown.findIndex((step) => step.at >= at));
+  const place = Math.max(
+    0,
+    shown.findIndex((step) => step.at >= at),
+  );
   const first = Math.max(0, place - BEFORE);
   const part = shown.slice(first, place + AFTER);
   const rest = shown.length - first - part.length;
-  return [first > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(first, "step")} before`),
+  return [
+    first > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(first, "step")} before`),
     part.map((step) => drawStep(program, step, step.at === at)),
-    rest > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(rest, "step")} after`)];
+    rest > 0 && el("div", { class: "xs-kernel-tail xs-muted" }, `${plural(rest, "step")} after`),
+  ];
 }
 
 /** @param {Program} program @param {Step} step @param {boolean} on */
 function drawStep(program, step, on) {
   const cost = costWords(step);
-  const called = (/** @type {string} */ name, /** @type {string[]} */ paths) => (name ? program.called(paths) || el("span", { class: "xs-mono" }, name) : "anything that reads it");
+  const called = (/** @type {string} */ name, /** @type {string[]} */ paths) =>
+    name ? program.called(paths) || el("span", { class: "xs-mono" }, name) : "anything that reads it";
   const [from, to] = [called(step.a, step.from), called(step.b, step.to)];
-  const names = [`${step.a} into ${step.b || "any user"}`, step.result && step.result !== step.b && ` as ${step.result}`].filter(Boolean).join("");
-  return el("div", { class: `xs-kernel xs-step ${step.fused ? "fused" : "refused"}${on ? " selected" : ""}`, "data-step": step.at,
-    "data-focus": `step ${step.at}`, role: "button", tabindex: -1, "aria-pressed": String(on), title: `XLA's names: ${shorten(names, 300)}` },
-    el("div", { class: "xs-small" }, el("span", { class: "xs-step-sign" }, step.fused ? "+ " : "✕ "), step.fused ? "fused " : "not fused: ",
-      el("b", {}, from), step.fused ? " into " : " and ", el("b", {}, to)),
+  const names = [
+    `${step.a} into ${step.b || "any user"}`,
+    step.result && step.result !== step.b && ` as ${step.result}`,
+  ]
+    .filter(Boolean)
+    .join("");
+  return el(
+    "div",
+    {
+      class: `xs-kernel xs-step ${step.fused ? "fused" : "refused"}${on ? " selected" : ""}`,
+      "data-step": step.at,
+      "data-focus": `step ${step.at}`,
+      role: "button",
+      tabindex: -1,
+      "aria-pressed": String(on),
+      title: `XLA's names: ${shorten(names, 300)}`,
+    },
+    el(
+      "div",
+      { class: "xs-small" },
+      el("span", { class: "xs-step-sign" }, step.fused ? "+ " : "✕ "),
+      step.fused ? "fused " : "not fused: ",
+      el("b", {}, from),
+      step.fused ? " into " : " and ",
+      el("b", {}, to),
+    ),
     !step.fused && step.reason && el("div", { class: "xs-small" }, step.plain || `“${step.reason}”`),
-    on && [step.plain && el("div", { class: "xs-small xs-muted" }, step.fused ? step.plain : ["XLA: “", step.reason, "”"]), cost && el("div", { class: "xs-small xs-muted" }, cost),
-      [...step.from, ...step.to].length > 0 && el("div", { class: "xs-small xs-muted" }, `${equationsWords(program, step.from)} → ${equationsWords(program, step.to)}`),
-      el("div", { class: "xs-small xs-muted" }, "by XLA's pass ", el("span", { class: "xs-mono" }, step.pass), ", which names them ", el("span", { class: "xs-mono" }, names))]);
+    on && [
+      step.plain && el("div", { class: "xs-small xs-muted" }, step.fused ? step.plain : ["XLA: “", step.reason, "”"]),
+      cost && el("div", { class: "xs-small xs-muted" }, cost),
+      [...step.from, ...step.to].length > 0 &&
+        el(
+          "div",
+          { class: "xs-small xs-muted" },
+          `${equationsWords(program, step.from)} → ${equationsWords(program, step.to)}`,
+        ),
+      el(
+        "div",
+        { class: "xs-small xs-muted" },
+        "by XLA's pass ",
+        el("span", { class: "xs-mono" }, step.pass),
+        ", which names them ",
+        el("span", { class: "xs-mono" }, names),
+      ),
+    ],
+  );
 }
 
 /** Which equations an instruction stands for: "tanh, line 9". @param {Program} program @param {string[]} paths */
 function equationsWords(program, paths) {
   if (!paths.length) return "no source known";
-  const words = paths.slice(0, 3).map((path) => `${program.equations.get(path)?.op ?? path}, ${program.lineOf(path) ?? "no line known"}`);
+  const words = paths
+    .slice(0, 3)
+    .map((path) => `${program.equations.get(path)?.op ?? path}, ${program.lineOf(path) ?? "no line known"}`);
   return [...new Set(words), paths.length > 3 && `${paths.length - 3} more`].filter(Boolean).join("; ");
 }
 
@@ -130,8 +226,12 @@ function moveReplay(store, how) {
   if (!found) return;
   const shown = shownSteps(store, stepsOf(found));
   const { at } = store.list;
-  const next = { first: shown[0], last: shown[shown.length - 1], next: shown.find((step) => step.at > at),
-    previous: [...shown].reverse().find((step) => step.at < at) }[how];
+  const next = {
+    first: shown[0],
+    last: shown[shown.length - 1],
+    next: shown.find((step) => step.at > at),
+    previous: [...shown].reverse().find((step) => step.at < at),
+  }[how];
   if (next) showStep(store, next.at);
   else stop(store);
 }
@@ -151,7 +251,13 @@ function play(store) {
   const found = replayed(store);
   const shown = found ? shownSteps(store, stepsOf(found)) : [];
   if (!shown.length) return;
-  players.set(store, setInterval(() => (tabShown(store) === "replay" && store.listeners.size ? moveReplay(store, "next") : stop(store)), PLAYED));
+  players.set(
+    store,
+    setInterval(
+      () => (tabShown(store) === "replay" && store.listeners.size ? moveReplay(store, "next") : stop(store)),
+      PLAYED,
+    ),
+  );
   moveReplay(store, shown[shown.length - 1].at === store.list.at ? "first" : "next");
 }
 
@@ -161,10 +267,22 @@ function stop(store) {
   if (players.delete(store)) store.tell("list");
 }
 
-/** Keys while the replay has the focus; true when one was used. @param {Store} store @param {KeyboardEvent} event @param {Element} target */
+/**
+ * Keys while the replay has the focus; true when one was used.
+ * @param {Store} store
+ * @param {KeyboardEvent} event
+ * @param {Element} target
+ */
 export function keyReplay(store, event, target) {
   if (tabShown(store) !== "replay" || !target.closest(".xs-kernels") || target.matches("input, select")) return false;
-  const moves = { ArrowLeft: "previous", ArrowUp: "previous", ArrowRight: "next", ArrowDown: "next", Home: "first", End: "last" };
+  const moves = {
+    ArrowLeft: "previous",
+    ArrowUp: "previous",
+    ArrowRight: "next",
+    ArrowDown: "next",
+    Home: "first",
+    End: "last",
+  };
   const move = moves[/** @type {"Home"} */ (event.key)];
   if (move) moveReplay(store, move);
   else if (event.key === " " && !target.matches("button")) play(store);

@@ -16,25 +16,50 @@ export function drawTargets(store) {
   const others = asks.targets.filter((name) => !names.includes(name));
   if (!names.length && !asks.can("target")) return null;
   const here = `this device (${(measured.heavy.devices ?? []).join(", ") || measured.heavy.platform})`;
-  const tabs = [...(measured.heavy.kernels ? [""] : []), ...names].map((name) => el("button", { class: `xs-pill${store.aimed === name ? " on" : ""}`, type: "button",
-    "data-command": `target ${name}`, "aria-pressed": String(store.aimed === name), title: name ? `as XLA compiles it for ${name}: estimated, not run` : here },
-  name || (measured.light.executed ? "measured" : measured.heavy.platform || "here")));
+  const tabs = [...(measured.heavy.kernels ? [""] : []), ...names].map((name) =>
+    el(
+      "button",
+      {
+        class: `xs-pill${store.aimed === name ? " on" : ""}`,
+        type: "button",
+        "data-command": `target ${name}`,
+        "aria-pressed": String(store.aimed === name),
+        title: name ? `as XLA compiles it for ${name}: estimated, not run` : here,
+      },
+      name || (measured.light.executed ? "measured" : measured.heavy.platform || "here"),
+    ),
+  );
   return [tabs, asks.can("target") && others.length > 0 && addTarget(asks, others)];
 }
 
-/** The targets whose compilers are here, and those for which one has to be installed. @param {import("../store/asks.js").Asks} asks @param {string[]} names */
+/**
+ * The targets whose compilers are here, and those for which one has to be installed.
+ * @param {import("../store/asks.js").Asks} asks
+ * @param {string[]} names
+ */
 function addTarget({ missing }, names) {
   const lines = [...new Set(names.map((name) => missing[name] ?? ""))].sort((a, b) => a.length - b.length);
-  const options = (/** @type {string} */ line) => names.filter((name) => (missing[name] ?? "") === line).map((name) => el("option", { value: name }, name));
-  return el("select", { class: "xs-field xs-add-target", "aria-label": "compile for another target", title: "compile for another target: it need not be here" },
-    el("option", { value: "" }, "+ target"), lines.map((line) => el("optgroup", { label: line || "compilers that are here" }, options(line))));
+  const options = (/** @type {string} */ line) =>
+    names.filter((name) => (missing[name] ?? "") === line).map((name) => el("option", { value: name }, name));
+  return el(
+    "select",
+    {
+      class: "xs-field xs-add-target",
+      "aria-label": "compile for another target",
+      title: "compile for another target: it need not be here",
+    },
+    el("option", { value: "" }, "+ target"),
+    lines.map((line) => el("optgroup", { label: line || "compilers that are here" }, options(line))),
+  );
 }
 
 /** What the whole is estimated to take on a target, and by whom. @param {Program} program */
 export function targetWords(program) {
   const { target, estimated } = program;
   if (!target || !estimated) return "";
-  const time = estimated.estimate ? `${seconds(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})` : "no time estimated";
+  const time = estimated.estimate
+    ? `${seconds(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})`
+    : "no time estimated";
   return `compiled for ${target} in ${seconds(estimated.seconds)}, not run · ${time}`;
 }
 
@@ -45,11 +70,37 @@ export function sideBySide(store) {
   if (!targets.length) return null;
   const { executed } = measured?.light ?? {};
   const { kernels, platform } = measured?.heavy ?? {};
-  const here = kernels && { name: platform ?? "here", kernels, time: executed?.step ? `${seconds(executed.step)} measured` : "not measured" };
-  const places = [...(here ? [here] : []), ...targets.map(([name, found]) =>
-    ({ name, kernels: found.kernels, time: found.estimate ? `${seconds(found.estimate)} estimated` : "not estimated" }))];
+  const here = kernels && {
+    name: platform ?? "here",
+    kernels,
+    time: executed?.step ? `${seconds(executed.step)} measured` : "not measured",
+  };
+  const places = [
+    ...(here ? [here] : []),
+    ...targets.map(([name, found]) => ({
+      name,
+      kernels: found.kernels,
+      time: found.estimate ? `${seconds(found.estimate)} estimated` : "not estimated",
+    })),
+  ];
   const moved = (/** @type {Kernel[]} */ all) => all.reduce((sum, kernel) => sum + kernel.read + kernel.written, 0);
-  return el("table", { class: "xs-sides xs-small" }, el("caption", { class: "xs-muted" }, "side by side (bytes: our count)"),
-    el("tr", {}, ["", "kernels", "read, written", "a call"].map((word) => el("th", {}, word))),
-    places.map((each) => el("tr", {}, [each.name, count(each.kernels.length), byteSize(moved(each.kernels)), each.time].map((word) => el("td", {}, word)))));
+  return el(
+    "table",
+    { class: "xs-sides xs-small" },
+    el("caption", { class: "xs-muted" }, "side by side (bytes: our count)"),
+    el(
+      "tr",
+      {},
+      ["", "kernels", "read, written", "a call"].map((word) => el("th", {}, word)),
+    ),
+    places.map((each) =>
+      el(
+        "tr",
+        {},
+        [each.name, count(each.kernels.length), byteSize(moved(each.kernels)), each.time].map((word) =>
+          el("td", {}, word),
+        ),
+      ),
+    ),
+  );
 }

@@ -1,5 +1,8 @@
 // @ts-check
-/** "Why are these not fused?": asked about two kernels, or an edge of the graph; answered in XLA's words and in plain ones. */
+/**
+ * "Why are these not fused?": asked about two kernels, or an edge of the graph; answered in XLA's words and in plain
+ * ones.
+ */
 
 import { el } from "../ground/element.js";
 import { byteSize, count, plural, seconds } from "../ground/format.js";
@@ -11,9 +14,16 @@ import { decisionOn, explanations, stepsOf } from "./decisions.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Explained} Explained */
 /** @typedef {{from: string|null, to: string|null, paths: string[]}} Pair */
-/** What is known of a pair: a decision among all of an explanation, and whether XLA said it of just these. @typedef {{step: Step|undefined, found: Explained, steps: Step[], said: boolean}} Answer */
+/**
+ * What is known of a pair: a decision among all of an explanation, and whether XLA said it of just these.
+ * @typedef {{step: Step|undefined, found: Explained, steps: Step[], said: boolean}} Answer
+ */
 
-/** The two that are selected: kernels, or the ends of an edge. null when the selection is something else. @param {Store} store @returns {Pair|null} */
+/**
+ * The two that are selected: kernels, or the ends of an edge. null when the selection is something else.
+ * @param {Store} store
+ * @returns {Pair|null}
+ */
 export function pairOf(store) {
   const { program, selection } = store;
   if (!program || (selection.kind !== "kernels" && selection.kind !== "edge")) return null;
@@ -24,22 +34,45 @@ export function pairOf(store) {
   return { from, to, paths: ids };
 }
 
-/** What the line about a selection of several says: an edge, kernels, a step of the replay. @param {Store} store @returns {string[]|null} */
+/**
+ * What the line about a selection of several says: an edge, kernels, a step of the replay.
+ * @param {Store} store
+ * @returns {string[]|null}
+ */
 export function severalWords(store) {
   const { program, selection } = store;
   if (!program || !["edge", "kernels", "step"].includes(selection.kind ?? "")) return null;
   const counts = [plural(selection.paths.size, "equation"), plural(selection.kernels.size, "kernel")];
   if (selection.kind === "step") return [`step ${count(Number(selection.id) + 1)} of the fusion decisions`, ...counts];
   const ids = JSON.parse(selection.id);
-  if (selection.kind === "kernels") return [ids.length > 4 ? plural(ids.length, "kernel") : ids.map((/** @type {string} */ name) => program.calledKernel(name)).join(" · "), ...counts];
+  if (selection.kind === "kernels")
+    return [
+      ids.length > 4
+        ? plural(ids.length, "kernel")
+        : ids.map((/** @type {string} */ name) => program.calledKernel(name)).join(" · "),
+      ...counts,
+    ];
   const title = ids.map((/** @type {string} */ path) => program.equations.get(path)?.op ?? path).join(" → ");
-  return [title, `in ${[...selection.kernels].map((name) => program.titleOfKernel(name)).join(" and in ") || "no kernel"}`];
+  return [
+    title,
+    `in ${[...selection.kernels].map((name) => program.titleOfKernel(name)).join(" and in ") || "no kernel"}`,
+  ];
 }
 
 /** @param {string} from @param {string} to */
 export function whyNotButton(from, to) {
-  return el("button", { class: "xs-pill xs-why-button", type: "button", "data-why": JSON.stringify([from, to]), "data-focus": `why ${from} ${to}`,
-    "aria-label": `why is ${from} not fused with ${to}?`, title: "why are these not fused?" }, "why not fused?");
+  return el(
+    "button",
+    {
+      class: "xs-pill xs-why-button",
+      type: "button",
+      "data-why": JSON.stringify([from, to]),
+      "data-focus": `why ${from} ${to}`,
+      "aria-label": `why is ${from} not fused with ${to}?`,
+      title: "why are these not fused?",
+    },
+    "why not fused?",
+  );
 }
 
 /** The box about the pair that is selected; nothing when there is none. @param {Store} store */
@@ -53,47 +86,98 @@ export function drawWhy(store) {
 function drawPair(store, pair) {
   const { from, to } = pair;
   const name = (/** @type {string|null} */ kernel) => store.program?.calledKernel(kernel);
-  const theirs = (/** @type {(string|null)[]} */ names) => el("div", { class: "xs-muted xs-small" }, "XLA's name", names.length > 1 ? "s " : " ", names.map((each, i) => [i ? " and " : "", el("span", { class: "xs-mono" }, each)]));
+  const theirs = (/** @type {(string|null)[]} */ names) =>
+    el(
+      "div",
+      { class: "xs-muted xs-small" },
+      "XLA's name",
+      names.length > 1 ? "s " : " ",
+      names.map((each, i) => [i ? " and " : "", el("span", { class: "xs-mono" }, each)]),
+    );
   if (from == null || to == null) return drawFolded(store, pair);
   const answer = answerFor(store, pair);
   if (from === to)
-    return [el("b", {}, "Fused: both are in one kernel, ", name(from)), theirs([from]), el("div", { class: "xs-muted" }, "What passes between them is neither written to memory nor read back."),
-      answer ? drawDecision(store, pair, answer) : drawAsk(store, question(store, pair), "How was it decided?"), drawSplit(store, pair)];
-  return [el("b", {}, "Why are ", name(from), " and ", name(to), " not fused?"), theirs([from, to]), drawPassed(store, from, to),
-    answer ? drawDecision(store, pair, answer) : drawAsk(store, question(store, pair), "Ask XLA")];
+    return [
+      el("b", {}, "Fused: both are in one kernel, ", name(from)),
+      theirs([from]),
+      el("div", { class: "xs-muted" }, "What passes between them is neither written to memory nor read back."),
+      answer ? drawDecision(store, pair, answer) : drawAsk(store, question(store, pair), "How was it decided?"),
+      drawSplit(store, pair),
+    ];
+  return [
+    el("b", {}, "Why are ", name(from), " and ", name(to), " not fused?"),
+    theirs([from, to]),
+    drawPassed(store, from, to),
+    answer ? drawDecision(store, pair, answer) : drawAsk(store, question(store, pair), "Ask XLA"),
+  ];
 }
 
 /** @param {Store} store @param {Pair} pair */
 function drawFolded(store, pair) {
   const missing = pair.paths.filter((path) => !store.program?.kernelsWith(path).length);
-  if (!store.program?.heavy.kernels) return el("span", { class: "xs-muted" }, "Not compiled yet: after compilation this says whether the two were fused, and why not.");
+  if (!store.program?.heavy.kernels)
+    return el(
+      "span",
+      { class: "xs-muted" },
+      "Not compiled yet: after compilation this says whether the two were fused, and why not.",
+    );
   const names = missing.map((path) => store.program?.equations.get(path)?.op ?? "an argument or result").join(" and ");
-  return [el("b", {}, "Nothing to fuse here: "), el("span", { class: "xs-muted" }, `${names} ${missing.length > 1 ? "are" : "is"} in no kernel: XLA folded it away, or it is an input or output of the program.`)];
+  return [
+    el("b", {}, "Nothing to fuse here: "),
+    el(
+      "span",
+      { class: "xs-muted" },
+      `${names} ${missing.length > 1 ? "are" : "is"} in no kernel: XLA folded it away, or it is an input or output of the program.`,
+    ),
+  ];
 }
 
 /** @param {Store} store @param {string} from @param {string} to */
 function drawPassed(store, from, to) {
   const passed = crossingBetween(/** @type {Program} */ (store.program), from, to);
-  if (!passed.length) return el("div", { class: "xs-muted" }, "Neither reads what the other writes: nothing passes directly between them.");
-  return passed.map((each) => el("div", { class: "xs-muted" }, `crosses memory: ${each.type}, ${byteSize(each.bytes)} (our count)`,
-    each.to.length > 1 && `, read by ${plural(each.to.length, "kernel")}`));
+  if (!passed.length)
+    return el(
+      "div",
+      { class: "xs-muted" },
+      "Neither reads what the other writes: nothing passes directly between them.",
+    );
+  return passed.map((each) =>
+    el(
+      "div",
+      { class: "xs-muted" },
+      `crosses memory: ${each.type}, ${byteSize(each.bytes)} (our count)`,
+      each.to.length > 1 && `, read by ${plural(each.to.length, "kernel")}`,
+    ),
+  );
 }
 
 /** @param {Store} store @param {Pair} pair */
 function question(store, pair) {
   const ends = pair.paths.length ? pair.paths : [pair.from, pair.to];
-  return { question: "why", program: store.measured?.number ?? 0, target: store.aimed,
-    from: ends[0] ?? "", to: ends[1] ?? "", edge: ends };
+  return {
+    question: "why",
+    program: store.measured?.number ?? 0,
+    target: store.aimed,
+    from: ends[0] ?? "",
+    to: ends[1] ?? "",
+    edge: ends,
+  };
 }
 
-/** What is known of a pair: the answer to just this question counts before what was heard in passing, and that only where the
- * program that was compiled for it came to the same. @param {Store} store @param {Pair} pair
- * @returns {Answer|undefined} */
+/**
+ * What is known of a pair: the answer to just this question counts before what was heard in passing, and that only
+ * where the program that was compiled for it came to the same.
+ * @param {Store} store
+ * @param {Pair} pair
+ * @returns {Answer|undefined}
+ */
 function answerFor(store, pair) {
   const { program } = store;
   const asked = JSON.stringify(question(store, pair).edge);
-  const [from, to] = pair.from === pair.to ? pair.paths.map((path) => [path])
-    : [pair.from, pair.to].map((name) => program?.kernels.get(name ?? "")?.eqns ?? []);
+  const [from, to] =
+    pair.from === pair.to
+      ? pair.paths.map((path) => [path])
+      : [pair.from, pair.to].map((name) => program?.kernels.get(name ?? "")?.eqns ?? []);
   const all = explanations(store);
   const mine = all.find((found) => found.edge && JSON.stringify(found.edge) === asked);
   for (const found of mine ? [mine] : all) {
@@ -103,7 +187,14 @@ function answerFor(store, pair) {
     // An equation may have lost its name to what became of it; its kernel is known all the same.
     if (fits && (!mine || ["never", "gone"].includes(mine.outcome ?? ""))) return { step, found, steps, said: true };
   }
-  return mine && { step: stepsOf(mine)[mine.about?.at(-1) ?? -1], found: mine, steps: stepsOf(mine), said: ["fused", "refused"].includes(mine.outcome ?? "") };
+  return (
+    mine && {
+      step: stepsOf(mine)[mine.about?.at(-1) ?? -1],
+      found: mine,
+      steps: stepsOf(mine),
+      said: ["fused", "refused"].includes(mine.outcome ?? ""),
+    }
+  );
 }
 
 /** @param {Store} store @param {Pair} pair */
@@ -117,17 +208,39 @@ function drawDecision(store, pair, { step, found, steps, said }) {
   const shared = sharedEquations(store, pair);
   if (found.outcome === "fused" && shared.length) {
     const names = [...new Set(shared.map((path) => store.program?.equations.get(path)?.op))].slice(0, 4).join(", ");
-    return [el("div", { class: "xs-plain" }, `Both compute ${names}: XLA put that into each of them, so that it need not pass through memory.`),
-      el("div", { class: "xs-muted xs-small" }, answeredWords(found))];
+    return [
+      el(
+        "div",
+        { class: "xs-plain" },
+        `Both compute ${names}: XLA put that into each of them, so that it need not pass through memory.`,
+      ),
+      el("div", { class: "xs-muted xs-small" }, answeredWords(found)),
+    ];
   }
   const cost = step && costWords(step);
   return [
     said && step?.reason && el("div", {}, `XLA: “${step.reason}”`),
     el("div", { class: "xs-plain" }, said && step ? step.plain : found.answer),
     cost && el("div", { class: "xs-muted" }, cost),
-    el("div", { class: "xs-muted xs-small" }, said && step && ["decided by ", el("span", { class: "xs-mono" }, step.pass), " · "], answeredWords(found),
-      found.note && ` · ${found.note}`),
-    said && step && el("button", { class: "xs-pill", type: "button", "data-go": JSON.stringify([explanations(store).indexOf(found), step.at]), "data-focus": "go" }, `step ${count(step.at + 1)} of ${count(steps.length)} ▸`),
+    el(
+      "div",
+      { class: "xs-muted xs-small" },
+      said && step && ["decided by ", el("span", { class: "xs-mono" }, step.pass), " · "],
+      answeredWords(found),
+      found.note && ` · ${found.note}`,
+    ),
+    said &&
+      step &&
+      el(
+        "button",
+        {
+          class: "xs-pill",
+          type: "button",
+          "data-go": JSON.stringify([explanations(store).indexOf(found), step.at]),
+          "data-focus": "go",
+        },
+        `step ${count(step.at + 1)} of ${count(steps.length)} ▸`,
+      ),
   ];
 }
 
@@ -143,15 +256,25 @@ function drawSplit(store, pair) {
   if (!pair.paths.length || store.aimed || !store.asks.can("split")) return null;
   const asked = { ...question(store, pair), question: "split" };
   const text = store.asks.text(asked);
-  return text ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": "as it is, and split" }, text) : drawAsk(store, asked, "What if they were split here?");
+  return text
+    ? el("pre", { class: "xs-answer", tabindex: 0, "aria-label": "as it is, and split" }, text)
+    : drawAsk(store, asked, "What if they were split here?");
 }
 
-/** The key w on a node asks about it and the equation that is selected; true when it did. @param {Store} store @param {KeyboardEvent} event @param {Element} target */
+/**
+ * The key w on a node asks about it and the equation that is selected; true when it did.
+ * @param {Store} store
+ * @param {KeyboardEvent} event
+ * @param {Element} target
+ */
 export function keyWhy(store, event, target) {
   const other = target.closest(".xs-node, [role=treeitem]")?.getAttribute("data-path");
   const { kind, id } = store.selection;
-  if (event.key !== "w" || kind !== "equation" || !other || other === id || target.matches("input, select")) return false;
-  const forth = store.program?.equations.get(other)?.in.some((name) => store.program?.equations.get(id)?.out.includes(name));
+  if (event.key !== "w" || kind !== "equation" || !other || other === id || target.matches("input, select"))
+    return false;
+  const forth = store.program?.equations
+    .get(other)
+    ?.in.some((name) => store.program?.equations.get(id)?.out.includes(name));
   store.selectEdge(...(forth ? /** @type {const} */ ([id, other]) : /** @type {const} */ ([other, id])));
   return true;
 }

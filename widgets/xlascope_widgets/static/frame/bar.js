@@ -11,14 +11,50 @@ import { HEATS } from "../program/heat.js";
 
 /** @param {Store} store @param {boolean} [isFull] whether the panel has all of the screen */
 export function drawBar(store, isFull = false) {
-  return [programChoice(store), drawTargets(store), el("span", { class: "xs-muted" }, "colour:"),
-    HEATS.map((heat) => el("button", { class: `xs-pill${store.heat === heat ? " on" : ""}`, type: "button", "data-command": heat,
-      "aria-pressed": String(store.heat === heat) }, heat)),
-    hasNestings(store.program) && ["expand", "collapse"].map((name) => el("button", { class: "xs-pill", type: "button", "data-command": name }, `${name} all`)),
+  return [
+    programChoice(store),
+    drawTargets(store),
+    el("span", { class: "xs-muted" }, "colour:"),
+    HEATS.map((heat) =>
+      el(
+        "button",
+        {
+          class: `xs-pill${store.heat === heat ? " on" : ""}`,
+          type: "button",
+          "data-command": heat,
+          "aria-pressed": String(store.heat === heat),
+        },
+        heat,
+      ),
+    ),
+    hasNestings(store.program) &&
+      ["expand", "collapse"].map((name) =>
+        el("button", { class: "xs-pill", type: "button", "data-command": name }, `${name} all`),
+      ),
     el("button", { class: "xs-pill", type: "button", "data-command": "fit", title: "all of the graph (0)" }, "fit"),
     groupingChoice(store),
-    el("button", { class: `xs-pill${isFull ? " on" : ""}`, type: "button", "data-command": "full", "aria-pressed": String(isFull), title: "all of the screen (f)" }, "full screen"),
-    el("button", { class: "xs-pill", type: "button", "data-command": "tab", title: "a second view in a tab of its own, which follows this one" }, "open in a tab")];
+    el(
+      "button",
+      {
+        class: `xs-pill${isFull ? " on" : ""}`,
+        type: "button",
+        "data-command": "full",
+        "aria-pressed": String(isFull),
+        title: "all of the screen (f)",
+      },
+      "full screen",
+    ),
+    el(
+      "button",
+      {
+        class: "xs-pill",
+        type: "button",
+        "data-command": "tab",
+        title: "a second view in a tab of its own, which follows this one",
+      },
+      "open in a tab",
+    ),
+  ];
 }
 
 /** @param {Store} store */
@@ -26,11 +62,18 @@ function programChoice(store) {
   const { program } = store;
   if (store.programs.size < 2) return el("span", { class: "xs-mono xs-crumb" }, program?.function ?? "");
   const options = [...store.programs.values()].map((p) =>
-    el("option", { value: p.number, selected: p === program ? "" : null }, `${shorten(p.function, 40)} · ${plural(p.equations.size, "eqn")}`));
+    el(
+      "option",
+      { value: p.number, selected: p === program ? "" : null },
+      `${shorten(p.function, 40)} · ${plural(p.equations.size, "eqn")}`,
+    ),
+  );
   return el("select", { class: "xs-choice xs-mono", "aria-label": "program" }, options);
 }
 
 /** Is there a box that opens: an equation with a body, or a group? @param {Program|undefined} program */
 export function hasNestings(program) {
-  return Boolean(program?.heavy.jaxpr && program.shown(program.heavy.jaxpr).equations.some((equation) => equation.bodies));
+  return Boolean(
+    program?.heavy.jaxpr && program.shown(program.heavy.jaxpr).equations.some((equation) => equation.bodies),
+  );
 }

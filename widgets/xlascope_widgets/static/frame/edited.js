@@ -7,7 +7,10 @@ import { Store } from "../store/store.js";
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../ground/wire.js").Model} Model */
 
-/** Views of comparisons, by the part that they are in. @type {WeakMap<HTMLElement, {remove: () => void, state: object}>} */
+/**
+ * Views of comparisons, by the part that they are in.
+ * @type {WeakMap<HTMLElement, {remove: () => void, state: object}>}
+ */
 const shownIn = new WeakMap();
 
 /** @param {View} view */
@@ -42,7 +45,11 @@ export function drawEdited(view) {
   shownIn.set(part, { state: found, remove: () => compared.remove() });
 }
 
-/** @param {View} view @param {NonNullable<import("../ground/wire.js").Finding["compared"]>} found @param {HTMLElement} part */
+/**
+ * @param {View} view
+ * @param {NonNullable<import("../ground/wire.js").Finding["compared"]>} found
+ * @param {HTMLElement} part
+ */
 function showEdited(view, found, part) {
   const store = new Store();
   store.uid = `${view.store.uid} compared`;

@@ -11,17 +11,45 @@ import { otherFailures } from "./strip.js";
 /** Those with lines to show; seen under the strip, whether the panel is open or not. @param {Store} store */
 export function drawFailures(store) {
   const all = [...store.live.failures, ...otherFailures(store), store.measured?.light.failure ?? []].flat();
-  return all.filter((failure) => failure.text).slice(0, 3).map((failure) => card(store, failure));
+  return all
+    .filter((failure) => failure.text)
+    .slice(0, 3)
+    .map((failure) => card(store, failure));
 }
 
 /** @param {Store} store @param {Failure} failure */
 function card(store, failure) {
   const { first = 1, line = 0, text = "", title } = failure;
-  const rows = text.split("\n").map((code, i) => [
-    el("div", { class: `xs-line xs-failed-line${first + i === line ? " bad" : ""}` }, el("span", { class: "xs-n" }, first + i), el("span", { class: "xs-text", style: `--xs-in:${code.length - code.trimStart().length}` }, code || " ")),
-    first + i === line && el("div", { class: "xs-failed-says" }, el("b", {}, failure.error), el("pre", {}, shorten(failure.message, 2000)))]);
-  return banner(failureKey(store, failure), { class: "xs-note xs-failed", role: "group", "aria-label": `${failure.error} at line ${line}` },
-    el("div", { class: "xs-failed-head" }, el("b", {}, shorten(failure.function, 60)), failure.stage === "run" ? ` failed at line ${line} of ${title}` : ` could not be traced: line ${line} of ${title}. Nothing was compiled or run.`), rows);
+  const rows = text
+    .split("\n")
+    .map((code, i) => [
+      el(
+        "div",
+        { class: `xs-line xs-failed-line${first + i === line ? " bad" : ""}` },
+        el("span", { class: "xs-n" }, first + i),
+        el("span", { class: "xs-text", style: `--xs-in:${code.length - code.trimStart().length}` }, code || " "),
+      ),
+      first + i === line &&
+        el(
+          "div",
+          { class: "xs-failed-says" },
+          el("b", {}, failure.error),
+          el("pre", {}, shorten(failure.message, 2000)),
+        ),
+    ]);
+  return banner(
+    failureKey(store, failure),
+    { class: "xs-note xs-failed", role: "group", "aria-label": `${failure.error} at line ${line}` },
+    el(
+      "div",
+      { class: "xs-failed-head" },
+      el("b", {}, shorten(failure.function, 60)),
+      failure.stage === "run"
+        ? ` failed at line ${line} of ${title}`
+        : ` could not be traced: line ${line} of ${title}. Nothing was compiled or run.`,
+    ),
+    rows,
+  );
 }
 
 /** @param {Store} store @param {Failure} failure */

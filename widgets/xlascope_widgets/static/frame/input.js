@@ -24,9 +24,18 @@ export function listen(view) {
   for (const kind of ["keyup", "keypress"]) view.root.addEventListener(kind, (event) => event.stopPropagation());
   view.root.addEventListener("pointerdown", () => (view.pressed = true));
   view.strip.addEventListener("click", (event) => pressStrip(view, /** @type {Element} */ (event.target)));
-  view.part("xs-script").addEventListener("click", (event) => pressScript(view.store, /** @type {Element} */ (event.target)) && view.drawStrip());
-  view.part("xs-failures").addEventListener("click", (event) => pressClose(/** @type {Element} */ (event.target)) && view.drawFailures());
-  view.part("xs-edited").addEventListener("click", (event) => pressAsk(view.store, /** @type {Element} */ (event.target)));
+  view
+    .part("xs-script")
+    .addEventListener(
+      "click",
+      (event) => pressScript(view.store, /** @type {Element} */ (event.target)) && view.drawStrip(),
+    );
+  view
+    .part("xs-failures")
+    .addEventListener("click", (event) => pressClose(/** @type {Element} */ (event.target)) && view.drawFailures());
+  view
+    .part("xs-edited")
+    .addEventListener("click", (event) => pressAsk(view.store, /** @type {Element} */ (event.target)));
   view.part("xs-again").addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
     if (pressClose(target)) view.showWhy(false);
@@ -43,11 +52,18 @@ export function listen(view) {
   const search = /** @type {HTMLInputElement} */ (view.part("xs-search"));
   search.addEventListener("input", () => view.store.search(search.value));
   view.help.addEventListener("click", (event) => command(view, /** @type {Element} */ (event.target)));
-  view.part("xs-detail").addEventListener("click", (event) =>
-    goTo(view, /** @type {Element} */ (event.target).closest("[data-goto]")?.getAttribute("data-goto") ?? undefined));
+  view
+    .part("xs-detail")
+    .addEventListener("click", (event) =>
+      goTo(view, /** @type {Element} */ (event.target).closest("[data-goto]")?.getAttribute("data-goto") ?? undefined),
+    );
   for (const pane of ["xs-source", "xs-kernels", "xs-timeline"])
-    view.part(pane).addEventListener("click", (event) => pickFrom(view, /** @type {Element} */ (event.target), event.shiftKey));
-  view.part("xs-notes").addEventListener("click", (event) => pressClose(/** @type {Element} */ (event.target)) && view.drawNotes());
+    view
+      .part(pane)
+      .addEventListener("click", (event) => pickFrom(view, /** @type {Element} */ (event.target), event.shiftKey));
+  view
+    .part("xs-notes")
+    .addEventListener("click", (event) => pressClose(/** @type {Element} */ (event.target)) && view.drawNotes());
   view.part("xs-asks").addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
     if (pressClose(target)) view.drawAsks();
@@ -61,7 +77,11 @@ export function listen(view) {
     });
 }
 
-/** Ask for the program as another target's compiler makes it, and look at it when it is there. @param {View} view @param {string} target */
+/**
+ * Ask for the program as another target's compiler makes it, and look at it when it is there.
+ * @param {View} view
+ * @param {string} target
+ */
 function addTarget(view, target) {
   const { asks } = view.store;
   asks.wanted = target in asks.missing ? target : "";
@@ -87,7 +107,8 @@ function key(view, event) {
   event.stopPropagation();
   const target = /** @type {Element} */ (event.target);
   const typing = target.matches("input, select");
-  if (keyReplay(view.store, event, target) || keyWhy(view.store, event, target) || keyExplorer(view, event, target)) return;
+  if (keyReplay(view.store, event, target) || keyWhy(view.store, event, target) || keyExplorer(view, event, target))
+    return;
   if (event.key === "f" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) toggleFull(view);
   else if (event.key === "/" && !typing) {
     event.preventDefault();
@@ -97,12 +118,11 @@ function key(view, event) {
   else if ((event.key === "Enter" || event.key === " ") && target.matches(".xs-kernel, .xs-line")) {
     event.preventDefault();
     pickFrom(view, target, event.shiftKey);
-  }
-  else if (event.key === "ArrowDown" || event.key === "ArrowUp") step(event, target);
+  } else if (event.key === "ArrowDown" || event.key === "ArrowUp") walkList(event, target);
 }
 
 /** From item to item in the source and in the list of kernels. @param {KeyboardEvent} event @param {Element} target */
-function step(event, target) {
+function walkList(event, target) {
   const pane = target.closest(".xs-source, .xs-kernels");
   if (!pane) return;
   event.preventDefault();

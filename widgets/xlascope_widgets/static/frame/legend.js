@@ -10,7 +10,8 @@ import { hasNestings } from "./bar.js";
 /** @param {Store} store */
 export function drawLegend(store) {
   const { program, heat } = store;
-  const key = (/** @type {string} */ kind, /** @type {string} */ text) => el("span", { class: "xs-key" }, el("i", { class: `xs-chip ${kind}` }), text);
+  const key = (/** @type {string} */ kind, /** @type {string} */ text) =>
+    el("span", { class: "xs-key" }, el("i", { class: `xs-chip ${kind}` }), text);
   const opens = hasNestings(program) ? [el("span", {}, "⊞ opens in place")] : [];
   if (heat !== "pass") {
     const steps = [0, 1, 2, 3, 4].map((step) => el("i", { class: `xs-chip heat-${step}` }));
@@ -23,6 +24,7 @@ export function drawLegend(store) {
     passes.has("update") && key("pass-update", "update ↓"),
     passes.has("recomputed") && key("pass-recomputed", "computed again ↓"),
     program?.heavy.kernels && key("xs-hull-chip", "one kernel"),
-    (program?.kept.size ?? 0) > 0 && el("span", {}, `${KEPT}kept in memory`), opens,
+    (program?.kept.size ?? 0) > 0 && el("span", {}, `${KEPT}kept in memory`),
+    opens,
   ];
 }

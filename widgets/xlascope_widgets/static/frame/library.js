@@ -5,8 +5,11 @@
 /** @typedef {import("../ground/wire.js").Model} Model */
 
 /** @typedef {Model["widget_manager"]} Manager */
-/** What a library offers to models and views. @typedef {{initialize(context: {model: Model}): unknown, render(context: {model: Model, el: HTMLElement}): () => void,
- *   forget(context: {model: Model}): void}} Code */
+/**
+ * What a library offers to models and views.
+ * @typedef {{initialize(context: {model: Model}): unknown, render(context: {model: Model, el: HTMLElement}): () =>
+ * void, forget(context: {model: Model}): void}} Code
+ */
 /** @typedef {Code & {mount(element: PanelElement): () => void}} Library */
 /** An output that becomes a panel. @typedef {HTMLElement & {begin(): void, end?: () => void}} PanelElement */
 /** @typedef {{libraries: Map<string, Library>, elements: Set<PanelElement>}} Page */
@@ -23,7 +26,10 @@ function pageOf() {
 export function openLibrary(model, code) {
   const page = pageOf();
   const id = model.get("uid");
-  const library = { ...code, mount: (/** @type {PanelElement} */ element) => mount(element, model.widget_manager, code) };
+  const library = {
+    ...code,
+    mount: (/** @type {PanelElement} */ element) => mount(element, model.widget_manager, code),
+  };
   page.libraries.set(id, library);
   defineElement();
   for (const element of page.elements) element.begin();
@@ -36,34 +42,45 @@ export function openLibrary(model, code) {
 /** A picture that becomes a panel: only looks for its library; what then happens is that library's own version. */
 function defineElement() {
   if (customElements.get("xlascope-panel")) return;
-  customElements.define("xlascope-panel", class extends HTMLElement {
-    /** @type {(() => void)|undefined} */ end = undefined;
+  customElements.define(
+    "xlascope-panel",
+    class extends HTMLElement {
+      /** @type {(() => void)|undefined} */ end = undefined;
 
-    connectedCallback() {
-      pageOf().elements.add(this);
-      this.begin();
-    }
+      connectedCallback() {
+        pageOf().elements.add(this);
+        this.begin();
+      }
 
-    disconnectedCallback() {
-      pageOf().elements.delete(this);
-      const { end } = this;
-      this.end = undefined;
-      end?.();
-    }
+      disconnectedCallback() {
+        pageOf().elements.delete(this);
+        const { end } = this;
+        this.end = undefined;
+        end?.();
+      }
 
-    begin() {
-      const library = pageOf().libraries.get(this.getAttribute("library") ?? "");
-      if (library && !this.end) this.end = library.mount(this);
-    }
-  });
+      begin() {
+        const library = pageOf().libraries.get(this.getAttribute("library") ?? "");
+        if (library && !this.end) this.end = library.mount(this);
+      }
+    },
+  );
 }
 
-/** @typedef {{host: HTMLElement, remove: () => void, focused: HTMLElement|undefined, timer?: ReturnType<typeof setTimeout>}} Kept */
+/**
+ * @typedef {{host: HTMLElement, remove: () => void, focused: HTMLElement|undefined, timer?: ReturnType<typeof
+ * setTimeout>}} Kept
+ */
 
 /** Views that have just left the page, by panel. @type {Map<string, Kept>} */
 const keptViews = new Map();
 
-/** Show a panel in place of an element's picture; returns what ends that. @param {PanelElement} element @param {Manager} manager @param {Code} code */
+/**
+ * Show a panel in place of an element's picture; returns what ends that.
+ * @param {PanelElement} element
+ * @param {Manager} manager
+ * @param {Code} code
+ */
 function mount(element, manager, code) {
   const id = element.getAttribute("panel") ?? "";
   /** @type {Kept|undefined} */ let view = keptViews.get(id);
@@ -104,7 +121,9 @@ function mount(element, manager, code) {
  * @param {Manager} manager @param {string} id @param {() => boolean} gone @returns {Promise<Model|undefined>} */
 async function modelOf(manager, id, gone) {
   for (let tries = 0; tries < 50 && !gone(); tries++) {
-    const model = await Promise.resolve().then(() => manager?.get_model(id)).catch(() => undefined);
+    const model = await Promise.resolve()
+      .then(() => manager?.get_model(id))
+      .catch(() => undefined);
     if (model) return model;
     await new Promise((go) => setTimeout(go, 200));
   }
@@ -117,8 +136,10 @@ function newView(model, code) {
   /** @type {Kept} */ const view = { host, remove: code.render({ model, el: host }), focused: undefined };
   host.addEventListener("focusin", (event) => (view.focused = /** @type {HTMLElement} */ (event.target)));
   // An element that is taken out of the page loses the focus too: it gets it back.
-  host.addEventListener("focusout", () => setTimeout(() => {
-    if (host.isConnected && !host.contains(document.activeElement)) view.focused = undefined;
-  }));
+  host.addEventListener("focusout", () =>
+    setTimeout(() => {
+      if (host.isConnected && !host.contains(document.activeElement)) view.focused = undefined;
+    }),
+  );
   return view;
 }

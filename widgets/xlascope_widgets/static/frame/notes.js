@@ -14,9 +14,18 @@ export function drawNotes(store) {
   const { live } = store;
   const failures = [...live.failures, ...otherFailures(store), store.measured?.light.failure ?? []].flat();
   /** @type {(import("../ground/element.js").Tree|null)[]} */
-  const found = failures.filter((failure) => !failure.text).map((failure) =>
-    banner(failureKey(store, failure), { class: "xs-note bad" }, el("b", {}, failure.error), ` in ${failure.stage} of ${failure.function}`,
-      failure.line ? `, line ${failure.line}` : "", el("pre", {}, failure.message)));
+  const found = failures
+    .filter((failure) => !failure.text)
+    .map((failure) =>
+      banner(
+        failureKey(store, failure),
+        { class: "xs-note bad" },
+        el("b", {}, failure.error),
+        ` in ${failure.stage} of ${failure.function}`,
+        failure.line ? `, line ${failure.line}` : "",
+        el("pre", {}, failure.message),
+      ),
+    );
   found.push(...unreadNotes(store.program).map((note) => banner(note, {}, note)));
   if (live.more) found.push(banner(`${store.uid} more`, {}, `${plural(live.more, "small program")} more, not listed`));
   return found;

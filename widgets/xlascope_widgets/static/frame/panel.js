@@ -8,7 +8,12 @@ import { View } from "./view.js";
 
 /** Called once for a model, before any view: data that arrives early is not lost. @param {{model: Model}} context */
 export function initialize({ model }) {
-  if (model.get("is_library")) return openLibrary(model, { initialize, render, forget: (/** @type {{model: Model}} */ context) => forget(context.model) });
+  if (model.get("is_library"))
+    return openLibrary(model, {
+      initialize,
+      render,
+      forget: (/** @type {{model: Model}} */ context) => forget(context.model),
+    });
   const store = storeOf(model);
   store.stop?.();
   store.stop = follow(model, store);

@@ -5,7 +5,9 @@
 
 /** Where the browser keeps what somebody chose: shares of the width in percent, and the graph's height in pixels. */
 const KEY = "xlascope.room";
-const LEAST = 10, MOST = 75, STEP = 2;
+const LEAST = 10,
+  MOST = 75,
+  STEP = 2;
 /** The width from which on three panes stand side by side, as in the style sheet. */
 const THREE = 1560;
 
@@ -34,8 +36,10 @@ export function keepRoom(change) {
 export function listenRoom(view) {
   const panes = view.part("xs-panes");
   const chosen = chosenRoom();
-  for (const side of /** @type {const} */ (["left", "right", "half"])) if (chosen[side]) panes.style.setProperty(`--xs-${side}`, `${chosen[side]}%`);
-  for (const splitter of /** @type {HTMLElement[]} */ ([...panes.querySelectorAll(".xs-split")])) listenSplitter(view, panes, splitter);
+  for (const side of /** @type {const} */ (["left", "right", "half"]))
+    if (chosen[side]) panes.style.setProperty(`--xs-${side}`, `${chosen[side]}%`);
+  for (const splitter of /** @type {HTMLElement[]} */ ([...panes.querySelectorAll(".xs-split")]))
+    listenSplitter(view, panes, splitter);
 }
 
 /** @param {View} view @param {HTMLElement} panes @param {HTMLElement} splitter */
@@ -76,13 +80,19 @@ function listenSplitter(view, panes, splitter) {
   });
 }
 
-/** All of the screen for a panel, or back again; where a page may not ask for that, all of the page. @param {View} view */
+/**
+ * All of the screen for a panel, or back again; where a page may not ask for that, all of the page.
+ * @param {View} view
+ */
 export async function toggleFull(view) {
   const { root } = view;
   const page = root.ownerDocument;
   if (page.fullscreenElement === root) await page.exitFullscreen();
   else if (root.classList.contains("xs-full")) root.classList.remove("xs-full");
-  else await Promise.resolve().then(() => root.requestFullscreen()).catch(() => root.classList.add("xs-full"));
+  else
+    await Promise.resolve()
+      .then(() => root.requestFullscreen())
+      .catch(() => root.classList.add("xs-full"));
   showFull(view);
 }
 

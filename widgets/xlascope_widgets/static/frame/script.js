@@ -7,10 +7,18 @@ import { count, percent, plural, seconds, shorten } from "../ground/format.js";
 /** @typedef {import("../ground/wire.js").Script} Script */
 /** @typedef {import("../ground/wire.js").Share} Share */
 
-/** Programs listed at first: so many at least, so many at most, and of these none with less than this part of the time. */
-const LEAST = 5, MOST = 12, SMALL = 0.01;
+/**
+ * Programs listed at first: so many at least, so many at most, and of these none with less than this part of the time.
+ */
+const LEAST = 5,
+  MOST = 12,
+  SMALL = 0.01;
 
-/** Draw the card when it has changed; none where no script was watched. @param {HTMLElement} part @param {Store} store */
+/**
+ * Draw the card when it has changed; none where no script was watched.
+ * @param {HTMLElement} part
+ * @param {Store} store
+ */
 export function showScript(part, store) {
   const { script } = store.live;
   part.hidden = !script;
@@ -19,12 +27,25 @@ export function showScript(part, store) {
   const state = JSON.stringify([script, shown, store.allPrograms]);
   if (part.dataset.state === state) return;
   part.dataset.state = state;
-  const focus = /** @type {HTMLElement|null} */ (part.contains(part.ownerDocument.activeElement) ? part.ownerDocument.activeElement : null)?.dataset.program;
-  fill(part, head(script), times(script), table(script, shown, store.allPrograms), (script.notes ?? []).map((note) => el("div", { class: "xs-muted xs-script-line" }, note)));
-  if (focus) /** @type {HTMLElement|null} */ (part.querySelector(`[data-program="${focus}"]`))?.focus({ preventScroll: true });
+  const focus = /** @type {HTMLElement|null} */ (
+    part.contains(part.ownerDocument.activeElement) ? part.ownerDocument.activeElement : null
+  )?.dataset.program;
+  fill(
+    part,
+    head(script),
+    times(script),
+    table(script, shown, store.allPrograms),
+    (script.notes ?? []).map((note) => el("div", { class: "xs-muted xs-script-line" }, note)),
+  );
+  if (focus)
+    /** @type {HTMLElement|null} */ (part.querySelector(`[data-program="${focus}"]`))?.focus({ preventScroll: true });
 }
 
-/** A click on the card: the program that is shown then, or the rest of the list; false for any other. @param {Store} store @param {Element} target */
+/**
+ * A click on the card: the program that is shown then, or the rest of the list; false for any other.
+ * @param {Store} store
+ * @param {Element} target
+ */
 export function pressScript(store, target) {
   const pressed = /** @type {HTMLElement|null} */ (target.closest("[data-program]"))?.dataset.program;
   if (pressed === "all") store.allPrograms = !store.allPrograms;
@@ -36,10 +57,25 @@ export function pressScript(store, target) {
 function head({ command, folder, began, ended, seconds: passed, facts }) {
   const well = ended === "ended" || !ended;
   return [
-    el("div", { class: "xs-script-head" },
+    el(
+      "div",
+      { class: "xs-script-head" },
       el("code", { class: "xs-script-command", title: `in ${folder}` }, shorten(command, 300)),
-      el("span", { class: "xs-stage" }, el("i", { class: `xs-dot ${well ? "" : "bad"}` }), el("b", {}, ended || "still running"), el("span", { class: "xs-muted" }, `after ${long(passed)}`))),
-    el("div", { class: "xs-muted xs-script-line" }, [new Date(began * 1000).toLocaleString(), ...facts].map((fact, i) => el("span", { class: i ? "xs-fact" : "" }, shorten(fact, 120)))),
+      el(
+        "span",
+        { class: "xs-stage" },
+        el("i", { class: `xs-dot ${well ? "" : "bad"}` }),
+        el("b", {}, ended || "still running"),
+        el("span", { class: "xs-muted" }, `after ${long(passed)}`),
+      ),
+    ),
+    el(
+      "div",
+      { class: "xs-muted xs-script-line" },
+      [new Date(began * 1000).toLocaleString(), ...facts].map((fact, i) =>
+        el("span", { class: i ? "xs-fact" : "" }, shorten(fact, 120)),
+      ),
+    ),
   ];
 }
 
@@ -57,13 +93,36 @@ function times({ programs, making, seconds: passed }) {
   // Calls may go on while the next program is made, or beside each other.
   const whole = making + running + rest || 1;
   const parts = /** @type {[string, number, string, string][]} */ ([
-    ["run", running, "running programs", "calls times the time of one: that of the devices where the profiler saw whole calls, else the host’s (measured)"],
+    [
+      "run",
+      running,
+      "running programs",
+      "calls times the time of one: that of the devices where the profiler saw whole calls, else the host’s (measured)",
+    ],
     ["make", making, "making them", "tracing, lowering and compiling (measured)"],
     ["rest", rest, "everything else", "Python, input, waiting: what is left of the time"],
   ]);
-  return el("div", { class: "xs-script-times" },
-    el("div", { class: "xs-script-bar", "aria-hidden": "true" }, parts.map(([name, value]) => el("i", { class: `of-${name}`, style: `width:${(100 * value / whole).toFixed(2)}%` }))),
-    parts.map(([name, value, words, tip]) => el("span", { class: "xs-key", title: tip }, el("i", { class: `xs-chip of-${name}` }), `${words} `, el("b", {}, seconds(value)), el("span", { class: "xs-muted" }, percent(value / whole)))));
+  return el(
+    "div",
+    { class: "xs-script-times" },
+    el(
+      "div",
+      { class: "xs-script-bar", "aria-hidden": "true" },
+      parts.map(([name, value]) =>
+        el("i", { class: `of-${name}`, style: `width:${((100 * value) / whole).toFixed(2)}%` }),
+      ),
+    ),
+    parts.map(([name, value, words, tip]) =>
+      el(
+        "span",
+        { class: "xs-key", title: tip },
+        el("i", { class: `xs-chip of-${name}` }),
+        `${words} `,
+        el("b", {}, seconds(value)),
+        el("span", { class: "xs-muted" }, percent(value / whole)),
+      ),
+    ),
+  );
 }
 
 /** @param {Script} script @param {number|undefined} shown @param {boolean} all */
@@ -74,12 +133,40 @@ function table({ programs }, shown, all) {
   let first = Math.min(LEAST, single.length);
   while (first < Math.min(MOST, single.length) && timeOf(single[first]) > SMALL * whole) first += 1;
   const listed = all ? single : single.slice(0, first);
-  const others = /** @type {Share[]} */ (all ? [] : single.slice(first)).concat(programs.filter(([number]) => number < 0));
-  if (!programs.length) return el("div", { class: "xs-muted xs-script-line" }, "no program was traced, compiled or run");
-  return el("div", { class: "xs-script-scroll" }, el("table", { class: "xs-script-table" },
-    el("thead", {}, el("tr", {}, ["program", "running", "calls", "one call", "making it", ""].map((name) => el("th", { scope: "col" }, name)))),
-    el("tbody", {}, listed.map((share) => row(share, share[0] === shown, most)), others.length > 0 && rest(others)))
-    , single.length > first && el("button", { class: "xs-link xs-small", type: "button", "data-program": "all", "aria-expanded": String(all) }, all ? "fewer" : `show ${plural(single.length - first, "smaller program")}`));
+  const others = /** @type {Share[]} */ (all ? [] : single.slice(first)).concat(
+    programs.filter(([number]) => number < 0),
+  );
+  if (!programs.length)
+    return el("div", { class: "xs-muted xs-script-line" }, "no program was traced, compiled or run");
+  return el(
+    "div",
+    { class: "xs-script-scroll" },
+    el(
+      "table",
+      { class: "xs-script-table" },
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          ["program", "running", "calls", "one call", "making it", ""].map((name) => el("th", { scope: "col" }, name)),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        listed.map((share) => row(share, share[0] === shown, most)),
+        others.length > 0 && otherShares(others),
+      ),
+    ),
+    single.length > first &&
+      el(
+        "button",
+        { class: "xs-link xs-small", type: "button", "data-program": "all", "aria-expanded": String(all) },
+        all ? "fewer" : `show ${plural(single.length - first, "smaller program")}`,
+      ),
+  );
 }
 
 /** @param {Share} share */
@@ -90,18 +177,54 @@ function timeOf([, , , running, made]) {
 /** @param {Share} share @param {boolean} on @param {number} most */
 function row(share, on, most) {
   const [number, name, calls, running, made, , here] = share;
-  const width = (/** @type {number} */ value) => `width:${(100 * value / most).toFixed(2)}%`;
+  const width = (/** @type {number} */ value) => `width:${((100 * value) / most).toFixed(2)}%`;
   const title = here ? "show it below" : "its times alone were kept: others took more";
-  return el("tr", { class: on ? "selected" : "" },
-    el("td", {}, here ? el("button", { class: "xs-script-name xs-mono", type: "button", title, "data-program": number, "aria-pressed": String(on) }, shorten(name, 60)) : el("span", { class: "xs-mono xs-muted", title }, shorten(name, 60))),
-    cell(running), el("td", {}, calls ? count(calls) : ""), cell(calls ? running / calls : 0), cell(made),
-    el("td", { class: "xs-script-share", "aria-hidden": "true" }, el("i", { class: "of-run", style: width(running) }), el("i", { class: "of-make", style: width(made) })));
+  return el(
+    "tr",
+    { class: on ? "selected" : "" },
+    el(
+      "td",
+      {},
+      here
+        ? el(
+            "button",
+            {
+              class: "xs-script-name xs-mono",
+              type: "button",
+              title,
+              "data-program": number,
+              "aria-pressed": String(on),
+            },
+            shorten(name, 60),
+          )
+        : el("span", { class: "xs-mono xs-muted", title }, shorten(name, 60)),
+    ),
+    cell(running),
+    el("td", {}, calls ? count(calls) : ""),
+    cell(calls ? running / calls : 0),
+    cell(made),
+    el(
+      "td",
+      { class: "xs-script-share", "aria-hidden": "true" },
+      el("i", { class: "of-run", style: width(running) }),
+      el("i", { class: "of-make", style: width(made) }),
+    ),
+  );
 }
 
 /** Those that are not listed, in a line. @param {Share[]} others */
-function rest(others) {
+function otherShares(others) {
   const sum = (/** @type {number} */ field) => others.reduce((total, share) => total + Number(share[field]), 0);
-  return el("tr", { class: "xs-muted" }, el("td", {}, plural(sum(5), "smaller program")), cell(sum(3)), el("td", {}, count(sum(2))), el("td"), cell(sum(4)), el("td"));
+  return el(
+    "tr",
+    { class: "xs-muted" },
+    el("td", {}, plural(sum(5), "smaller program")),
+    cell(sum(3)),
+    el("td", {}, count(sum(2))),
+    el("td"),
+    cell(sum(4)),
+    el("td"),
+  );
 }
 
 /** @param {number} value */

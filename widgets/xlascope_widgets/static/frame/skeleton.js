@@ -5,35 +5,64 @@ import { el } from "../ground/element.js";
 
 /** What a view fills. */
 export function skeleton() {
-  return el("div", { class: "xs-frame" },
+  return el(
+    "div",
+    { class: "xs-frame" },
     el("div", { class: "xs-script", role: "region", "aria-label": "the script that was watched", hidden: "" }),
     el("div", { class: "xs-strip", role: "group", "aria-label": "what this cell does" }),
     el("div", { class: "xs-said", role: "status" }),
     el("div", { class: "xs-failures", role: "status" }),
-    el("div", { class: "xs-panel", hidden: "" },
+    el(
+      "div",
+      { class: "xs-panel", hidden: "" },
       el("div", { class: "xs-compare", hidden: "" }),
       el("div", { class: "xs-doctor", role: "region", "aria-label": "what could be better", hidden: "" }),
-      el("div", { class: "xs-head" }, el("div", { class: "xs-tools" }),
-        el("input", { class: "xs-search", type: "search", placeholder: "search: tanh, line:9, op:dot …  /", "aria-label": "search equations",
-          title: "operations first, then names, types and source lines; op:tanh, line:9 or line:3-7, shape:128,512", spellcheck: "false" }),
-        el("span", { class: "xs-count xs-muted xs-small", role: "status" })),
+      el(
+        "div",
+        { class: "xs-head" },
+        el("div", { class: "xs-tools" }),
+        el("input", {
+          class: "xs-search",
+          type: "search",
+          placeholder: "search: tanh, line:9, op:dot …  /",
+          "aria-label": "search equations",
+          title: "operations first, then names, types and source lines; op:tanh, line:9 or line:3-7, shape:128,512",
+          spellcheck: "false",
+        }),
+        el("span", { class: "xs-count xs-muted xs-small", role: "status" }),
+      ),
       el("div", { class: "xs-notes" }),
       el("div", { class: "xs-again", hidden: "" }),
       el("div", { class: "xs-asks", "aria-live": "polite" }),
-      el("div", { class: "xs-panes" },
+      el(
+        "div",
+        { class: "xs-panes" },
         el("div", { class: "xs-pane xs-source", tabindex: 0, role: "region", "aria-label": "source" }),
         el("div", { class: "xs-pane xs-middle" }, el("div", { class: "xs-graph" }), el("div", { class: "xs-legend" })),
         el("div", { class: "xs-pane xs-kernels", tabindex: 0, role: "region", "aria-label": "kernels" }),
-        splitter("left", "width of the source"), splitter("right", "width of the kernels")),
+        splitter("left", "width of the source"),
+        splitter("right", "width of the kernels"),
+      ),
       el("div", { class: "xs-detail", "aria-live": "polite" }),
       el("div", { class: "xs-help", role: "dialog", "aria-label": "keys", hidden: "" }),
-      el("div", { class: "xs-pane xs-timeline" })),
+      el("div", { class: "xs-pane xs-timeline" }),
+    ),
     // The last, for it holds parts of the same names: styles put it under the strip.
-    el("div", { class: "xs-edited", hidden: "" }));
+    el("div", { class: "xs-edited", hidden: "" }),
+  );
 }
 
 /** What is dragged to make panes wider. @param {string} side @param {string} label */
 function splitter(side, label) {
-  return el("div", { class: `xs-split ${side}`, role: "separator", tabindex: 0, "aria-orientation": "vertical", "aria-label": label, "aria-valuemin": 10, "aria-valuemax": 75,
-    "aria-valuenow": 25, title: "drag, or arrow keys" });
+  return el("div", {
+    class: `xs-split ${side}`,
+    role: "separator",
+    tabindex: 0,
+    "aria-orientation": "vertical",
+    "aria-label": label,
+    "aria-valuemin": 10,
+    "aria-valuemax": 75,
+    "aria-valuenow": 25,
+    title: "drag, or arrow keys",
+  });
 }

@@ -18,10 +18,24 @@ export function drawStrip(store, open) {
   const { measured: program, live } = store;
   const shown = program ? stages(program) : [];
   const running = !live.finished && program?.light.executed;
-  const items = shown.map((stage) => drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)));
-  items.push(...[editedWords(store) ?? []].flat(), ...computedAgain(store), ...activeStages(store), ...continued(store));
-  for (const failure of [...otherFailures(store), ...live.failures]) items.push(drawStage({ kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: failedWhere(failure) }] }, false));
-  if (!items.length) items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
+  const items = shown.map((stage) =>
+    drawStage(stage.kind === "run" && running ? { ...stage, name: "running" } : stage, Boolean(running)),
+  );
+  items.push(
+    ...[editedWords(store) ?? []].flat(),
+    ...computedAgain(store),
+    ...activeStages(store),
+    ...continued(store),
+  );
+  for (const failure of [...otherFailures(store), ...live.failures])
+    items.push(
+      drawStage(
+        { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: failedWhere(failure) }] },
+        false,
+      ),
+    );
+  if (!items.length)
+    items.push(el("span", { class: "xs-muted" }, live.finished ? "nothing was traced, compiled or run" : "watching"));
   if (live.cell) items.unshift(el("span", { class: "xs-muted xs-mono" }, live.cell));
   return [...items, ...busyBars(program), asides(store, open)];
 }
@@ -39,34 +53,76 @@ function failedWhere(failure) {
 /** @param {Stage} stage @param {boolean} running */
 function drawStage(stage, running) {
   const beat = stage.kind === "run" && running ? "live" : "";
-  return el("span", { class: "xs-stage", title: stage.tip },
-    el("i", { class: `xs-dot ${stage.kind} ${beat}` }), el("span", {}, stage.name), stage.strong && el("b", {}, stage.strong),
-    el("span", { class: "xs-muted" }, stage.pieces.map((piece) => el("span", { class: piece.least && `xs-${piece.least}` }, piece.text))));
+  return el(
+    "span",
+    { class: "xs-stage", title: stage.tip },
+    el("i", { class: `xs-dot ${stage.kind} ${beat}` }),
+    el("span", {}, stage.name),
+    stage.strong && el("b", {}, stage.strong),
+    el(
+      "span",
+      { class: "xs-muted" },
+      stage.pieces.map((piece) => el("span", { class: piece.least && `xs-${piece.least}` }, piece.text)),
+    ),
+  );
 }
 
 /** What goes on right now; the time is advanced by the browser's own clock. @param {Store} store */
 function activeStages(store) {
   const active = store.live.programs.filter((light) => light.stage && !light.failure);
   if (store.live.finished) return active.filter((light) => light.stage !== "run").map(stoppedStage);
-  return active.slice(0, 2).map((light) =>
-    el("span", { class: "xs-stage" }, el("i", { class: "xs-dot run live" }),
-      el("span", {}, RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage), el("b", {}, shorten(light.function, 24)),
-      el("span", { class: "xs-muted", "data-since": light.since }, seconds(Math.max(0, store.now - (light.since ?? store.now))))));
+  return active
+    .slice(0, 2)
+    .map((light) =>
+      el(
+        "span",
+        { class: "xs-stage" },
+        el("i", { class: "xs-dot run live" }),
+        el("span", {}, RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage),
+        el("b", {}, shorten(light.function, 24)),
+        el(
+          "span",
+          { class: "xs-muted", "data-since": light.since },
+          seconds(Math.max(0, store.now - (light.since ?? store.now))),
+        ),
+      ),
+    );
 }
 
 /** What the doctor found to be computed in many kernels: its card says what to do. @param {Store} store */
 function computedAgain({ live, measured }) {
   const found = live.doctor?.[String(measured?.number)]?.findings.find((one) => one.rule === "computed again");
   if (!found) return [];
-  return [el("span", { class: "xs-stage", title: `${found.says}. Do: ${found.action}` }, el("i", { class: "xs-dot bad" }), el("span", {}, "computed"),
-    el("b", {}, `${found.evidence[0][1]} times`), el("span", { class: "xs-muted xs-medium" }, found.where ?? ""))];
+  return [
+    el(
+      "span",
+      { class: "xs-stage", title: `${found.says}. Do: ${found.action}` },
+      el("i", { class: "xs-dot bad" }),
+      el("span", {}, "computed"),
+      el("b", {}, `${found.evidence[0][1]} times`),
+      el("span", { class: "xs-muted xs-medium" }, found.where ?? ""),
+    ),
+  ];
 }
 
-/** What is compiled in the background: for a call that was interrupted, or to replace a version compiled quickly. @param {Store} store */
+/**
+ * What is compiled in the background: for a call that was interrupted, or to replace a version compiled quickly.
+ * @param {Store} store
+ */
 function continued(store) {
   const going = store.live.programs.filter((light) => light.continued);
-  return going.slice(0, 2).map((light) => el("span", { class: "xs-stage" }, el("i", { class: `xs-dot run ${store.live.finished ? "" : "live"}` }),
-    el("span", {}, "still compiling"), el("b", {}, shorten(light.function, 24)), el("span", { class: "xs-muted" }, "in the background")));
+  return going
+    .slice(0, 2)
+    .map((light) =>
+      el(
+        "span",
+        { class: "xs-stage" },
+        el("i", { class: `xs-dot run ${store.live.finished ? "" : "live"}` }),
+        el("span", {}, "still compiling"),
+        el("b", {}, shorten(light.function, 24)),
+        el("span", { class: "xs-muted" }, "in the background"),
+      ),
+    );
 }
 
 /** The cell ended, by an interrupt say, before the stage did. @param {Light} light */
@@ -82,18 +138,33 @@ function busyBars(program) {
   const shown = devices.slice(0, devices.length > 3 ? 1 : 2).map((device, i) => {
     const shares = /** @type {Program} */ (program).passShares(device);
     const parts = shares.map(([pass, share]) =>
-      el("i", { class: `xs-share pass-${pass}`, style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%` }));
+      el("i", {
+        class: `xs-share pass-${pass}`,
+        style: `width:${(Number(share) * Math.min(1, device.busy) * 100).toFixed(1)}%`,
+      }),
+    );
     const tip = `${device.name}: busy ${percent(device.busy)} of the time of a call (measured by the profiler, in whole calls); blue forward, orange backward, violet update`;
-    return el("span", { class: `xs-stage xs-busy${i ? " xs-wide" : ""}`, title: tip }, el("span", { class: "xs-lanebar" }, parts),
-      el("span", { class: "xs-muted" }, el("span", { class: "xs-medium" }, `${device.name} `), `${percent(device.busy)} busy`));
+    return el(
+      "span",
+      { class: `xs-stage xs-busy${i ? " xs-wide" : ""}`, title: tip },
+      el("span", { class: "xs-lanebar" }, parts),
+      el(
+        "span",
+        { class: "xs-muted" },
+        el("span", { class: "xs-medium" }, `${device.name} `),
+        `${percent(device.busy)} busy`,
+      ),
+    );
   });
-  if (devices.length > shown.length) shown.push(el("span", { class: "xs-muted" }, `+ ${plural(devices.length - shown.length, "device")}`));
+  if (devices.length > shown.length)
+    shown.push(el("span", { class: "xs-muted" }, `+ ${plural(devices.length - shown.length, "device")}`));
   return shown;
 }
 
 /** No window held a call from begin to end: that is no picture of one. */
 function partOfAStep() {
-  const tip = "The profiler’s windows have not held a whole call yet: what the timeline shows is a part of a step, and nothing is ranked by it. Windows grow until a call fits.";
+  const tip =
+    "The profiler’s windows have not held a whole call yet: what the timeline shows is a part of a step, and nothing is ranked by it. Windows grow until a call fits.";
   return el("span", { class: "xs-stage xs-muted xs-wide", title: tip }, "part of a step seen");
 }
 
@@ -104,34 +175,82 @@ function editedWords(store) {
   if (!program || !edited) return null;
   const { was, words, differs } = edited;
   const tip = `Compared with this cell’s previous run: ${was ? "a call took so long then, by the same clock (measured)" : "times are compared where both are whole, of 8 calls or more, and apart by more than a quarter: less may be chance"}`;
-  const button = differs && asks.questions.includes("diff") && [": ", el("button", { class: "xs-diff-button", type: "button", "data-compare": program.function,
-    "aria-label": "show what has changed since the run before" }, store.comparing ? "close diff" : "diff")];
-  return el("span", { class: "xs-stage", title: tip }, el("span", { class: "xs-muted" }, was ? `was ${seconds(was)} (` : "since the last run: ", words.join(", "), button, was ? ")" : ""));
+  const button = differs &&
+    asks.questions.includes("diff") && [
+      ": ",
+      el(
+        "button",
+        {
+          class: "xs-diff-button",
+          type: "button",
+          "data-compare": program.function,
+          "aria-label": "show what has changed since the run before",
+        },
+        store.comparing ? "close diff" : "diff",
+      ),
+    ];
+  return el(
+    "span",
+    { class: "xs-stage", title: tip },
+    el(
+      "span",
+      { class: "xs-muted" },
+      was ? `was ${seconds(was)} (` : "since the last run: ",
+      words.join(", "),
+      button,
+      was ? ")" : "",
+    ),
+  );
 }
 
 /** @param {Store} store @param {boolean} open */
 function asides(store, open) {
   const { measured: program, live } = store;
   const others = live.programs.length - 1 + live.more;
-  return el("span", { class: "xs-asides" },
+  return el(
+    "span",
+    { class: "xs-asides" },
     whyButton(store),
     others > 0 && el("span", { class: "xs-muted", title: otherNames(live, program) }, `+ ${plural(others, "program")}`),
-    el("button", { class: "xs-open", type: "button", "aria-expanded": String(open), "aria-label": open ? "close the panel" : "open the panel" },
-      el("span", { class: "xs-medium" }, open ? "close " : "open "), open ? "▴" : "▾"));
+    el(
+      "button",
+      {
+        class: "xs-open",
+        type: "button",
+        "aria-expanded": String(open),
+        "aria-label": open ? "close the panel" : "open the panel",
+      },
+      el("span", { class: "xs-medium" }, open ? "close " : "open "),
+      open ? "▴" : "▾",
+    ),
+  );
 }
 
 /** @param {Live} live @param {Program|undefined} program */
 function otherNames(live, program) {
-  const names = live.programs.filter((light) => light.number !== program?.number).map((light) => shorten(light.function, 40));
+  const names = live.programs
+    .filter((light) => light.number !== program?.number)
+    .map((light) => shorten(light.function, 40));
   return `${[...new Set(names)].slice(0, 12).join(", ")}: choose in the open panel`;
 }
 
-/** Say what goes on, for those who do not see it: stages, not the numbers, which would never stop. @param {Element} part @param {Store} store */
+/**
+ * Say what goes on, for those who do not see it: stages, not the numbers, which would never stop.
+ * @param {Element} part
+ * @param {Store} store
+ */
 export function announce(part, { live }) {
   const active = live.finished ? [] : live.programs.filter((light) => light.stage && !light.failure).slice(0, 2);
   const failures = [...live.programs.flatMap((light) => light.failure ?? []), ...live.failures];
-  const words = [...active.map((light) => `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 40)}`),
-    ...failures.slice(0, 3).map((failure) => `${failure.error} in ${shorten(failure.function, 40)}`), live.finished && "ended"].filter(Boolean).join(", ");
+  const words = [
+    ...active.map(
+      (light) => `${RUNNING[/** @type {"run"} */ (light.stage)] ?? light.stage} ${shorten(light.function, 40)}`,
+    ),
+    ...failures.slice(0, 3).map((failure) => `${failure.error} in ${shorten(failure.function, 40)}`),
+    live.finished && "ended",
+  ]
+    .filter(Boolean)
+    .join(", ");
   if (part.textContent !== words) part.textContent = words;
 }
 

@@ -3,14 +3,20 @@
 
 /** @typedef {import("./view.js").View} View */
 
-/** Open a tab with a second view of what a view shows. @param {View} view @param {(host: HTMLElement) => {remove: () => void}} show @returns {boolean} whether a tab could be opened */
+/**
+ * Open a tab with a second view of what a view shows.
+ * @param {View} view
+ * @param {(host: HTMLElement) => {remove: () => void}} show
+ * @returns {boolean} whether a tab could be opened
+ */
 export function openTab(view, show) {
   const here = view.root.ownerDocument;
   const tab = here.defaultView?.open("", "_blank");
   if (!tab) return false;
   const page = tab.document;
   page.title = `${view.store.program?.function ?? "program"} · xlascope`;
-  for (const style of here.querySelectorAll("style")) if (style.textContent?.includes(".xs-root")) page.head.append(page.importNode(style, true));
+  for (const style of here.querySelectorAll("style"))
+    if (style.textContent?.includes(".xs-root")) page.head.append(page.importNode(style, true));
   page.body.style.cssText = `margin:8px;background:${getComputedStyle(view.panel).backgroundColor}`;
   const shown = show(page.body);
   // Its code lives in the notebook's page: when that goes, the tab stays as it is.

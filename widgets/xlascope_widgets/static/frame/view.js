@@ -29,7 +29,12 @@ import { watchTheme } from "./theme.js";
 
 /** A panel on a page. */
 export class View {
-  /** @param {Model} model @param {Store} store @param {HTMLElement} host @param {boolean} [inTab] whether it has a page of its own, in which it is always open */
+  /**
+   * @param {Model} model
+   * @param {Store} store
+   * @param {HTMLElement} host
+   * @param {boolean} [inTab] whether it has a page of its own, in which it is always open
+   */
   constructor(model, store, host, inTab = false) {
     this.model = model;
     this.store = store;
@@ -39,7 +44,9 @@ export class View {
     /** Where the last jump came from. */ this.cameFrom = "";
     /** Which targets the bar was drawn for. */ this.targets = "";
     // JupyterLab's shortcuts (b, dd, m …) must not fire while somebody types or walks in here.
-    this.root = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-root", "data-lm-suppress-shortcuts": "true" })));
+    this.root = /** @type {HTMLElement} */ (
+      toNode(el("div", { class: "xs-root", "data-lm-suppress-shortcuts": "true" }))
+    );
     this.root.append(toNode(skeleton()));
     host.append(this.root);
     this.strip = this.part("xs-strip");
@@ -88,7 +95,8 @@ export class View {
   release() {
     this.pressed = false;
     // The corner of the graph was dragged.
-    if (this.graph.chosenHeight && this.graph.chosenHeight !== chosenRoom().graph) keepRoom({ graph: this.graph.chosenHeight });
+    if (this.graph.chosenHeight && this.graph.chosenHeight !== chosenRoom().graph)
+      keepRoom({ graph: this.graph.chosenHeight });
     const { waiting } = this;
     this.waiting = undefined;
     if (waiting) setTimeout(() => this.change(waiting));
@@ -146,7 +154,10 @@ export class View {
   drawStrip() {
     const why = this.strip.contains(this.active) && this.active?.className;
     fill(this.strip, drawStrip(this.store, this.isOpen));
-    if (why) /** @type {HTMLElement|null} */ (this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : ".xs-open"))?.focus({ preventScroll: true });
+    if (why)
+      /** @type {HTMLElement|null} */ (
+        this.strip.querySelector(why.includes("xs-why") ? ".xs-why" : ".xs-open")
+      )?.focus({ preventScroll: true });
     announce(this.part("xs-said"), this.store);
     showScript(this.part("xs-script"), this.store);
     this.drawFailures();
@@ -181,7 +192,10 @@ export class View {
   }
 
   drawAsks() {
-    const targets = JSON.stringify([this.store.asks.can("target"), Object.keys(this.store.asks.found(this.store.measured).targets)]);
+    const targets = JSON.stringify([
+      this.store.asks.can("target"),
+      Object.keys(this.store.asks.found(this.store.measured).targets),
+    ]);
     if (targets !== this.targets) this.drawBar();
     this.targets = targets;
     fill(this.part("xs-asks"), drawPending(this.store));
@@ -224,7 +238,10 @@ export class View {
   drawBar() {
     const focused = this.active?.closest?.("[data-command]")?.getAttribute("data-command");
     fill(this.part("xs-tools"), drawBar(this.store, isFull(this)));
-    if (focused) /** @type {HTMLElement|null} */ (this.root.querySelector(`[data-command="${focused}"]`))?.focus({ preventScroll: true });
+    if (focused)
+      /** @type {HTMLElement|null} */ (this.root.querySelector(`[data-command="${focused}"]`))?.focus({
+        preventScroll: true,
+      });
   }
 
   drawNotes() {
@@ -239,7 +256,9 @@ export class View {
 
   drawDetail() {
     fill(this.part("xs-detail"), drawDetail(this.store));
-    this.part("xs-count").textContent = this.store.query ? `${count(this.store.found.size)} of ${count(this.store.program?.equations.size ?? 0)}` : "";
+    this.part("xs-count").textContent = this.store.query
+      ? `${count(this.store.found.size)} of ${count(this.store.program?.equations.size ?? 0)}`
+      : "";
   }
 
   /** Redraw what depends on the width when that changes. */

@@ -16,20 +16,40 @@ import { hullKernels } from "./draw_graph.js";
 
 const PAINTED_AROUND = 0.5;
 const MOST_PIXELS = 12e6;
-/** How much larger than painted, or smaller, it may be seen while somebody zooms, and the milliseconds after which he rests. */
-const STRETCHED = 1.4, REST = 90;
+/**
+ * How much larger than painted, or smaller, it may be seen while somebody zooms, and the milliseconds after which he
+ * rests.
+ */
+const STRETCHED = 1.4,
+  REST = 90;
 /** How far the hull of a fusion reaches around its equations. */
 const HULL = 8;
 
-/** What has been painted of the scene, and at which zoom. @typedef {Part & {zoom: import("../layout/viewport.js").Zoom, width: number, height: number}} Painted */
+/**
+ * What has been painted of the scene, and at which zoom.
+ * @typedef {Part & {zoom: import("../layout/viewport.js").Zoom, width: number, height: number}} Painted
+ */
 
 export class CanvasGraph {
   /** @param {GraphPane} pane the pane that it is drawn for @param {Outline} outline the list that takes the focus */
   constructor(pane, outline) {
     this.pane = pane;
     this.outline = outline;
-    this.host = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-canvas-host", hidden: "", tabindex: 0, role: "group",
-      "aria-label": "graph of equations, drawn; arrow keys walk it" }, el("canvas", { class: "xs-canvas", "aria-hidden": "true" }))));
+    this.host = /** @type {HTMLElement} */ (
+      toNode(
+        el(
+          "div",
+          {
+            class: "xs-canvas-host",
+            hidden: "",
+            tabindex: 0,
+            role: "group",
+            "aria-label": "graph of equations, drawn; arrow keys walk it",
+          },
+          el("canvas", { class: "xs-canvas", "aria-hidden": "true" }),
+        ),
+      )
+    );
     this.canvas = /** @type {HTMLCanvasElement} */ (this.host.firstChild);
     this.host.addEventListener("pointermove", (event) => this.hover(event));
     /** Where and how what is on the canvas was painted. @type {Painted|null} */ this.painted = null;
@@ -50,7 +70,10 @@ export class CanvasGraph {
     if (!scene || !store.program || this.host.hidden) return;
     this.theme ??= this.followTheme();
     const { width, height } = this.pane.size();
-    const ratio = Math.min(globalThis.devicePixelRatio || 1, Math.sqrt(MOST_PIXELS / (width * height * (1 + 2 * PAINTED_AROUND) ** 2)));
+    const ratio = Math.min(
+      globalThis.devicePixelRatio || 1,
+      Math.sqrt(MOST_PIXELS / (width * height * (1 + 2 * PAINTED_AROUND) ** 2)),
+    );
     const [w, h] = [Math.ceil(width * (1 + 2 * PAINTED_AROUND)), Math.ceil(height * (1 + 2 * PAINTED_AROUND))];
     if (this.canvas.width !== Math.round(w * ratio) || this.canvas.height !== Math.round(h * ratio)) {
       this.canvas.width = Math.round(w * ratio);
@@ -64,8 +87,18 @@ export class CanvasGraph {
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     context.setTransform(zoom.k * ratio, 0, 0, zoom.k * ratio, x * ratio, y * ratio);
     const seen = this.pane.window(PAINTED_AROUND);
-    this.drawn = drawOnCanvas(context, { program: store.program, scene, heat: store.heat, theme: this.theme, marks: this.marks, kernels: store.selection.kernels,
-      isSelectedEdge: (from, to) => this.pane.isOnSelectedEdge(from, to), focused: this.focused, seen, k: zoom.k });
+    this.drawn = drawOnCanvas(context, {
+      program: store.program,
+      scene,
+      heat: store.heat,
+      theme: this.theme,
+      marks: this.marks,
+      kernels: store.selection.kernels,
+      isSelectedEdge: (from, to) => this.pane.isOnSelectedEdge(from, to),
+      focused: this.focused,
+      seen,
+      k: zoom.k,
+    });
     this.painted = { ...seen, zoom: { ...zoom }, width, height };
     this.move();
   }
@@ -90,7 +123,8 @@ export class CanvasGraph {
     this.move();
     const grown = this.pane.zoom.k / this.painted.zoom.k;
     clearTimeout(this.resting);
-    // Somebody who zooms sees what is painted, larger or smaller, until it is far off or he rests: painting takes longer than a frame.
+    // Somebody who zooms sees what is painted, larger or smaller, until it is far off or he rests: painting takes
+    // longer than a frame.
     if (grown > STRETCHED || grown < 1 / STRETCHED || !this.pane.covers(this.painted)) this.paintSoon();
     else if (grown !== 1) this.resting = setTimeout(() => this.paintSoon(), REST);
   }
@@ -100,7 +134,8 @@ export class CanvasGraph {
     const { zoom, width, height } = this.painted;
     const now = this.pane.zoom;
     const grow = now.k / zoom.k;
-    const x = now.x - (zoom.x + width * PAINTED_AROUND) * grow, y = now.y - (zoom.y + height * PAINTED_AROUND) * grow;
+    const x = now.x - (zoom.x + width * PAINTED_AROUND) * grow,
+      y = now.y - (zoom.y + height * PAINTED_AROUND) * grow;
     this.canvas.style.transform = `translate(${x}px,${y}px) scale(${grow})`;
   }
 
@@ -128,7 +163,7 @@ export class CanvasGraph {
     const toggle = Boolean(holds && (node.inner ? left < 28 && top < 24 : left > node.w - 34 && top < 18));
     // Within an open box the hull of a fusion lies on top.
     const inHull = Boolean(kernel) && !toggle;
-    return { id: inHull ? "" : node?.id ?? "", path: inHull ? "" : node?.path ?? "", toggle, kernel: kernel ?? "" };
+    return { id: inHull ? "" : (node?.id ?? ""), path: inHull ? "" : (node?.path ?? ""), toggle, kernel: kernel ?? "" };
   }
 
   /** @param {PointerEvent} event */
@@ -173,8 +208,13 @@ export class CanvasGraph {
   }
 }
 
-/** The innermost node at a point of the scene: nodes stand in it after the box that holds them. @param {Scene} scene @param {number} x @param {number} y
- * @param {number} reach around it */
+/**
+ * The innermost node at a point of the scene: nodes stand in it after the box that holds them.
+ * @param {Scene} scene
+ * @param {number} x
+ * @param {number} y
+ * @param {number} reach around it
+ */
 function nodeAt(scene, x, y, reach) {
   for (let i = scene.nodes.length - 1; i >= 0; i--) {
     const node = scene.nodes[i];

@@ -3,8 +3,26 @@
 
 /** @typedef {Record<string, string>} Theme */
 
-const NAMES = ["bg", "bg2", "ink", "ink2", "line2", "hull", "fwd", "bwd", "upd", "again", "sel", "onheat",
-  "heat0", "heat1", "heat2", "heat3", "heat4", "mono"];
+const NAMES = [
+  "bg",
+  "bg2",
+  "ink",
+  "ink2",
+  "line2",
+  "hull",
+  "fwd",
+  "bwd",
+  "upd",
+  "again",
+  "sel",
+  "onheat",
+  "heat0",
+  "heat1",
+  "heat2",
+  "heat3",
+  "heat4",
+  "mono",
+];
 
 export const PASS_COLOURS = { forward: "fwd", backward: "bwd", update: "upd", recomputed: "again" };
 
@@ -14,7 +32,12 @@ export function readTheme(element) {
   return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--xs-${name}`).trim() || "#888"]));
 }
 
-/** Call when the host changes its colours. @param {Element} root @param {() => void} changed @returns {() => void} stops it */
+/**
+ * Call when the host changes its colours.
+ * @param {Element} root
+ * @param {() => void} changed
+ * @returns {() => void} stops it
+ */
 export function watchColours(root, changed) {
   const observer = new MutationObserver(changed);
   observer.observe(root, { attributes: true, attributeFilter: ["class"] });

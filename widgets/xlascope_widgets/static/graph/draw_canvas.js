@@ -20,10 +20,17 @@ import { cards, hullKernels, joinsByNode, roomFor, saysSomething, subOf, titleRo
 const ROUND = 0.3;
 const OUTLINED = 0.12;
 
-/** @typedef {{program: Program, scene: Scene, heat: string, theme: Theme, marks: Map<string, Mark>, kernels: Set<string>, isSelectedEdge: (from: string, to: string) => boolean,
- *   focused: string, seen: {left: number, right: number, top: number, bottom: number}, k: number}} Picture */
+/**
+ * @typedef {{program: Program, scene: Scene, heat: string, theme: Theme, marks: Map<string, Mark>, kernels:
+ * Set<string>, isSelectedEdge: (from: string, to: string) => boolean, focused: string, seen: {left: number, right:
+ * number, top: number, bottom: number}, k: number}} Picture
+ */
 
-/** @param {CanvasRenderingContext2D} context scaled and moved to the scene's own units @param {Picture} picture @returns {number} nodes drawn */
+/**
+ * @param {CanvasRenderingContext2D} context scaled and moved to the scene's own units
+ * @param {Picture} picture
+ * @returns {number} nodes drawn
+ */
 export function drawOnCanvas(context, picture) {
   const { scene, seen } = picture;
   const nodes = scene.nodes.filter((/** @type {GraphNode} */ node) => isSeen(node, seen));
@@ -39,7 +46,12 @@ export function drawOnCanvas(context, picture) {
 
 /** @param {GraphNode} node @param {Picture["seen"]} seen */
 function isSeen(node, seen) {
-  return node.y + node.h / 2 > seen.top && node.y - node.h / 2 < seen.bottom && node.x + node.w / 2 > seen.left && node.x - node.w / 2 < seen.right;
+  return (
+    node.y + node.h / 2 > seen.top &&
+    node.y - node.h / 2 < seen.bottom &&
+    node.x + node.w / 2 > seen.left &&
+    node.x - node.w / 2 < seen.right
+  );
 }
 
 /** @param {CanvasRenderingContext2D} context @param {Picture} picture */
@@ -53,21 +65,39 @@ function drawEdgesOn(context, { scene, seen, theme, k, isSelectedEdge, marks }) 
     // Dashes that nobody can see cost the most.
     context.setLineDash(k > ROUND ? /** @type {number[]} */ (dash) : []);
     if (k <= ROUND) {
-      drawStraight(context, scene.edges.filter((/** @type {SceneEdge} */ edge) => edge.kind === kind), seen);
+      drawStraight(
+        context,
+        scene.edges.filter((/** @type {SceneEdge} */ edge) => edge.kind === kind),
+        seen,
+      );
       continue;
     }
     for (const edge of scene.edges) {
-      if (edge.kind !== kind || edge.bottom < seen.top || edge.top > seen.bottom || edge.right < seen.left || edge.left > seen.right) continue;
+      if (
+        edge.kind !== kind ||
+        edge.bottom < seen.top ||
+        edge.top > seen.bottom ||
+        edge.right < seen.left ||
+        edge.left > seen.right
+      )
+        continue;
       context.stroke((edge.shape ??= new Path2D(edge.d)));
     }
   }
   context.setLineDash([]);
   context.globalAlpha = 1;
   context.lineWidth = Math.max(1.6, 1.2 / k);
-  if (anyMarked) for (const edge of scene.edges) if (isSelectedEdge(edge.from, edge.to)) context.stroke((edge.shape ??= new Path2D(edge.d)));
+  if (anyMarked)
+    for (const edge of scene.edges)
+      if (isSelectedEdge(edge.from, edge.to)) context.stroke((edge.shape ??= new Path2D(edge.d)));
 }
 
-/** From afar a curve is a line, and many lines are one path. @param {CanvasRenderingContext2D} context @param {SceneEdge[]} edges @param {Picture["seen"]} seen */
+/**
+ * From afar a curve is a line, and many lines are one path.
+ * @param {CanvasRenderingContext2D} context
+ * @param {SceneEdge[]} edges
+ * @param {Picture["seen"]} seen
+ */
 function drawStraight(context, edges, seen) {
   context.beginPath();
   let lines = 0;
@@ -82,7 +112,14 @@ function drawStraight(context, edges, seen) {
   context.stroke();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {number} x @param {number} y @param {number} w @param {number} h @param {number} r */
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {number} w
+ * @param {number} h
+ * @param {number} r
+ */
 function roundedBox(context, x, y, w, h, r) {
   context.beginPath();
   if (r) context.roundRect(x, y, w, h, r);
@@ -95,7 +132,12 @@ function passColour({ program, theme }, node) {
   return theme[PASS_COLOURS[/** @type {"forward"} */ (pass)] ?? "line2"];
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node @param {number|null} heat */
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Picture} picture
+ * @param {GraphNode} node
+ * @param {number|null} heat
+ */
 function drawLeaf(context, picture, node, heat) {
   const { program, theme, marks, k, focused } = picture;
   const equation = program.at(node.path);
@@ -105,7 +147,8 @@ function drawLeaf(context, picture, node, heat) {
   const radius = k > ROUND ? 6 : 0;
   context.globalAlpha = mark?.faint ? 0.22 : 1;
   if (k < OUTLINED) {
-    context.fillStyle = mark?.selected || mark?.start || mark?.between ? theme.sel : heat == null ? colour : theme[`heat${heat}`];
+    context.fillStyle =
+      mark?.selected || mark?.start || mark?.between ? theme.sel : heat == null ? colour : theme[`heat${heat}`];
     context.fillRect(left, top, node.w, node.h);
     context.globalAlpha = 1;
     return;
@@ -126,7 +169,13 @@ function drawLeaf(context, picture, node, heat) {
   context.globalAlpha = 1;
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node @param {number} shift @param {string} colour */
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Picture} picture
+ * @param {GraphNode} node
+ * @param {number} shift
+ * @param {string} colour
+ */
 function drawCard(context, { theme, k }, node, shift, colour) {
   context.fillStyle = theme.bg;
   context.strokeStyle = colour;
@@ -136,7 +185,13 @@ function drawCard(context, { theme, k }, node, shift, colour) {
   context.stroke();
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode} node @param {Equation|undefined} equation @param {number|null} heat */
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Picture} picture
+ * @param {GraphNode} node
+ * @param {Equation|undefined} equation
+ * @param {number|null} heat
+ */
 function drawWords(context, { program, theme, heat: kind, k }, node, equation, heat) {
   const up = enlarged(k);
   const isAll = saidAt(up) === "all";
@@ -146,7 +201,11 @@ function drawWords(context, { program, theme, heat: kind, k }, node, equation, h
   context.fillStyle = onDark ? theme.onheat : theme.ink;
   context.font = `${12 * up}px ${theme.mono}`;
   const toggle = equation?.bodies ? " ⊞" : "";
-  context.fillText((up > 1 ? shorten(node.title, titleRoom(node, up) - toggle.length) : node.title) + toggle, node.x, isAll ? node.y - 2.5 : node.y + 4 * up);
+  context.fillText(
+    (up > 1 ? shorten(node.title, titleRoom(node, up) - toggle.length) : node.title) + toggle,
+    node.x,
+    isAll ? node.y - 2.5 : node.y + 4 * up,
+  );
   if (!isAll) return;
   context.fillStyle = onDark ? theme.onheat : theme.ink2;
   context.font = `${11 * up}px ${theme.mono}`;
@@ -190,23 +249,41 @@ function drawOpenBox(context, picture, node) {
   context.fillText(node.sub, left + 20 + width, top + 16);
 }
 
-/** A fusion's members, padded, and the edges between them, made broad: the outline first, so that those of one kernel run together.
- * @param {CanvasRenderingContext2D} context @param {Picture} picture @param {GraphNode[]} leaves */
+/**
+ * A fusion's members, padded, and the edges between them, made broad: the outline first, so that those of one kernel
+ * run together.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Picture} picture
+ * @param {GraphNode[]} leaves
+ */
 function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
   const byKernel = new Map();
-  for (const node of leaves) for (const kernel of node.path ? hullKernels(program, node) : []) append(byKernel, kernel.name, node);
+  for (const node of leaves)
+    for (const kernel of node.path ? hullKernels(program, node) : []) append(byKernel, kernel.name, node);
   const joins = (scene.joins ??= joinsByNode(scene));
   for (const [name, members] of byKernel) {
     if (!saysSomething(program, name, members)) continue;
     const ids = new Set(members.map((/** @type {GraphNode} */ node) => node.id));
-    const edges = members.flatMap((/** @type {GraphNode} */ node) => (joins.get(node.id) ?? []).filter((/** @type {SceneEdge} */ edge) => ids.has(edge.to)));
+    const edges = members.flatMap((/** @type {GraphNode} */ node) =>
+      (joins.get(node.id) ?? []).filter((/** @type {SceneEdge} */ edge) => ids.has(edge.to)),
+    );
     const on = kernels.has(name);
-    for (const [colour, pad] of /** @type {[string, number][]} */ ([[on ? theme.sel : theme.line2, 9], [on ? blend(theme.sel, theme.bg) : theme.hull, 8]])) {
+    for (const [colour, pad] of /** @type {[string, number][]} */ ([
+      [on ? theme.sel : theme.line2, 9],
+      [on ? blend(theme.sel, theme.bg) : theme.hull, 8],
+    ])) {
       context.fillStyle = context.strokeStyle = colour;
       context.lineWidth = 14 + 2 * pad;
       for (const edge of edges) context.stroke((edge.shape ??= new Path2D(edge.d)));
       for (const node of members) {
-        roundedBox(context, node.x - node.w / 2 - pad, node.y - node.h / 2 - pad, node.w + 2 * pad, node.h + 2 * pad, 11);
+        roundedBox(
+          context,
+          node.x - node.w / 2 - pad,
+          node.y - node.h / 2 - pad,
+          node.w + 2 * pad,
+          node.h + 2 * pad,
+          11,
+        );
         context.fill();
       }
     }
@@ -214,7 +291,13 @@ function drawHullsOn(context, { program, scene, theme, kernels, k }, leaves) {
   }
 }
 
-/** @param {CanvasRenderingContext2D} context @param {Theme} theme @param {string} name @param {GraphNode[]} members @param {number} up */
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Theme} theme
+ * @param {string} name
+ * @param {GraphNode[]} members
+ * @param {number} up
+ */
 function nameHull(context, theme, name, members, up) {
   const first = members.reduce((a, b) => (b.y < a.y || (b.y === a.y && b.x < a.x) ? b : a));
   context.textAlign = "left";

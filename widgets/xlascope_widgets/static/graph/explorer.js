@@ -1,6 +1,8 @@
 // @ts-check
-/** What one does with the graph besides looking: group it, jump between a backward equation and its forward one, ask what lies between
- * two, and find the keys for all of it. */
+/**
+ * What one does with the graph besides looking: group it, jump between a backward equation and its forward one, ask
+ * what lies between two, and find the keys for all of it.
+ */
 
 import { el, fill } from "../ground/element.js";
 import { count, plural, shorten } from "../ground/format.js";
@@ -21,7 +23,10 @@ const KEYS = [
   ["j", "jump from a backward equation to the forward one it transposes, and back"],
   ["g", "choose how equations are grouped"],
   ["l", "show the graph as a list, or as a graph again"],
-  ["/", "search operations, then variables, shapes, source; op:tanh line:9 line:3-7 shape:128,512 ask for one of these; Enter next, Shift+Enter previous"],
+  [
+    "/",
+    "search operations, then variables, shapes, source; op:tanh line:9 line:3-7 shape:128,512 ask for one of these; Enter next, Shift+Enter previous",
+  ],
   ["+  −  0", "zoom in, zoom out, all of it"],
   ["Ctrl+wheel, drag", "zoom (near, boxes open; from afar, they close), move"],
   ["f", "all of the screen, or back"],
@@ -34,11 +39,40 @@ const KEYS = [
 /** @param {Store} store */
 export function groupingChoice(store) {
   if (!store.program?.heavy.jaxpr) return null;
-  const options = GROUPINGS.map((name) => el("option", { value: name, selected: store.grouping === name ? "" : null }, name));
+  const options = GROUPINGS.map((name) =>
+    el("option", { value: name, selected: store.grouping === name ? "" : null }, name),
+  );
   return [
-    el("label", { class: "xs-muted" }, "group: ", el("select", { class: "xs-grouping", "aria-label": "group equations by", title: "equations of one scope, function or line as one box; repeated layers fold in all but none" }, options)),
-    el("button", { class: `xs-pill${store.asList ? " on" : ""}`, type: "button", "data-command": "list", "aria-pressed": String(store.asList), title: "the graph as a list (l)" }, "list"),
-    el("button", { class: "xs-pill", type: "button", "data-command": "help", "aria-label": "keys", title: "keys (?)" }, "?"),
+    el(
+      "label",
+      { class: "xs-muted" },
+      "group: ",
+      el(
+        "select",
+        {
+          class: "xs-grouping",
+          "aria-label": "group equations by",
+          title: "equations of one scope, function or line as one box; repeated layers fold in all but none",
+        },
+        options,
+      ),
+    ),
+    el(
+      "button",
+      {
+        class: `xs-pill${store.asList ? " on" : ""}`,
+        type: "button",
+        "data-command": "list",
+        "aria-pressed": String(store.asList),
+        title: "the graph as a list (l)",
+      },
+      "list",
+    ),
+    el(
+      "button",
+      { class: "xs-pill", type: "button", "data-command": "help", "aria-label": "keys", title: "keys (?)" },
+      "?",
+    ),
   ];
 }
 
@@ -53,20 +87,35 @@ export function jumpLinks(store) {
     const where = program.lineOf(path);
     const words = [shorten(other?.name ?? other?.op ?? path, 20), where].filter(Boolean).join(", ");
     const to = program.passOf(path) === "backward" ? "its backward" : "its forward";
-    return el("button", { class: "xs-link", type: "button", "data-goto": path, title: "jump there (j)" }, `→ ${to} ${words}`);
+    return el(
+      "button",
+      { class: "xs-link", type: "button", "data-goto": path, title: "jump there (j)" },
+      `→ ${to} ${words}`,
+    );
   });
-  return el("span", { class: "xs-links" }, links, others.length > MOST_LINKS && ` and ${count(others.length - MOST_LINKS)} more`);
+  return el(
+    "span",
+    { class: "xs-links" },
+    links,
+    others.length > MOST_LINKS && ` and ${count(others.length - MOST_LINKS)} more`,
+  );
 }
 
 /** What is said of what lies between two. @param {Store} store @returns {string[]|null} */
 export function betweenWords(store) {
   const { program, selection, start } = store;
-  if (program && start) return [`between ${nameOf(program, start)} and … ?`, "choose the second one and press b, or Shift+click it"];
+  if (program && start)
+    return [`between ${nameOf(program, start)} and … ?`, "choose the second one and press b, or Shift+click it"];
   if (!program || selection.kind !== "between") return null;
   const [from, to] = JSON.parse(selection.id);
   const words = `${nameOf(program, from)} → ${nameOf(program, to)}`;
-  if (!selection.paths.size && !dependsOn(program, from, to)) return [words, "neither depends on the other: nothing lies between"];
-  return [words, `${plural(selection.paths.size, "equation")} on the paths between them`, selection.paths.size ? plural(selection.kernels.size, "kernel") : "one uses the other directly"];
+  if (!selection.paths.size && !dependsOn(program, from, to))
+    return [words, "neither depends on the other: nothing lies between"];
+  return [
+    words,
+    `${plural(selection.paths.size, "equation")} on the paths between them`,
+    selection.paths.size ? plural(selection.kernels.size, "kernel") : "one uses the other directly",
+  ];
 }
 
 /** @param {Program} program @param {string} from @param {string} to */
@@ -87,7 +136,11 @@ export function foundWords(store) {
   const at = [...store.found].indexOf(store.selection.id) + 1;
   const words = [`${countWords(store)} ${store.found.size === 1 ? "fits" : "fit"} “${shorten(store.query, 80)}”`];
   if (at) words.push(`number ${count(at)} is shown`);
-  words.push(store.found.size ? "Enter next, Shift+Enter previous" : "try op:tanh, line:9 (line:3-7), shape:128,512, or any word of a line");
+  words.push(
+    store.found.size
+      ? "Enter next, Shift+Enter previous"
+      : "try op:tanh, line:9 (line:3-7), shape:128,512, or any word of a line",
+  );
   return words.join(" · ");
 }
 
@@ -96,7 +149,13 @@ export function countWords({ found, program }) {
   return `${count(found.size)} of ${plural(program?.equations.size ?? 0, "equation")}`;
 }
 
-/** The keys of the explorer. @param {Panel} view @param {KeyboardEvent} event @param {Element} target @returns {boolean} whether it was one */
+/**
+ * The keys of the explorer.
+ * @param {Panel} view
+ * @param {KeyboardEvent} event
+ * @param {Element} target
+ * @returns {boolean} whether it was one
+ */
 export function keyExplorer(view, event, target) {
   const { store, graph } = view;
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches("input, select, textarea")) return false;
@@ -145,7 +204,19 @@ export function toggleHelp(view) {
     view.graph.svg.focus({ preventScroll: true });
     return;
   }
-  fill(help, el("div", { class: "xs-help-head" }, el("b", {}, "Keys"), el("button", { class: "xs-pill", type: "button", "data-command": "help" }, "close")),
-    el("dl", {}, KEYS.map(([key, words]) => [el("dt", {}, key), el("dd", {}, words)])));
+  fill(
+    help,
+    el(
+      "div",
+      { class: "xs-help-head" },
+      el("b", {}, "Keys"),
+      el("button", { class: "xs-pill", type: "button", "data-command": "help" }, "close"),
+    ),
+    el(
+      "dl",
+      {},
+      KEYS.map(([key, words]) => [el("dt", {}, key), el("dd", {}, words)]),
+    ),
+  );
   /** @type {HTMLElement} */ (help.querySelector("button")).focus({ preventScroll: true });
 }

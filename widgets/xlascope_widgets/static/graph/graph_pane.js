@@ -22,7 +22,8 @@ import { Whereabouts } from "./whereabouts.js";
 /** Nodes above which elements are too slow and a canvas is used. */
 const MOST_ELEMENTS = 1000;
 /** The heights that the pane takes by itself, for what is first seen in it. */
-const LEAST_HIGH = 380, MOST_HIGH = 680;
+const LEAST_HIGH = 380,
+  MOST_HIGH = 680;
 /** Equations above which a layout would take longer than a second. */
 const MOST_LAID_OUT = 30000;
 
@@ -44,10 +45,15 @@ export class GraphPane {
     this.anchor = "";
     /** How each program was last seen, which the next view of the store begins with. */ this.zooms = store.zooms;
     /** The box that was last zoomed into. @type {GraphNode|null} */ this.looked = null;
-    /** How each program uses the room. @type {Map<number, import("../layout/level.js").Room>} */ this.rooms = new Map();
+    /** How each program uses the room. @type {Map<number, import("../layout/level.js").Room>} */ this.rooms =
+      new Map();
     /** The height that a full screen gives; 0 without. */ this.mostHigh = 0;
     /** The height that the pane has taken by itself. */ this.ownHeight = "";
-    const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([this.elements.host, this.pixels.host, this.outline.host]);
+    const [elements, pixels, outline] = /** @type {HTMLElement[]} */ ([
+      this.elements.host,
+      this.pixels.host,
+      this.outline.host,
+    ]);
     for (const host of [elements, pixels]) this.pointing.listen(host);
     for (const host of [elements, pixels, outline]) host.addEventListener("keydown", (event) => keyGraph(this, event));
   }
@@ -71,7 +77,8 @@ export class GraphPane {
     const known = this.zooms.get(program.number);
     const fresh = !known || fit;
     // How wide it may be is chosen once: opening a box moves nothing from one row to another.
-    if (fresh || !this.rooms.has(program.number)) this.rooms.set(program.number, roomIn(program, this.store.open, this.size().width / READABLE));
+    if (fresh || !this.rooms.has(program.number))
+      this.rooms.set(program.number, roomIn(program, this.store.open, this.size().width / READABLE));
     this.scene = layoutProgram(program, this.store.open, this.rooms.get(program.number));
     this.byId = new Map(this.scene.nodes.map((/** @type {GraphNode} */ node) => [node.id, node]));
     this.use(this.scene.nodes.length > MOST_ELEMENTS);
@@ -128,10 +135,15 @@ export class GraphPane {
     return { left: (-x - w) / k, right: (width - x + w) / k, top: (-y - h) / k, bottom: (height - y + h) / k };
   }
 
-  /** Does a part of the scene fill the screen? @param {{left: number, right: number, top: number, bottom: number}} part */
+  /**
+   * Does a part of the scene fill the screen?
+   * @param {{left: number, right: number, top: number, bottom: number}} part
+   */
   covers(part) {
     const screen = this.window(0);
-    return screen.left >= part.left && screen.right <= part.right && screen.top >= part.top && screen.bottom <= part.bottom;
+    return (
+      screen.left >= part.left && screen.right <= part.right && screen.top >= part.top && screen.bottom <= part.bottom
+    );
   }
 
   size() {
@@ -158,7 +170,9 @@ export class GraphPane {
 
   /** The height that somebody dragged the pane to; 0 while nobody has. */
   get chosenHeight() {
-    return !this.mostHigh && this.pane.style.height && this.pane.style.height !== this.ownHeight ? this.pane.getBoundingClientRect().height : 0;
+    return !this.mostHigh && this.pane.style.height && this.pane.style.height !== this.ownHeight
+      ? this.pane.getBoundingClientRect().height
+      : 0;
   }
 
   /** @param {boolean} everything */
@@ -171,7 +185,10 @@ export class GraphPane {
 
   /** Amber where selected, faint where a search does not find. */
   mark() {
-    const marks = marksOf(this.store, this.scene ? this.scene.nodes : this.outline.how === "seen" ? this.outline.rows : []);
+    const marks = marksOf(
+      this.store,
+      this.scene ? this.scene.nodes : this.outline.how === "seen" ? this.outline.rows : [],
+    );
     if (this.scene) this.shown.mark(marks);
     else this.outline.mark(marks);
     this.whereabouts.place();
@@ -245,7 +262,10 @@ export class GraphPane {
   /** A point of the screen in the scene's own units. @param {PointerEvent|MouseEvent} event */
   pointOf(event) {
     const box = this.shown.host.getBoundingClientRect();
-    return { x: (event.clientX - box.left - this.zoom.x) / this.zoom.k, y: (event.clientY - box.top - this.zoom.y) / this.zoom.k };
+    return {
+      x: (event.clientX - box.left - this.zoom.x) / this.zoom.k,
+      y: (event.clientY - box.top - this.zoom.y) / this.zoom.k,
+    };
   }
 
   /** Select; with shift, what lies between this and what was selected. @param {string} path @param {boolean} shift */
@@ -275,7 +295,8 @@ export class GraphPane {
     else if (closing.length) this.gather(closing, wanted);
     else {
       // Of an overview with nothing left to gather, all is seen.
-      const least = scene && store.grouping === "auto" ? Math.min(this.zoom.k, READABLE, fitZoom(scene, this.size(), true).k) : 0;
+      const least =
+        scene && store.grouping === "auto" ? Math.min(this.zoom.k, READABLE, fitZoom(scene, this.size(), true).k) : 0;
       this.zoom = wanted.k < least ? fitZoom(/** @type {Scene} */ (scene), this.size(), true) : wanted;
       this.place();
     }
@@ -303,7 +324,12 @@ export class GraphPane {
     const k = Math.max(wanted.k, READABLE);
     const all = this.scene && fitZoom(this.scene, this.size(), true);
     if (all && all.k >= READABLE) this.zoom = all;
-    else if (closed) this.zoom = { k, x: nearest.x * wanted.k + wanted.x - closed.x * k, y: nearest.y * wanted.k + wanted.y - closed.y * k };
+    else if (closed)
+      this.zoom = {
+        k,
+        x: nearest.x * wanted.k + wanted.x - closed.x * k,
+        y: nearest.y * wanted.k + wanted.y - closed.y * k,
+      };
     this.paint();
   }
 
@@ -322,7 +348,11 @@ export class GraphPane {
   /** The node that keys act on: the focused one, or the selected one. */
   get current() {
     const id = this.outline.focused || this.shown.focused;
-    return this.byId.get(id)?.path || (this.outline.how === "seen" && id) || (this.store.selection.kind === "equation" ? this.store.selection.id : "");
+    return (
+      this.byId.get(id)?.path ||
+      (this.outline.how === "seen" && id) ||
+      (this.store.selection.kind === "equation" ? this.store.selection.id : "")
+    );
   }
 
   remove() {
@@ -330,11 +360,18 @@ export class GraphPane {
   }
 }
 
-/** How many nodes a layout would have. @param {Program} program @param {Jaxpr} jaxpr @param {Set<string>} open @returns {number} */
+/**
+ * How many nodes a layout would have.
+ * @param {Program} program
+ * @param {Jaxpr} jaxpr
+ * @param {Set<string>} open
+ * @returns {number}
+ */
 export function countVisible(program, jaxpr, open) {
   const { equations } = program.shown(jaxpr);
   let sum = equations.length;
   for (const equation of equations)
-    if (equation.bodies && open.has(equation.path)) for (const body of equation.bodies) sum += countVisible(program, body, open);
+    if (equation.bodies && open.has(equation.path))
+      for (const body of equation.bodies) sum += countVisible(program, body, open);
   return sum || jaxpr.outputs.length;
 }

@@ -5,7 +5,12 @@ import { markOf } from "../program/selection.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {{selected: boolean, related: boolean, between: boolean, start: boolean, faint: boolean}} Mark */
 
-/** The marks of what is drawn, by path; none where nothing stands out. @param {Store} store @param {{path: string}[]} drawn @returns {Map<string, Mark>} */
+/**
+ * The marks of what is drawn, by path; none where nothing stands out.
+ * @param {Store} store
+ * @param {{path: string}[]} drawn
+ * @returns {Map<string, Mark>}
+ */
 export function marksOf(store, drawn) {
   const { program, selection, open, query, found, start } = store;
   /** @type {Map<string, Mark>} */ const marks = new Map();
@@ -17,8 +22,13 @@ export function marksOf(store, drawn) {
     if (!path || marks.has(path)) continue;
     const mark = markOf(program, selection, path, open.has(path));
     const faint = Boolean(searched && !program.inside(path).some((inner) => searched.has(inner)));
-    marks.set(path, { selected: mark === "selected" && !between, related: mark === "related", between: between && mark === "selected",
-      start: path === start || ends.includes(path), faint });
+    marks.set(path, {
+      selected: mark === "selected" && !between,
+      related: mark === "related",
+      between: between && mark === "selected",
+      start: path === start || ends.includes(path),
+      faint,
+    });
   }
   return marks;
 }

@@ -1,6 +1,8 @@
 // @ts-check
-/** The graph as a list: a tree to a screen reader, of which only the rows near the screen (or near the focus) exist. It stands beside
- * a canvas unseen, and in the graph's place when a graph would be too large or the user prefers it. */
+/**
+ * The graph as a list: a tree to a screen reader, of which only the rows near the screen (or near the focus) exist. It
+ * stands beside a canvas unseen, and in the graph's place when a graph would be too large or the user prefers it.
+ */
 
 import { el, fill, toNode } from "../ground/element.js";
 import { count, shorten } from "../ground/format.js";
@@ -20,8 +22,16 @@ export class Outline {
   /** @param {GraphPane} pane the graph's pane */
   constructor(pane) {
     this.pane = pane;
-    this.host = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-outline", hidden: "", role: "group", "aria-label": "the graph as a list" },
-      el("div", { class: "xs-muted xs-outline-head" }), el("div", { class: "xs-outline-rows", role: "tree", "aria-label": "equations" }))));
+    this.host = /** @type {HTMLElement} */ (
+      toNode(
+        el(
+          "div",
+          { class: "xs-outline", hidden: "", role: "group", "aria-label": "the graph as a list" },
+          el("div", { class: "xs-muted xs-outline-head" }),
+          el("div", { class: "xs-outline-rows", role: "tree", "aria-label": "equations" }),
+        ),
+      )
+    );
     const [head, body] = /** @type {HTMLElement[]} */ ([...this.host.children]);
     this.head = head;
     this.body = body;
@@ -62,9 +72,14 @@ export class Outline {
     const [first, last] = this.range();
     const focused = this.focused;
     const shown = this.rows.slice(first, last);
-    fill(this.body, el("div", { style: `height:${this.how === "seen" ? first * OUTLINE_ROW : 0}px` }),
+    fill(
+      this.body,
+      el("div", { style: `height:${this.how === "seen" ? first * OUTLINE_ROW : 0}px` }),
       shown.map((row) => drawRow(program, row, this.marks.get(row.path))),
-      el("div", { style: `height:${this.how === "seen" ? Math.max(0, this.rows.length - first - shown.length) * OUTLINE_ROW : 0}px` }));
+      el("div", {
+        style: `height:${this.how === "seen" ? Math.max(0, this.rows.length - first - shown.length) * OUTLINE_ROW : 0}px`,
+      }),
+    );
     if (focused) this.element(focused)?.focus({ preventScroll: true });
   }
 
@@ -91,7 +106,8 @@ export class Outline {
     if (this.how === "seen") {
       const [top, bottom] = [place * OUTLINE_ROW, place * OUTLINE_ROW + 2 * OUTLINE_ROW];
       if (top < this.host.scrollTop) this.host.scrollTop = top;
-      else if (bottom > this.host.scrollTop + this.host.clientHeight) this.host.scrollTop = bottom - this.host.clientHeight;
+      else if (bottom > this.host.scrollTop + this.host.clientHeight)
+        this.host.scrollTop = bottom - this.host.clientHeight;
     }
     this.draw();
     this.element(path)?.focus({ preventScroll: true });
@@ -100,8 +116,16 @@ export class Outline {
   /** Walk the list. @param {string} key @returns {boolean} whether the key meant something */
   key(key) {
     const row = this.rows[this.places.get(this.focused) ?? this.at];
-    const to = { ArrowDown: this.at + 1, ArrowUp: this.at - 1, Home: 0, End: this.rows.length - 1, PageDown: this.at + 20, PageUp: this.at - 20 }[/** @type {"Home"} */ (key)];
-    if (to != null) this.focus(this.rows[Math.max(0, Math.min(this.rows.length - 1, this.focused ? to : this.at))]?.path ?? "");
+    const to = {
+      ArrowDown: this.at + 1,
+      ArrowUp: this.at - 1,
+      Home: 0,
+      End: this.rows.length - 1,
+      PageDown: this.at + 20,
+      PageUp: this.at - 20,
+    }[/** @type {"Home"} */ (key)];
+    if (to != null)
+      this.focus(this.rows[Math.max(0, Math.min(this.rows.length - 1, this.focused ? to : this.at))]?.path ?? "");
     else if (key === "ArrowRight" && row?.holds && !row.open) this.pane.toggle(row.path);
     else if (key === "ArrowRight" && row?.holds) this.focus(this.rows[this.at + 1]?.path ?? "");
     else if (key === "ArrowLeft" && row?.open) this.pane.toggle(row.path);
@@ -128,13 +152,19 @@ export class Outline {
   }
 }
 
-/** Every equation and group that is not inside of something closed. @param {Program} program @param {Set<string>} open @returns {Row[]} */
+/**
+ * Every equation and group that is not inside of something closed.
+ * @param {Program} program
+ * @param {Set<string>} open
+ * @returns {Row[]}
+ */
 function rowsOf(program, open) {
   /** @type {Row[]} */ const rows = [];
   const add = (/** @type {Jaxpr} */ jaxpr, /** @type {number} */ depth) => {
     const { equations } = program.shown(jaxpr);
     equations.forEach((equation, i) => {
-      const holds = Boolean(equation.bodies), isOpen = holds && open.has(equation.path);
+      const holds = Boolean(equation.bodies),
+        isOpen = holds && open.has(equation.path);
       rows.push({ path: equation.path, depth, place: i + 1, of: equations.length, holds, open: isOpen });
       if (isOpen) for (const body of equation.bodies ?? []) add(body, depth + 1);
     });
@@ -147,12 +177,33 @@ function rowsOf(program, open) {
 function drawRow(program, row, mark) {
   const equation = /** @type {Equation} */ (program.at(row.path));
   const words = equationWords(program, equation);
-  const text = equation.members ? `${words.title} · ${words.sub}` : row.holds ? `${words.title} · ${words.sub} · ${jaxprLine(program, equation)}` : jaxprLine(program, equation);
-  const marks = Object.entries(mark ?? {}).filter(([, on]) => on).map(([name]) => name).join(" ");
-  return el("div", { class: `xs-outline-row xs-mono pass-${program.passOf(row.path)} ${marks}`, "data-path": row.path, "data-kind": "equation", role: "treeitem", tabindex: -1,
-    style: `padding-left:${8 + row.depth * 16}px`, "aria-level": row.depth + 1, "aria-posinset": row.place, "aria-setsize": row.of,
-    "aria-expanded": row.holds ? String(row.open) : null, "aria-selected": String(Boolean(mark?.selected)) },
-    row.holds && el("span", { class: "xs-toggle" }, row.open ? "⊟ " : "⊞ "), shorten(text, LONGEST));
+  const text = equation.members
+    ? `${words.title} · ${words.sub}`
+    : row.holds
+      ? `${words.title} · ${words.sub} · ${jaxprLine(program, equation)}`
+      : jaxprLine(program, equation);
+  const marks = Object.entries(mark ?? {})
+    .filter(([, on]) => on)
+    .map(([name]) => name)
+    .join(" ");
+  return el(
+    "div",
+    {
+      class: `xs-outline-row xs-mono pass-${program.passOf(row.path)} ${marks}`,
+      "data-path": row.path,
+      "data-kind": "equation",
+      role: "treeitem",
+      tabindex: -1,
+      style: `padding-left:${8 + row.depth * 16}px`,
+      "aria-level": row.depth + 1,
+      "aria-posinset": row.place,
+      "aria-setsize": row.of,
+      "aria-expanded": row.holds ? String(row.open) : null,
+      "aria-selected": String(Boolean(mark?.selected)),
+    },
+    row.holds && el("span", { class: "xs-toggle" }, row.open ? "⊟ " : "⊞ "),
+    shorten(text, LONGEST),
+  );
 }
 
 /** What is said above a list that is there because a graph would be too large. @param {number} equations */

@@ -7,7 +7,10 @@ import { edgeAt } from "../layout/viewport.js";
 /** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */
 /** Where the pointer was pressed, on what, and how the graph stood then.
  * @typedef {{x: number, y: number, zoom: Zoom, moved: boolean, hit: Hit|null, shift: boolean}} Drag */
-/** What is under the pointer. @typedef {{id: string, path: string, toggle: boolean, kernel: string, edge: SceneEdge|null}} Hit */
+/**
+ * What is under the pointer.
+ * @typedef {{id: string, path: string, toggle: boolean, kernel: string, edge: SceneEdge|null}} Hit
+ */
 
 /** Pixels from an edge within which a click means it. */
 const EDGE_REACH = 5;
@@ -32,10 +35,21 @@ export class Pointing {
   /** @param {PointerEvent} event */
   press(event) {
     if (event.button !== 0) return;
-    this.drag = { x: event.clientX, y: event.clientY, zoom: { ...this.pane.zoom }, moved: false, hit: this.hit(event), shift: event.shiftKey };
+    this.drag = {
+      x: event.clientX,
+      y: event.clientY,
+      zoom: { ...this.pane.zoom },
+      moved: false,
+      hit: this.hit(event),
+      shift: event.shiftKey,
+    };
   }
 
-  /** What is under the pointer: a node, or else an edge between equations. @param {PointerEvent|MouseEvent} event @returns {Hit|null} */
+  /**
+   * What is under the pointer: a node, or else an edge between equations.
+   * @param {PointerEvent|MouseEvent} event
+   * @returns {Hit|null}
+   */
   hit(event) {
     if (!this.pane.scene) return null;
     const hit = this.pane.shown.hit(event);

@@ -1,6 +1,8 @@
 // @ts-check
-/** The graph as SVG elements: for what a page bears, and of that what is near the screen. Each node is an item of a tree to a
- * screen reader. */
+/**
+ * The graph as SVG elements: for what a page bears, and of that what is near the screen. Each node is an item of a tree
+ * to a screen reader.
+ */
 
 import { SVG, el, fill, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
@@ -20,7 +22,9 @@ export class SvgGraph {
   /** @param {GraphPane} pane the pane that it is drawn for */
   constructor(pane) {
     this.pane = pane;
-    this.host = /** @type {SVGSVGElement} */ (toNode(el("svg", { class: "xs-graph-svg", tabindex: 0, role: "tree", "aria-label": "graph of equations" })));
+    this.host = /** @type {SVGSVGElement} */ (
+      toNode(el("svg", { class: "xs-graph-svg", tabindex: 0, role: "tree", "aria-label": "graph of equations" }))
+    );
     this.view = /** @type {SVGGElement} */ (toNode(el("g", { class: "xs-view" }), SVG));
     this.host.append(this.view);
     /** @type {Part|null} */ this.painted = null;
@@ -34,7 +38,10 @@ export class SvgGraph {
     this.view.style.setProperty("--xs-up", String(this.up));
     const seen = scene.nodes.length > ALL_AT_ONCE ? this.pane.window(MARGIN_SHARE) : null;
     this.painted = seen;
-    const visible = seen && ((/** @type {Part} */ e) => e.bottom > seen.top && e.top < seen.bottom && e.right > seen.left && e.left < seen.right);
+    const visible =
+      seen &&
+      ((/** @type {Part} */ e) =>
+        e.bottom > seen.top && e.top < seen.bottom && e.right > seen.left && e.left < seen.right);
     fill(this.view, ...drawScene(store.program, scene, { heat: store.heat, up: this.up }, visible ?? undefined));
   }
 
@@ -50,7 +57,8 @@ export class SvgGraph {
     const { selection } = this.pane.store;
     for (const element of this.view.querySelectorAll(".xs-node[data-path]")) {
       const mark = marks.get(element.getAttribute("data-path") ?? "");
-      for (const name of ["selected", "related", "between", "start", "faint"]) element.classList.toggle(name, Boolean(mark?.[/** @type {"faint"} */ (name)]));
+      for (const name of ["selected", "related", "between", "start", "faint"])
+        element.classList.toggle(name, Boolean(mark?.[/** @type {"faint"} */ (name)]));
       element.setAttribute("aria-selected", String(Boolean(mark?.selected)));
     }
     for (const hull of this.view.querySelectorAll(".xs-hull"))
@@ -64,7 +72,10 @@ export class SvgGraph {
 
   /** New words on a node without drawing it anew. @param {GraphNode} node @param {Equation} equation */
   refresh(node, equation) {
-    const words = shorten(subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat), roomFor(node, this.up));
+    const words = shorten(
+      subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat),
+      roomFor(node, this.up),
+    );
     const text = this.element(node.id)?.querySelector(".xs-sub");
     if (text && text.textContent !== words) text.textContent = words;
   }
@@ -74,12 +85,20 @@ export class SvgGraph {
     return this.view.querySelector(`.xs-node[data-id="${CSS.escape(id)}"]`);
   }
 
-  /** What was pressed. @param {PointerEvent|MouseEvent} event @returns {{id: string, path: string, toggle: boolean, kernel: string}} */
+  /**
+   * What was pressed.
+   * @param {PointerEvent|MouseEvent} event
+   * @returns {{id: string, path: string, toggle: boolean, kernel: string}}
+   */
   hit(event) {
     const target = /** @type {Element} */ (event.target);
     const node = target.closest(".xs-node");
-    return { id: node?.getAttribute("data-id") ?? "", path: node?.getAttribute("data-path") ?? "",
-      toggle: Boolean(node && target.closest(".xs-toggle")), kernel: target.closest(".xs-hull")?.getAttribute("data-kernel") ?? "" };
+    return {
+      id: node?.getAttribute("data-id") ?? "",
+      path: node?.getAttribute("data-path") ?? "",
+      toggle: Boolean(node && target.closest(".xs-toggle")),
+      kernel: target.closest(".xs-hull")?.getAttribute("data-kernel") ?? "",
+    };
   }
 
   /** The node that has the focus. */

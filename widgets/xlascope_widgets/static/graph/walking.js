@@ -15,13 +15,19 @@ export function keyGraph(pane, event) {
   if (listed && pane.outline.key(key)) event.preventDefault();
   else if (step && !listed) walk(pane, at, step[0], step[1]);
   else if (key === "Enter" || key === " ") enter(pane, at, event.shiftKey);
-  else if (key === "+" || key === "-") pane.zoomAt(pane.size().width / 2, pane.size().height / 2, key === "+" ? 1.2 : 1 / 1.2);
+  else if (key === "+" || key === "-")
+    pane.zoomAt(pane.size().width / 2, pane.size().height / 2, key === "+" ? 1.2 : 1 / 1.2);
   else if (key === "0") pane.fit(true);
   else return;
   event.preventDefault();
 }
 
-/** Enter selects; on what is selected already it opens or closes. @param {GraphPane} pane @param {string} id @param {boolean} shift */
+/**
+ * Enter selects; on what is selected already it opens or closes.
+ * @param {GraphPane} pane
+ * @param {string} id
+ * @param {boolean} shift
+ */
 function enter(pane, id, shift) {
   const path = pane.byId.get(id)?.path ?? (pane.outline.how === "seen" ? id : "");
   if (!path) return;
@@ -30,11 +36,19 @@ function enter(pane, id, shift) {
   else pane.choose(path, shift);
 }
 
-/** To the nearest node in a direction. @param {GraphPane} pane @param {string} id @param {number} dx @param {number} dy */
+/**
+ * To the nearest node in a direction.
+ * @param {GraphPane} pane
+ * @param {string} id
+ * @param {number} dx
+ * @param {number} dy
+ */
 function walk(pane, id, dx, dy) {
   if (!pane.scene) return;
   const from = pane.byId.get(id);
-  const next = from ? nearest(pane.scene.nodes, from, dx, dy) : pane.byId.get(pane.store.selection.id) ?? pane.scene.nodes.find((node) => node.path);
+  const next = from
+    ? nearest(pane.scene.nodes, from, dx, dy)
+    : (pane.byId.get(pane.store.selection.id) ?? pane.scene.nodes.find((node) => node.path));
   if (!next) return;
   pane.show(next.id);
   pane.shown.focus(next.id);

@@ -1,5 +1,8 @@
 // @ts-check
-/** Where in the graph one is: the boxes around what is seen or selected, one in the other, and a small map when not all is seen. */
+/**
+ * Where in the graph one is: the boxes around what is seen or selected, one in the other, and a small map when not all
+ * is seen.
+ */
 
 import { el, fill, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
@@ -10,7 +13,8 @@ import { PASS_COLOURS, readTheme } from "./canvas_theme.js";
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */
 /** @typedef {import("../layout/layout.js").Scene} Scene */
 
-const WIDTH = 168, HEIGHT = 108;
+const WIDTH = 168,
+  HEIGHT = 108;
 /** From the crumbs to the pane's edge. */
 const EDGE = 6;
 /** Nodes from which on a map is drawn of the boxes alone. */
@@ -20,14 +24,25 @@ export class Whereabouts {
   /** @param {GraphPane} pane */
   constructor(pane) {
     this.pane = pane;
-    this.crumbs = /** @type {HTMLElement} */ (toNode(el("nav", { class: "xs-crumbs", "aria-label": "where in the program", hidden: "" })));
-    this.map = /** @type {HTMLElement} */ (toNode(el("div", { class: "xs-minimap", "aria-hidden": "true", hidden: "", title: "the whole graph; drag to move" },
-      el("canvas", { width: WIDTH * 2, height: HEIGHT * 2 }), el("i", {}))));
+    this.crumbs = /** @type {HTMLElement} */ (
+      toNode(el("nav", { class: "xs-crumbs", "aria-label": "where in the program", hidden: "" }))
+    );
+    this.map = /** @type {HTMLElement} */ (
+      toNode(
+        el(
+          "div",
+          { class: "xs-minimap", "aria-hidden": "true", hidden: "", title: "the whole graph; drag to move" },
+          el("canvas", { width: WIDTH * 2, height: HEIGHT * 2 }),
+          el("i", {}),
+        ),
+      )
+    );
     /** What the crumbs were drawn for, and the map. */ this.said = "";
     /** @type {Scene|null} */ this.mapped = null;
     pane.pane.append(this.crumbs, this.map);
     this.crumbs.addEventListener("click", (event) => this.press(/** @type {Element} */ (event.target)));
-    for (const kind of /** @type {const} */ (["pointerdown", "pointermove"])) this.map.addEventListener(kind, (event) => this.drag(event));
+    for (const kind of /** @type {const} */ (["pointerdown", "pointermove"]))
+      this.map.addEventListener(kind, (event) => this.drag(event));
   }
 
   /** After the zoom, the scene or the selection have changed. */
@@ -35,15 +50,20 @@ export class Whereabouts {
     this.drawCrumbs();
     const { scene } = this.pane;
     const seen = this.pane.window(0);
-    const isAll = !scene || (seen.left <= 8 && seen.top <= 8 && seen.right >= scene.width - 8 && seen.bottom >= scene.height - 8);
+    const isAll =
+      !scene || (seen.left <= 8 && seen.top <= 8 && seen.right >= scene.width - 8 && seen.bottom >= scene.height - 8);
     this.map.hidden = isAll;
     if (!scene || isAll) return;
     if (this.mapped !== scene) this.drawMap(scene);
     const scale = scaleOf(scene);
     const frame = /** @type {HTMLElement} */ (this.map.lastElementChild);
     const [left, top] = [Math.max(0, seen.left * scale), Math.max(0, seen.top * scale)];
-    Object.assign(frame.style, { left: `${left}px`, top: `${top}px`, width: `${Math.max(4, Math.min(scene.width, seen.right) * scale - left)}px`,
-      height: `${Math.max(4, Math.min(scene.height, seen.bottom) * scale - top)}px` });
+    Object.assign(frame.style, {
+      left: `${left}px`,
+      top: `${top}px`,
+      width: `${Math.max(4, Math.min(scene.width, seen.right) * scale - left)}px`,
+      height: `${Math.max(4, Math.min(scene.height, seen.bottom) * scale - top)}px`,
+    });
   }
 
   /** Every node as a spot of its colour. @param {Scene} scene */
@@ -63,7 +83,8 @@ export class Whereabouts {
     for (const node of scene.nodes) {
       if (isMany && !node.inner) continue;
       context.globalAlpha = node.inner ? 0.2 : node.path ? 1 : 0.5;
-      context.fillStyle = theme[node.path ? PASS_COLOURS[/** @type {"forward"} */ (program.passOf(node.path))] : "line2"] ?? theme.line2;
+      context.fillStyle =
+        theme[node.path ? PASS_COLOURS[/** @type {"forward"} */ (program.passOf(node.path))] : "line2"] ?? theme.line2;
       context.fillRect(node.x - node.w / 2, node.y - node.h / 2, node.w, node.h);
     }
   }
@@ -78,8 +99,13 @@ export class Whereabouts {
     const { left, right, top, bottom } = this.pane.window(0);
     const { x, y } = this.pane.looked ?? { x: (left + right) / 2, y: (top + bottom) / 2 };
     // Of a box that is seen as a whole nobody has to say that one is in it.
-    return scene.nodes.filter((node) => node.inner && Math.abs(node.x - x) < node.w / 2 && Math.abs(node.y - y) < node.h / 2 &&
-      (node.w > right - left || node.h > bottom - top));
+    return scene.nodes.filter(
+      (node) =>
+        node.inner &&
+        Math.abs(node.x - x) < node.w / 2 &&
+        Math.abs(node.y - y) < node.h / 2 &&
+        (node.w > right - left || node.h > bottom - top),
+    );
   }
 
   drawCrumbs() {
@@ -92,30 +118,63 @@ export class Whereabouts {
     if (!program || !around.length) return;
     const crumb = (/** @type {string} */ path, /** @type {string} */ words, /** @type {string} */ tip) =>
       el("button", { class: "xs-crumb-link", type: "button", "data-crumb": path, title: tip }, shorten(words, 28));
-    fill(this.crumbs, crumb("", program.function, "all of it (0)"), around.map((node) => {
-      const equation = program.at(node.path);
-      return [el("span", { "aria-hidden": "true" }, " ▸ "), crumb(node.path, equation ? equationWords(program, equation).title : node.title, "show it")];
-    }));
+    fill(
+      this.crumbs,
+      crumb("", program.function, "all of it (0)"),
+      around.map((node) => {
+        const equation = program.at(node.path);
+        return [
+          el("span", { "aria-hidden": "true" }, " ▸ "),
+          crumb(node.path, equation ? equationWords(program, equation).title : node.title, "show it"),
+        ];
+      }),
+    );
     this.dodge();
   }
 
-  /** The crumbs go where they cover the fewest words: along the upper edge, or the lower one, where the map has its corner. */
+  /**
+   * The crumbs go where they cover the fewest words: along the upper edge, or the lower one, where the map has its
+   * corner.
+   */
   dodge() {
     const { width, height } = this.pane.size();
     const { width: w, height: h } = this.crumbs.getBoundingClientRect();
     const [middle, right, bottom] = [(width - w) / 2, width - w - EDGE, height - h - EDGE];
-    const spots = [[EDGE, EDGE], [right, EDGE], [EDGE, bottom], [middle, EDGE], [middle, bottom]].filter(([x]) => x >= EDGE);
+    const spots = [
+      [EDGE, EDGE],
+      [right, EDGE],
+      [EDGE, bottom],
+      [middle, EDGE],
+      [middle, bottom],
+    ].filter(([x]) => x >= EDGE);
     const covered = spots.map(([x, y]) => this.covered(x, y, w, h));
     const [x, y] = spots[covered.indexOf(Math.min(...covered))] ?? [EDGE, EDGE];
-    Object.assign(this.crumbs.style, { left: `${x}px`, top: y === bottom ? "auto" : `${y}px`, bottom: y === bottom ? `${EDGE}px` : "auto" });
+    Object.assign(this.crumbs.style, {
+      left: `${x}px`,
+      top: y === bottom ? "auto" : `${y}px`,
+      bottom: y === bottom ? `${EDGE}px` : "auto",
+    });
   }
 
-  /** How many nodes have words in a part of the screen: an open box has them at its top. @param {number} x @param {number} y @param {number} w @param {number} h */
+  /**
+   * How many nodes have words in a part of the screen: an open box has them at its top.
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   */
   covered(x, y, w, h) {
     const { scene, zoom } = this.pane;
-    const [left, right, top, bottom] = [(x - zoom.x) / zoom.k, (x + w - zoom.x) / zoom.k, (y - zoom.y) / zoom.k, (y + h - zoom.y) / zoom.k];
-    const isOver = (/** @type {GraphNode} */ node) => Math.abs(node.x - (left + right) / 2) < (node.w + right - left) / 2 &&
-      node.y - node.h / 2 < bottom && node.y - node.h / 2 + (node.inner ? HEAD : node.h) > top;
+    const [left, right, top, bottom] = [
+      (x - zoom.x) / zoom.k,
+      (x + w - zoom.x) / zoom.k,
+      (y - zoom.y) / zoom.k,
+      (y + h - zoom.y) / zoom.k,
+    ];
+    const isOver = (/** @type {GraphNode} */ node) =>
+      Math.abs(node.x - (left + right) / 2) < (node.w + right - left) / 2 &&
+      node.y - node.h / 2 < bottom &&
+      node.y - node.h / 2 + (node.inner ? HEAD : node.h) > top;
     return scene ? scene.nodes.filter(isOver).length : 0;
   }
 
@@ -138,7 +197,11 @@ export class Whereabouts {
     const box = this.map.getBoundingClientRect();
     const scale = scaleOf(scene);
     const { width, height } = this.pane.size();
-    this.pane.zoom = { k: zoom.k, x: width / 2 - ((event.clientX - box.left) / scale) * zoom.k, y: height / 2 - ((event.clientY - box.top) / scale) * zoom.k };
+    this.pane.zoom = {
+      k: zoom.k,
+      x: width / 2 - ((event.clientX - box.left) / scale) * zoom.k,
+      y: height / 2 - ((event.clientY - box.top) / scale) * zoom.k,
+    };
     this.pane.place();
   }
 }

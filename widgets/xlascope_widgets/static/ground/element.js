@@ -1,9 +1,14 @@
 // @ts-check
-/** Trees of elements as plain data, so that one drawing code serves the live panel and the static picture.
- * Text only ever enters a page as a text node or an escaped string: names, parameters, sources and errors are untrusted. */
+/**
+ * Trees of elements as plain data, so that one drawing code serves the live panel and the static picture. Text only
+ * ever enters a page as a text node or an escaped string: names, parameters, sources and errors are untrusted.
+ */
 
 /** @typedef {{tag: string, attributes: Record<string, string|number>, children: (Tree|string|number)[]}} Tree */
-/** What may be said to be inside of an element; nothing, and lists of lists, too. @typedef {Tree|Value|readonly any[]} Child */
+/**
+ * What may be said to be inside of an element; nothing, and lists of lists, too.
+ * @typedef {Tree|Value|readonly any[]} Child
+ */
 /** What an attribute may be said to be. @typedef {string|number|boolean|null|undefined} Value */
 
 export const SVG = "http://www.w3.org/2000/svg";
@@ -45,7 +50,9 @@ const FORBIDDEN =
 
 /** @param {unknown} text */
 function escapeText(text) {
-  return String(text).replace(FORBIDDEN, "\ufffd").replace(/[&<>"']/g, (c) => ESCAPES[/** @type {"&"} */ (c)]);
+  return String(text)
+    .replace(FORBIDDEN, "\ufffd")
+    .replace(/[&<>"']/g, (c) => ESCAPES[/** @type {"&"} */ (c)]);
 }
 
 /** The tree as XML text. @param {Tree|string|number} tree @returns {string} */

@@ -17,24 +17,42 @@ function withUnit(value, units) {
 /** @param {number} value */
 export function seconds(value) {
   if (value === 0) return "0 s";
-  return withUnit(value, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]);
+  return withUnit(value, [
+    [1, "s"],
+    [1e-3, "ms"],
+    [1e-6, "µs"],
+    [1e-9, "ns"],
+  ]);
 }
 
 /** @param {number} value */
 export function byteSize(value) {
   if (value < 1000) return `${value} B`;
-  return withUnit(value, [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]);
+  return withUnit(value, [
+    [1e9, "GB"],
+    [1e6, "MB"],
+    [1e3, "kB"],
+  ]);
 }
 
 /** @param {number} value */
 export function flopCount(value) {
   if (value < 1000) return `${Math.round(value)} FLOP`;
-  return withUnit(value, [[1e12, "TFLOP"], [1e9, "GFLOP"], [1e6, "MFLOP"], [1e3, "kFLOP"]]);
+  return withUnit(value, [
+    [1e12, "TFLOP"],
+    [1e9, "GFLOP"],
+    [1e6, "MFLOP"],
+    [1e3, "kFLOP"],
+  ]);
 }
 
 /** A round duration on an axis: "1.5 ms", not "1.50 ms". @param {number} value */
 export function axisTime(value) {
-  return value ? seconds(value).replace(/(\.\d*?)0+ /, "$1 ").replace(". ", " ") : "0";
+  return value
+    ? seconds(value)
+        .replace(/(\.\d*?)0+ /, "$1 ")
+        .replace(". ", " ")
+    : "0";
 }
 
 /** 3214 -> "3,214". @param {number} value */
@@ -63,7 +81,8 @@ export function shorten(text, length) {
 /** Lines of at most so many letters, broken at spaces where there are any; at most `most` of them.
  * @param {string} text @param {number} letters @param {number} [most] @returns {string[]} */
 export function wrapped(text, letters, most = 8) {
-  const lines = shorten(text, letters * most).match(new RegExp(`[^]{1,${letters}}(?:\\s+|$)|[^]{${letters}}`, "gu")) ?? [];
+  const lines =
+    shorten(text, letters * most).match(new RegExp(`[^]{1,${letters}}(?:\\s+|$)|[^]{${letters}}`, "gu")) ?? [];
   const shown = lines.slice(0, most).map((line) => line.trim());
   if (lines.length > most) shown[most - 1] += " …";
   return shown;

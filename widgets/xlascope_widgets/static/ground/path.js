@@ -1,8 +1,11 @@
 // @ts-check
-/** The path of an equation: where it stands in its program, and its identity wherever it is spoken of.
+/**
+ * The path of an equation: where it stands in its program, and its identity wherever it is spoken of.
  *
- * It is the text `3/1.0/4`: indices of equations from the outermost program inwards; where the equation above holds several bodies, an index in a
- * later one has that body's number in front. `""` is the program itself. Groups are no equations, and their ids (`groups.js`) no paths. */
+ * It is the text `3/1.0/4`: indices of equations from the outermost program inwards; where the equation above holds
+ * several bodies, an index in a later one has that body's number in front. `""` is the program itself. Groups are no
+ * equations, and their ids (`groups.js`) no paths.
+ */
 
 /** @typedef {string} Path */
 /** One step inwards: which equation of which body. @typedef {{body: number, index: number}} PathStep */
@@ -19,7 +22,13 @@ export function parsePath(path) {
   });
 }
 
-/** The path of an equation in a body of the one at `holder`. @param {Path} holder @param {number} body @param {number} index @returns {Path} */
+/**
+ * The path of an equation in a body of the one at `holder`.
+ * @param {Path} holder
+ * @param {number} body
+ * @param {number} index
+ * @returns {Path}
+ */
 export function innerPath(holder, body, index) {
   return joinPaths(holder, body ? `${body}.${index}` : String(index));
 }
@@ -44,12 +53,22 @@ export function isWithin(path, outer) {
   return outer === WHOLE_PROGRAM || path === outer || path.startsWith(`${outer}/`);
 }
 
-/** A path as seen from one that it is within: `""` for the same. @param {Path} path @param {Path} outer @returns {Path} */
+/**
+ * A path as seen from one that it is within: `""` for the same.
+ * @param {Path} path
+ * @param {Path} outer
+ * @returns {Path}
+ */
 export function relativePath(path, outer) {
   return outer ? path.slice(outer.length + 1) : path;
 }
 
-/** The order of a program, for sorting: by body and index, an equation before what it holds. @param {Path} a @param {Path} b @returns {number} */
+/**
+ * The order of a program, for sorting: by body and index, an equation before what it holds.
+ * @param {Path} a
+ * @param {Path} b
+ * @returns {number}
+ */
 export function comparePaths(a, b) {
   const [left, right] = [parsePath(a), parsePath(b)];
   for (let i = 0; i < Math.min(left.length, right.length); i++) {

@@ -15,8 +15,20 @@ export interface PackedLevel {
   packed: PackedEquation[];
 }
 /** Texts, types and lines are numbers in the tables of the program; an empty end is left out. */
-export type PackedEquation = [operation: number, inputs: string[], outputs: string[], types: number[], role?: number, line?: number, scope?: number,
-  parameters?: number, flops?: number, transposes?: string | 0, name?: number, bodies?: PackedLevel[] | 0];
+export type PackedEquation = [
+  operation: number,
+  inputs: string[],
+  outputs: string[],
+  types: number[],
+  role?: number,
+  line?: number,
+  scope?: number,
+  parameters?: number,
+  flops?: number,
+  transposes?: string | 0,
+  name?: number,
+  bodies?: PackedLevel[] | 0,
+];
 export interface PackedJaxpr extends PackedLevel {
   texts: string[];
   types: VariableType[];
@@ -59,8 +71,17 @@ export interface Kernel {
 
 /** An array of the compiler's plan: maker (a kernel's number, or a name), kind, bytes, first and last kernel, argument or -1, allocation,
  * offset, and its equations where it has no kernel. */
-export type Held = [maker: string | number, kind: number, bytes: number, first: number, last: number, argument: number, allocation: number, offset: number,
-  ...equations: string[]];
+export type Held = [
+  maker: string | number,
+  kind: number,
+  bytes: number,
+  first: number,
+  last: number,
+  argument: number,
+  allocation: number,
+  offset: number,
+  ...equations: string[],
+];
 export interface MemoryPlan {
   live: number[];
   per: number;
@@ -106,8 +127,17 @@ interface Heard {
   note: string;
 }
 /** Texts are numbers in the table. */
-export type PackedStep = [pass: number, fused: 0 | 1, producer: number, consumer: number, result: number, reason: number, plain: number,
-  fusedSeconds?: number | null, apartSeconds?: number | null];
+export type PackedStep = [
+  pass: number,
+  fused: 0 | 1,
+  producer: number,
+  consumer: number,
+  result: number,
+  reason: number,
+  plain: number,
+  fusedSeconds?: number | null,
+  apartSeconds?: number | null,
+];
 export interface Explained extends Heard {
   cut: number;
   edge?: string[];
@@ -194,7 +224,15 @@ export interface Device {
   whole?: boolean;
 }
 /** A kernel in one call: what it took, its part of all kernels' time, its rates, what bounds it in words, and how near it came to that. */
-export type KernelCall = [seconds: number, runs: number, share: number, flops?: number, bytes?: number, bound?: string, part?: number];
+export type KernelCall = [
+  seconds: number,
+  runs: number,
+  share: number,
+  flops?: number,
+  bytes?: number,
+  bound?: string,
+  part?: number,
+];
 /** Where the time of a call went, computed once for all views: the mean over the devices. */
 export interface Account {
   kernels: Record<string, KernelCall>;

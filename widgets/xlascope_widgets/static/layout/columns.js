@@ -1,18 +1,28 @@
 // @ts-check
-/** Order and horizontal place of the nodes of one phase: barycentre sweeps, then the closest places that do not overlap.
- * Near-linear: an edge over up to six rows is led around by stand-ins, a longer one is left out and drawn lightly. */
+/**
+ * Order and horizontal place of the nodes of one phase: barycentre sweeps, then the closest places that do not overlap.
+ * Near-linear: an edge over up to six rows is led around by stand-ins, a longer one is left out and drawn lightly.
+ */
 
 /** @typedef {import("./level.js").Edge} Edge */
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 
-/** A place in a row: a node's, or one through which an edge is led. @typedef {{node: GraphNode|null, x: number, w: number, row: number, order: number, above: Slot[], below: Slot[]}} Slot */
+/**
+ * A place in a row: a node's, or one through which an edge is led.
+ * @typedef {{node: GraphNode|null, x: number, w: number, row: number, order: number, above: Slot[], below: Slot[]}}
+ * Slot
+ */
 
 const GAP = 18;
 const LONGEST_LED = 6;
 const SWEEPS = 4;
 
-/** Places the rows of one phase; x of every node is its centre. @param {GraphNode[][]} rows nodes from top to bottom @param {Edge[]} edges
- * @returns {{width: number, leads: Map<Edge, Slot[]>}} the stand-ins of each edge that was led around */
+/**
+ * Places the rows of one phase; x of every node is its centre.
+ * @param {GraphNode[][]} rows nodes from top to bottom
+ * @param {Edge[]} edges
+ * @returns {{width: number, leads: Map<Edge, Slot[]>}} the stand-ins of each edge that was led around
+ */
 export function placeColumn(rows, edges) {
   const { slots, leads } = makeSlots(rows, edges);
   for (const row of slots) row.forEach((slot, i) => (slot.order = i));
@@ -144,7 +154,8 @@ function mean(pool) {
 
 /** @param {Slot[][]} slots */
 function shiftToZero(slots) {
-  let left = Infinity, right = -Infinity;
+  let left = Infinity,
+    right = -Infinity;
   for (const row of slots)
     for (const slot of row) {
       left = Math.min(left, slot.x - slot.w / 2);

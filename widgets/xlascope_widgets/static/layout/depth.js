@@ -1,5 +1,8 @@
 // @ts-check
-/** Zooming as reading: near, a box becomes what it holds; from afar, boxes become the one that holds them. Letters keep their size. */
+/**
+ * Zooming as reading: near, a box becomes what it holds; from afar, boxes become the one that holds them. Letters keep
+ * their size.
+ */
 
 import { READABLE } from "./viewport.js";
 /** @typedef {import("./layout.js").Scene} Scene */
@@ -8,17 +11,26 @@ import { READABLE } from "./viewport.js";
 /** @typedef {{width: number, height: number}} Screen */
 
 /** Above the first zoom the box under the pointer opens; below the second the innermost ones that are open close. */
-const OPENS = 1.5, GATHERS = 0.74;
+const OPENS = 1.5,
+  GATHERS = 0.74;
 /** How near to a point, in its own widths, a box is meant by it. */
 const REACH = 1;
 /** Letters larger than a graph is made for: above the first only titles have room, above the second nothing has. */
-const TITLES_ONLY = 1.35, NOTHING = 2.2;
+const TITLES_ONLY = 1.35,
+  NOTHING = 2.2;
 
-/** The box that dissolves when one has zoomed in to a point of the scene, or none. @param {Scene} scene @param {(node: GraphNode) => boolean} holds
- * @param {number} k @param {{x: number, y: number}} point @returns {GraphNode|undefined} */
+/**
+ * The box that dissolves when one has zoomed in to a point of the scene, or none.
+ * @param {Scene} scene
+ * @param {(node: GraphNode) => boolean} holds
+ * @param {number} k
+ * @param {{x: number, y: number}} point
+ * @returns {GraphNode|undefined}
+ */
 export function dissolves(scene, holds, k, point) {
   if (k < OPENS) return undefined;
-  let best, least = REACH;
+  let best,
+    least = REACH;
   for (const node of scene.nodes) {
     if (node.inner || !node.path || !holds(node)) continue;
     const away = Math.max(Math.abs(node.x - point.x) / node.w, Math.abs(node.y - point.y) / (2 * node.h));
@@ -27,7 +39,12 @@ export function dissolves(scene, holds, k, point) {
   return best;
 }
 
-/** The open boxes that close when one has zoomed out: the innermost ones. @param {Scene} scene @param {number} k @returns {GraphNode[]} */
+/**
+ * The open boxes that close when one has zoomed out: the innermost ones.
+ * @param {Scene} scene
+ * @param {number} k
+ * @returns {GraphNode[]}
+ */
 export function gathers(scene, k) {
   if (k >= GATHERS) return [];
   const open = scene.nodes.filter((node) => node.inner);
@@ -35,10 +52,18 @@ export function gathers(scene, k) {
   return open.filter((node) => node.depth === depth);
 }
 
-/** The zoom that shows a box that was just opened where it was closed, as much of it as can be read. @param {GraphNode} node @param {{x: number, y: number}} at where
- * on the screen its middle was @param {Screen} screen @returns {Zoom} */
+/**
+ * The zoom that shows a box that was just opened where it was closed, as much of it as can be read.
+ * @param {GraphNode} node
+ * @param {{x: number, y: number}} at where on the screen its middle was
+ * @param {Screen} screen
+ * @returns {Zoom}
+ */
 export function zoomInto(node, at, screen) {
-  const k = Math.min(1.2, Math.max(READABLE, Math.min((0.92 * screen.width) / node.w, (0.92 * screen.height) / node.h)));
+  const k = Math.min(
+    1.2,
+    Math.max(READABLE, Math.min((0.92 * screen.width) / node.w, (0.92 * screen.height) / node.h)),
+  );
   const [w, h] = [node.w * k, node.h * k];
   // It stays within the screen; of one that is too large, its beginning.
   const left = Math.max(8, Math.min(at.x - w / 2, screen.width - w - 8));
@@ -46,7 +71,11 @@ export function zoomInto(node, at, screen) {
   return { k, x: left - (node.x - node.w / 2) * k, y: top - (node.y - node.h / 2) * k };
 }
 
-/** How much larger than planned letters are drawn, so that they can be read at a zoom: in steps, for each step is drawn anew. @param {number} k */
+/**
+ * How much larger than planned letters are drawn, so that they can be read at a zoom: in steps, for each step is drawn
+ * anew.
+ * @param {number} k
+ */
 export function enlarged(k) {
   return k >= READABLE ? 1 : Math.ceil((READABLE / k) * 8) / 8;
 }

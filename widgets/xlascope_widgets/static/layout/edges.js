@@ -19,13 +19,30 @@ export function routeEdges(scene, level) {
     const { from, to } = edge;
     const across = from.phase !== to.phase || from.y === to.y;
     const passes = level.narrow && !across && Math.abs(from.y - to.y) > (from.h + to.h) / 2 + ROW_GAP + 1;
-    const d = across ? acrossPath(from, to) : passes ? aroundPath(from, to) : alongPath(from, to, ports.get(edge) ?? 0, level.leads.get(edge) ?? []);
+    const d = across
+      ? acrossPath(from, to)
+      : passes
+        ? aroundPath(from, to)
+        : alongPath(from, to, ports.get(edge) ?? 0, level.leads.get(edge) ?? []);
     const lead = (level.leads.get(edge) ?? []).map((point) => point.x);
     const sign = Math.sign(across ? to.x - from.x : to.y - from.y);
-    const ends = across ? [from.x + (sign * from.w) / 2, from.y, to.x - (sign * to.w) / 2, to.y] : [from.x, from.y + (sign * from.h) / 2, to.x, to.y - (sign * to.h) / 2];
+    const ends = across
+      ? [from.x + (sign * from.w) / 2, from.y, to.x - (sign * to.w) / 2, to.y]
+      : [from.x, from.y + (sign * from.h) / 2, to.x, to.y - (sign * to.h) / 2];
     const far = !across && !level.leads.has(edge) && Math.abs(from.y - to.y) > 400;
-    scene.edges.push({ d, ends, from: from.id, to: to.id, name: edge.name, count: edge.count, kind: across ? "across" : far ? "far" : "near",
-      left: Math.min(from.x - from.w / 2, to.x - to.w / 2, ...lead), right: Math.max(from.x + from.w / 2, to.x + to.w / 2, ...lead), top: Math.min(from.y, to.y), bottom: Math.max(from.y, to.y) });
+    scene.edges.push({
+      d,
+      ends,
+      from: from.id,
+      to: to.id,
+      name: edge.name,
+      count: edge.count,
+      kind: across ? "across" : far ? "far" : "near",
+      left: Math.min(from.x - from.w / 2, to.x - to.w / 2, ...lead),
+      right: Math.max(from.x + from.w / 2, to.x + to.w / 2, ...lead),
+      top: Math.min(from.y, to.y),
+      bottom: Math.max(from.y, to.y),
+    });
     if (!across && from.type == null) from.type = { up: to.y < from.y, name: edge.name, count: edge.count };
   }
 }
@@ -38,13 +55,20 @@ function targetPorts(edges) {
   for (const [to, list] of entering) {
     list.sort((/** @type {Edge} */ a, /** @type {Edge} */ b) => a.from.x - b.from.x);
     const step = Math.min(18, (to.w - 24) / list.length);
-    list.forEach((/** @type {SceneEdge} */ edge, /** @type {number} */ i) => ports.set(edge, (i - (list.length - 1) / 2) * step));
+    list.forEach((/** @type {SceneEdge} */ edge, /** @type {number} */ i) =>
+      ports.set(edge, (i - (list.length - 1) / 2) * step),
+    );
   }
   return ports;
 }
 
-/** Down (or up) from node to node, straight through the rows where a stand-in keeps a place free.
- * @param {GraphNode} from @param {GraphNode} to @param {number} port @param {{x: number, y: number, h: number}[]} lead */
+/**
+ * Down (or up) from node to node, straight through the rows where a stand-in keeps a place free.
+ * @param {GraphNode} from
+ * @param {GraphNode} to
+ * @param {number} port
+ * @param {{x: number, y: number, h: number}[]} lead
+ */
 function alongPath(from, to, port, lead) {
   const sign = to.y > from.y ? 1 : -1;
   let [x, y] = [from.x, from.y + (sign * from.h) / 2];
@@ -62,7 +86,11 @@ function alongPath(from, to, port, lead) {
   return d;
 }
 
-/** Past what stands between, where nodes stand straight below one another. @param {GraphNode} from @param {GraphNode} to */
+/**
+ * Past what stands between, where nodes stand straight below one another.
+ * @param {GraphNode} from
+ * @param {GraphNode} to
+ */
 function aroundPath(from, to) {
   const [x1, x2] = [from.x + from.w / 2, to.x + to.w / 2];
   const out = Math.max(x1, x2) + NARROW_GAP - 6;

@@ -21,20 +21,40 @@ export const PAD = 16;
 export const HEAD = 42;
 const LEAF = 36;
 const PITCH = LEAF + ROW_GAP;
-const WIDEST = 230, NARROWEST = 178;
+const WIDEST = 230,
+  NARROWEST = 178;
 /** What is tried where there is little room, in this order; only for few nodes. @type {import("./level.js").Room[]} */
-const ROOMS = [ROOMY, { beside: 3, ends: true }, { beside: 14, ends: false }, { beside: 2, ends: false }, { beside: 1, ends: false }];
+const ROOMS = [
+  ROOMY,
+  { beside: 3, ends: true },
+  { beside: 14, ends: false },
+  { beside: 2, ends: false },
+  { beside: 1, ends: false },
+];
 const MOST_NARROWED = 80;
 
-/** An edge with its path: `near`, `far` or `across` to another phase. @typedef {{d: string, ends: number[], from: string, to: string, name: string, count: number,
- *   kind: "near"|"far"|"across", left: number, right: number, top: number, bottom: number, shape?: Path2D}} SceneEdge */
-/** @typedef {{nodes: GraphNode[], edges: SceneEdge[], width: number, height: number, joins?: Map<string, SceneEdge[]>}} Scene */
+/**
+ * An edge with its path: `near`, `far` or `across` to another phase.
+ * @typedef {{d: string, ends: number[], from: string, to: string, name: string, count: number, kind:
+ * "near"|"far"|"across", left: number, right: number, top: number, bottom: number, shape?: Path2D}} SceneEdge
+ */
+/**
+ * @typedef {{nodes: GraphNode[], edges: SceneEdge[], width: number, height: number, joins?: Map<string, SceneEdge[]>}}
+ * Scene
+ */
 /** A point that an edge is led through, and how high its row is. @typedef {{x: number, y: number, h: number}} Lead */
-/** A level with its places, before they are those of the whole scene.
- * @typedef {{nodes: GraphNode[], edges: Edge[], leads: Map<Edge, Lead[]>, width: number, height: number, narrow: boolean}} Level */
+/**
+ * A level with its places, before they are those of the whole scene.
+ * @typedef {{nodes: GraphNode[], edges: Edge[], leads: Map<Edge, Lead[]>, width: number, height: number, narrow:
+ * boolean}} Level
+ */
 
-/** @param {Program} program @param {Set<string>} open paths of the equations opened in place @param {import("./level.js").Room} [room]
- * @returns {Scene} */
+/**
+ * @param {Program} program
+ * @param {Set<string>} open paths of the equations opened in place
+ * @param {import("./level.js").Room} [room]
+ * @returns {Scene}
+ */
 export function layoutProgram(program, open, room = ROOMY) {
   return flatten(layoutLevel(program, /** @type {Jaxpr} */ (program.heavy.jaxpr), "", 0, open, room));
 }
@@ -50,7 +70,15 @@ export function roomIn(program, open, width) {
   return ROOMS[ROOMS.length - 1];
 }
 
-/** @param {Program} program @param {Jaxpr} jaxpr @param {string} prefix @param {number} body @param {Set<string>} open @param {import("./level.js").Room} room @returns {Level} */
+/**
+ * @param {Program} program
+ * @param {Jaxpr} jaxpr
+ * @param {string} prefix
+ * @param {number} body
+ * @param {Set<string>} open
+ * @param {import("./level.js").Room} room
+ * @returns {Level}
+ */
 function layoutLevel(program, jaxpr, prefix, body, open, room) {
   const { nodes, edges, broken } = readLevel(program.shown(jaxpr), prefix, body, room);
   for (const node of nodes) sizeNode(program, node, open, room);
@@ -58,18 +86,25 @@ function layoutLevel(program, jaxpr, prefix, body, open, room) {
   // What comes after the last backward pass has nothing beside it: it need not keep to the bands.
   const isFree = (/** @type {GraphNode} */ node) => !broken && last >= 2 && last % 2 === 0 && node.phase === last;
   const banded = nodes.filter((node) => !isFree(node));
-  // Rows of what is free go by where the others stand when nothing is open, so that opening a box moves no chain past another.
+  // Rows of what is free go by where the others stand when nothing is open, so that opening a box moves no chain past
+  // another.
   const stacked = [...groups(banded).values()];
   stackBands(stacked, () => LEAF);
   for (const node of banded) node.closedY = node.y;
   const height = stackBands(stacked, (node) => node.h);
   const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, loweredBy(banded), room));
-  const { columns, leads } = room.beside > 1 ? placePhases(nodes, edges, COLUMN_GAP) : placePhases(nodes, [], NARROW_GAP);
+  const { columns, leads } =
+    room.beside > 1 ? placePhases(nodes, edges, COLUMN_GAP) : placePhases(nodes, [], NARROW_GAP);
   const width = columns.length ? columns[columns.length - 1].right : 0;
   return { nodes, edges, leads, width, height: bands, narrow: room.beside === 1 };
 }
 
-/** @param {Program} program @param {GraphNode} node @param {Set<string>} open @param {import("./level.js").Room} room */
+/**
+ * @param {Program} program
+ * @param {GraphNode} node
+ * @param {Set<string>} open
+ * @param {import("./level.js").Room} room
+ */
 function sizeNode(program, node, open, room) {
   const equation = program.at(node.path);
   if (equation?.bodies && open.has(node.path)) {
@@ -81,12 +116,21 @@ function sizeNode(program, node, open, room) {
   // An equation keeps its width when a measured time arrives.
   const least = node.kind === "equation" ? 124 : 76;
   const title = (words.title.length + (equation?.bodies ? 2 : 0)) * TITLE_LETTER;
-  node.w = Math.min(room.beside > 1 ? WIDEST : NARROWEST, Math.max(least, 22 + Math.max(title, words.sub.length * SUB_LETTER)));
+  node.w = Math.min(
+    room.beside > 1 ? WIDEST : NARROWEST,
+    Math.max(least, 22 + Math.max(title, words.sub.length * SUB_LETTER)),
+  );
   node.title = shorten(words.title, Math.floor((node.w - 14) / TITLE_LETTER) - (equation?.bodies ? 2 : 0));
   node.h = LEAF;
 }
 
-/** @param {Program} program @param {GraphNode} node @param {Equation} equation @param {Set<string>} open @param {import("./level.js").Room} room */
+/**
+ * @param {Program} program
+ * @param {GraphNode} node
+ * @param {Equation} equation
+ * @param {Set<string>} open
+ * @param {import("./level.js").Room} room
+ */
 function openNode(program, node, equation, open, room) {
   node.inner = (equation.bodies ?? []).map((body, i) => layoutLevel(program, body, node.path, i, open, room));
   Object.assign(node, equationWords(program, equation));
@@ -95,11 +139,16 @@ function openNode(program, node, equation, open, room) {
   node.h = Math.max(...node.inner.map((level) => level.height)) + HEAD + PAD;
 }
 
-/** How far down the boxes that are open have moved what stands at a height. @param {GraphNode[]} nodes @returns {(y: number) => number} */
+/**
+ * How far down the boxes that are open have moved what stands at a height.
+ * @param {GraphNode[]} nodes
+ * @returns {(y: number) => number}
+ */
 function loweredBy(nodes) {
   const places = nodes.filter((node) => node.y !== node.closedY).sort((a, b) => a.closedY - b.closedY);
   return (y) => {
-    let low = 0, high = places.length;
+    let low = 0,
+      high = places.length;
     while (low < high) {
       const middle = (low + high) >> 1;
       if (places[middle].closedY <= y) low = middle + 1;
@@ -137,8 +186,13 @@ function stackBands(stacked, heightOf) {
   return Math.max(0, y - BAND_GAP);
 }
 
-/** Rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Returns the height.
- * @param {GraphNode[]} nodes @param {Edge[]} edges @param {(y: number) => number} lowered @param {import("./level.js").Room} room */
+/**
+ * Rows of an optimizer: each chain starts level with its gradient and runs down in even steps. Returns the height.
+ * @param {GraphNode[]} nodes
+ * @param {Edge[]} edges
+ * @param {(y: number) => number} lowered
+ * @param {import("./level.js").Room} room
+ */
 function stackFreely(nodes, edges, lowered, room) {
   if (!nodes.length) return 0;
   assignFreeRows(nodes, edges);
@@ -179,13 +233,15 @@ function assignFreeRows(nodes, edges) {
   }
   const computed = nodes.filter((node) => node.kind !== "input");
   for (const node of computed) {
-    const rows = entering.get(node)?.filter((from) => from.kind !== "input").map((from) =>
-      mine.has(from) ? from.row + 1 : Math.round((from.closedY - LEAF / 2) / PITCH));
+    const rows = entering
+      .get(node)
+      ?.filter((from) => from.kind !== "input")
+      .map((from) => (mine.has(from) ? from.row + 1 : Math.round((from.closedY - LEAF / 2) / PITCH)));
     node.row = Math.max(1, ...(rows ?? []));
   }
   // What waits for nothing stands just above its first use; so do the inputs.
   const waiting = (/** @type {GraphNode} */ node) => !entering.get(node)?.some((from) => from.kind !== "input");
-  for (const node of [...computed.filter(waiting).reverse(), ...nodes.filter((node) => node.kind === "input")]) {
+  for (const node of [...computed.filter(waiting).reverse(), ...nodes.filter((each) => each.kind === "input")]) {
     const uses = leaving.get(node)?.map((to) => to.row) ?? [];
     if (uses.length) node.row = Math.max(0, Math.min(...uses) - 1);
   }
@@ -203,19 +259,34 @@ function placePhases(nodes, edges, gap) {
     for (const node of mine) append(rows, node.y, node);
     const levels = [...rows.keys()].sort((a, b) => a - b);
     const heights = levels.map((y) => Math.max(...rows.get(y).map((/** @type {GraphNode} */ node) => node.h)));
-    const column = placeColumn(levels.map((y) => rows.get(y)), own);
+    const column = placeColumn(
+      levels.map((y) => rows.get(y)),
+      own,
+    );
     for (const node of mine) node.x += left;
     for (const [edge, slots] of column.leads)
-      leads.set(edge, slots.map((slot) => ({ x: slot.x + left, y: levels[slot.row], h: heights[slot.row] })));
+      leads.set(
+        edge,
+        slots.map((slot) => ({ x: slot.x + left, y: levels[slot.row], h: heights[slot.row] })),
+      );
     columns.push({ phase, left, right: left + column.width });
     left += column.width + gap;
   }
   return { columns, leads };
 }
 
-/** Absolute places: boxes, nodes and edges of all open levels in one list each. @param {Level} level @returns {Scene} */
+/**
+ * Absolute places: boxes, nodes and edges of all open levels in one list each.
+ * @param {Level} level
+ * @returns {Scene}
+ */
 function flatten(level) {
-  /** @type {Scene} */ const scene = { nodes: [], edges: [], width: level.width + 2 * PAD, height: level.height + 2 * PAD };
+  /** @type {Scene} */ const scene = {
+    nodes: [],
+    edges: [],
+    width: level.width + 2 * PAD,
+    height: level.height + 2 * PAD,
+  };
   flattenLevel(scene, level, PAD, PAD, 0);
   return scene;
 }

@@ -1,32 +1,47 @@
 // @ts-check
-/** One level of a program (a jaxpr without its bodies) as nodes and edges, and the row that each node stands in.
+/**
+ * One level of a program (a jaxpr without its bodies) as nodes and edges, and the row that each node stands in.
  *
- * Forward equations stand in bands by their longest path from the inputs. A backward (or tangent) equation stands in the
- * band of the forward one that it transposes, so a residual is a short horizontal edge however long the program is. */
+ * Forward equations stand in bands by their longest path from the inputs. A backward (or tangent) equation stands in
+ * the band of the forward one that it transposes, so a residual is a short horizontal edge however long the program is.
+ */
 
 import { append } from "../ground/collections.js";
 import { parentPath } from "../ground/path.js";
 import { phasesOf } from "../program/phases.js";
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 
-/** The last line is filled in by the layout. @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number, row: number,
- *   up: boolean, index?: number, bundle?: string[], w: number, h: number, x: number, y: number, order: number,
- *   title: string, sub: string, depth: number, closedY: number, type?: {up: boolean, name: string, count: number}, inner?: import("./layout.js").Level[]}} GraphNode */
+/**
+ * The last line is filled in by the layout.
+ * @typedef {{id: string, kind: "equation"|"input"|"output", path: string, name: string, phase: number, band: number,
+ * row: number, up: boolean, index?: number, bundle?: string[], w: number, h: number, x: number, y: number, order:
+ * number, title: string, sub: string, depth: number, closedY: number, type?: {up: boolean, name: string, count:
+ * number}, inner?: import("./layout.js").Level[]}} GraphNode
+ */
 /** @typedef {{from: GraphNode, to: GraphNode, name: string, count: number}} Edge */
 
-/** How a graph uses its room: how many nodes of a pass may stand side by side, and whether an overview shows what comes in and goes out as nodes.
- * @typedef {{beside: number, ends: boolean}} Room */
+/**
+ * How a graph uses its room: how many nodes of a pass may stand side by side, and whether an overview shows what comes
+ * in and goes out as nodes.
+ * @typedef {{beside: number, ends: boolean}} Room
+ */
 
 /** Without a reason to be narrower. @type {Room} */
 export const ROOMY = { beside: 14, ends: true };
 /** Rows of an overview that stand below one another, and those within a box of it. */
-const MOST_ROWS = 8, MOST_ROWS_INSIDE = 6;
+const MOST_ROWS = 8,
+  MOST_ROWS_INSIDE = 6;
 /** Inputs or results of one equation up to which each has a node of its own. */
 const MOST_ENDS = 5;
 
-/** The nodes and edges of a level, bands assigned. @param {Jaxpr} jaxpr @param {string} prefix path of the equation that holds it
- * @param {number} body which of its bodies @param {Room} [room]
- * @returns {{nodes: GraphNode[], edges: Edge[], broken?: boolean}} */
+/**
+ * The nodes and edges of a level, bands assigned.
+ * @param {Jaxpr} jaxpr
+ * @param {string} prefix path of the equation that holds it
+ * @param {number} body which of its bodies
+ * @param {Room} [room]
+ * @returns {{nodes: GraphNode[], edges: Edge[], broken?: boolean}}
+ */
 export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   if (!jaxpr.equations.length) return readEmpty(jaxpr, `${prefix}#${body}`);
   const phases = phasesOf(jaxpr);
@@ -70,20 +85,51 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   for (const { names, first } of isQuiet ? [] : bundleOutputs(jaxpr, makers, jaxpr.bundles ? 1 : MOST_ENDS)) {
     const maker = makers.get(names[0]);
     const bundle = names.length > 1 ? names : undefined;
-    connect(names, add({ id: `${place}:out:${first}`, kind: "output", name: names[0], index: first, phase: maker?.phase ?? 0, up: maker?.up ?? false, bundle }));
+    connect(
+      names,
+      add({
+        id: `${place}:out:${first}`,
+        kind: "output",
+        name: names[0],
+        index: first,
+        phase: maker?.phase ?? 0,
+        up: maker?.up ?? false,
+        bundle,
+      }),
+    );
   }
   assignBands(jaxpr, nodes, edges);
   assignRows(nodes, edges, room.beside);
-  return { nodes, edges, broken: jaxpr.overview && room.beside > 1 && breakColumn(nodes, jaxpr.quiet ? MOST_ROWS_INSIDE : MOST_ROWS) };
+  return {
+    nodes,
+    edges,
+    broken: jaxpr.overview && room.beside > 1 && breakColumn(nodes, jaxpr.quiet ? MOST_ROWS_INSIDE : MOST_ROWS),
+  };
 }
 
 /** A node that has no place yet. @param {Partial<GraphNode>} given */
 function newNode(given) {
-  return /** @type {GraphNode} */ ({ path: "", name: "", phase: 0, band: 0, row: 0, up: false, w: 0, h: 0, x: 0, y: 0, ...given });
+  return /** @type {GraphNode} */ ({
+    path: "",
+    name: "",
+    phase: 0,
+    band: 0,
+    row: 0,
+    up: false,
+    w: 0,
+    h: 0,
+    x: 0,
+    y: 0,
+    ...given,
+  });
 }
 
-/** Inputs that the same equations use, when there are many of them: one node stands for all. @param {Jaxpr} jaxpr @param {Set<string>} given
- * @returns {Map<string, string[]>} */
+/**
+ * Inputs that the same equations use, when there are many of them: one node stands for all.
+ * @param {Jaxpr} jaxpr
+ * @param {Set<string>} given
+ * @returns {Map<string, string[]>}
+ */
 function bundleInputs(jaxpr, given) {
   /** @type {Map<string, string>} */ const uses = new Map();
   if (given.size > MOST_ENDS)
@@ -97,8 +143,13 @@ function bundleInputs(jaxpr, given) {
   return bundles;
 }
 
-/** Results by who makes them, when one makes many. @param {Jaxpr} jaxpr @param {Map<string, GraphNode>} makers
- * @param {number} most results of one maker that have nodes of their own @returns {{names: string[], first: number}[]} */
+/**
+ * Results by who makes them, when one makes many.
+ * @param {Jaxpr} jaxpr
+ * @param {Map<string, GraphNode>} makers
+ * @param {number} most results of one maker that have nodes of their own
+ * @returns {{names: string[], first: number}[]}
+ */
 function bundleOutputs(jaxpr, makers, most) {
   const byMaker = new Map();
   for (const name of jaxpr.outputs) append(byMaker, makers.get(name), name);
@@ -113,9 +164,15 @@ function bundleOutputs(jaxpr, makers, most) {
   });
 }
 
-/** Nothing is computed: results are inputs, or constants that the program writes down. @param {Jaxpr} jaxpr @param {string} place */
+/**
+ * Nothing is computed: results are inputs, or constants that the program writes down.
+ * @param {Jaxpr} jaxpr
+ * @param {string} place
+ */
 function readEmpty(jaxpr, place) {
-  const nodes = [...jaxpr.constants, ...jaxpr.inputs].map((name, i) => newNode({ id: `${place}:in:${name}`, kind: "input", name, order: i }));
+  const nodes = [...jaxpr.constants, ...jaxpr.inputs].map((name, i) =>
+    newNode({ id: `${place}:in:${name}`, kind: "input", name, order: i }),
+  );
   const makers = new Map(nodes.map((node) => [node.name, node]));
   /** @type {Edge[]} */ const edges = [];
   jaxpr.outputs.forEach((name, i) => {
@@ -141,7 +198,8 @@ function assignBands(jaxpr, nodes, edges) {
   const byId = new Map(nodes.map((n) => [n.path, n]));
   /** @type {Map<string, GraphNode>} */ const byPath = new Map();
   for (const equation of jaxpr.equations)
-    for (const member of equation.members ?? [equation]) byPath.set(member.path, /** @type {GraphNode} */ (byId.get(equation.path)));
+    for (const member of equation.members ?? [equation])
+      byPath.set(member.path, /** @type {GraphNode} */ (byId.get(equation.path)));
   const equations = nodes.filter((node) => node.kind === "equation");
   const of = new Map(jaxpr.equations.map((e) => [e.path, e.of]));
   for (const node of equations.filter((n) => n.phase === 0)) node.band = below(node, before);
@@ -154,7 +212,11 @@ function assignBands(jaxpr, nodes, edges) {
   placeInputs(nodes, after);
 }
 
-/** The node at this level that is or holds a path. @param {string|undefined} path @param {Map<string, GraphNode>} byPath */
+/**
+ * The node at this level that is or holds a path.
+ * @param {string|undefined} path
+ * @param {Map<string, GraphNode>} byPath
+ */
 function anchorOf(path, byPath) {
   for (let inner = path; inner; inner = parentPath(inner)) {
     const node = byPath.get(inner);
@@ -163,7 +225,11 @@ function anchorOf(path, byPath) {
   return undefined;
 }
 
-/** One below the lowest operand of the same phase. @param {GraphNode} node @param {Map<GraphNode, GraphNode[]>} before */
+/**
+ * One below the lowest operand of the same phase.
+ * @param {GraphNode} node
+ * @param {Map<GraphNode, GraphNode[]>} before
+ */
 function below(node, before) {
   let band = 1;
   for (const other of before.get(node) ?? [])
@@ -171,8 +237,12 @@ function below(node, before) {
   return band;
 }
 
-/** What nobody computes an operand of (a constant, an iota) sinks to just above its first use. @param {GraphNode[]} equations
- * @param {Map<GraphNode, GraphNode[]>} before @param {Map<GraphNode, GraphNode[]>} after */
+/**
+ * What nobody computes an operand of (a constant, an iota) sinks to just above its first use.
+ * @param {GraphNode[]} equations
+ * @param {Map<GraphNode, GraphNode[]>} before
+ * @param {Map<GraphNode, GraphNode[]>} after
+ */
 function sinkSources(equations, before, after) {
   for (const node of [...equations].reverse()) {
     if (node.phase !== 0 || before.get(node)?.some((other) => other.kind === "equation")) continue;
@@ -181,8 +251,12 @@ function sinkSources(equations, before, after) {
   }
 }
 
-/** The band of an equation that transposes none: an optimizer runs on below its gradient, a sum of cotangents stands with the
- * last of them. @param {GraphNode} node @param {Map<GraphNode, GraphNode[]>} before */
+/**
+ * The band of an equation that transposes none: an optimizer runs on below its gradient, a sum of cotangents stands
+ * with the last of them.
+ * @param {GraphNode} node
+ * @param {Map<GraphNode, GraphNode[]>} before
+ */
 function bandFromOperands(node, before) {
   const operands = (before.get(node) ?? []).filter((other) => other.kind === "equation");
   const same = operands.filter((other) => other.phase === node.phase).map((other) => other.band);
@@ -210,13 +284,19 @@ function placeInputs(nodes, after) {
   }
 }
 
-/** Rows inside a band: what depends on what, within one phase and band. @param {GraphNode[]} nodes @param {Edge[]} edges @param {number} widest */
+/**
+ * Rows inside a band: what depends on what, within one phase and band.
+ * @param {GraphNode[]} nodes
+ * @param {Edge[]} edges
+ * @param {number} widest
+ */
 function assignRows(nodes, edges, widest) {
   const before = neighbours(nodes, edges, "to");
   const after = neighbours(nodes, edges, "from");
   for (const node of nodes) {
     for (const other of before.get(node) ?? [])
-      if ((other.kind !== "input" || other.up) && other.phase === node.phase && other.band === node.band) node.row = Math.max(node.row, other.row + 1);
+      if ((other.kind !== "input" || other.up) && other.phase === node.phase && other.band === node.band)
+        node.row = Math.max(node.row, other.row + 1);
   }
   for (const group of groups(nodes).values()) {
     turnUp(group);
@@ -225,8 +305,12 @@ function assignRows(nodes, edges, widest) {
   }
 }
 
-/** An overview of one pass that is a long column goes on in columns beside it, as text does. @param {GraphNode[]} nodes @param {number} most rows
- * @returns {boolean} whether it does */
+/**
+ * An overview of one pass that is a long column goes on in columns beside it, as text does.
+ * @param {GraphNode[]} nodes
+ * @param {number} most rows
+ * @returns {boolean} whether it does
+ */
 function breakColumn(nodes, most) {
   const stacks = [...groups(nodes)].sort(([a], [b]) => a - b).map(([, group]) => group);
   const rowsOf = (/** @type {GraphNode[]} */ group) => Math.max(...group.map((node) => node.row)) + 1;
@@ -261,7 +345,11 @@ function turnUp(group) {
   for (const node of group) node.row = last - node.row;
 }
 
-/** An input used in its own band stands in the row above that use. @param {GraphNode[]} group @param {Map<GraphNode, GraphNode[]>} after */
+/**
+ * An input used in its own band stands in the row above that use.
+ * @param {GraphNode[]} group
+ * @param {Map<GraphNode, GraphNode[]>} after
+ */
 function liftInputs(group, after) {
   for (const node of group.filter((n) => n.kind === "input" && !n.up)) {
     const uses = (after.get(node) ?? []).filter((use) => use.phase === node.phase && use.band === node.band);

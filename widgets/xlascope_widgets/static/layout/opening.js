@@ -1,5 +1,8 @@
 // @ts-check
-/** Which boxes of a program are open: at first, so that one sight shows as much as can be read, and when everything is to be opened. */
+/**
+ * Which boxes of a program are open: at first, so that one sight shows as much as can be read, and when everything is
+ * to be opened.
+ */
 
 import { layoutProgram, roomIn } from "./layout.js";
 import { READABLE } from "./viewport.js";
@@ -10,7 +13,8 @@ import { READABLE } from "./viewport.js";
 const MOST_OPENED = 3000;
 
 /** Boxes that one sight should have, and those that it may have. */
-const WANTED = 14, MOST = 30;
+const WANTED = 14,
+  MOST = 30;
 /** Below so many boxes layers that are all alike are opened, too. */
 const FEW = 6;
 /** A part of all time below which opening a box tells nothing. */
@@ -19,7 +23,11 @@ const LITTLE = 0.1;
 /** What a picture, or a panel that nobody has measured yet, has room for. @type {Screen} */
 export const USUAL_SCREEN = { width: 760, height: 560 };
 
-/** Open boxes, outer ones first, until there is as much to draw as can be drawn. @param {Program} program @param {Set<string>} open */
+/**
+ * Open boxes, outer ones first, until there is as much to draw as can be drawn.
+ * @param {Program} program
+ * @param {Set<string>} open
+ */
 export function openAll(program, open) {
   if (!program.heavy.jaxpr) return;
   const boxes = [...program.shown(program.heavy.jaxpr).equations];
@@ -34,7 +42,12 @@ export function openAll(program, open) {
   }
 }
 
-/** Open the boxes that matter most, as long as everything can be seen at once. @param {Program} program @param {Screen} [screen] @returns {Set<string>} */
+/**
+ * Open the boxes that matter most, as long as everything can be seen at once.
+ * @param {Program} program
+ * @param {Screen} [screen]
+ * @returns {Set<string>}
+ */
 export function openAtFirst(program, screen = USUAL_SCREEN) {
   /** @type {Set<string>} */ const open = new Set();
   if (!program.heavy.jaxpr) return open;
@@ -42,8 +55,15 @@ export function openAtFirst(program, screen = USUAL_SCREEN) {
   // Who chose a grouping chose what to see.
   const chosen = program.grouping !== "auto";
   /** Looked at and left closed. @type {Set<Equation>} */ const closed = new Set();
-  for (let drawn = boxes.length; chosen ? drawn === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : drawn < WANTED; ) {
-    const next = heaviest(program, boxes.filter((box) => box.bodies && !closed.has(box) && !open.has(box.path)), drawn < FEW);
+  for (
+    let drawn = boxes.length;
+    chosen ? drawn === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : drawn < WANTED;
+  ) {
+    const next = heaviest(
+      program,
+      boxes.filter((box) => box.bodies && !closed.has(box) && !open.has(box.path)),
+      drawn < FEW,
+    );
     if (!next) break;
     const inner = inside(program, next);
     open.add(next.path);
@@ -65,11 +85,19 @@ function inside(program, box) {
   return (box.bodies ?? []).flatMap((body) => program.shown(body).equations);
 }
 
-/** The box with most time, or most equations; those that are layers all alike only if asked for. @param {Program} program @param {Equation[]} boxes
- * @param {boolean} alike @returns {Equation|undefined} */
+/**
+ * The box with most time, or most equations; those that are layers all alike only if asked for.
+ * @param {Program} program
+ * @param {Equation[]} boxes
+ * @param {boolean} alike
+ * @returns {Equation|undefined}
+ */
 function heaviest(program, boxes, alike) {
-  const weight = (/** @type {Equation} */ box) => program.part(box.path) ?? program.inside(box.path).length / program.equations.size;
-  const weights = new Map(boxes.filter((box) => alike || (box.group?.times ?? 1) === 1).map((box) => [box, weight(box)]));
+  const weight = (/** @type {Equation} */ box) =>
+    program.part(box.path) ?? program.inside(box.path).length / program.equations.size;
+  const weights = new Map(
+    boxes.filter((box) => alike || (box.group?.times ?? 1) === 1).map((box) => [box, weight(box)]),
+  );
   let best;
   for (const [box, own] of weights) if (own > (best ? (weights.get(best) ?? 0) : alike ? 0 : LITTLE)) best = box;
   return best;

@@ -6,14 +6,23 @@
 
 /** @typedef {{x: number, y: number, k: number}} Zoom */
 
-const SMALLEST = 0.02, LARGEST = 3;
+const SMALLEST = 0.02,
+  LARGEST = 3;
 
-/** The zoom below which words would be smaller than they should be, and the one above which nothing is made by itself. */
+/**
+ * The zoom below which words would be smaller than they should be, and the one above which nothing is made by itself.
+ */
 export const READABLE = 1;
 const COMFORTABLE = 1.25;
 
-/** Everything, as large as it fits; what would be too small to be read that way begins at its beginning, unless everything is asked for.
- * @param {{width: number, height: number, nodes: GraphNode[]}} scene @param {{width: number, height: number}} screen @param {boolean} everything @returns {Zoom} */
+/**
+ * Everything, as large as it fits; what would be too small to be read that way begins at its beginning, unless
+ * everything is asked for.
+ * @param {{width: number, height: number, nodes: GraphNode[]}} scene
+ * @param {{width: number, height: number}} screen
+ * @param {boolean} everything
+ * @returns {Zoom}
+ */
 export function fitZoom(scene, screen, everything) {
   const whole = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
   const k = everything ? Math.max(SMALLEST, whole) : Math.max(READABLE, whole);
@@ -24,31 +33,54 @@ export function fitZoom(scene, screen, everything) {
   return { x, y: Math.max(0, (screen.height - scene.height * k) / 2), k };
 }
 
-/** How high a pane has to be for the whole of a scene. @param {{width: number, height: number}} scene @param {number} width of the pane */
+/**
+ * How high a pane has to be for the whole of a scene.
+ * @param {{width: number, height: number}} scene
+ * @param {number} width of the pane
+ */
 export function heightFor(scene, width) {
   return scene.height * Math.min(1, Math.max(READABLE, width / scene.width));
 }
 
-/** The zoom that keeps a point of the screen in place. @param {Zoom} zoom @param {number} px @param {number} py @param {number} factor @returns {Zoom} */
+/**
+ * The zoom that keeps a point of the screen in place.
+ * @param {Zoom} zoom
+ * @param {number} px
+ * @param {number} py
+ * @param {number} factor
+ * @returns {Zoom}
+ */
 export function zoomAbout(zoom, px, py, factor) {
   const k = Math.min(LARGEST, Math.max(SMALLEST, zoom.k * factor));
   const grow = k / zoom.k;
   return { x: px - (px - zoom.x) * grow, y: py - (py - zoom.y) * grow, k };
 }
 
-/** The zoom that brings a node into sight: unchanged where it is. @param {Zoom} zoom @param {{width: number, height: number}} screen
- * @param {{x: number, y: number, w: number, h: number}} node @returns {Zoom} */
+/**
+ * The zoom that brings a node into sight: unchanged where it is.
+ * @param {Zoom} zoom
+ * @param {{width: number, height: number}} screen
+ * @param {{x: number, y: number, w: number, h: number}} node
+ * @returns {Zoom}
+ */
 export function zoomShowing(zoom, { width, height }, node) {
   const { k } = zoom;
   const [x, y] = [node.x * k + zoom.x, node.y * k + zoom.y];
   const [halfW, halfH] = [Math.min(width / 2, (node.w * k) / 2 + 12), Math.min(height / 2, (node.h * k) / 2 + 12)];
-  const isInX = x >= halfW && x <= width - halfW, isInY = y >= halfH && y <= height - halfH;
+  const isInX = x >= halfW && x <= width - halfW,
+    isInY = y >= halfH && y <= height - halfH;
   return { k, x: isInX ? zoom.x : zoom.x + width / 2 - x, y: isInY ? zoom.y : zoom.y + height / 2 - y };
 }
 
-/** @param {GraphNode[]} nodes @param {GraphNode} from @param {number} dx @param {number} dy the nearest node in a direction, or null */
+/**
+ * @param {GraphNode[]} nodes
+ * @param {GraphNode} from
+ * @param {number} dx
+ * @param {number} dy the nearest node in a direction, or null
+ */
 export function nearest(nodes, from, dx, dy) {
-  let best = null, least = Infinity;
+  let best = null,
+    least = Infinity;
   for (const node of nodes) {
     const [x, y] = [node.x - from.x, node.y - from.y];
     const ahead = x * dx + y * dy;
@@ -60,7 +92,13 @@ export function nearest(nodes, from, dx, dy) {
   return best;
 }
 
-/** The edge within reach of a point of the scene, the last drawn. @param {Scene} scene @param {number} x @param {number} y @param {number} reach */
+/**
+ * The edge within reach of a point of the scene, the last drawn.
+ * @param {Scene} scene
+ * @param {number} x
+ * @param {number} y
+ * @param {number} reach
+ */
 export function edgeAt(scene, x, y, reach) {
   const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
   context.lineWidth = 2 * reach;

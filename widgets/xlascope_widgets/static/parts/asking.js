@@ -14,35 +14,81 @@ import { banner } from "./banners.js";
 
 const NEEDS_KERNEL = "needs the kernel that made this: run the cell again";
 
-/** A button that asks, or how far the answer is; nothing when it has been given. @param {Store} store @param {Question} question @param {string} label */
+/**
+ * A button that asks, or how far the answer is; nothing when it has been given.
+ * @param {Store} store
+ * @param {Question} question
+ * @param {string} label
+ */
 export function drawAsk(store, question, label) {
   const known = store.asks.state(question);
   if (known?.state === "working") return drawProgress(known);
   if (known && ["sent", "late", "lost"].includes(known.state)) return drawWaiting(known);
   if (known?.state === "done") return null;
   const can = store.asks.can(question.question);
-  return el("div", { class: "xs-ask" },
+  return el(
+    "div",
+    { class: "xs-ask" },
     known?.state === "failed" && el("div", { class: "xs-ask-bad", role: "alert" }, known.message),
     known?.state === "cancelled" && el("span", { class: "xs-muted" }, "cancelled "),
-    el("button", { class: "xs-pill", type: "button", disabled: can ? null : "", "data-ask": JSON.stringify(question), "data-focus": questionKey(question) },
-      known ? "ask again" : label),
-    !can && el("span", { class: "xs-muted xs-small" }, ` ${NEEDS_KERNEL}`));
+    el(
+      "button",
+      {
+        class: "xs-pill",
+        type: "button",
+        disabled: can ? null : "",
+        "data-ask": JSON.stringify(question),
+        "data-focus": questionKey(question),
+      },
+      known ? "ask again" : label,
+    ),
+    !can && el("span", { class: "xs-muted xs-small" }, ` ${NEEDS_KERNEL}`),
+  );
 }
 
 /** @param {AskState} known */
 function drawProgress(known) {
   const share = known.progress;
-  const bar = { class: "xs-progress", role: "progressbar", "aria-label": "answering", "aria-valuemin": 0, "aria-valuemax": 100 };
-  return el("div", { class: "xs-ask" },
-    el("div", share == null ? bar : { ...bar, "aria-valuenow": Math.round(share * 100) }, el("i", { style: `width:${share == null ? 30 : share * 100}%`, class: share == null ? "unknown" : null })),
-    el("span", { class: "xs-muted xs-small" }, [known.message || "compiling once more, apart from your program", share != null && percent(share)].filter(Boolean).join(" · "), " "),
-    cancelButton(known));
+  const bar = {
+    class: "xs-progress",
+    role: "progressbar",
+    "aria-label": "answering",
+    "aria-valuemin": 0,
+    "aria-valuemax": 100,
+  };
+  return el(
+    "div",
+    { class: "xs-ask" },
+    el(
+      "div",
+      share == null ? bar : { ...bar, "aria-valuenow": Math.round(share * 100) },
+      el("i", { style: `width:${share == null ? 30 : share * 100}%`, class: share == null ? "unknown" : null }),
+    ),
+    el(
+      "span",
+      { class: "xs-muted xs-small" },
+      [known.message || "compiling once more, apart from your program", share != null && percent(share)]
+        .filter(Boolean)
+        .join(" · "),
+      " ",
+    ),
+    cancelButton(known),
+  );
 }
 
 /** @param {AskState} known */
 function drawWaiting(known) {
-  const words = { sent: "asked", late: "queued: the kernel is busy", lost: "no reply yet: the kernel is busy, or it was restarted (then run the cell again)" };
-  return el("div", { class: "xs-ask", role: "status" }, el("span", { class: "xs-muted xs-small" }, `${words[/** @type {"sent"} */ (known.state)]} `), cancelButton(known));
+  const words = {
+    sent: "asked",
+    late: "queued: the kernel is busy",
+    lost: "no reply yet: the kernel is busy, or it was restarted (then run the cell again)",
+  };
+  return el(
+    "div",
+    { class: "xs-ask", role: "status" },
+    el("span", { class: "xs-muted xs-small" }, `${words[/** @type {"sent"} */ (known.state)]} `),
+    cancelButton(known),
+  );
 }
 
 /** @param {AskState} known */
@@ -50,18 +96,35 @@ function cancelButton(known) {
   return el("button", { class: "xs-pill", type: "button", "data-cancel": known.id, "data-focus": "cancel" }, "cancel");
 }
 
-/** Everything that is asked just now about other targets: there is no tab yet in which it could be said. @param {Store} store */
+/**
+ * Everything that is asked just now about other targets: there is no tab yet in which it could be said.
+ * @param {Store} store
+ */
 export function drawPending(store) {
   const { measured } = store;
   const told = Object.values(store.asks.answers).map((answer) => answer.question);
-  const sent = [...store.asks.sent.values()].map(({ key }) => key.split("\n"))
+  const sent = [...store.asks.sent.values()]
+    .map(({ key }) => key.split("\n"))
     .map(([question, program, target]) => ({ question, program: Number(program), target }));
-  const all = [...told, ...sent].filter((question) => question.question === "target" && question.program === measured?.number);
+  const all = [...told, ...sent].filter(
+    (question) => question.question === "target" && question.program === measured?.number,
+  );
   const latest = new Map(all.map((question) => [question.target, question]));
-  return [installNote(store.asks), [...latest.values()].map((question) => {
-    const drawn = store.asks.found(measured).targets[question.target ?? ""] ? null : drawAsk(store, question, "");
-    return drawn && banner(`${store.uid} ${question.target} ${store.asks.state(question)?.id}`, {}, el("b", {}, `${question.target} `), drawn);
-  })];
+  return [
+    installNote(store.asks),
+    [...latest.values()].map((question) => {
+      const drawn = store.asks.found(measured).targets[question.target ?? ""] ? null : drawAsk(store, question, "");
+      return (
+        drawn &&
+        banner(
+          `${store.uid} ${question.target} ${store.asks.state(question)?.id}`,
+          {},
+          el("b", {}, `${question.target} `),
+          drawn,
+        )
+      );
+    }),
+  ];
 }
 
 /** What to install for a target that was chosen and has no compiler here. @param {Asks} asks */
@@ -69,9 +132,19 @@ function installNote({ wanted, missing }) {
   const line = missing[wanted];
   if (!line) return null;
   const command = line.match(/^pip .*/) ? `%${line}` : line.match(/^python -m /) ? line.replace("python", "%run") : "";
-  return el("div", { class: "xs-note", role: "status" }, el("b", {}, wanted), command
-    ? [" needs its compiler, which is not installed here. Run ", el("code", { class: "xs-command" }, command), " in a cell, then run the cell above again. No such hardware is needed."] : `: ${line}`,
-    el("button", { class: "xs-close", type: "button", "data-unwanted": "", "aria-label": "close" }, "×"));
+  return el(
+    "div",
+    { class: "xs-note", role: "status" },
+    el("b", {}, wanted),
+    command
+      ? [
+          " needs its compiler, which is not installed here. Run ",
+          el("code", { class: "xs-command" }, command),
+          " in a cell, then run the cell above again. No such hardware is needed.",
+        ]
+      : `: ${line}`,
+    el("button", { class: "xs-close", type: "button", "data-unwanted": "", "aria-label": "close" }, "×"),
+  );
 }
 
 /** A click on something that asks or cancels; true when it was one. @param {Store} store @param {Element} target */

@@ -5,7 +5,8 @@ import { el } from "../ground/element.js";
 /** @typedef {import("../ground/element.js").Child} Child */
 
 /** Where the browser keeps which are closed, and how many of them. */
-const KEY = "xlascope.closed", MOST = 200;
+const KEY = "xlascope.closed",
+  MOST = 200;
 
 /** Those closed since the page was loaded: of a file, or in a sandbox, that is all there is. @type {Set<string>} */
 const closedHere = new Set();
@@ -34,10 +35,25 @@ export function isClosed(about) {
 
 /** A button that closes what says that. @param {string} about */
 export function closeButton(about) {
-  return el("button", { class: "xs-close", type: "button", "data-close": numberOf(about), "aria-label": "close this", title: "close; it does not come back" }, "×");
+  return el(
+    "button",
+    {
+      class: "xs-close",
+      type: "button",
+      "data-close": numberOf(about),
+      "aria-label": "close this",
+      title: "close; it does not come back",
+    },
+    "×",
+  );
 }
 
-/** A banner, or nothing where one about this was closed. @param {string} about @param {Record<string, string|null>} attributes @param {...Child} children */
+/**
+ * A banner, or nothing where one about this was closed.
+ * @param {string} about
+ * @param {Record<string, string|null>} attributes
+ * @param {...Child} children
+ */
 export function banner(about, attributes, ...children) {
   return isClosed(about) ? null : el("div", { class: "xs-note", ...attributes }, closeButton(about), children);
 }
@@ -48,7 +64,10 @@ export function pressClose(target) {
   if (!number) return false;
   closedHere.add(number);
   try {
-    localStorage.setItem(KEY, JSON.stringify([...closedBefore().filter((each) => each !== number), number].slice(-MOST)));
+    localStorage.setItem(
+      KEY,
+      JSON.stringify([...closedBefore().filter((each) => each !== number), number].slice(-MOST)),
+    );
   } catch {
     // It holds as long as the page.
   }

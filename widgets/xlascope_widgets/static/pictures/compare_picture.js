@@ -24,9 +24,14 @@ export function drawDiffPicture(diff, heavies, options) {
   /** @type {Child[]} */ const parts = [];
   let y = 26;
   /** @param {string} text @param {number} x @param {string} [style] */
-  const put = (text, x, style = "xs-title", fill = "") => parts.push(el("text", { class: style, x, y, style: fill && `fill: ${fill}` }, text));
+  const put = (text, x, style = "xs-title", fill = "") =>
+    parts.push(el("text", { class: style, x, y, style: fill && `fill: ${fill}` }, text));
   const next = (step = DIFF_LINE) => (y += step);
-  const band = (/** @type {Sign} */ sign) => sign !== "=" && parts.push(el("rect", { x: 12, y: y - 13, width: DIFF_WIDTH - 24, height: DIFF_LINE - 1, rx: 3, fill: DIFF_FILL[sign] }));
+  const band = (/** @type {Sign} */ sign) =>
+    sign !== "=" &&
+    parts.push(
+      el("rect", { x: 12, y: y - 13, width: DIFF_WIDTH - 24, height: DIFF_LINE - 1, rx: 3, fill: DIFF_FILL[sign] }),
+    );
   put(shorten(diff.labels[0], 62), 36);
   put(shorten(diff.labels[1], 62), 36 + column);
   next(22);
@@ -50,7 +55,9 @@ export function drawDiffPicture(diff, heavies, options) {
     }
     band(row.sign);
     put(DIFF_SHOWN[row.sign], 18);
-    [row.before, row.after].forEach((side, i) => side && put(shorten(`${side.title}  ${side.types}`, 60), 36 + i * column));
+    [row.before, row.after].forEach(
+      (side, i) => side && put(shorten(`${side.title}  ${side.types}`, 60), 36 + i * column),
+    );
     next();
     if (row.sign === "=") continue;
     y -= 3;
@@ -58,7 +65,10 @@ export function drawDiffPicture(diff, heavies, options) {
     put(shorten([words, (row.after ?? row.before)?.source].filter(Boolean).join("  ·  "), 150), 36, "xs-sub");
     next();
   }
-  if (rows.length > MOST_DIFF_ROWS) (put(`${rows.length - MOST_DIFF_ROWS} more rows`, 36, "xs-sub"), next());
+  if (rows.length > MOST_DIFF_ROWS) {
+    put(`${rows.length - MOST_DIFF_ROWS} more rows`, 36, "xs-sub");
+    next();
+  }
   const kernels = diffKernels(diff);
   if (kernels.heading) {
     next(8);
@@ -77,12 +87,28 @@ export function drawDiffPicture(diff, heavies, options) {
   next(8);
   for (const [name, old, now, change, source] of diff.numbers) {
     put(name, 14, "xs-title", PALETTE.ink2);
-    [old, now, change].forEach((text, i) => parts.push(el("text", { class: "xs-title", x: 330 + i * 110, y, "text-anchor": "end" }, text)));
+    [old, now, change].forEach((text, i) =>
+      parts.push(el("text", { class: "xs-title", x: 330 + i * 110, y, "text-anchor": "end" }, text)),
+    );
     put(source, 580, "xs-sub");
     next();
   }
   const label = `${diff.labels[0]} compared with ${diff.labels[1]}: ${diffCounts(diff)}`;
-  return toMarkup(el("svg", { xmlns: SVG, viewBox: `0 0 ${DIFF_WIDTH} ${r1(y)}`, width: DIFF_WIDTH, height: r1(y), role: "img", "aria-label": label },
-    el("title", {}, label), el("style", {}, withoutVariables(options.css)),
-    el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }), parts));
+  return toMarkup(
+    el(
+      "svg",
+      {
+        xmlns: SVG,
+        viewBox: `0 0 ${DIFF_WIDTH} ${r1(y)}`,
+        width: DIFF_WIDTH,
+        height: r1(y),
+        role: "img",
+        "aria-label": label,
+      },
+      el("title", {}, label),
+      el("style", {}, withoutVariables(options.css)),
+      el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }),
+      parts,
+    ),
+  );
 }

@@ -1,5 +1,7 @@
 // @ts-check
-/** A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself. */
+/**
+ * A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself.
+ */
 
 import { drawScene } from "../graph/draw_graph.js";
 import { SVG, el, toMarkup } from "../ground/element.js";
@@ -19,19 +21,42 @@ const MARGIN = 14;
 const TABLE_WIDTH = 300;
 const MOST_TABLE_ROWS = 24;
 /** Equations of which a picture shows each, if it is no larger than can be read on a page then. */
-const DRAWN_WHOLE = 300, MOST_WIDE = 1500, MOST_HIGH = 2400;
+const DRAWN_WHOLE = 300,
+  MOST_WIDE = 1500,
+  MOST_HIGH = 2400;
 /** The width of a letter of a note, and the height of its line. */
 const [NOTE_LETTER, NOTE_LINE] = [6.7, 14];
 
 export const PALETTE = {
-  bg: "#ffffff", bg2: "#f7f8fa", line: "#e3e6eb", line2: "#d3d8e0", ink: "#1d2330", ink2: "#5a6575",
-  fwd: "#2f6fde", bwd: "#c0541b", upd: "#7a5bd1", again: "#0f7b83", ok: "#1a7f4b", bad: "#b3261e", hull: "#eef1f6", onbar: "#ffffff", onheat: "#ffffff",
-  heat0: "#fdf1f3", heat1: "#f8ccd5", heat2: "#ee94a7", heat3: "#cb4567", heat4: "#8e1f49",
-  mono: "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace", ui: "system-ui, -apple-system, 'Segoe UI', sans-serif",
+  bg: "#ffffff",
+  bg2: "#f7f8fa",
+  line: "#e3e6eb",
+  line2: "#d3d8e0",
+  ink: "#1d2330",
+  ink2: "#5a6575",
+  fwd: "#2f6fde",
+  bwd: "#c0541b",
+  upd: "#7a5bd1",
+  again: "#0f7b83",
+  ok: "#1a7f4b",
+  bad: "#b3261e",
+  hull: "#eef1f6",
+  onbar: "#ffffff",
+  onheat: "#ffffff",
+  heat0: "#fdf1f3",
+  heat1: "#f8ccd5",
+  heat2: "#ee94a7",
+  heat3: "#cb4567",
+  heat4: "#8e1f49",
+  mono: "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace",
+  ui: "system-ui, -apple-system, 'Segoe UI', sans-serif",
 };
 
-/** `most` equations of one level are drawn; `lean` leaves out what an image in a page cannot show or say (tooltips, roles).
- * @typedef {{css: string, open: string[], most: number, lean: boolean, grouping: string}} PictureOptions */
+/**
+ * `most` equations of one level are drawn; `lean` leaves out what an image in a page cannot show or say (tooltips,
+ * roles).
+ * @typedef {{css: string, open: string[], most: number, lean: boolean, grouping: string}} PictureOptions
+ */
 
 /** @param {Heavy} heavy @param {Light} light @param {PictureOptions} options @returns {string} SVG */
 export function drawPicture(heavy, light, options) {
@@ -56,12 +81,21 @@ export function drawPicture(heavy, light, options) {
   const unread = stepEnd(program) ? [] : noteLines(program.light.executed?.notes, width - 2 * MARGIN);
   parts.push(shifted(MARGIN, height - 10, unread));
   height += unread.length * NOTE_LINE;
-  const svg = el("svg", { xmlns: SVG, viewBox: `0 0 ${r1(width)} ${r1(height)}`, width: r1(width), height: r1(height), role: "img",
-    "aria-label": stripWords(program) },
+  const svg = el(
+    "svg",
+    {
+      xmlns: SVG,
+      viewBox: `0 0 ${r1(width)} ${r1(height)}`,
+      width: r1(width),
+      height: r1(height),
+      role: "img",
+      "aria-label": stripWords(program),
+    },
     el("title", {}, stripWords(program)),
     el("style", {}, withoutVariables(options.css)),
     el("rect", { width: "100%", height: "100%", rx: 8, fill: PALETTE.bg, stroke: PALETTE.line }),
-    parts);
+    parts,
+  );
   return toMarkup(options.lean ? { ...svg, children: svg.children.map(leaner) } : svg);
 }
 
@@ -79,7 +113,11 @@ function leaner(tree) {
 /** @param {string} css */
 export function withoutVariables(css) {
   // Drawing programs other than browsers do not know CSS variables.
-  return css.replace(/\/\*[^]*?\*\//g, "").replace(/calc\((\d+px) \* var\(--xs-up, 1\)\)/g, "$1").replace(/var\(--xs-(\w+)\)/g, (_, name) => PALETTE[/** @type {"bg"} */ (name)]).replace(/\s+/g, " ");
+  return css
+    .replace(/\/\*[^]*?\*\//g, "")
+    .replace(/calc\((\d+px) \* var\(--xs-up, 1\)\)/g, "$1")
+    .replace(/var\(--xs-(\w+)\)/g, (_, name) => PALETTE[/** @type {"bg"} */ (name)])
+    .replace(/\s+/g, " ");
 }
 
 /** @param {number} x @param {number} y @param {Child} tree */
@@ -120,17 +158,27 @@ function fitsPage(program) {
 /** What the colours mean. @param {Program} program */
 function legendLine(program) {
   const passes = new Set(program.passes.values());
-  const keys = [["forward", "forward ↓", "fwd"], ["backward", program.secondPass, "bwd"], ["update", "update ↓", "upd"],
-    ["recomputed", "computed again ↓", "again"]];
+  const keys = [
+    ["forward", "forward ↓", "fwd"],
+    ["backward", program.secondPass, "bwd"],
+    ["update", "update ↓", "upd"],
+    ["recomputed", "computed again ↓", "again"],
+  ];
   let x = 0;
-  const parts = keys.filter(([pass]) => passes.has(pass)).map(([, words, colour]) => {
-    const part = [el("rect", { x, y: -8, width: 14, height: 8, rx: 2, fill: PALETTE[/** @type {"fwd"} */ (colour)] }),
-      el("text", { class: "xs-sub", x: x + 19, y: 0 }, words)];
-    x += 40 + words.length * 6.7;
-    return part;
-  });
-  const hull = program.heavy.kernels && [el("rect", { x, y: -9, width: 16, height: 10, rx: 4, fill: PALETTE.hull, stroke: PALETTE.line2 }),
-    el("text", { class: "xs-sub", x: x + 21, y: 0 }, "one kernel")];
+  const parts = keys
+    .filter(([pass]) => passes.has(pass))
+    .map(([, words, colour]) => {
+      const part = [
+        el("rect", { x, y: -8, width: 14, height: 8, rx: 2, fill: PALETTE[/** @type {"fwd"} */ (colour)] }),
+        el("text", { class: "xs-sub", x: x + 19, y: 0 }, words),
+      ];
+      x += 40 + words.length * 6.7;
+      return part;
+    });
+  const hull = program.heavy.kernels && [
+    el("rect", { x, y: -9, width: 16, height: 10, rx: 4, fill: PALETTE.hull, stroke: PALETTE.line2 }),
+    el("text", { class: "xs-sub", x: x + 21, y: 0 }, "one kernel"),
+  ];
   return [parts, hull];
 }
 
@@ -142,8 +190,13 @@ function stripLine(program) {
     const text = stageWords(stage);
     const part = [
       el("circle", { cx: x, cy: 12, r: 4, fill: colours[/** @type {"done"} */ (stage.kind)] }),
-      el("text", { x: x + 9, y: 16, style: `font: 12px ${PALETTE.ui}; fill: ${PALETTE.ink2}` }, `${stage.name} `,
-        el("tspan", { style: `fill: ${PALETTE.ink}; font-weight: 600` }, stage.strong), ` ${stage.pieces.map((piece) => piece.text).join("")}`),
+      el(
+        "text",
+        { x: x + 9, y: 16, style: `font: 12px ${PALETTE.ui}; fill: ${PALETTE.ink2}` },
+        `${stage.name} `,
+        el("tspan", { style: `fill: ${PALETTE.ink}; font-weight: 600` }, stage.strong),
+        ` ${stage.pieces.map((piece) => piece.text).join("")}`,
+      ),
     ];
     x += text.length * 6.6 + 36;
     return part;
@@ -163,7 +216,8 @@ function kernelTable(program, columns) {
     return shifted((i % columns) * TABLE_WIDTH, 26 + Math.floor(i / columns) * 34, [
       el("rect", { class: `xs-bar pass-${pass}`, x: 0, y: 0, width: 4, height: 26, rx: 2 }),
       el("text", { class: "xs-title", x: 12, y: 10 }, shorten(title, 30)),
-      time != null && el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, seconds(time)),
+      time != null &&
+        el("text", { class: "xs-title", x: TABLE_WIDTH - 24, y: 10, "text-anchor": "end" }, seconds(time)),
       el("text", { class: "xs-sub", x: 12, y: 23 }, shorten(facts.join(" · "), 43)),
     ]);
   });
@@ -172,11 +226,17 @@ function kernelTable(program, columns) {
   if (more > 0) rows.push(el("text", { class: "xs-sub", x: 12, y: 38 + high * 34 }, `${more} more`));
   const [words, note] = kernelsHeading(program).split(/ · (.*)/);
   const heading = columns > 1 ? [[words, note].filter(Boolean).join(" · ")] : [words, note];
-  const lines = heading.filter(Boolean).map((text, i, all) => el("text", { class: "xs-lane-note", y: 12 * (i + 2 - all.length) }, text));
+  const lines = heading
+    .filter(Boolean)
+    .map((text, i, all) => el("text", { class: "xs-lane-note", y: 12 * (i + 2 - all.length) }, text));
   return { tree: [...lines, ...rows], height: 30 + (high + (more > 0 ? 1 : 0)) * 34 };
 }
 
-/** Sentences in lines that fit: what could not be read, in the place of what it would have shown. @param {string[]|undefined} notes @param {number} width */
+/**
+ * Sentences in lines that fit: what could not be read, in the place of what it would have shown.
+ * @param {string[]|undefined} notes
+ * @param {number} width
+ */
 function noteLines(notes, width) {
   const lines = (notes ?? []).flatMap((note) => wrapped(note, Math.floor(width / NOTE_LETTER)));
   return lines.map((line, i) => el("text", { class: "xs-lane-note", y: NOTE_LINE * (i + 1) }, line));

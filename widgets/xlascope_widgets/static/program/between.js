@@ -17,14 +17,20 @@ export function between(program, a, b) {
   return { ends: forth ? [a, b] : [b, a], paths };
 }
 
-/** The innermost program that holds both, and what of it holds each. @param {Program} program @param {string} a @param {string} b */
+/**
+ * The innermost program that holds both, and what of it holds each.
+ * @param {Program} program
+ * @param {string} a
+ * @param {string} b
+ */
 function commonLevel(program, a, b) {
   const [first, second] = [a, b].map((path) => program.at(path)?.members?.map((e) => e.path) ?? [path]);
   const outer = chainOfPaths(parentPath(first[0]));
   const inner = chainOfPaths(parentPath(second[0]));
   let depth = 0;
   while (depth < outer.length && depth < inner.length && outer[depth] === inner[depth]) depth++;
-  const lift = (/** @type {string[]} */ paths, /** @type {string[]} */ chain) => new Set(depth < chain.length ? [chain[depth]] : paths);
+  const lift = (/** @type {string[]} */ paths, /** @type {string[]} */ chain) =>
+    new Set(depth < chain.length ? [chain[depth]] : paths);
   const ends = [lift(first, outer), lift(second, inner)];
   if ([...ends[0]].some((path) => ends[1].has(path))) return null;
   const holder = depth && program.equations.get(outer[depth - 1]);
@@ -36,7 +42,8 @@ function commonLevel(program, a, b) {
 
 /** @param {Equation[]} equations in order @param {Set<string>} from @param {Set<string>} to @returns {string[]|null} */
 function onPaths(equations, from, to) {
-  const reached = new Set(), needed = new Set();
+  const reached = new Set(),
+    needed = new Set();
   const after = equations.map((equation) => {
     const is = from.has(equation.path) || equation.in.some((name) => reached.has(name));
     if (is) for (const name of equation.out) reached.add(name);
@@ -50,5 +57,9 @@ function onPaths(equations, from, to) {
     for (const name of equation.in) needed.add(name);
   }
   if (!equations.some((equation, i) => after[i] && to.has(equation.path))) return null;
-  return equations.filter((equation, i) => after[i] && before.has(equation.path) && !from.has(equation.path) && !to.has(equation.path)).map((e) => e.path);
+  return equations
+    .filter(
+      (equation, i) => after[i] && before.has(equation.path) && !from.has(equation.path) && !to.has(equation.path),
+    )
+    .map((e) => e.path);
 }

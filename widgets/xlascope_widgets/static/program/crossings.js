@@ -31,13 +31,21 @@ export function crossingBetween(program, from, to) {
   return crossings(program).filter((each) => each.from === from && each.to.includes(to));
 }
 
-/** The two kernels of an edge between equations: those between which most is passed, or else the first of each.
- * null for an end that is in no kernel. @param {Program} program @param {string} from @param {string} to @returns {[string|null, string|null]} */
+/**
+ * The two kernels of an edge between equations: those between which most is passed, or else the first of each. null for
+ * an end that is in no kernel.
+ * @param {Program} program
+ * @param {string} from
+ * @param {string} to
+ * @returns {[string|null, string|null]}
+ */
 export function kernelsOfEdge(program, from, to) {
   const [writers, readers] = [from, to].map((path) => program.kernelsWith(path).map((kernel) => kernel.name));
   const common = writers.find((name) => readers.includes(name));
   if (common) return [common, common];
-  const passed = crossings(program).find((each) => writers.includes(each.from) && each.to.some((name) => readers.includes(name)));
+  const passed = crossings(program).find(
+    (each) => writers.includes(each.from) && each.to.some((name) => readers.includes(name)),
+  );
   if (passed) return [passed.from, passed.to.find((name) => readers.includes(name)) ?? null];
   return [writers[0] ?? null, readers[0] ?? null];
 }

@@ -1,25 +1,70 @@
 // @ts-check
-/** What a handful of operations does, in a few words: "dot + add + tanh". Moving data is said only where nothing else is done. */
+/**
+ * What a handful of operations does, in a few words: "dot + add + tanh". Moving data is said only where nothing else is
+ * done.
+ */
 
 /** What people call an operation whose own name is long. @type {Record<string, string>} */
 const CALLED = {
-  dot_general: "dot", conv_general_dilated: "conv", reduce_sum: "sum", reduce_max: "max of", reduce_min: "min of", reduce_prod: "product", reduce_and: "all", reduce_or: "any",
-  add_any: "add", integer_pow: "power", pow: "power", select_n: "select", broadcast_in_dim: "broadcast", convert_element_type: "convert", dynamic_slice: "slice",
-  dynamic_update_slice: "write slice", scatter_add: "scatter add", threefry2x32: "random bits", reduce_window: "window", cumsum: "running sum", custom_linear_solve: "solve",
+  dot_general: "dot",
+  conv_general_dilated: "conv",
+  reduce_sum: "sum",
+  reduce_max: "max of",
+  reduce_min: "min of",
+  reduce_prod: "product",
+  reduce_and: "all",
+  reduce_or: "any",
+  add_any: "add",
+  integer_pow: "power",
+  pow: "power",
+  select_n: "select",
+  broadcast_in_dim: "broadcast",
+  convert_element_type: "convert",
+  dynamic_slice: "slice",
+  dynamic_update_slice: "write slice",
+  scatter_add: "scatter add",
+  threefry2x32: "random bits",
+  reduce_window: "window",
+  cumsum: "running sum",
+  custom_linear_solve: "solve",
 };
 /** Operations that only move, shape or convert what is there, or make a constant. */
-const MOVES = new Set(["broadcast_in_dim", "reshape", "transpose", "convert_element_type", "slice", "squeeze", "expand_dims", "copy", "copy_p", "iota", "concatenate", "split", "pad",
-  "stop_gradient", "bitcast_convert_type", "rev", "bitcast", "constant", "optimization_barrier"]);
+const MOVES = new Set([
+  "broadcast_in_dim",
+  "reshape",
+  "transpose",
+  "convert_element_type",
+  "slice",
+  "squeeze",
+  "expand_dims",
+  "copy",
+  "copy_p",
+  "iota",
+  "concatenate",
+  "split",
+  "pad",
+  "stop_gradient",
+  "bitcast_convert_type",
+  "rev",
+  "bitcast",
+  "constant",
+  "optimization_barrier",
+]);
 /** What is said first where not all of it can be: it usually takes the time. */
-const HEAVY = /^(dot_general|ragged_dot|conv_|scan|while|fft|sort|top_k|cholesky|lu|qr|eigh|svd|triangular_solve|custom_linear_solve|gather|scatter|psum|all_)/;
+const HEAVY =
+  /^(dot_general|ragged_dot|conv_|scan|while|fft|sort|top_k|cholesky|lu|qr|eigh|svd|triangular_solve|custom_linear_solve|gather|scatter|psum|all_)/;
 
 /** What one operation, or a function by its name, does. @param {string} name */
 export function deedOf(name) {
   return CALLED[name] ?? name.replace(/^_+/, "").replace(/_+/g, " ");
 }
 
-/** "dot + add + tanh": at most so many deeds, the heavy ones before all others where there are more. @param {string[]} names operations in order
- * @param {number} [most] @returns {string} */
+/**
+ * "dot + add + tanh": at most so many deeds, the heavy ones before all others where there are more.
+ * @param {string[]} names operations in order
+ * @param {number} [most]
+ * @returns {string}
+ */
 export function deedsOf(names, most = 3) {
   const done = names.filter((name) => !MOVES.has(name));
   const different = [...new Set(done.length ? done : names)];

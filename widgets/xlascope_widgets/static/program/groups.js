@@ -1,8 +1,11 @@
 // @ts-check
-/** Groups: equations of one scope, function or line, repeated layers, and stretches of what is too long to draw, as one box
- * each. A group looks like an equation that holds a program, so everything that draws or opens bodies works on it.
+/**
+ * Groups: equations of one scope, function or line, repeated layers, and stretches of what is too long to draw, as one
+ * box each. A group looks like an equation that holds a program, so everything that draws or opens bodies works on it.
  *
- * Groups are made of equations that follow one another within one phase, so no group waits for another that waits for it. */
+ * Groups are made of equations that follow one another within one phase, so no group waits for another that waits for
+ * it.
+ */
 
 import { append } from "../ground/collections.js";
 import { functionName } from "./naming.js";
@@ -41,12 +44,25 @@ const membersOf = (item) => (isGroup(item) ? item.members : [item]);
 /** The scopes around an equation, the outermost first. @param {Equation} equation @returns {string[]} */
 const scopesOf = (equation) => (equation.scope ? equation.scope.split("/") : []);
 
-/** What an equation is grouped by. @param {string} kind @param {number} depth of a scope within scopes @param {Equation} equation */
+/**
+ * What an equation is grouped by.
+ * @param {string} kind
+ * @param {number} depth of a scope within scopes
+ * @param {Equation} equation
+ */
 function groupKey(kind, depth, equation) {
   const pass = equation.role === "backward" ? "backward " : "";
-  if (kind === "scope") return pass + scopesOf(equation).slice(0, depth + 1).join("/");
+  if (kind === "scope")
+    return (
+      pass +
+      scopesOf(equation)
+        .slice(0, depth + 1)
+        .join("/")
+    );
   if (!equation.src) return pass;
-  return kind === "function" ? `${pass}${equation.src[0]} ${equation.src[3]}` : `${pass}${equation.src[0]}:${equation.src[1]}`;
+  return kind === "function"
+    ? `${pass}${equation.src[0]} ${equation.src[3]}`
+    : `${pass}${equation.src[0]}:${equation.src[1]}`;
 }
 
 /** @param {string} kind @param {Equation} first */
@@ -55,20 +71,30 @@ function groupTitle(kind, first, depth = 0) {
   return kind === "function" ? functionName(first) : `line ${first.src?.[1]}`;
 }
 
-/** The level with groups in the place of their equations. @param {Structure} program @param {Jaxpr} jaxpr @param {string} choice one of GROUPINGS
- * @returns {Jaxpr} */
+/**
+ * The level with groups in the place of their equations.
+ * @param {Structure} program
+ * @param {Jaxpr} jaxpr
+ * @param {string} choice one of GROUPINGS
+ * @returns {Jaxpr}
+ */
 export function groupLevel(program, jaxpr, choice) {
   if (choice === "none") return jaxpr;
   const streams = new Map();
   const phases = program.phases.get(jaxpr) ?? phasesOf(jaxpr);
   jaxpr.equations.forEach((equation, i) => append(streams, phases[i], equation));
   const ordered = [...streams].sort(([a], [b]) => a - b).map(([, equations]) => equations);
-  const all = choice === "auto" ? overviewOf(program, ordered, 0, overviewTools(program)).flat() : stretches(ordered.map((equations) => groupedItems(equations, choice, 0)));
+  const all =
+    choice === "auto"
+      ? overviewOf(program, ordered, 0, overviewTools(program)).flat()
+      : stretches(ordered.map((equations) => groupedItems(equations, choice, 0)));
   if (!all.some(isGroup)) return jaxpr;
   const equations = boxesOf(program, all, new Set(jaxpr.outputs));
   if (choice !== "auto") return { ...jaxpr, equations };
   // What comes into a box, and leaves it, is said at its border.
-  return jaxpr === program.jaxpr ? { ...jaxpr, equations, overview: true, bundles: bundlesOf(program, jaxpr.inputs) } : { ...jaxpr, equations, overview: true, quiet: true };
+  return jaxpr === program.jaxpr
+    ? { ...jaxpr, equations, overview: true, bundles: bundlesOf(program, jaxpr.inputs) }
+    : { ...jaxpr, equations, overview: true, quiet: true };
 }
 
 /** What an overview is made with. @param {Structure} program @returns {import("./overview.js").Tools} */
@@ -81,13 +107,24 @@ function overviewTools(program) {
   return tools;
 }
 
-/** Equations of one phase by key, repeats folded. @param {Equation[]} equations @param {string} kind @param {number} depth @returns {Item[]} */
+/**
+ * Equations of one phase by key, repeats folded.
+ * @param {Equation[]} equations
+ * @param {string} kind
+ * @param {number} depth
+ * @returns {Item[]}
+ */
 function groupedItems(equations, kind, depth) {
   return foldItems(runsByKey(equations, kind, depth));
 }
 
-/** Equations that follow one another with equal keys, as what `make` makes of them. @param {Equation[]} equations @param {(equation: Equation, i: number) => string} keyOf
- * @param {(members: Equation[]) => Group|null} make @returns {Item[]} */
+/**
+ * Equations that follow one another with equal keys, as what `make` makes of them.
+ * @param {Equation[]} equations
+ * @param {(equation: Equation, i: number) => string} keyOf
+ * @param {(members: Equation[]) => Group|null} make
+ * @returns {Item[]}
+ */
 function runsOf(equations, keyOf, make) {
   /** @type {Item[]} */ const items = [];
   for (let start = 0, end = 0; start < equations.length; start = end) {
@@ -103,19 +140,30 @@ function runsOf(equations, keyOf, make) {
 
 /** @param {Equation[]} equations @param {string} kind @param {number} depth @returns {Item[]} */
 function runsByKey(equations, kind, depth) {
-  return runsOf(equations, (equation) => groupKey(kind, depth, equation), (members) => {
-    const named = kind === "scope" ? scopesOf(members[0]).length > depth : members[0].src;
-    return named ? runOf(members, kind, depth) : null;
-  });
+  return runsOf(
+    equations,
+    (equation) => groupKey(kind, depth, equation),
+    (members) => {
+      const named = kind === "scope" ? scopesOf(members[0]).length > depth : members[0].src;
+      return named ? runOf(members, kind, depth) : null;
+    },
+  );
 }
 
-/** A group that holds nothing but repeats, as that. @param {Group} group @param {(items: Item[]) => Item[]} fold @returns {Group} */
+/**
+ * A group that holds nothing but repeats, as that.
+ * @param {Group} group
+ * @param {(items: Item[]) => Item[]} fold
+ * @returns {Group}
+ */
 function unwrapped(group, fold) {
   if (group.members.length > MOST_UNWRAPPED) return group;
   const items = fold(group.members);
   const [only] = items;
   if (items.length > 1 || !isGroup(only) || only.kind !== "repeat") return group;
-  return group.kind === "scope" || only.title.startsWith("layer") ? only : { ...only, title: `${group.title} × ${only.times}` };
+  return group.kind === "scope" || only.title.startsWith("layer")
+    ? only
+    : { ...only, title: `${group.title} × ${only.times}` };
 }
 
 /** A run of equations as a group; if it is one sequence repeated, as that: a box in a box would say nothing more.
@@ -124,7 +172,8 @@ function runOf(members, kind, depth) {
   const title = groupTitle(kind, members[0], depth);
   const items = insideOf(members, kind, depth + 1);
   const [only] = items;
-  if (items.length > 1 || !isGroup(only) || only.kind !== "repeat") return { kind, title, members, times: 1, inner: () => items };
+  if (items.length > 1 || !isGroup(only) || only.kind !== "repeat")
+    return { kind, title, members, times: 1, inner: () => items };
   return kind === "scope" ? only : { ...only, title: `${title} × ${only.times}` };
 }
 
@@ -137,11 +186,20 @@ function insideOf(members, kind, depth) {
   return only && isGroup(only) ? insideOf(members, kind, depth + 1) : foldItems(items);
 }
 
-/** Repeats of a sequence as one item each. @param {Item[]} items @param {(items: Item[]) => Item[]} [view] what is shown of one of the repeats in an
- * overview, in which boxes weigh as much as they hold @returns {Item[]} */
+/**
+ * Repeats of a sequence as one item each.
+ * @param {Item[]} items
+ * @param {(items: Item[]) => Item[]} [view] what is shown of one of the repeats in an overview, in which boxes weigh as
+ * much as they hold
+ * @returns {Item[]}
+ */
 function foldItems(items, view) {
   if (items.length < (view ? 4 : LEAST_FOLDED)) return items;
-  const repeats = findRepeats(signaturesOf(items), () => crossingsOf(items), view && ((start, period, times) => isWorth(items, start, period, times)));
+  const repeats = findRepeats(
+    signaturesOf(items),
+    () => crossingsOf(items),
+    view && ((start, period, times) => isWorth(items, start, period, times)),
+  );
   if (!repeats.length) return items;
   /** @type {Item[]} */ const folded = [];
   let at = 0;
@@ -153,20 +211,39 @@ function foldItems(items, view) {
   return [...folded, ...items.slice(at)];
 }
 
-/** Is a repeated sequence of boxes worth one box? As one of equations is that is as long. @param {Item[]} items @param {number} start @param {number} period @param {number} times */
+/**
+ * Is a repeated sequence of boxes worth one box? As one of equations is that is as long.
+ * @param {Item[]} items
+ * @param {number} start
+ * @param {number} period
+ * @param {number} times
+ */
 function isWorth(items, start, period, times) {
-  const weight = (/** @type {number} */ length) => items.slice(start, start + length).reduce((sum, item) => sum + membersOf(item).length, 0);
+  const weight = (/** @type {number} */ length) =>
+    items.slice(start, start + length).reduce((sum, item) => sum + membersOf(item).length, 0);
   return isWorthFolding(weight(period * times), weight(period), times);
 }
 
-/** @param {Item[]} items @param {number} period @param {number} times @param {(items: Item[]) => Item[]} [view] @returns {Group} */
+/**
+ * @param {Item[]} items
+ * @param {number} period
+ * @param {number} times
+ * @param {(items: Item[]) => Item[]} [view]
+ * @returns {Group}
+ */
 function layersOf(items, period, times, view) {
   const members = items.flatMap(membersOf);
   const name = commonName(items, period, members);
   const one = (/** @type {number} */ i) => {
     const own = items.slice(i * period, (i + 1) * period);
     if (period === 1) return own[0];
-    return { kind: "layer", title: `${name} ${i + 1}`, members: own.flatMap(membersOf), times: 1, inner: () => (view ? view(own) : own) };
+    return {
+      kind: "layer",
+      title: `${name} ${i + 1}`,
+      members: own.flatMap(membersOf),
+      times: 1,
+      inner: () => (view ? view(own) : own),
+    };
   };
   const all = () => Array.from({ length: times }, (_, i) => one(i));
   return { kind: "repeat", title: `${name} × ${times}`, members, times, inner: () => (view ? gathered(all()) : all()) };
@@ -182,13 +259,23 @@ function commonName(items, period, members) {
   return same ? name : "layer";
 }
 
-/** A number for each item, equal when operations, parameters, shapes and passes are. @param {Item[]} items @returns {number[]} */
+/**
+ * A number for each item, equal when operations, parameters, shapes and passes are.
+ * @param {Item[]} items
+ * @returns {number[]}
+ */
 function signaturesOf(items) {
-  return items.map((item) => (isGroup(item) ? item.members.reduce((sum, member) => hashed(sum, member.sign), item.members.length) : item.sign));
+  return items.map((item) =>
+    isGroup(item) ? item.members.reduce((sum, member) => hashed(sum, member.sign), item.members.length) : item.sign,
+  );
 }
 
-/** How many values made before each item are used in it or after it; of equal places, that counts as less where the source begins
- * again, as a loop's body does. @param {Item[]} items @returns {number[]} */
+/**
+ * How many values made before each item are used in it or after it; of equal places, that counts as less where the
+ * source begins again, as a loop's body does.
+ * @param {Item[]} items
+ * @returns {number[]}
+ */
 function crossingsOf(items) {
   const made = new Map();
   const change = new Array(items.length + 1).fill(0);
@@ -259,17 +346,30 @@ function boxesOf(program, items, wanted) {
       }
     return [...names];
   });
-  return items.map((item, i) => (isGroup(item) ? boxOf(program, item, entering[i], (name) => wanted.has(name) || leaving.has(name)) : item));
+  return items.map((item, i) =>
+    isGroup(item) ? boxOf(program, item, entering[i], (name) => wanted.has(name) || leaving.has(name)) : item,
+  );
 }
 
-/** @param {Structure} program @param {Group} group @param {string[]} inputs @param {(name: string) => boolean} isWanted @returns {Equation} */
+/**
+ * @param {Structure} program
+ * @param {Group} group
+ * @param {string[]} inputs
+ * @param {(name: string) => boolean} isWanted
+ * @returns {Equation}
+ */
 function boxOf(program, group, inputs, isWanted) {
   const { members, kind, title } = group;
   const path = `${GROUP_SIGN}${kind}:${members[0].path}+${members.length}`;
   const outputs = members.flatMap((equation) => equation.out.filter(isWanted));
   /** @type {Equation[]|undefined} */ let inner;
   const body = {
-    name: title, constants: [], inputs, outputs, grouped: true, overview: program.grouping === "auto",
+    name: title,
+    constants: [],
+    inputs,
+    outputs,
+    grouped: true,
+    overview: program.grouping === "auto",
     // Dozens of values that come and go would bury what is in the box.
     quiet: program.grouping === "auto" || inputs.length + outputs.length > FEW_ENDS,
     get equations() {
@@ -278,8 +378,18 @@ function boxOf(program, group, inputs, isWanted) {
   };
   const anchors = members.filter((equation) => equation.of);
   const known = {
-    path, op: kind, name: title, in: inputs, out: outputs, role: members[0].role, of: anchors[anchors.length >> 1]?.of, members, group: { kind, times: group.times }, sign: 0,
-    flops: members.reduce((sum, equation) => sum + (equation.flops ?? 0), 0) || undefined, bodies: [body],
+    path,
+    op: kind,
+    name: title,
+    in: inputs,
+    out: outputs,
+    role: members[0].role,
+    of: anchors[anchors.length >> 1]?.of,
+    members,
+    group: { kind, times: group.times },
+    sign: 0,
+    flops: members.reduce((sum, equation) => sum + (equation.flops ?? 0), 0) || undefined,
+    bodies: [body],
   };
   program.groups.set(path, known);
   return known;

@@ -29,7 +29,13 @@ export const HEAT_WORDS = {
   bytes: "few to many bytes read and written (our count)",
 };
 
-/** The number that a heat is about, or null where none is known. @param {Program} program @param {Equation} equation @param {string} heat @returns {number|null} */
+/**
+ * The number that a heat is about, or null where none is known.
+ * @param {Program} program
+ * @param {Equation} equation
+ * @param {string} heat
+ * @returns {number|null}
+ */
 export function heatNumber(program, equation, heat) {
   if (heat === "time") return program.share(equation.path);
   if (program.byNames) return null;
@@ -44,8 +50,13 @@ export function heatText(program, equation, heat) {
   return heat === "time" ? seconds(value) : heat === "flops" ? flopCount(value) : byteSize(value);
 }
 
-/** Heat in steps 0..4 of the square root of a share of the largest, or null when colour means the pass.
- * @param {Program} program @param {string} heat @param {DrawnNode[]} nodes @returns {(node: DrawnNode) => number|null} */
+/**
+ * Heat in steps 0..4 of the square root of a share of the largest, or null when colour means the pass.
+ * @param {Program} program
+ * @param {string} heat
+ * @param {DrawnNode[]} nodes
+ * @returns {(node: DrawnNode) => number|null}
+ */
 export function heatOf(program, heat, nodes) {
   if (heat === "pass") return () => null;
   const values = new Map();
@@ -61,8 +72,13 @@ export function heatOf(program, heat, nodes) {
   };
 }
 
-/** The shortest time in which a machine could run an equation by itself, and what limits it. @param {Program} program @param {Equation} equation
- * @param {{flops_per_s: number, bytes_per_s: number}|undefined} ceilings @returns {{time: number, limit: "compute"|"memory"}|null} */
+/**
+ * The shortest time in which a machine could run an equation by itself, and what limits it.
+ * @param {Program} program
+ * @param {Equation} equation
+ * @param {{flops_per_s: number, bytes_per_s: number}|undefined} ceilings
+ * @returns {{time: number, limit: "compute"|"memory"}|null}
+ */
 export function rooflineOf(program, equation, ceilings) {
   if (!ceilings || !(ceilings.flops_per_s > 0) || !(ceilings.bytes_per_s > 0)) return null;
   const compute = (equation.flops ?? 0) / ceilings.flops_per_s;
@@ -70,7 +86,11 @@ export function rooflineOf(program, equation, ceilings) {
   return { time: Math.max(compute, memory), limit: compute > memory ? "compute" : "memory" };
 }
 
-/** How often a loop runs its body: a number, null for one that decides while it runs, 1 for what is no loop. @param {Equation} equation @returns {number|null} */
+/**
+ * How often a loop runs its body: a number, null for one that decides while it runs, 1 for what is no loop.
+ * @param {Equation} equation
+ * @returns {number|null}
+ */
 export function tripsOf(equation) {
   if (equation.op === "while") return null;
   const length = equation.op === "scan" && /\blength=(\d+)/.exec(equation.params ?? "");

@@ -13,7 +13,8 @@ export function nameOf(equation) {
   const name = equation.name?.replace(/^_+/, "") || equation.op;
   if (!name.startsWith("<")) return name;
   const counts = new Map();
-  for (const each of (equation.bodies ?? []).flatMap((body) => body.equations)) counts.set(functionName(each), (counts.get(functionName(each)) ?? 0) + 1);
+  for (const each of (equation.bodies ?? []).flatMap((body) => body.equations))
+    counts.set(functionName(each), (counts.get(functionName(each)) ?? 0) + 1);
   const [most = ""] = [...counts].sort((a, b) => b[1] - a[1])[0] ?? [];
   return most && !most.startsWith("<") ? most : name;
 }

@@ -1,8 +1,12 @@
 // @ts-check
-/** How a level is gathered when nobody chose: into a few boxes that can be read at one sight, each a thing that the user wrote.
+/**
+ * How a level is gathered when nobody chose: into a few boxes that can be read at one sight, each a thing that the user
+ * wrote.
  *
- * A box is a line, a function, a named scope, or layers that repeat; of these the finest that gives few enough boxes. Loops and
- * large calls stand by themselves. What has no such structure, or too much of it, is cut into stretches, and these again. */
+ * A box is a line, a function, a named scope, or layers that repeat; of these the finest that gives few enough boxes.
+ * Loops and large calls stand by themselves. What has no such structure, or too much of it, is cut into stretches, and
+ * these again.
+ */
 
 import { functionName } from "./naming.js";
 import { deedsOf } from "./deeds.js";
@@ -31,24 +35,43 @@ const isGroupOf = (item, kind) => isGroup(item) && item.kind === kind;
 /** @param {Item} item @returns {Equation[]} */
 const membersOf = (item) => (isGroup(item) ? item.members : [item]);
 
-/** What the groups of a level are made with: runs of equal keys, repeats folded.
- * @typedef {{runs: (equations: Equation[], key: (equation: Equation, i: number) => string, make: (members: Equation[]) => Group) => Item[], fold: (items: Item[]) => Item[]}} Tools */
+/**
+ * What the groups of a level are made with: runs of equal keys, repeats folded.
+ * @typedef {{runs: (equations: Equation[], key: (equation: Equation, i: number) => string, make: (members: Equation[])
+ * => Group) => Item[], fold: (items: Item[]) => Item[]}} Tools
+ */
 
-/** The boxes of each pass of a level. @param {Structure} program @param {Equation[][]} streams the equations of each pass, in order
- * @param {number} depth how many scopes around them are said already @param {Tools} tools @returns {Item[][]} */
+/**
+ * The boxes of each pass of a level.
+ * @param {Structure} program
+ * @param {Equation[][]} streams the equations of each pass, in order
+ * @param {number} depth how many scopes around them are said already
+ * @param {Tools} tools
+ * @returns {Item[][]}
+ */
 export function overviewOf(program, streams, depth, tools) {
   if (count(streams) <= FEW) return streams;
   const isScoped = areNamed(streams, depth);
   const lines = isScoped ? [] : streams.map((equations) => tools.fold(lineRuns(program, equations, tools)));
   // One line is no overview of itself: its equations are.
-  if (!isScoped && count(lines) === 1 && !isGroupOf(lines.flat()[0], "repeat")) return streams.map((equations) => inLine(equations, tools));
-  if (!isScoped && count(lines) <= MOST_AT_SIGHT && (streams.length < 2 || lines.every((items) => items.length <= MOST_ROWS + 2))) return lines;
+  if (!isScoped && count(lines) === 1 && !isGroupOf(lines.flat()[0], "repeat"))
+    return streams.map((equations) => inLine(equations, tools));
+  if (
+    !isScoped &&
+    count(lines) <= MOST_AT_SIGHT &&
+    (streams.length < 2 || lines.every((items) => items.length <= MOST_ROWS + 2))
+  )
+    return lines;
   const places = streams.map((equations) => toldApart(tools.fold(placeRuns(program, equations, depth, tools))));
   // One function is no overview of itself: its lines are.
   return gatherStreams(isScoped || count(places) >= TOO_FEW ? places : lines, MOST_AT_SIGHT);
 }
 
-/** Did the user name parts of a level? One scope around all of it names no parts. @param {Equation[][]} streams @param {number} depth */
+/**
+ * Did the user name parts of a level? One scope around all of it names no parts.
+ * @param {Equation[][]} streams
+ * @param {number} depth
+ */
 function areNamed(streams, depth) {
   let named = 0;
   const names = new Set();
@@ -68,14 +91,26 @@ function count(streams) {
 /** @param {Structure} program @param {Equation[]} equations @param {Tools} tools */
 function lineRuns(program, equations, tools) {
   const keys = equations.map((equation, i) =>
-    standsAlone(program, equation) || !equation.src ? `alone ${i}` : `${equation.scope ?? ""} ${equation.src[0]}:${equation.src[1]}`);
+    standsAlone(program, equation) || !equation.src
+      ? `alone ${i}`
+      : `${equation.scope ?? ""} ${equation.src[0]}:${equation.src[1]}`,
+  );
   joinConstants(equations, keys);
-  return tools.runs(equations, (_, i) => keys[i], (members) => groupOf("line", deeds(members), members, () => inLine(members, tools)));
+  return tools.runs(
+    equations,
+    (_, i) => keys[i],
+    (members) => groupOf("line", deeds(members), members, () => inLine(members, tools)),
+  );
 }
 
-/** A line of which a pass has only constants is no box: they belong to what stands beside them. @param {Equation[]} equations @param {string[]} keys */
+/**
+ * A line of which a pass has only constants is no box: they belong to what stands beside them.
+ * @param {Equation[]} equations
+ * @param {string[]} keys
+ */
 function joinConstants(equations, keys) {
-  const isConstant = (/** @type {Equation} */ { op, in: names }) => op === "broadcast_in_dim" && names.every((name) => /^[-\d]/.test(name));
+  const isConstant = (/** @type {Equation} */ { op, in: names }) =>
+    op === "broadcast_in_dim" && names.every((name) => /^[-\d]/.test(name));
   const isJoined = (/** @type {string|undefined} */ key) => key !== undefined && !key.startsWith("alone");
   for (let end = equations.length, start = end; end > 0; end = start) {
     for (start = end - 1; start > 0 && keys[start - 1] === keys[end - 1]; start--);
@@ -89,24 +124,41 @@ function inLine(members, tools) {
   return members.length <= MOST_AT_SIGHT ? members : gathered(tools.fold(members));
 }
 
-/** A function that is in several boxes of a pass says in each what it does there. @param {Item[]} items @returns {Item[]} */
+/**
+ * A function that is in several boxes of a pass says in each what it does there.
+ * @param {Item[]} items
+ * @returns {Item[]}
+ */
 function toldApart(items) {
-  const named = items.filter(isGroup).filter((item) => item.kind === "function").map((item) => ({ item, name: item.title }));
+  const named = items
+    .filter(isGroup)
+    .filter((item) => item.kind === "function")
+    .map((item) => ({ item, name: item.title }));
   // One deed where that tells them apart, or else two.
   for (const most of [1, 2]) {
     const titles = named.map(({ item }) => item.title);
     for (const { item, name } of named)
-      if (titles.filter((title) => title === item.title).length > 1) item.title = `${name}: ${deedsOf(namesOf(item.members), most)}`;
+      if (titles.filter((title) => title === item.title).length > 1)
+        item.title = `${name}: ${deedsOf(namesOf(item.members), most)}`;
   }
   return items;
 }
 
-/** By the scope that they are in, or else by their function; what has no name of its own, by its line. @param {Structure} program @param {Equation[]} equations
- * @param {number} depth @param {Tools} tools */
+/**
+ * By the scope that they are in, or else by their function; what has no name of its own, by its line.
+ * @param {Structure} program
+ * @param {Equation[]} equations
+ * @param {number} depth
+ * @param {Tools} tools
+ */
 function placeRuns(program, equations, depth, tools) {
   const scope = (/** @type {Equation} */ equation) => equation.scope?.split("/")[depth] ?? "";
   const key = (/** @type {Equation} */ equation, /** @type {number} */ i) => {
-    if (scope(equation)) return `scope ${equation.scope?.split("/").slice(0, depth + 1).join("/")}`;
+    if (scope(equation))
+      return `scope ${equation.scope
+        ?.split("/")
+        .slice(0, depth + 1)
+        .join("/")}`;
     if (standsAlone(program, equation) || !equation.src) return `alone ${i}`;
     const name = functionName(equation);
     return `${equation.src[0]} ${equation.src[3]}${name.startsWith("<") ? equation.src[1] : ""}`;
@@ -116,7 +168,12 @@ function placeRuns(program, equations, depth, tools) {
     const inner = () => overviewOf(program, [members], named ? depth + 1 : depth, tools)[0];
     if (named) return groupOf("scope", named, members, inner);
     const name = functionName(members[0]);
-    return groupOf(name && !name.startsWith("<") ? "function" : "line", name && !name.startsWith("<") ? name : deeds(members), members, inner);
+    return groupOf(
+      name && !name.startsWith("<") ? "function" : "line",
+      name && !name.startsWith("<") ? name : deeds(members),
+      members,
+      inner,
+    );
   });
 }
 
@@ -132,7 +189,13 @@ const namesOf = (members) => members.map((equation) => equation.name ?? equation
 /** @param {Equation[]} members */
 const deeds = (members) => deedsOf(namesOf(members));
 
-/** @param {string} kind @param {string} title @param {Equation[]} members @param {() => Item[]} inner @returns {Group} */
+/**
+ * @param {string} kind
+ * @param {string} title
+ * @param {Equation[]} members
+ * @param {() => Item[]} inner
+ * @returns {Group}
+ */
 function groupOf(kind, title, members, inner) {
   return { kind, title, members, times: 1, inner };
 }
@@ -141,13 +204,19 @@ function groupOf(kind, title, members, inner) {
 function gatherStreams(streams, most) {
   const all = count(streams);
   if (all <= most && (streams.length < 2 || streams.every((items) => items.length <= MOST_ROWS + 2))) return streams;
-  // Every pass has at least one, and what rounding adds is taken off before. Passes stand beside each other, one alone in columns.
+  // Every pass has at least one, and what rounding adds is taken off before. Passes stand beside each other, one alone
+  // in columns.
   const free = most - streams.length;
   const high = streams.length > 1 ? MOST_ROWS : most;
   return streams.map((items) => gathered(items, Math.min(high, 1 + Math.floor((free * items.length) / all))));
 }
 
-/** Items as at most so many, in order; what is much by itself stays by itself. @param {Item[]} items @param {number} most @returns {Item[]} */
+/**
+ * Items as at most so many, in order; what is much by itself stays by itself.
+ * @param {Item[]} items
+ * @param {number} most
+ * @returns {Item[]}
+ */
 export function gathered(items, most = MOST_AT_SIGHT) {
   if (items.length <= most) return items;
   const size = Math.ceil(items.length / most);
@@ -168,7 +237,8 @@ function stretchOf(items) {
 /** "layer 1–100", "lines 10–18", or what is done. @param {Item[]} items @param {Equation[]} members */
 function stretchTitle(items, members) {
   const [first, last] = [items[0], items[items.length - 1]];
-  if (isGroup(first) && isGroup(last) && isGroupOf(first, "layer") && isGroupOf(last, "layer")) return `${first.title}–${/\d+$/.exec(last.title)?.[0] ?? ""}`;
+  if (isGroup(first) && isGroup(last) && isGroupOf(first, "layer") && isGroupOf(last, "layer"))
+    return `${first.title}–${/\d+$/.exec(last.title)?.[0] ?? ""}`;
   return deeds(members);
 }
 
@@ -177,8 +247,13 @@ const MANY_INPUTS = 5;
 /** Nodes that stand for arguments. */
 const MOST_NAMES = 8;
 
-/** The arguments of a level by their names: `params[0][1]` and its like are "params", or "params[0]" where "params" is nearly all.
- * @param {Structure} program @param {string[]} names @returns {Map<string, string[]>|undefined} what stands together with each; nothing where they are few */
+/**
+ * The arguments of a level by their names: `params[0][1]` and its like are "params", or "params[0]" where "params" is
+ * nearly all.
+ * @param {Structure} program
+ * @param {string[]} names
+ * @returns {Map<string, string[]>|undefined} what stands together with each; nothing where they are few
+ */
 export function bundlesOf(program, names) {
   if (names.length < MANY_INPUTS) return undefined;
   /** @type {Map<string, string[]>} */ let bundles = new Map();
@@ -195,7 +270,11 @@ export function bundlesOf(program, names) {
   return new Map([...bundles.values()].flatMap((own) => (own.length > 1 ? own.map((name) => [name, own]) : [])));
 }
 
-/** The first names of "state[0]['blocks'][3].bias": of depth 2, "state[0]". @param {string} label @param {number} depth */
+/**
+ * The first names of "state[0]['blocks'][3].bias": of depth 2, "state[0]".
+ * @param {string} label
+ * @param {number} depth
+ */
 function rootOf(label, depth) {
   return (label.match(/^[^[.]+|\[[^\]]*\]|\.[^[.]+/g) ?? []).slice(0, depth).join("");
 }

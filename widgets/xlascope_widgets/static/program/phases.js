@@ -29,13 +29,17 @@ export function phasesOf(jaxpr) {
 /** What is forward by its operands but used only after the gradient (an optimizer's moments) belongs to what uses it.
  * @param {Jaxpr} jaxpr @param {number[]} phases */
 function deferPhases(jaxpr, phases) {
-  /** The least phase that uses a variable. A result of the program is used where it is made, unless arguments alone make it, as a counter of steps.
-   * @type {Map<string, number>} */
+  /**
+   * The least phase that uses a variable. A result of the program is used where it is made, unless arguments alone make
+   * it, as a counter of steps.
+   * @type {Map<string, number>}
+   */
   const uses = new Map();
   const made = new Set(jaxpr.equations.flatMap((equation) => equation.out));
   const results = new Set(jaxpr.outputs);
   for (const equation of jaxpr.equations)
-    if (equation.in.some((name) => made.has(name))) for (const name of equation.out) if (results.has(name)) uses.set(name, 0);
+    if (equation.in.some((name) => made.has(name)))
+      for (const name of equation.out) if (results.has(name)) uses.set(name, 0);
   for (let i = phases.length - 1; i >= 0; i--) {
     const equation = jaxpr.equations[i];
     const first = equation.out.reduce((least, name) => Math.min(least, uses.get(name) ?? Infinity), Infinity);
@@ -44,4 +48,3 @@ function deferPhases(jaxpr, phases) {
     for (const name of equation.in) uses.set(name, Math.min(uses.get(name) ?? Infinity, phases[i]));
   }
 }
-

@@ -1,5 +1,7 @@
 // @ts-check
-/** One program and what became of it: in which kernels its equations are, how long they took, which lines they are from. */
+/**
+ * One program and what became of it: in which kernels its equations are, how long they took, which lines they are from.
+ */
 
 import { append } from "../ground/collections.js";
 import { nameOf } from "./naming.js";
@@ -14,7 +16,10 @@ import { Structure } from "./structure.js";
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/wire.js").Light} Light */
 /** @typedef {import("../ground/wire.js").Kernel} Kernel */
-/** @typedef {Omit<import("../ground/wire.js").Heavy, "jaxpr"> & {jaxpr?: Jaxpr}} Known what was sent of a program, its jaxpr unpacked */
+/**
+ * @typedef {Omit<import("../ground/wire.js").Heavy, "jaxpr"> & {jaxpr?: Jaxpr}} Known what was sent of a program, its
+ * jaxpr unpacked
+ */
 
 /** @param {Heavy} heavy @returns {Light} */
 function nothingMoved(heavy) {
@@ -27,28 +32,45 @@ export class Program extends Structure {
     super(heavy.jaxpr);
     this.number = heavy.number;
     this.function = heavy.function;
-    /** Groups that share no kernel with others, as far as asked. @type {WeakMap<Equation, boolean>} */ this.aloneGroups = new WeakMap();
+    /**
+     * Groups that share no kernel with others, as far as asked.
+     * @type {WeakMap<Equation, boolean>}
+     */
+    this.aloneGroups = new WeakMap();
     /** @type {Map<string, Kernel[]>} */ this.kernelsOf = new Map();
     /** The kernels of what holds others, as far as asked. @type {Map<string, Kernel[]>} */ this.kernelsIn = new Map();
     /** @type {Map<string, Kernel>} */ this.kernels = new Map();
     /** What kernels do, as far as asked. @type {Map<string, string>} */ this.titles = new Map();
     /** The lines of each source file. @type {Map<number, string[]>} */ this.texts = new Map();
     /** What a search looks at. @type {Map<Equation, string>} */ this.searched = new Map();
-    /** Where the time of a call went, once that is known. @type {import("../ground/wire.js").Account|undefined} */ this.account = undefined;
+    /**
+     * Where the time of a call went, once that is known.
+     * @type {import("../ground/wire.js").Account|undefined}
+     */
+    this.account = undefined;
     /** Seconds per call of each kernel, of that account. @type {Map<string, number>} */ this.times = new Map();
-    /** What the machine can do at most, where that was measured. @type {Ceilings|undefined} */ this.ceilings = undefined;
-    /** In a comparison, what it says of the equations that are not alike. @type {Map<string, string>|undefined} */ this.signs = undefined;
+    /** What the machine can do at most, where that was measured. @type {Ceilings|undefined} */ this.ceilings =
+      undefined;
+    /**
+     * In a comparison, what it says of the equations that are not alike.
+     * @type {Map<string, string>|undefined}
+     */
+    this.signs = undefined;
     /** The target whose kernels these are, and what its compiler says; nothing of what ran here. */ this.target = "";
     /** @type {Target|undefined} */ this.estimated = undefined;
     /** Whether equations are known by their names alone, without operands: nobody can count their work. */
-    this.byNames = this.equations.size > 0 && [...this.equations.values()].every((equation) => !equation.in.length && !equation.out.length);
+    this.byNames =
+      this.equations.size > 0 &&
+      [...this.equations.values()].every((equation) => !equation.in.length && !equation.out.length);
     /** @type {Known} */ this.heavy = { ...heavy, jaxpr: this.jaxpr };
     for (const kernel of heavy.kernels ?? []) this.indexKernel(kernel);
     for (const [name, spec] of Object.entries(heavy.lies ?? {})) {
       const [type, bytes, label] = this.variables.get(name) ?? ["", 0];
       this.variables.set(name, [`${type} ${spec}`, bytes, label]);
     }
-    /** Equations whose results are kept in memory, where XLA would compute them again. */ this.kept = new Set(heavy.kept ?? []);
+    /** Equations whose results are kept in memory, where XLA would compute them again. */ this.kept = new Set(
+      heavy.kept ?? [],
+    );
     this.light = light;
     this.update(light);
   }
@@ -78,7 +100,11 @@ export class Program extends Structure {
     return [...found];
   }
 
-  /** Seconds per call of an equation and of what is inside it; null where nothing was measured. @param {string} path @returns {number|null} */
+  /**
+   * Seconds per call of an equation and of what is inside it; null where nothing was measured.
+   * @param {string} path
+   * @returns {number|null}
+   */
   share(path) {
     let total = null;
     for (const inner of this.inside(path)) {
@@ -88,7 +114,12 @@ export class Program extends Structure {
     return total;
   }
 
-  /** The part of all kernels' time that an equation and what is inside of it have; null where no whole call was measured. @param {string} path @returns {number|null} */
+  /**
+   * The part of all kernels' time that an equation and what is inside of it have; null where no whole call was
+   * measured.
+   * @param {string} path
+   * @returns {number|null}
+   */
   part(path) {
     if (!this.times.size) return null;
     let all = 0;
@@ -96,7 +127,10 @@ export class Program extends Structure {
     return all > 0 ? (this.share(path) ?? 0) / all : null;
   }
 
-  /** Seconds of an equation that is a whole kernel by itself: the only time that was measured for it alone. @param {string} path */
+  /**
+   * Seconds of an equation that is a whole kernel by itself: the only time that was measured for it alone.
+   * @param {string} path
+   */
   ownTime(path) {
     // Asked of every node at every news: nothing is looked up before there are times.
     const kernels = this.times.size ? this.kernelsWith(path) : [];
@@ -133,7 +167,12 @@ export class Program extends Structure {
     let title = this.titles.get(name);
     if (title != null) return title;
     const paths = [...new Set(this.kernels.get(name)?.eqns ?? [])];
-    title = deedsOf(paths.map((path) => this.equations.get(path)).flatMap((equation) => (equation ? [equation.bodies ? nameOf(equation) : equation.op] : []))) || name;
+    title =
+      deedsOf(
+        paths
+          .map((path) => this.equations.get(path))
+          .flatMap((equation) => (equation ? [equation.bodies ? nameOf(equation) : equation.op] : [])),
+      ) || name;
     this.titles.set(name, title);
     return title;
   }
@@ -142,7 +181,12 @@ export class Program extends Structure {
   called(paths) {
     const known = [...new Set(paths)].flatMap((path) => this.equations.get(path) ?? []);
     const lines = [...new Set(known.flatMap(({ src }) => (src ? src[1] : [])))].sort((a, b) => a - b);
-    const where = lines.length > 3 ? `lines ${lines[0]}–${lines[lines.length - 1]}` : lines.length ? `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}` : "";
+    const where =
+      lines.length > 3
+        ? `lines ${lines[0]}–${lines[lines.length - 1]}`
+        : lines.length
+          ? `line${lines.length > 1 ? "s" : ""} ${lines.join(", ")}`
+          : "";
     return [deedsOf(known.map((each) => (each.bodies ? nameOf(each) : each.op))), where].filter(Boolean).join(", ");
   }
 
@@ -181,7 +225,9 @@ export class Program extends Structure {
   searchText(equation) {
     let text = this.searched.get(equation);
     if (text != null) return text;
-    const types = [...equation.in, ...equation.out].map((name) => `${name} ${(this.variables.get(name) ?? []).join(" ")}`);
+    const types = [...equation.in, ...equation.out].map(
+      (name) => `${name} ${(this.variables.get(name) ?? []).join(" ")}`,
+    );
     const code = equation.src ? this.sourceLine(equation.src[0], equation.src[1]) : "";
     text = [equation.op, equation.name, equation.params, equation.scope, ...types, code].join(" ").toLowerCase();
     this.searched.set(equation, text);

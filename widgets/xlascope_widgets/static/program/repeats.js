@@ -7,13 +7,27 @@ const ROUNDS = 3;
 
 /** @typedef {{start: number, period: number, times: number}} Repeat */
 
-/** Is a run of repeats long enough to be worth a box? @param {number} length @param {number} period @param {number} times */
+/**
+ * Is a run of repeats long enough to be worth a box?
+ * @param {number} length
+ * @param {number} period
+ * @param {number} times
+ */
 export const isWorthFolding = (length, period, times) => times >= 2 && length >= 12 && (period > 2 || times > 5);
 
-/** What to fold in a sequence: repeats that do not overlap, in order. @param {number[]} signs equal numbers for equal items
- * @param {() => number[]} countCrossing how many values are alive just before each item: a layer begins where they are fewest
- * @param {(start: number, period: number, times: number) => boolean} [isWorth] which of them to fold @returns {Repeat[]} */
-export function findRepeats(signs, countCrossing, isWorth = (_, period, times) => isWorthFolding(period * times, period, times)) {
+/**
+ * What to fold in a sequence: repeats that do not overlap, in order.
+ * @param {number[]} signs equal numbers for equal items
+ * @param {() => number[]} countCrossing how many values are alive just before each item: a layer begins where they are
+ * fewest
+ * @param {(start: number, period: number, times: number) => boolean} [isWorth] which of them to fold
+ * @returns {Repeat[]}
+ */
+export function findRepeats(
+  signs,
+  countCrossing,
+  isWorth = (_, period, times) => isWorthFolding(period * times, period, times),
+) {
   /** @type {number[]|undefined} */ let known;
   const crossing = () => (known ??= countCrossing());
   /** @type {Repeat[]} */ let found = [];
@@ -35,8 +49,15 @@ export function findRepeats(signs, countCrossing, isWorth = (_, period, times) =
   return found.sort((a, b) => a.start - b.start);
 }
 
-/** The repeats of the period that covers most; of nearly equal ones the shortest. @param {number[]} signs @param {() => number[]} crossing
- * @param {number} from @param {number} to @param {(start: number, period: number, times: number) => boolean} isWorth @returns {Repeat[]} */
+/**
+ * The repeats of the period that covers most; of nearly equal ones the shortest.
+ * @param {number[]} signs
+ * @param {() => number[]} crossing
+ * @param {number} from
+ * @param {number} to
+ * @param {(start: number, period: number, times: number) => boolean} isWorth
+ * @returns {Repeat[]}
+ */
 function repeatsBetween(signs, crossing, from, to, isWorth) {
   const choices = likelyPeriods(signs, from, to).map((period) => {
     const runs = runsOf(signs, period, from, to, isWorth);
@@ -54,20 +75,35 @@ function repeatsBetween(signs, crossing, from, to, isWorth) {
   });
 }
 
-/** The distances at which short sequences come again most often. @param {number[]} signs @param {number} from @param {number} to */
+/**
+ * The distances at which short sequences come again most often.
+ * @param {number[]} signs
+ * @param {number} from
+ * @param {number} to
+ */
 function likelyPeriods(signs, from, to) {
-  const last = new Map(), votes = new Map();
+  const last = new Map(),
+    votes = new Map();
   for (let i = from; i + GRAM <= to; i++) {
     const gram = (Math.imul(Math.imul(signs[i], 1000003) + signs[i + 1], 1000003) + signs[i + 2]) | 0;
     const before = last.get(gram);
     if (before != null) votes.set(i - before, (votes.get(i - before) ?? 0) + 1);
     last.set(gram, i);
   }
-  return [...votes].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, CANDIDATES).map(([period]) => period);
+  return [...votes]
+    .sort((a, b) => b[1] - a[1] || a[0] - b[0])
+    .slice(0, CANDIDATES)
+    .map(([period]) => period);
 }
 
-/** Where items equal those one period on, long enough to be worth a box. @param {number[]} signs @param {number} period @param {number} from @param {number} to
- * @param {(start: number, period: number, times: number) => boolean} isWorth */
+/**
+ * Where items equal those one period on, long enough to be worth a box.
+ * @param {number[]} signs
+ * @param {number} period
+ * @param {number} from
+ * @param {number} to
+ * @param {(start: number, period: number, times: number) => boolean} isWorth
+ */
 function runsOf(signs, period, from, to, isWorth) {
   /** @type {[number, number][]} */ const runs = [];
   let start = from;
@@ -82,8 +118,13 @@ function runsOf(signs, period, from, to, isWorth) {
   return runs.filter(([a], i) => !i || a >= runs[i - 1][1]);
 }
 
-/** Counted one period on: what enters the first layer may come from outside. @param {number[]} crossing @param {number} period
- * @param {number} first @param {number} last */
+/**
+ * Counted one period on: what enters the first layer may come from outside.
+ * @param {number[]} crossing
+ * @param {number} period
+ * @param {number} first
+ * @param {number} last
+ */
 function bestStart(crossing, period, first, last) {
   let best = first;
   for (let i = first; i <= last; i++) if (crossing[i + period] < crossing[best + period]) best = i;

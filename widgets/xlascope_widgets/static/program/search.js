@@ -1,12 +1,23 @@
 // @ts-check
-/** Searching equations: words, and `op:tanh`, `line:9`, `line:3-7`, `shape:128,512`; names of operations count before all other text. */
+/**
+ * Searching equations: words, and `op:tanh`, `line:9`, `line:3-7`, `shape:128,512`; names of operations count before
+ * all other text.
+ */
 
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("./unpack.js").Equation} Equation */
 
-/** How well a word fits: 0 best, null not at all. @typedef {(program: Program, equation: Equation) => number|null} Fit */
+/**
+ * How well a word fits: 0 best, null not at all.
+ * @typedef {(program: Program, equation: Equation) => number|null} Fit
+ */
 
-/** Paths that fit every word of a query, the best first, in the program's order where they are equal. @param {Program} program @param {string} query in small letters @returns {string[]} */
+/**
+ * Paths that fit every word of a query, the best first, in the program's order where they are equal.
+ * @param {Program} program
+ * @param {string} query in small letters
+ * @returns {string[]}
+ */
 export function searched(program, query) {
   const fits = query.split(/\s+/).filter(Boolean).map(fitOf);
   if (!fits.length) return [];
@@ -47,12 +58,23 @@ function lineFit(value) {
   return (_, { src }) => (src && src[1] <= Number(last) && Math.max(src[1], src[2]) >= Number(first) ? 0 : null);
 }
 
-/** Results of that type or shape count before operands. @param {string} value "128,512", "[128,512]", "f32[128", "128x512" @returns {Fit} */
+/**
+ * Results of that type or shape count before operands.
+ * @param {string} value "128,512", "[128,512]", "f32[128", "128x512"
+ * @returns {Fit}
+ */
 function shapeFit(value) {
   const wanted = value.replace(/(\d)x(?=\d)/g, "$1,");
   const has = (/** @type {string} */ type) => {
     const text = type.toLowerCase();
-    return /[[a-z]/.test(wanted) ? text.includes(wanted) : `,${text.slice(text.indexOf("[") + 1, -1)},`.includes(`,${wanted.replace("]", "")},`);
+    return /[[a-z]/.test(wanted)
+      ? text.includes(wanted)
+      : `,${text.slice(text.indexOf("[") + 1, -1)},`.includes(`,${wanted.replace("]", "")},`);
   };
-  return (program, equation) => (equation.out.some((name) => has(program.typeOf(name))) ? 0 : equation.in.some((name) => has(program.typeOf(name))) ? 1 : null);
+  return (program, equation) =>
+    equation.out.some((name) => has(program.typeOf(name)))
+      ? 0
+      : equation.in.some((name) => has(program.typeOf(name)))
+        ? 1
+        : null;
 }

@@ -25,18 +25,37 @@ export function stageWords(stage) {
 /** What the strip says of a program, stage by stage. @param {Program} program @returns {Stage[]} */
 export function stages(program) {
   const { light } = program;
-  const reached = [light.traced != null && tracedStage(program), light.compiled != null && compiledStage(light),
-    light.executed && ranStage(light.executed), light.failure && failedStage(light.failure)];
+  const reached = [
+    light.traced != null && tracedStage(program),
+    light.compiled != null && compiledStage(light),
+    light.executed && ranStage(light.executed),
+    light.failure && failedStage(light.failure),
+  ];
   return reached.filter((stage) => stage != null && stage !== false);
 }
 
 /** @param {Program} program @returns {Stage} */
 function tracedStage(program) {
   const { light } = program;
-  if (light.traced === 0) return { kind: "done", name: "operation", strong: shorten(program.function, 48), tip: "Run outside of jit: one operation, by itself", pieces: [] };
+  if (light.traced === 0)
+    return {
+      kind: "done",
+      name: "operation",
+      strong: shorten(program.function, 48),
+      tip: "Run outside of jit: one operation, by itself",
+      pieces: [],
+    };
   const again = light.traces > 1 ? ` · trace ${light.traces}` : "";
-  return { kind: "done", name: "traced", strong: shorten(program.function, 48), tip: `Traced because: ${light.reason} (time measured)`,
-    pieces: [{ text: plural(light.equations ?? 0, "eqn") }, { text: ` · ${seconds(light.traced ?? 0)}${again}`, least: "wide" }] };
+  return {
+    kind: "done",
+    name: "traced",
+    strong: shorten(program.function, 48),
+    tip: `Traced because: ${light.reason} (time measured)`,
+    pieces: [
+      { text: plural(light.equations ?? 0, "eqn") },
+      { text: ` · ${seconds(light.traced ?? 0)}${again}`, least: "wide" },
+    ],
+  };
 }
 
 /** @param {Light} light @returns {Stage} */
@@ -44,9 +63,22 @@ function compiledStage(light) {
   const hit = light.cache === "hit" ? " from the cache" : "";
   const quickly = light.quick !== undefined && !light.optimized;
   const before = light.optimized ? `, quickly in ${seconds(light.quick ?? 0)} before` : "";
-  const tip = light.quick === undefined ? "" : quickly ? "; calls run this version until the optimized one is there" : "; the first calls ran the version compiled quickly";
-  return { kind: "done", name: quickly ? "compiled quickly" : "compiled", strong: "", tip: `XLA's compile time (measured); kernels counted in the optimized program${tip}`,
-    pieces: [{ text: `${seconds(light.compiled ?? 0)}${hit}${before} → `, least: "medium" }, { text: light.kernels === undefined ? "kernels unknown" : plural(light.kernels, "kernel") }] };
+  const tip =
+    light.quick === undefined
+      ? ""
+      : quickly
+        ? "; calls run this version until the optimized one is there"
+        : "; the first calls ran the version compiled quickly";
+  return {
+    kind: "done",
+    name: quickly ? "compiled quickly" : "compiled",
+    strong: "",
+    tip: `XLA's compile time (measured); kernels counted in the optimized program${tip}`,
+    pieces: [
+      { text: `${seconds(light.compiled ?? 0)}${hit}${before} → `, least: "medium" },
+      { text: light.kernels === undefined ? "kernels unknown" : plural(light.kernels, "kernel") },
+    ],
+  };
 }
 
 /** @param {Executed} executed @returns {Stage} */
@@ -54,15 +86,24 @@ function ranStage(executed) {
   const { calls, step, clock, at_most } = executed;
   const each = step ? ` · ${at_most ? "≤ " : ""}${seconds(step)} each` : "";
   const whose = clock === "profile" ? " (profiler’s clock)" : clock === "host" ? " (host clock)" : "";
-  return { kind: "run", name: "ran", strong: count(calls), tip: ranTip(executed),
-    pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: each }, { text: step ? whose : "", least: "medium" }] };
+  return {
+    kind: "run",
+    name: "ran",
+    strong: count(calls),
+    tip: ranTip(executed),
+    pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: each }, { text: step ? whose : "", least: "medium" }],
+  };
 }
 
 /** What the numbers of the strip are, and what they cost. @param {Executed} executed */
 function ranTip({ step, clock, at_most, observed, profiling }) {
-  const time = !step ? "no call has finished yet" : at_most ? "the time from call to call by the host’s clock (measured): a call takes that at most, for something else may be done in between" :
-    clock === "host" ? "a call takes so long by the host’s clock, without the profiler, until its results are there (median, measured)" :
-    "a call takes so long by the profiler’s clock, which slows it down a little (measured): between the calls something else is done";
+  const time = !step
+    ? "no call has finished yet"
+    : at_most
+      ? "the time from call to call by the host’s clock (measured): a call takes that at most, for something else may be done in between"
+      : clock === "host"
+        ? "a call takes so long by the host’s clock, without the profiler, until its results are there (median, measured)"
+        : "a call takes so long by the profiler’s clock, which slows it down a little (measured): between the calls something else is done";
   const seen = observed ? `; the profiler saw ${plural(observed, "whole call")}` : "";
   const cost = profiling ? `, the first for ${seconds(profiling)} of a processor, once` : "";
   return `Calls counted; ${time}${seen}${cost}`;
@@ -74,7 +115,12 @@ const FAILED = { trace: "while tracing", lower: "while lowering", compile: "whil
 /** @param {Failure} failure @returns {Stage} */
 function failedStage(failure) {
   const when = FAILED[failure.stage] ?? `in ${shorten(failure.stage, 24)}`;
-  return { kind: "bad", name: "failed", strong: shorten(failure.error, 48), pieces: [{ text: when + (failure.line ? `, line ${failure.line}` : "") }] };
+  return {
+    kind: "bad",
+    name: "failed",
+    strong: shorten(failure.error, 48),
+    pieces: [{ text: when + (failure.line ? `, line ${failure.line}` : "") }],
+  };
 }
 
 /** The kernels, the slowest first where they were measured, or by another measure. @param {Program} program
@@ -95,7 +141,11 @@ export function kernelsHeading(program) {
 /** What XLA says of the whole program, or nothing. @param {Program} program */
 export function estimateWords(program) {
   const { flops = 0, accessed = 0, peak = 0 } = program.heavy;
-  const parts = [flops > 0 && flopCount(flops), accessed > 0 && `${byteSize(accessed)} accessed`, peak > 0 && `${byteSize(peak)} of memory at peak`];
+  const parts = [
+    flops > 0 && flopCount(flops),
+    accessed > 0 && `${byteSize(accessed)} accessed`,
+    peak > 0 && `${byteSize(peak)} of memory at peak`,
+  ];
   const known = parts.filter(Boolean);
   return known.length ? `${known.join(", ")} (XLA's estimate)` : "";
 }
@@ -111,7 +161,11 @@ export function kernelWords(program, kernel) {
   return { title: program.titleOfKernel(kernel.name), facts, pass: program.passOfKernel(kernel.name), time };
 }
 
-/** What is known of a kernel without equations: whose results it copies, or nothing. @param {Program} program @param {Kernel} [kernel] */
+/**
+ * What is known of a kernel without equations: whose results it copies, or nothing.
+ * @param {Program} program
+ * @param {Kernel} [kernel]
+ */
 export function sourceless(program, kernel) {
   const made = [...new Set((kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean))];
   if (!made.length && kernel?.kind === "call") return "runs what is within";
@@ -121,7 +175,9 @@ export function sourceless(program, kernel) {
 /** Both sums of times, where kernels run side by side. @param {Program} program */
 export function overlapWords(program) {
   const sums = program.account?.sums;
-  return sums ? ` · kernels overlap: their times add up to ${seconds(sums[0])}, at least one ran for ${seconds(sums[1])}` : "";
+  return sums
+    ? ` · kernels overlap: their times add up to ${seconds(sums[0])}, at least one ran for ${seconds(sums[1])}`
+    : "";
 }
 
 /** Whose the time of a call is. @param {Executed} run */

@@ -1,5 +1,7 @@
 // @ts-check
-/** What a program is, whatever became of it: its equations in their places, its levels with their groups, its passes. */
+/**
+ * What a program is, whatever became of it: its equations in their places, its levels with their groups, its passes.
+ */
 
 import { append } from "../ground/collections.js";
 import { WHOLE_PROGRAM, chainOfPaths, isWithin, joinPaths, parentPath, relativePath } from "../ground/path.js";
@@ -14,10 +16,15 @@ import { unpackJaxpr } from "./unpack.js";
 export class Structure {
   /** @param {import("../ground/wire.js").PackedJaxpr} [packed] nothing of a program that was not traced */
   constructor(packed) {
-    /** Groups that were made so far, by their place in the graph. @type {Map<string, Equation>} */ this.groups = new Map();
+    /** Groups that were made so far, by their place in the graph. @type {Map<string, Equation>} */ this.groups =
+      new Map();
     /** How levels are grouped: one of GROUPINGS. */ this.grouping = "auto";
     /** Levels with their groups. @type {Map<Jaxpr, Jaxpr>} */ this.grouped = new Map();
-    /** Of a level as it is drawn, the box that each equation is in. @type {WeakMap<Jaxpr, Map<string, Equation>>} */ this.owners = new WeakMap();
+    /**
+     * Of a level as it is drawn, the box that each equation is in.
+     * @type {WeakMap<Jaxpr, Map<string, Equation>>}
+     */
+    this.owners = new WeakMap();
     /** All equations in a group, as far as asked. @type {WeakMap<Equation, string[]>} */ this.inGroups = new WeakMap();
     /** @type {Map<string, Equation>} */ this.equations = new Map();
     /** @type {Map<string, VariableType>} */ this.variables = new Map();
@@ -26,7 +33,8 @@ export class Structure {
     /** @type {string[]} */ this.order = [];
     /** @type {Map<string, [number, number]>} */ this.extents = new Map();
     /** @type {Map<string, string>} */ this.passes = new Map();
-    /** Paths by what is one object for all equations of a line. @type {Map<Line, string[]>} */ this.bySource = new Map();
+    /** Paths by what is one object for all equations of a line. @type {Map<Line, string[]>} */ this.bySource =
+      new Map();
     /** The forward equation that each one transposes. @type {Map<string, string>} */ this.origins = new Map();
     this.jaxpr = packed && unpackJaxpr(packed, this.variables);
     if (this.jaxpr) this.indexLevel(this.jaxpr, WHOLE_PROGRAM, "");
@@ -37,12 +45,25 @@ export class Structure {
     const phases = phasesOf(jaxpr);
     this.phases.set(jaxpr, phases);
     // What a checkpoint computes again on the way back is a pass of its own.
-    const again = pass === "recomputed" || (pass === "backward" && /^(remat|checkpoint)/.test(this.equations.get(parent)?.op ?? ""));
+    const again =
+      pass === "recomputed" ||
+      (pass === "backward" && /^(remat|checkpoint)/.test(this.equations.get(parent)?.op ?? ""));
     jaxpr.equations.forEach((equation, i) => {
       const { path } = equation;
       const own = phases[i] % 2 ? "backward" : phases[i] > 0 ? "update" : "forward";
       this.equations.set(path, equation);
-      this.passes.set(path, again && !phases[i] ? "recomputed" : pass === "update" ? pass : own === "update" && parent ? (pass === "backward" ? pass : "forward") : own);
+      this.passes.set(
+        path,
+        again && !phases[i]
+          ? "recomputed"
+          : pass === "update"
+            ? pass
+            : own === "update" && parent
+              ? pass === "backward"
+                ? pass
+                : "forward"
+              : own,
+      );
       if (equation.src) append(this.bySource, equation.src, path);
       this.originOf(equation, parent);
       const start = this.order.push(path) - 1;
@@ -52,8 +73,13 @@ export class Structure {
     });
   }
 
-  /** The forward equation that one transposes. A body that several calls share names the one in the first call: here it is
-   * the one in the call that this call transposes. @param {Equation} equation @param {string} parent @returns {string|undefined} */
+  /**
+   * The forward equation that one transposes. A body that several calls share names the one in the first call: here it
+   * is the one in the call that this call transposes.
+   * @param {Equation} equation
+   * @param {string} parent
+   * @returns {string|undefined}
+   */
   originOf(equation, parent) {
     const outer = this.origins.get(parent);
     let of = equation.of;
@@ -127,7 +153,12 @@ export class Structure {
     }
   }
 
-  /** The box of a level that is an equation, or a group with it. @param {Jaxpr} jaxpr @param {string} path @returns {Equation|undefined} */
+  /**
+   * The box of a level that is an equation, or a group with it.
+   * @param {Jaxpr} jaxpr
+   * @param {string} path
+   * @returns {Equation|undefined}
+   */
   itemWith(jaxpr, path) {
     const shown = this.shown(jaxpr);
     let owners = this.owners.get(shown);

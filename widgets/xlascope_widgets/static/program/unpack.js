@@ -4,13 +4,19 @@
 import { WHOLE_PROGRAM, innerPath } from "../ground/path.js";
 /** @typedef {import("../ground/path.js").Path} Path */
 
-/** A level of a program; with groups in the place of equations where it is `grouped`, and `quiet` where its inputs and results are not drawn;
- * an `overview` where nobody chose how it is grouped; with `bundles`, those inputs that are drawn together.
- * @typedef {{name: string, constants: string[], inputs: string[], outputs: string[], equations: Equation[], grouped?: boolean, quiet?: boolean, overview?: boolean,
- *   bundles?: Map<string, string[]>}} Jaxpr */
-/** An equation, or a group of them: `members`.
- * @typedef {{path: Path, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?: import("../ground/wire.js").Line,
- *   sign: number, of?: string, flops?: number, scope?: string, bodies?: Jaxpr[], members?: Equation[], group?: {kind: string, times: number}}} Equation */
+/**
+ * A level of a program; with groups in the place of equations where it is `grouped`, and `quiet` where its inputs and
+ * results are not drawn; an `overview` where nobody chose how it is grouped; with `bundles`, those inputs that are
+ * drawn together.
+ * @typedef {{name: string, constants: string[], inputs: string[], outputs: string[], equations: Equation[], grouped?:
+ * boolean, quiet?: boolean, overview?: boolean, bundles?: Map<string, string[]>}} Jaxpr
+ */
+/**
+ * An equation, or a group of them: `members`.
+ * @typedef {{path: Path, op: string, name?: string, params?: string, in: string[], out: string[], role?: string, src?:
+ * import("../ground/wire.js").Line, sign: number, of?: string, flops?: number, scope?: string, bodies?: Jaxpr[],
+ * members?: Equation[], group?: {kind: string, times: number}}} Equation
+ */
 
 const ROLES = ["forward", "tangent", "backward"];
 
@@ -20,12 +26,21 @@ export function hashed(sum, value) {
   return (mixed ^ (mixed >>> 15)) | 0;
 }
 
-/** @param {import("../ground/wire.js").PackedJaxpr} wire @param {Map<string, import("../ground/wire.js").VariableType>} variables gets every variable: its type, its bytes, and its label if it has one
- * @returns {Jaxpr} */
+/**
+ * @param {import("../ground/wire.js").PackedJaxpr} wire
+ * @param {Map<string, import("../ground/wire.js").VariableType>} variables gets every variable: its type, its bytes,
+ * and its label if it has one
+ * @returns {Jaxpr}
+ */
 export function unpackJaxpr(wire, variables) {
   const { texts, types, lines } = wire;
 
-  /** @param {import("../ground/wire.js").PackedLevel} level @param {Path} holder @param {number} body @returns {Jaxpr} */
+  /**
+   * @param {import("../ground/wire.js").PackedLevel} level
+   * @param {Path} holder
+   * @param {number} body
+   * @returns {Jaxpr}
+   */
   function unpackLevel(level, holder, body) {
     for (const [name, type] of level.given) variables.set(name, types[type]);
     const equations = level.packed.map((packed, i) => unpackEquation(packed, innerPath(holder, body, i)));
@@ -46,9 +61,19 @@ export function unpackJaxpr(wire, variables) {
     }
     // One shape for all of them, so that the engine makes them fast.
     /** @type {Equation} */ const equation = {
-      path, op: texts[op], in: inputs, out, role: role ? ROLES[role] : undefined, src: line ? lines[line] : undefined,
-      scope: scope ? texts[scope] : undefined, params: params ? texts[params] : undefined, flops: flops || undefined, of: of || undefined,
-      name: name ? texts[name] : undefined, bodies: undefined, sign,
+      path,
+      op: texts[op],
+      in: inputs,
+      out,
+      role: role ? ROLES[role] : undefined,
+      src: line ? lines[line] : undefined,
+      scope: scope ? texts[scope] : undefined,
+      params: params ? texts[params] : undefined,
+      flops: flops || undefined,
+      of: of || undefined,
+      name: name ? texts[name] : undefined,
+      bodies: undefined,
+      sign,
     };
     if (bodies) equation.bodies = bodies.map((body, b) => unpackLevel(body, path, b));
     return equation;

@@ -14,7 +14,13 @@ export function unreadNotes(program) {
 
 /** In the place of an empty view, or nothing where nothing is amiss. @param {string[]|undefined} notes */
 export function drawUnread(notes) {
-  return notes?.length ? el("div", { class: "xs-empty xs-unread" }, notes.map((note) => el("p", {}, note))) : null;
+  return notes?.length
+    ? el(
+        "div",
+        { class: "xs-empty xs-unread" },
+        notes.map((note) => el("p", {}, note)),
+      )
+    : null;
 }
 
 /** The same for a compiled program whose kernels are not known. @param {Program} program */

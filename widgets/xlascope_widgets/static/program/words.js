@@ -25,19 +25,27 @@ export function equationWords(program, equation) {
 /** Stands before the name of what is kept in memory, where XLA would compute it again. */
 export const KEPT = "▣ ";
 
-/** How many results of an equation, or of those in a group, are kept. @param {Program} program @param {Equation} equation */
+/**
+ * How many results of an equation, or of those in a group, are kept.
+ * @param {Program} program
+ * @param {Equation} equation
+ */
 function keptIn(program, equation) {
   if (!program.kept.size) return 0;
   return (equation.members ?? [equation]).filter((each) => program.kept.has(each.path)).length;
 }
 
-/** The operation with its literal operands: "mul 0.1"; of a loop, how often: "cell × 100 steps". @param {Program} program @param {Equation} equation */
+/**
+ * The operation with its literal operands: "mul 0.1"; of a loop, how often: "cell × 100 steps".
+ * @param {Program} program
+ * @param {Equation} equation
+ */
 function equationTitle(program, equation) {
   const name = nameOf(equation);
   const trips = tripsOf(equation);
   if (trips !== 1) return `${shorten(name, 14)} × ${trips == null ? "? steps" : plural(trips, "step")}`;
   if (equation.bodies) return shorten(name, 25);
-  const literals = equation.in.filter((name) => !program.variables.has(name)).map(literalText);
+  const literals = equation.in.filter((operand) => !program.variables.has(operand)).map(literalText);
   const text = [name, ...literals.map((t) => shorten(t, INLINE))].join(" ");
   return shorten(text, 25);
 }
@@ -47,12 +55,22 @@ export function literalText(text) {
   return text.split(":")[0];
 }
 
-/** The second line of a node; with a heat, the number that the colour stands for. @param {Program} program @param {Equation} equation @param {string} [heat] */
+/**
+ * The second line of a node; with a heat, the number that the colour stands for.
+ * @param {Program} program
+ * @param {Equation} equation
+ * @param {string} [heat]
+ */
 export function equationSub(program, equation, heat = "pass") {
   if (heat !== "pass") return heatText(program, equation, heat);
   if (equation.members) return groupSub(program, equation);
   const of = program.origins.get(equation.path);
-  if (equation.bodies) return boxSub(program, equation, of ? transposedWords(program, of) : plural(program.inside(equation.path).length - 1, "equation"));
+  if (equation.bodies)
+    return boxSub(
+      program,
+      equation,
+      of ? transposedWords(program, of) : plural(program.inside(equation.path).length - 1, "equation"),
+    );
   const time = program.ownTime(equation.path);
   const parts = [];
   if (of && time != null) return `${seconds(time)} · of ${program.lineOf(of) ?? "an unknown line"}`;
@@ -69,15 +87,24 @@ function groupSub(program, group) {
   return boxSub(program, group, group.group?.kind === "line" ? (lineOfGroup(program, group) ?? inside) : inside);
 }
 
-/** What a box has of the time, and what it is; where nothing is measured, its work. @param {Program} program @param {Equation} box @param {string} what */
+/**
+ * What a box has of the time, and what it is; where nothing is measured, its work.
+ * @param {Program} program
+ * @param {Equation} box
+ * @param {string} what
+ */
 function boxSub(program, box, what) {
   const part = partWords(program, box.path);
   if (part) return `${part} · ${what}`;
   return box.flops ? `${what} · ${flopCount(box.flops)}` : what;
 }
 
-/** "41 %" of all kernels' time; "≈ 12 %" where kernels are shared with what is outside, and their time is split over their equations.
- * @param {Program} program @param {string} path */
+/**
+ * "41 %" of all kernels' time; "≈ 12 %" where kernels are shared with what is outside, and their time is split over
+ * their equations.
+ * @param {Program} program
+ * @param {string} path
+ */
 export function partWords(program, path) {
   const part = program.part(path);
   if (part == null) return "";
@@ -124,8 +151,13 @@ function typesWords(types) {
   return types.length > 1 ? `${shorten(types[0], 16)} +${count(types.length - 1)}` : shorten(types[0] ?? "", 20);
 }
 
-/** The types that a node gives, for the edge that leaves it, as far as there is room; of a box, of what goes along that edge. @param {Program} program
- * @param {Equation} equation @param {DrawnNode} node */
+/**
+ * The types that a node gives, for the edge that leaves it, as far as there is room; of a box, of what goes along that
+ * edge.
+ * @param {Program} program
+ * @param {Equation} equation
+ * @param {DrawnNode} node
+ */
 export function outTypes(program, equation, node) {
   const types = equation.out.map((name) => program.typeOf(name)).filter(Boolean);
   const [first = ""] = equation.bodies && node.type ? [program.typeOf(node.type.name)] : types;
@@ -135,11 +167,18 @@ export function outTypes(program, equation, node) {
   return all.length <= room ? all : first.length <= room ? first : shorten(first, room);
 }
 
-/** One line that says everything known of an equation, each number with its source. @param {Program} program @param {string} path @returns {string[]} */
+/**
+ * One line that says everything known of an equation, each number with its source.
+ * @param {Program} program
+ * @param {string} path
+ * @returns {string[]}
+ */
 export function describe(program, path) {
   const equation = program.at(path);
   if (!equation) return [];
-  const parts = equation.members ? groupFacts(program, equation) : [jaxprLine(program, equation), program.sourceWords(path), passWords(program, equation)];
+  const parts = equation.members
+    ? groupFacts(program, equation)
+    : [jaxprLine(program, equation), program.sourceWords(path), passWords(program, equation)];
   if (equation.scope) parts.push(`scope ${shorten(equation.scope, 60)}`);
   if (tripsOf(equation) == null) parts.push("number of steps not known before it runs: counted as one");
   const kernels = program.kernelsWith(path);
@@ -148,17 +187,29 @@ export function describe(program, path) {
   else if (program.heavy.kernels) parts.push("in no kernel (folded away, or its kernel is not known)");
   if (program.kept.has(path)) parts.push("kept in memory: XLA would compute it again in several kernels");
   parts.push(...timeWords(program, path, kernels));
-  if (equation.flops) parts.push(`${flopCount(equation.flops)}${(tripsOf(equation) ?? 1) > 1 ? " in all steps" : ""} (our count)`);
-  if (!program.byNames) parts.push(`${byteSize(program.bytesOf(equation))} read and written if it ran alone (our count)`);
+  if (equation.flops)
+    parts.push(`${flopCount(equation.flops)}${(tripsOf(equation) ?? 1) > 1 ? " in all steps" : ""} (our count)`);
+  if (!program.byNames)
+    parts.push(`${byteSize(program.bytesOf(equation))} read and written if it ran alone (our count)`);
   const bound = equation.bodies || program.byNames ? null : rooflineOf(program, equation, program.ceilings);
-  if (bound) parts.push(`at least ${seconds(bound.time)} alone, by the ceiling of ${bound.limit} (our count over ceilings ${program.ceilings?.source ?? "measured here"})`);
+  if (bound)
+    parts.push(
+      `at least ${seconds(bound.time)} alone, by the ceiling of ${bound.limit} (our count over ceilings ${program.ceilings?.source ?? "measured here"})`,
+    );
   return parts;
 }
 
 /** What a group is. @param {Program} program @param {Equation} group */
 function groupFacts(program, group) {
   const { kind = "", times = 1 } = group.group ?? {};
-  const what = { scope: "scope", function: "function", line: "", repeat: "repeated", layer: "one of the repeats", stretch: "in order" }[/** @type {"scope"} */ (kind)];
+  const what = {
+    scope: "scope",
+    function: "function",
+    line: "",
+    repeat: "repeated",
+    layer: "one of the repeats",
+    stretch: "in order",
+  }[/** @type {"scope"} */ (kind)];
   const lines = new Set();
   for (const { src } of group.members ?? []) if (src && lines.size < 4) lines.add(`line ${src[1]}`);
   const parts = [`${group.name}: ${plural(program.inside(group.path).length, "equation")}`];
@@ -175,7 +226,10 @@ function timeWords(program, path, kernels) {
   const own = program.ownTime(path);
   if (own != null) return [`${seconds(own)} a call (measured)`];
   const part = program.at(path)?.bodies && program.part(path);
-  if (part) return [`${seconds(program.share(path) ?? 0)} a call, ${percent(part)} of the kernels' time (measured${program.areAlone(path, kernels) ? "" : "; of kernels that it shares with others, a part by their equations"})`];
+  if (part)
+    return [
+      `${seconds(program.share(path) ?? 0)} a call, ${percent(part)} of the kernels' time (measured${program.areAlone(path, kernels) ? "" : "; of kernels that it shares with others, a part by their equations"})`,
+    ];
   if (kernels.length !== 1) return [];
   const time = program.times.get(kernels[0].name);
   return time == null ? [] : [`${seconds(time)} a call for the whole kernel (measured)`];
@@ -184,7 +238,12 @@ function timeWords(program, path, kernels) {
 /** @param {Program} program @param {Equation} equation */
 function passWords(program, equation) {
   const pass = program.passOf(equation.path);
-  const word = pass === "recomputed" ? "forward, computed again on the way back" : pass === "update" ? pass : (equation.role ?? "forward");
+  const word =
+    pass === "recomputed"
+      ? "forward, computed again on the way back"
+      : pass === "update"
+        ? pass
+        : (equation.role ?? "forward");
   const of = program.origins.get(equation.path);
   return of ? `${word}, ${transposedWords(program, of)}` : word;
 }

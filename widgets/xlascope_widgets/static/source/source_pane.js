@@ -19,8 +19,18 @@ export function drawSource(store) {
   if (!program?.heavy.sources?.length) return el("div", { class: "xs-empty" }, "no source known");
   const times = lineTimes(program);
   return program.heavy.sources.map((source) => [
-    el("h4", {}, "source", el("span", {}, source.title), source.note && el("span", { class: "xs-source-note" }, source.note)),
-    el("div", { class: "xs-code" }, source.text ? sourceLines(program, source, times) : bareLines(program, source, times)),
+    el(
+      "h4",
+      {},
+      "source",
+      el("span", {}, source.title),
+      source.note && el("span", { class: "xs-source-note" }, source.note),
+    ),
+    el(
+      "div",
+      { class: "xs-code" },
+      source.text ? sourceLines(program, source, times) : bareLines(program, source, times),
+    ),
   ]);
 }
 
@@ -43,20 +53,48 @@ function sourceLines(program, source, times) {
   return rows;
 }
 
-/** The lines of a file that cannot be read: their numbers and times. @param {Program} program @param {SourceText} source @param {Map<string, number>} times */
+/**
+ * The lines of a file that cannot be read: their numbers and times.
+ * @param {Program} program
+ * @param {SourceText} source
+ * @param {Map<string, number>} times
+ */
 function bareLines(program, source, times) {
-  const lines = [...program.lines.keys()].map((key) => key.split(":").map(Number)).filter(([file]) => file === source.file).map(([, line]) => line);
+  const lines = [...program.lines.keys()]
+    .map((key) => key.split(":").map(Number))
+    .filter(([file]) => file === source.file)
+    .map(([, line]) => line);
   return lines.sort((a, b) => a - b).map((line) => sourceLine(program, `${source.file}:${line}`, line, "", times));
 }
 
-/** @param {Program} program @param {string} key @param {number} line @param {string} text @param {Map<string, number>} times */
+/**
+ * @param {Program} program
+ * @param {string} key
+ * @param {number} line
+ * @param {string} text
+ * @param {Map<string, number>} times
+ */
 function sourceLine(program, key, line, text, times) {
   const paths = program.lines.get(key);
   const time = times.get(key);
-  const tip = paths && plural(paths.length, "equation") + (time == null ? "" : ` · ${seconds(time)} a call: measured, each kernel's time split equally over its equations`);
-  return el("div", { class: `xs-line${paths ? " has" : ""}`, "data-line": key, title: tip, role: paths ? "button" : null, tabindex: paths ? -1 : null },
-    el("span", { class: "xs-n" }, line), el("span", { class: "xs-t" }, time == null ? "" : seconds(time)),
-    el("span", { class: "xs-t" }, paths?.length ?? ""), el("span", { class: "xs-text", style: `--xs-in:${text.length - text.trimStart().length}` }, text || " "));
+  const tip =
+    paths &&
+    plural(paths.length, "equation") +
+      (time == null ? "" : ` · ${seconds(time)} a call: measured, each kernel's time split equally over its equations`);
+  return el(
+    "div",
+    {
+      class: `xs-line${paths ? " has" : ""}`,
+      "data-line": key,
+      title: tip,
+      role: paths ? "button" : null,
+      tabindex: paths ? -1 : null,
+    },
+    el("span", { class: "xs-n" }, line),
+    el("span", { class: "xs-t" }, time == null ? "" : seconds(time)),
+    el("span", { class: "xs-t" }, paths?.length ?? ""),
+    el("span", { class: "xs-text", style: `--xs-in:${text.length - text.trimStart().length}` }, text || " "),
+  );
 }
 
 /** @param {Program} program @param {SourceText} source @param {number} length */
@@ -93,9 +131,11 @@ export function markSource(pane, store) {
   if (first && store.selection.kind !== "line") scrollInside(pane, first);
 }
 
-/** A cell may begin with code of other functions: show the first line that made an equation. @param {HTMLElement} pane */
+/**
+ * A cell may begin with code of other functions: show the first line that made an equation.
+ * @param {HTMLElement} pane
+ */
 export function showFirstLine(pane) {
   const first = /** @type {HTMLElement|null} */ (pane.querySelector(".xs-line.has"));
   if (first && pane.scrollTop === 0) pane.scrollTop = first.offsetTop - pane.clientHeight / 3;
 }
-

@@ -1,5 +1,8 @@
 // @ts-check
-/** Questions that only the kernel can answer: what was asked, how far it is, and what was found. Looking never needs this. */
+/**
+ * Questions that only the kernel can answer: what was asked, how far it is, and what was found. Looking never needs
+ * this.
+ */
 
 /** @typedef {import("./store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Model} Model */
@@ -18,14 +21,17 @@ const ASK_LOST = 12000;
 
 /** @param {Question} question what makes two questions the same */
 export function questionKey(question) {
-  return ["question", "program", "target", "from", "to"].map((name) => question[/** @type {"from"} */ (name)] ?? "").join("\n");
+  return ["question", "program", "target", "from", "to"]
+    .map((name) => question[/** @type {"from"} */ (name)] ?? "")
+    .join("\n");
 }
 
 export class Asks {
   constructor() {
     /** @type {string[]} */ this.questions = [];
     /** @type {string[]} */ this.targets = [];
-    /** How to get what compiles for a target, where that is not there. @type {Record<string, string>} */ this.missing = {};
+    /** How to get what compiles for a target, where that is not there. @type {Record<string, string>} */ this.missing =
+      {};
     /** The target without a compiler that was chosen. */ this.wanted = "";
     /** @type {Record<string, Answer>} */ this.answers = {};
     /** @type {Record<string, Finding>} */ this.findings = {};
@@ -49,12 +55,18 @@ export class Asks {
     return Boolean(this.send) && !this.failed && this.questions.includes(kind);
   }
 
-  /** The latest state of a question; undefined when it was never asked. @param {Question} question @returns {AskState|undefined} */
+  /**
+   * The latest state of a question; undefined when it was never asked.
+   * @param {Question} question
+   * @returns {AskState|undefined}
+   */
   state(question) {
     const key = questionKey(question);
-    const told = Object.entries(this.answers).filter(([, answer]) => questionKey(answer.question) === key).pop();
+    const told = Object.entries(this.answers)
+      .filter(([, answer]) => questionKey(answer.question) === key)
+      .pop();
     const sent = [...this.sent].filter(([, { key: own }]) => own === key).pop();
-    const [id, known] = sent ? [sent[0], this.answers[sent[0]]] : told ?? ["", undefined];
+    const [id, known] = sent ? [sent[0], this.answers[sent[0]]] : (told ?? ["", undefined]);
     if (known) return { ...known, id };
     if (!sent) return undefined;
     const waited = Date.now() - sent[1].at;
@@ -113,4 +125,3 @@ export class Asks {
     return all;
   }
 }
-

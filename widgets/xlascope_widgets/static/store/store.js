@@ -15,9 +15,13 @@ import { Asks } from "./asks.js";
 /** @typedef {import("../ground/wire.js").Live} Live */
 
 /** @typedef {"kernels"|"crossing"|"replay"|"passes"} Tab */
-/** What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted and filtered, the decision that is stepped
- * to, which decisions, the pass that is open and whether all of it is shown, whatever is selected, the operation that passes removed, and the decisions chosen to step through.
- * @typedef {{tab: Tab|"", sort: string, filter: string, at: number, only: string, pass: number, whole: boolean, query: string, replayed: unknown[]|null|undefined}} KernelList */
+/**
+ * What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted
+ * and filtered, the decision that is stepped to, which decisions, the pass that is open and whether all of it is shown,
+ * whatever is selected, the operation that passes removed, and the decisions chosen to step through.
+ * @typedef {{tab: Tab|"", sort: string, filter: string, at: number, only: string, pass: number, whole: boolean, query:
+ * string, replayed: unknown[]|null|undefined}} KernelList
+ */
 /** @typedef {"data"|"live"|"open"|"selection"|"graph"|"look"|"search"|"asks"|"list"|"target"} Change */
 
 export class Store {
@@ -47,17 +51,39 @@ export class Store {
     this.asks = new Asks();
     /** What the program was compiled for; "" is what ran here. */ this.target = "";
     /** The list of kernels, and what shares its place. @type {KernelList} */
-    this.list = { tab: "", sort: "time", filter: "", at: -1, only: "all", pass: -1, whole: false, query: "", replayed: null };
+    this.list = {
+      tab: "",
+      sort: "time",
+      filter: "",
+      at: -1,
+      only: "all",
+      pass: -1,
+      whole: false,
+      query: "",
+      replayed: null,
+    };
   }
 
-  /** @param {Record<string, Heavy>|undefined} heavies programs by number, as sent @param {Record<string, import("../ground/wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once */
+  /**
+   * @param {Record<string, Heavy>|undefined} heavies programs by number, as sent
+   * @param {Record<string, import("../ground/wire.js").PackedJaxpr>} [jaxprs] their jaxprs, which are sent once
+   */
   takePrograms(heavies, jaxprs) {
     const shown = this.program;
     for (const sent of Object.values(heavies ?? {})) {
       const heavy = { ...sent, jaxpr: sent.jaxpr ?? jaxprs?.[sent.number] };
       const known = this.programs.get(heavy.number);
-      const grown = !known || Boolean(heavy.jaxpr) !== Boolean(known.heavy.jaxpr) || Boolean(heavy.kernels) !== Boolean(known.heavy.kernels);
-      if (known && heavy.found !== known.heavy.found) Object.assign(known.heavy, { found: heavy.found, targets: heavy.targets, explained: heavy.explained, passes: heavy.passes });
+      const grown =
+        !known ||
+        Boolean(heavy.jaxpr) !== Boolean(known.heavy.jaxpr) ||
+        Boolean(heavy.kernels) !== Boolean(known.heavy.kernels);
+      if (known && heavy.found !== known.heavy.found)
+        Object.assign(known.heavy, {
+          found: heavy.found,
+          targets: heavy.targets,
+          explained: heavy.explained,
+          passes: heavy.passes,
+        });
       if (grown) this.programs.set(heavy.number, this.read(heavy));
     }
     // What is sent is the whole state: a panel that follows the cells forgets those of earlier ones.
@@ -101,7 +127,8 @@ export class Store {
   /** The target looked at: the one chosen, or the first of a program that nobody compiled for this device. */
   get aimed() {
     const names = Object.keys(this.asks.found(this.measured).targets);
-    if (names.includes(this.target) || this.measured?.heavy.kernels) return names.includes(this.target) ? this.target : "";
+    if (names.includes(this.target) || this.measured?.heavy.kernels)
+      return names.includes(this.target) ? this.target : "";
     return names[0] ?? "";
   }
 
@@ -174,7 +201,12 @@ export class Store {
     this.tell("graph");
   }
 
-  /** Select what lies between two equations or groups. @param {string} a @param {string} b @returns {boolean} whether one depends on the other */
+  /**
+   * Select what lies between two equations or groups.
+   * @param {string} a
+   * @param {string} b
+   * @returns {boolean} whether one depends on the other
+   */
   selectBetween(a, b) {
     this.start = "";
     const found = this.program ? between(this.program, a, b) : null;
@@ -189,7 +221,11 @@ export class Store {
     this.tell("search");
   }
 
-  /** The path found after the selected one, or before it, in order, round and round. @param {number} [step] @returns {string|undefined} */
+  /**
+   * The path found after the selected one, or before it, in order, round and round.
+   * @param {number} [step]
+   * @returns {string|undefined}
+   */
   nextFound(step = 1) {
     const paths = [...this.found];
     const at = paths.indexOf(this.selection.id);
@@ -218,7 +254,10 @@ export class Store {
   /** Select several kernels: two to ask about, or those that one array connects. @param {string[]} names */
   selectKernels(names) {
     const { program } = this;
-    this.show("kernels", JSON.stringify(names), { kernels: names, paths: names.flatMap((name) => program?.kernels.get(name)?.eqns ?? []) });
+    this.show("kernels", JSON.stringify(names), {
+      kernels: names,
+      paths: names.flatMap((name) => program?.kernels.get(name)?.eqns ?? []),
+    });
   }
 
   /** Select an edge of the graph. @param {string} from @param {string} to paths of equations */
@@ -226,10 +265,18 @@ export class Store {
     const { program } = this;
     const kernels = program ? kernelsOfEdge(program, from, to).filter((name) => name != null) : [];
     this.list.tab = "kernels";
-    this.show("edge", JSON.stringify([from, to]), { kernels, paths: [from, to].flatMap((path) => program?.inside(path) ?? []) });
+    this.show("edge", JSON.stringify([from, to]), {
+      kernels,
+      paths: [from, to].flatMap((path) => program?.inside(path) ?? []),
+    });
   }
 
-  /** Select what was found elsewhere: paths and kernels are given. @param {string} kind @param {string} id @param {{paths?: string[], kernels?: string[]}} given */
+  /**
+   * Select what was found elsewhere: paths and kernels are given.
+   * @param {string} kind
+   * @param {string} id
+   * @param {{paths?: string[], kernels?: string[]}} given
+   */
   show(kind, id, given) {
     if (this.program) this.selection = selected(this.program, kind, id, given);
     this.tell("selection");

@@ -10,7 +10,11 @@ function storesOf() {
   return (page.__xlascope_stores ??= new Map());
 }
 
-/** The store of a model, the same for every view and every reload of this code. @param {Model} model @returns {Store} */
+/**
+ * The store of a model, the same for every view and every reload of this code.
+ * @param {Model} model
+ * @returns {Store}
+ */
 export function storeOf(model) {
   const stores = storesOf();
   const uid = model.get("uid");
@@ -36,7 +40,14 @@ export function follow(model, store) {
     store.tell("asks");
   };
   store.asks.take(model);
-  const changes = { "change:programs": programs, "change:live": live, "change:opened": open, "change:answers": asks, "change:findings": asks, "change:questions": asks };
+  const changes = {
+    "change:programs": programs,
+    "change:live": live,
+    "change:opened": open,
+    "change:answers": asks,
+    "change:findings": asks,
+    "change:questions": asks,
+  };
   for (const [name, handler] of Object.entries(changes)) model.on(name, handler);
   live();
   programs();

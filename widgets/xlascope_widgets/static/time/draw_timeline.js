@@ -1,6 +1,8 @@
 // @ts-check
-/** The timeline: what the host did to make programs, and one representative step on every device, each on its own axis.
- * Bars too narrow to draw are drawn together, with a count; what runs inside another (a loop's body) stands below it. */
+/**
+ * The timeline: what the host did to make programs, and one representative step on every device, each on its own axis.
+ * Bars too narrow to draw are drawn together, with a count; what runs inside another (a loop's body) stands below it.
+ */
 
 import { el } from "../ground/element.js";
 import { axisTime, byteSize, percent, plural, r1, seconds, shorten, ticks } from "../ground/format.js";
@@ -25,14 +27,23 @@ const WIDEST_TOGETHER = 24;
 const IDLE = 0.2;
 const BREAK = 46;
 
-/** A bar: what it is, its times, the row it stands in, and how many runs it stands for (a run of a kernel inside others first).
- * @typedef {{name: string, start: number, duration: number, count: number, row: number, first: number, shown?: number, joined?: boolean}} Bar */
+/**
+ * A bar: what it is, its times, the row it stands in, and how many runs it stands for (a run of a kernel inside others
+ * first).
+ * @typedef {{name: string, start: number, duration: number, count: number, row: number, first: number, shown?: number,
+ * joined?: boolean}} Bar
+ */
 /** @typedef {{view?: [number, number]|null, colour?: "pass"|"kind", lights?: Light[]}} TimelineOptions */
 
 /** @type {WeakMap<Span[], {bars: Bar[], rows: number, end: number}>} */
 const laidOut = new WeakMap();
 
-/** @param {Program} program @param {number} width @param {TimelineOptions} [options] @returns {{tree: Child[], height: number, end: number}} */
+/**
+ * @param {Program} program
+ * @param {number} width
+ * @param {TimelineOptions} [options]
+ * @returns {{tree: Child[], height: number, end: number}}
+ */
 export function drawTimeline(program, width, options = {}) {
   const devices = program.light.executed?.devices ?? [];
   const host = hostLane(program, width, options.lights ?? [program.light]);
@@ -60,26 +71,45 @@ export function timelineWords(program) {
   if (program.target) return `compiled for ${program.target}, which is not measured here`;
   if (!run) return program.light.compiled == null ? "not compiled yet" : "not measured yet";
   const step = run.step ? `${seconds(run.step)} a call (${clockWords(run)})` : `ran ${plural(run.calls, "time")}`;
-  if (!run.observed) return `${isPart(program) ? "part of a step · " : ""}${step}; ${run.notes ? UNREAD_PROFILE : "the profiler has seen no whole call yet"}`;
+  if (!run.observed)
+    return `${isPart(program) ? "part of a step · " : ""}${step}; ${run.notes ? UNREAD_PROFILE : "the profiler has seen no whole call yet"}`;
   const parts = [`one step · ${step}`, `profiler saw ${plural(run.observed, "whole call")}`];
   if (run.devices.some((device) => device.waits)) parts.push("pale: waiting for other devices (derived)");
   parts.push(idleWords(run.devices));
   const { account } = program;
-  if (account) parts.push(`${percent(account.attributed)} of the kernels' time has an equation`, account.copied ? `${percent(account.copied)} copies what equations made` : "");
+  if (account)
+    parts.push(
+      `${percent(account.attributed)} of the kernels' time has an equation`,
+      account.copied ? `${percent(account.copied)} copies what equations made` : "",
+    );
   return parts.filter(Boolean).join(" · ");
 }
 
 /** Is what the lanes show less than a step? @param {Program} program */
 function isPart(program) {
   const { observed = 0, devices = [] } = program.light.executed ?? {};
-  return (!observed && devices.some((device) => device.spans.length > 0)) || devices.some((device) => device.whole === false && device.spans.length > 0);
+  return (
+    (!observed && devices.some((device) => device.spans.length > 0)) ||
+    devices.some((device) => device.whole === false && device.spans.length > 0)
+  );
 }
 
-/** Bars with their rows: each stands below those that it runs inside of. @param {Span[]} spans @returns {{bars: Bar[], rows: number, end: number}} */
+/**
+ * Bars with their rows: each stands below those that it runs inside of.
+ * @param {Span[]} spans
+ * @returns {{bars: Bar[], rows: number, end: number}}
+ */
 export function barsOf(spans) {
   const known = laidOut.get(spans);
   if (known) return known;
-  const sorted = spans.map(([name, start, duration, count = 1], first) => ({ name, start, duration, count, row: 0, first }));
+  const sorted = spans.map(([name, start, duration, count = 1], first) => ({
+    name,
+    start,
+    duration,
+    count,
+    row: 0,
+    first,
+  }));
   sorted.sort((a, b) => a.start - b.start || b.duration - a.duration);
   /** @type {number[]} */ const ends = [];
   let end = 0;
@@ -95,14 +125,22 @@ export function barsOf(spans) {
   return made;
 }
 
-/** Neighbours in a row that are too narrow to see become one bar. @param {Bar[]} bars @param {number} scale pixels a second @returns {Bar[]} */
+/**
+ * Neighbours in a row that are too narrow to see become one bar.
+ * @param {Bar[]} bars
+ * @param {number} scale pixels a second
+ * @returns {Bar[]}
+ */
 export function drawable(bars, scale) {
   /** @type {Bar[]} */ const drawn = [];
   /** @type {(Bar|undefined)[]} */ const open = [];
   for (const bar of bars) {
     const last = open[bar.row];
     const narrow = bar.duration * scale < NARROW;
-    const near = last && (bar.start - last.start - last.duration) * scale < 1 && (bar.start + bar.duration - last.start) * scale < WIDEST_TOGETHER;
+    const near =
+      last &&
+      (bar.start - last.start - last.duration) * scale < 1 &&
+      (bar.start + bar.duration - last.start) * scale < WIDEST_TOGETHER;
     if (narrow && last && near) {
       last.joined = true;
       if (bar.duration > (last.shown ?? 0)) [last.name, last.shown] = [bar.name, bar.duration];
@@ -117,7 +155,13 @@ export function drawable(bars, scale) {
   return drawn;
 }
 
-/** @param {Program} program @param {Device} device @param {number} index @param {number} y @param {{from: number, to: number, scale: number, width: number, colour: string}} axis */
+/**
+ * @param {Program} program
+ * @param {Device} device
+ * @param {number} index
+ * @param {number} y
+ * @param {{from: number, to: number, scale: number, width: number, colour: string}} axis
+ */
 function deviceLane(program, device, index, y, { from, to, scale, width, colour }) {
   const { bars, rows, names } = barsOfStreams(device);
   const seen = bars.filter((bar) => bar.start < to && bar.start + bar.duration > from);
@@ -126,15 +170,38 @@ function deviceLane(program, device, index, y, { from, to, scale, width, colour 
     const w = Math.max(1, (stop - start) * scale - 0.6);
     return deviceBar(program, device, bar, TIME_LEFT + (start - from) * scale, y + bar.row * ROW, w, colour, index);
   });
-  const copies = (device.transfers ?? []).filter(([, start, duration]) => start < to && start + duration > from)
-    .map(([name, start, duration, , bytes]) => drawBar(TIME_LEFT + (Math.max(start, from) - from) * scale, y + rows * ROW,
-      Math.max(1, (Math.min(start + duration, to) - Math.max(start, from)) * scale), copyName(name), { class: "xs-bar transfer", role: "img" }, copyWords(name, duration, bytes), "dark"));
+  const copies = (device.transfers ?? [])
+    .filter(([, start, duration]) => start < to && start + duration > from)
+    .map(([name, start, duration, , bytes]) =>
+      drawBar(
+        TIME_LEFT + (Math.max(start, from) - from) * scale,
+        y + rows * ROW,
+        Math.max(1, (Math.min(start + duration, to) - Math.max(start, from)) * scale),
+        copyName(name),
+        { class: "xs-bar transfer", role: "img" },
+        copyWords(name, duration, bytes),
+        "dark",
+      ),
+    );
   const height = (rows + (device.transfers ? 1 : 0)) * ROW + 10;
-  const tree = el("g", { class: "xs-lane", "data-device": device.name }, laneName(device.name, y), streamNames(device, names, rows, y), rule(y + height - 6, width), drawn, drawWaits(device, TIME_LEFT, y, BAR, { from, to, scale }), copies);
+  const tree = el(
+    "g",
+    { class: "xs-lane", "data-device": device.name },
+    laneName(device.name, y),
+    streamNames(device, names, rows, y),
+    rule(y + height - 6, width),
+    drawn,
+    drawWaits(device, TIME_LEFT, y, BAR, { from, to, scale }),
+    copies,
+  );
   return { tree, height };
 }
 
-/** The bars of a device with their rows: each stream has rows of its own. @param {Device} device @returns {{bars: Bar[], rows: number, names: [string, number][]}} */
+/**
+ * The bars of a device with their rows: each stream has rows of its own.
+ * @param {Device} device
+ * @returns {{bars: Bar[], rows: number, names: [string, number][]}}
+ */
 function barsOfStreams(device) {
   const { streams, spans } = device;
   if (!streams) return { ...barsOf(spans), names: [] };
@@ -155,19 +222,42 @@ const parted = new WeakMap();
 
 /** The bars of one stream, the same list each time. @param {Device} device @param {number} index @returns {Span[]} */
 function streamSpans({ spans, streams = [] }, index) {
-  const known = parted.get(spans) ?? streams.map(([, first], i) => spans.slice(first, streams[i + 1]?.[1] ?? spans.length));
+  const known =
+    parted.get(spans) ?? streams.map(([, first], i) => spans.slice(first, streams[i + 1]?.[1] ?? spans.length));
   parted.set(spans, known);
   return known[index];
 }
 
-/** Short names of streams and of the row of copies, left of their rows: "Stream #13" is #13. @param {Device} device @param {[string, number][]} names @param {number} rows @param {number} y */
+/**
+ * Short names of streams and of the row of copies, left of their rows: "Stream #13" is #13.
+ * @param {Device} device
+ * @param {[string, number][]} names
+ * @param {number} rows
+ * @param {number} y
+ */
 function streamNames(device, names, rows, y) {
-  /** @type {[string, string, number][]} */ const labels = names.map(([name, row]) => [name.replace(/^(Stream|XLA) /, ""), name, row]);
+  /** @type {[string, string, number][]} */ const labels = names.map(([name, row]) => [
+    name.replace(/^(Stream|XLA) /, ""),
+    name,
+    row,
+  ]);
   if (names.length && device.transfers) labels.push(["copies", (device.copied ?? []).join("; "), rows]);
-  return labels.map(([short, tip, row]) => el("text", { class: "xs-axis xs-stream", x: TIME_LEFT - 6, y: y + row * ROW + 13, "text-anchor": "end" }, el("title", {}, tip), shorten(short, row ? 9 : 5)));
+  return labels.map(([short, tip, row]) =>
+    el(
+      "text",
+      { class: "xs-axis xs-stream", x: TIME_LEFT - 6, y: y + row * ROW + 13, "text-anchor": "end" },
+      el("title", {}, tip),
+      shorten(short, row ? 9 : 5),
+    ),
+  );
 }
 
-/** A copy with its bytes and their rate, where they are known. @param {string} name @param {number} duration @param {number} [bytes] */
+/**
+ * A copy with its bytes and their rate, where they are known.
+ * @param {string} name
+ * @param {number} duration
+ * @param {number} [bytes]
+ */
 function copyWords(name, duration, bytes) {
   const rate = bytes && duration > 0 ? `, ${byteSize(bytes / duration)}/s` : "";
   const size = bytes === undefined ? "" : byteSize(bytes) + " in ";
@@ -196,7 +286,12 @@ function titleAndName(program, name) {
   return title === name ? shorten(name, 80) : `${title} (${shorten(name, 80)})`;
 }
 
-/** Which repeat of a loop a run is, where every run of the step is there. @param {Device} device @param {Bar} bar @param {number} [repeats] */
+/**
+ * Which repeat of a loop a run is, where every run of the step is there.
+ * @param {Device} device
+ * @param {Bar} bar
+ * @param {number} [repeats]
+ */
 function repeatWords(device, bar, repeats) {
   const runs = repeats ? device.spans.flatMap(([name], i) => (name === bar.name ? [i] : [])) : [];
   const place = runs.indexOf(bar.first);
@@ -204,19 +299,48 @@ function repeatWords(device, bar, repeats) {
   return [`repeat ${(place % repeats) + 1} of ${repeats}`];
 }
 
-/** @param {Program} program @param {Device} device @param {Bar} bar @param {number} x @param {number} y @param {number} w @param {string} colour @param {number} lane */
+/**
+ * @param {Program} program
+ * @param {Device} device
+ * @param {Bar} bar
+ * @param {number} x
+ * @param {number} y
+ * @param {number} w
+ * @param {string} colour
+ * @param {number} lane
+ */
 function deviceBar(program, device, bar, x, y, w, colour, lane) {
   const { name, duration, count } = bar;
   const kernel = program.kernels.get(name);
-  const kind = colour === "kind" ? `kind-${(kernel?.kind ?? "unknown").replace(/ .*/, "")}` : `pass-${program.passOfKernel(name)}`;
+  const kind =
+    colour === "kind" ? `kind-${(kernel?.kind ?? "unknown").replace(/ .*/, "")}` : `pass-${program.passOfKernel(name)}`;
   const time = `${seconds(duration)} (measured)`;
   const several = count > 1;
-  const words = several ? `${plural(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}` :
-    [`${titleAndName(program, name)} on ${device.name}: ${time}`, ...repeatWords(device, bar, kernel?.repeats), ...(kernel?.eqns.length ? [] : [sourceless(program, kernel)])].join(" · ");
+  const words = several
+    ? `${plural(count, "kernel run")} close together on ${device.name}, ${time}; ${bar.joined ? "zoom in to see each" : "the longest is " + shorten(name, 80)}`
+    : [
+        `${titleAndName(program, name)} on ${device.name}: ${time}`,
+        ...repeatWords(device, bar, kernel?.repeats),
+        ...(kernel?.eqns.length ? [] : [sourceless(program, kernel)]),
+      ].join(" · ");
   const label = several && w > 34 ? `× ${count}` : several ? "" : program.titleOfKernel(name);
-  return drawBar(x, y, w, label, { class: `xs-bar ${kind}${several ? " several" : ""}`, role: "button", "aria-label": words, tabindex: -1,
-    "data-kernel": bar.joined ? null : name, "data-bar": `${lane}:${bar.first}`, "data-zoom": bar.joined ? `${bar.start} ${bar.start + duration}` : null },
-  words, kind.endsWith("unknown") ? "dark" : "");
+  return drawBar(
+    x,
+    y,
+    w,
+    label,
+    {
+      class: `xs-bar ${kind}${several ? " several" : ""}`,
+      role: "button",
+      "aria-label": words,
+      tabindex: -1,
+      "data-kernel": bar.joined ? null : name,
+      "data-bar": `${lane}:${bar.first}`,
+      "data-zoom": bar.joined ? `${bar.start} ${bar.start + duration}` : null,
+    },
+    words,
+    kind.endsWith("unknown") ? "dark" : "",
+  );
 }
 
 const STAGES = /** @type {Record<string, string>} */ ({ trace: "trace", lower: "lower", compile: "XLA compile" });
@@ -224,8 +348,14 @@ const STAGES = /** @type {Record<string, string>} */ ({ trace: "trace", lower: "
 /** Trace, lowering and compilation of programs on the host's clock; long idle times are cut out.
  * @param {Program} program @param {number} width @param {Light[]} lights */
 function hostLane(program, width, lights) {
-  const stages = lights.flatMap((light) => (light.stages ?? []).map(([stage, start, duration, cache]) =>
-    ({ name: cache === "hit" ? "load from cache" : STAGES[stage] ?? stage, start, duration, light })));
+  const stages = lights.flatMap((light) =>
+    (light.stages ?? []).map(([stage, start, duration, cache]) => ({
+      name: cache === "hit" ? "load from cache" : (STAGES[stage] ?? stage),
+      start,
+      duration,
+      light,
+    })),
+  );
   if (!stages.length) return { tree: [], height: 0 };
   const { bars, rows } = barsOf(stages.map((stage) => [stage.name, stage.start, stage.duration]));
   const axis = hostAxis(bars, width);
@@ -236,19 +366,37 @@ function hostLane(program, width, lights) {
     const words = name + (many ? ` ${made}` : "");
     const x = axis.x(bar.start);
     const known = light.number === program.number;
-    return drawBar(x, 4 + bar.row * ROW, Math.max(2, axis.x(bar.start + duration) - x - 0.6), `${words} ${seconds(duration)}`,
-      { class: `xs-bar host${known ? "" : " other"}`, "data-program": many ? light.number : null, role: many ? "button" : "img",
-        tabindex: many ? -1 : null, "data-bar": many ? `host:${bar.first}` : null, "aria-label": `${words}: ${seconds(duration)}` },
-      `${name} of ${made}: ${seconds(duration)} (measured, host clock)`, "dark");
+    return drawBar(
+      x,
+      4 + bar.row * ROW,
+      Math.max(2, axis.x(bar.start + duration) - x - 0.6),
+      `${words} ${seconds(duration)}`,
+      {
+        class: `xs-bar host${known ? "" : " other"}`,
+        "data-program": many ? light.number : null,
+        role: many ? "button" : "img",
+        tabindex: many ? -1 : null,
+        "data-bar": many ? `host:${bar.first}` : null,
+        "aria-label": `${words}: ${seconds(duration)}`,
+      },
+      `${name} of ${made}: ${seconds(duration)} (measured, host clock)`,
+      "dark",
+    );
   });
   const bottom = 4 + rows * ROW;
-  const breaks = axis.breaks.map(({ x, idle }) => el("text", { class: "xs-axis", x: r1(x), y: bottom + 15, "text-anchor": "middle" }, `⋯ ${axisTime(idle)} ⋯`));
+  const breaks = axis.breaks.map(({ x, idle }) =>
+    el("text", { class: "xs-axis", x: r1(x), y: bottom + 15, "text-anchor": "middle" }, `⋯ ${axisTime(idle)} ⋯`),
+  );
   const labels = axis.breaks.length ? [] : drawAxis(0, axis.work, axis.scale, bottom + 15, "");
   const name = el("text", { class: "xs-axis", x: 0, y: bottom + 15 }, "build");
   return { tree: [laneName("host", 4), rule(bottom + 3, width), drawn, name, labels, breaks], height: bottom + 22 };
 }
 
-/** Times of the host to pixels, without its idle times. @param {Bar[]} bars in order of their starts @param {number} width */
+/**
+ * Times of the host to pixels, without its idle times.
+ * @param {Bar[]} bars in order of their starts
+ * @param {number} width
+ */
 function hostAxis(bars, width) {
   /** @type {[number, number][]} */ const busy = [];
   const total = bars.reduce((sum, bar) => sum + bar.duration, 0);
@@ -267,19 +415,33 @@ function hostAxis(bars, width) {
     return here;
   });
   const at = (/** @type {number} */ time) => {
-    const i = Math.max(0, busy.findLastIndex(([from]) => from <= time));
+    const i = Math.max(
+      0,
+      busy.findLastIndex(([from]) => from <= time),
+    );
     return starts[i] + (time - busy[i][0]) * scale;
   };
-  const breaks = gap < BREAK ? [] : busy.slice(1).map(([from], i) => ({ x: starts[i + 1] - gap / 2, idle: from - busy[i][1] }));
+  const breaks =
+    gap < BREAK ? [] : busy.slice(1).map(([from], i) => ({ x: starts[i + 1] - gap / 2, idle: from - busy[i][1] }));
   return { x: at, scale, work, breaks };
 }
 
-/** @param {number} x @param {number} y @param {number} w @param {string} name @param {Record<string, Value>} attributes @param {string} tip @param {string} tone */
+/**
+ * @param {number} x
+ * @param {number} y
+ * @param {number} w
+ * @param {string} name
+ * @param {Record<string, Value>} attributes
+ * @param {string} tip
+ * @param {string} tone
+ */
 function drawBar(x, y, w, name, attributes, tip, tone) {
   const letters = Math.floor((w - 8) / 6.7);
   return [
     el("rect", { ...attributes, x: r1(x), y, width: r1(w), height: BAR, rx: w > 6 ? 3 : 0 }, el("title", {}, tip)),
-    name && letters >= Math.min(4, name.length) && el("text", { class: `xs-bar-name ${tone}`, x: r1(x + 5), y: y + 13 }, shorten(name, letters)),
+    name &&
+      letters >= Math.min(4, name.length) &&
+      el("text", { class: `xs-bar-name ${tone}`, x: r1(x + 5), y: y + 13 }, shorten(name, letters)),
   ];
 }
 
@@ -298,9 +460,12 @@ function drawAxis(from, to, scale, y, name) {
   if (!(to > from)) return [];
   const step = ticks(to - from, 5)[1] ?? to - from;
   const labels = [];
-  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++) labels.push({ x: TIME_LEFT + (i * step - from) * scale, text: axisTime(i * step) });
+  for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i++)
+    labels.push({ x: TIME_LEFT + (i * step - from) * scale, text: axisTime(i * step) });
   return [
     el("text", { class: "xs-axis", x: 0, y }, name),
-    labels.map(({ x, text }) => el("text", { class: "xs-axis", x: r1(x), y, "text-anchor": text === "0" ? "start" : "middle" }, text)),
+    labels.map(({ x, text }) =>
+      el("text", { class: "xs-axis", x: r1(x), y, "text-anchor": text === "0" ? "start" : "middle" }, text),
+    ),
   ];
 }

@@ -21,8 +21,9 @@ export function hottestWords(program) {
   if (!program.times.size && program.light.executed?.notes) return UNREAD_PROFILE;
   if (!program.times.size) return "not measured yet: run it, or ask %timings";
   const top = program.ceilings;
-  return top ? `the device can do ${flopCount(top.flops_per_s)}/s and ${byteSize(top.bytes_per_s)}/s (${top.source})` :
-    "what bounds a kernel is known once the machine's ceilings are measured: ask %timings";
+  return top
+    ? `the device can do ${flopCount(top.flops_per_s)}/s and ${byteSize(top.bytes_per_s)}/s (${top.source})`
+    : "what bounds a kernel is known once the machine's ceilings are measured: ask %timings";
 }
 
 /** @param {Store} store @param {{by: string, order: string}} state */
@@ -32,10 +33,34 @@ export function drawHottest(store, state) {
   const rows = { kernels: kernelRows, equations: equationRows, lines: lineRows }[state.by] ?? kernelRows;
   const { head, body, note } = rows(program, state.order);
   return [
-    el("div", { class: "xs-hot-tools" }, HOT_BY.map((by) => el("button", { class: `xs-pill${state.by === by ? " on" : ""}`, type: "button",
-      "data-time": `by ${by}`, "aria-pressed": String(state.by === by) }, by)), el("span", { class: "xs-muted xs-small" }, note)),
-    el("div", { class: "xs-time-list", tabindex: 0, role: "group", "aria-label": `${state.by} by time` }, el("table", { class: "xs-hot" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body.slice(0, MOST_HOT))),
-      body.length > MOST_HOT && el("div", { class: "xs-muted xs-small" }, `${plural(body.length - MOST_HOT, "more " + state.by.slice(0, -1))} with less`)),
+    el(
+      "div",
+      { class: "xs-hot-tools" },
+      HOT_BY.map((by) =>
+        el(
+          "button",
+          {
+            class: `xs-pill${state.by === by ? " on" : ""}`,
+            type: "button",
+            "data-time": `by ${by}`,
+            "aria-pressed": String(state.by === by),
+          },
+          by,
+        ),
+      ),
+      el("span", { class: "xs-muted xs-small" }, note),
+    ),
+    el(
+      "div",
+      { class: "xs-time-list", tabindex: 0, role: "group", "aria-label": `${state.by} by time` },
+      el("table", { class: "xs-hot" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, body.slice(0, MOST_HOT))),
+      body.length > MOST_HOT &&
+        el(
+          "div",
+          { class: "xs-muted xs-small" },
+          `${plural(body.length - MOST_HOT, "more " + state.by.slice(0, -1))} with less`,
+        ),
+    ),
   ];
 }
 
@@ -43,12 +68,28 @@ export function drawHottest(store, state) {
 function heading(text, order, current, tip) {
   const side = NUMBERS.has(text) ? "xs-right" : null;
   if (!order) return el("th", { class: side, title: tip, scope: "col" }, text);
-  return el("th", { class: side, title: tip, scope: "col", "aria-sort": current === order ? "descending" : null },
-    el("button", { class: "xs-sort", type: "button", "data-time": `order ${order}` }, text, current === order ? " ▾" : ""));
+  return el(
+    "th",
+    { class: side, title: tip, scope: "col", "aria-sort": current === order ? "descending" : null },
+    el(
+      "button",
+      { class: "xs-sort", type: "button", "data-time": `order ${order}` },
+      text,
+      current === order ? " ▾" : "",
+    ),
+  );
 }
 
-/** Orders of the kernels: the number of each, the largest first. @type {Record<string, (call: KernelCall) => number>} */
-const HOT_ORDERS = { time: ([time]) => time, flops: (call) => call[3] ?? 0, bytes: (call) => call[4] ?? 0, bound: (call) => call[6] ?? 0 };
+/**
+ * Orders of the kernels: the number of each, the largest first.
+ * @type {Record<string, (call: KernelCall) => number>}
+ */
+const HOT_ORDERS = {
+  time: ([time]) => time,
+  flops: (call) => call[3] ?? 0,
+  bytes: (call) => call[4] ?? 0,
+  bound: (call) => call[6] ?? 0,
+};
 
 /** @param {Program} program @param {string} order */
 function kernelRows(program, order) {
@@ -56,23 +97,61 @@ function kernelRows(program, order) {
   const found = Object.entries(program.account?.kernels ?? {}).sort(([, a], [, b]) => key(b) - key(a));
   const body = found.map(([name, [time, runs, share, flops, bytes, bound]]) => {
     const kernel = program.kernels.get(name);
-    const operations = [...new Set((kernel?.eqns ?? []).map((path) => program.equations.get(path)?.name ?? program.equations.get(path)?.op ?? "?"))];
-    return el("tr", { "data-kernel": name, tabindex: -1 },
-      el("td", { class: "xs-mono", title: shorten(name, 200) }, el("i", { class: `xs-chip pass-${program.passOfKernel(name)}` }), shorten(program.titleOfKernel(name), 34)),
-      el("td", { class: "xs-right", title: runs > 1.5 ? `${plural(runs, "run")} a call` : null }, seconds(time)), shareCell(share),
-      el("td", { class: "xs-right" }, flops ? `${flopCount(flops)}/s` : ""), el("td", { class: "xs-right" }, bytes ? `${byteSize(bytes)}/s` : ""),
-      el("td", {}, bound ?? ""), el("td", { class: "xs-mono xs-small xs-hot-ops" }, operations.length ? shorten(operations.slice(0, 6).join(" ▸ "), 60) : sourceless(program, kernel)));
+    const operations = [
+      ...new Set(
+        (kernel?.eqns ?? []).map((path) => program.equations.get(path)?.name ?? program.equations.get(path)?.op ?? "?"),
+      ),
+    ];
+    return el(
+      "tr",
+      { "data-kernel": name, tabindex: -1 },
+      el(
+        "td",
+        { class: "xs-mono", title: shorten(name, 200) },
+        el("i", { class: `xs-chip pass-${program.passOfKernel(name)}` }),
+        shorten(program.titleOfKernel(name), 34),
+      ),
+      el("td", { class: "xs-right", title: runs > 1.5 ? `${plural(runs, "run")} a call` : null }, seconds(time)),
+      shareCell(share),
+      el("td", { class: "xs-right" }, flops ? `${flopCount(flops)}/s` : ""),
+      el("td", { class: "xs-right" }, bytes ? `${byteSize(bytes)}/s` : ""),
+      el("td", {}, bound ?? ""),
+      el(
+        "td",
+        { class: "xs-mono xs-small xs-hot-ops" },
+        operations.length ? shorten(operations.slice(0, 6).join(" ▸ "), 60) : sourceless(program, kernel),
+      ),
+    );
   });
-  const sort = (/** @type {string} */ text, /** @type {string} */ by, /** @type {string} */ tip) => heading(text, by, order, tip);
-  return { body, note: `measured, share of all kernels' time${overlapWords(program)}; operations and bytes: our count`, head: [heading("kernel"),
-    sort("time a call", "time", "Seconds of one call, without the kernels that it runs (measured)"), heading("share"),
-    sort("FLOP/s", "flops", "Floating-point operations (our count) by its measured time"), sort("B/s", "bytes", "Bytes read and written (our count) by its measured time"),
-    sort("bound by", "bound", "A kernel is bound by what it reached 60 % of, or more, of what the device can do; below that by neither. Faster than memory: its data were in a cache"), heading("operations")] };
+  const sort = (/** @type {string} */ text, /** @type {string} */ by, /** @type {string} */ tip) =>
+    heading(text, by, order, tip);
+  return {
+    body,
+    note: `measured, share of all kernels' time${overlapWords(program)}; operations and bytes: our count`,
+    head: [
+      heading("kernel"),
+      sort("time a call", "time", "Seconds of one call, without the kernels that it runs (measured)"),
+      heading("share"),
+      sort("FLOP/s", "flops", "Floating-point operations (our count) by its measured time"),
+      sort("B/s", "bytes", "Bytes read and written (our count) by its measured time"),
+      sort(
+        "bound by",
+        "bound",
+        "A kernel is bound by what it reached 60 % of, or more, of what the device can do; below that by neither. Faster than memory: its data were in a cache",
+      ),
+      heading("operations"),
+    ],
+  };
 }
 
 /** @param {number} share */
 function shareCell(share) {
-  return el("td", {}, el("span", { class: "xs-hot-share" }, el("i", { style: `width:${(share * 100).toFixed(1)}%` })), el("span", { class: "xs-hot-percent" }, percent(share)));
+  return el(
+    "td",
+    {},
+    el("span", { class: "xs-hot-share" }, el("i", { style: `width:${(share * 100).toFixed(1)}%` })),
+    el("span", { class: "xs-hot-percent" }, percent(share)),
+  );
 }
 
 /** @param {Program} program */
@@ -83,11 +162,27 @@ function equationRows(program) {
   });
   found.sort((a, b) => b.time - a.time);
   const all = kernelSum(program);
-  const body = found.map(({ path, equation, time }) => el("tr", { "data-row": `equation ${path}`, tabindex: -1 },
-    el("td", { class: "xs-mono" }, el("i", { class: `xs-chip pass-${program.passes.get(path) ?? "unknown"}` }), shorten(equation.name ?? equation.op, 30)),
-    el("td", { class: "xs-right" }, seconds(time)), shareCell(time / all), el("td", { class: "xs-mono" }, shorten(equation.out.map((name) => program.typeOf(name)).join(" "), 36)),
-    el("td", {}, shorten(program.sourceWords(path), 40))));
-  return { body, note: SPLIT, head: ["equation", "time a call", "share", "result", "source"].map((text) => heading(text)) };
+  const body = found.map(({ path, equation, time }) =>
+    el(
+      "tr",
+      { "data-row": `equation ${path}`, tabindex: -1 },
+      el(
+        "td",
+        { class: "xs-mono" },
+        el("i", { class: `xs-chip pass-${program.passes.get(path) ?? "unknown"}` }),
+        shorten(equation.name ?? equation.op, 30),
+      ),
+      el("td", { class: "xs-right" }, seconds(time)),
+      shareCell(time / all),
+      el("td", { class: "xs-mono" }, shorten(equation.out.map((name) => program.typeOf(name)).join(" "), 36)),
+      el("td", {}, shorten(program.sourceWords(path), 40)),
+    ),
+  );
+  return {
+    body,
+    note: SPLIT,
+    head: ["equation", "time a call", "share", "result", "source"].map((text) => heading(text)),
+  };
 }
 
 /** All kernels' seconds a call: what shares are parts of. @param {Program} program */
@@ -102,9 +197,19 @@ function lineRows(program) {
   const body = times.map(([key, time]) => {
     const [file, line] = key.split(":").map(Number);
     const paths = program.lines.get(key) ?? [];
-    return el("tr", { "data-row": `line ${key}`, tabindex: -1 }, el("td", {}, shorten(program.sourceWords(paths[0]), 40)),
-      el("td", { class: "xs-right" }, seconds(time)), shareCell(time / all), el("td", { class: "xs-right" }, plural(paths.length, "equation")),
-      el("td", { class: "xs-mono" }, shorten(program.sourceLine(file, line).trim(), 90)));
+    return el(
+      "tr",
+      { "data-row": `line ${key}`, tabindex: -1 },
+      el("td", {}, shorten(program.sourceWords(paths[0]), 40)),
+      el("td", { class: "xs-right" }, seconds(time)),
+      shareCell(time / all),
+      el("td", { class: "xs-right" }, plural(paths.length, "equation")),
+      el("td", { class: "xs-mono" }, shorten(program.sourceLine(file, line).trim(), 90)),
+    );
   });
-  return { body, note: SPLIT, head: ["line", "time a call", "share", "equations", "source"].map((text) => heading(text)) };
+  return {
+    body,
+    note: SPLIT,
+    head: ["line", "time a call", "share", "equations", "source"].map((text) => heading(text)),
+  };
 }

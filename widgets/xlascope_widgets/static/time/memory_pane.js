@@ -13,14 +13,20 @@ const HIGH = 90;
 const MOST_HELD = 60;
 const KIND_NAMES = ["argument", "result", "constant", "in between"];
 
-/** One array, as it is sent: maker (a kernel's number, or a name), kind, bytes, first and last kernel, argument, allocation,
- * offset, and its equations where it has no kernel. @typedef {[string|number, number, number, number, number, number, number, number, ...string[]]} Held */
+/**
+ * One array, as it is sent: maker (a kernel's number, or a name), kind, bytes, first and last kernel, argument,
+ * allocation, offset, and its equations where it has no kernel.
+ * @typedef {[string|number, number, number, number, number, number, number, number, ...string[]]} Held
+ */
 
 /** @param {Program} program */
 export function memoryWords(program) {
   const plan = program.heavy.memory;
   if (!plan && program.heavy.notes) return "no plan of memory to show";
-  if (!plan) return program.heavy.kernels ? `the compiler for ${program.heavy.platform ?? "this target"} does not tell its plan` : "not compiled yet";
+  if (!plan)
+    return program.heavy.kernels
+      ? `the compiler for ${program.heavy.platform ?? "this target"} does not tell its plan`
+      : "not compiled yet";
   return `${byteSize(plan.most)} needed at most · arguments ${byteSize(plan.arguments)}, results ${byteSize(plan.results)}, temporaries ${byteSize(plan.temporaries)} (XLA's plan)`;
 }
 
@@ -34,27 +40,85 @@ export function drawMemory(store, state, width) {
   const held = heldAt(plan.buffers, at);
   const peak = at === plan.at;
   return [
-    el("svg", { class: "xs-memory-svg", width, height: HIGH + 22, role: "slider", tabindex: 0, "aria-label": "memory while each kernel runs; arrow keys go to the next",
-      "aria-valuemin": 1, "aria-valuemax": program.heavy.kernels?.length ?? 1, "aria-valuenow": at + 1,
-      "aria-valuetext": `${byteSize(liveAt(plan, at))} while ${kernel?.name ?? "nothing"} runs` }, curve(program, plan, at, width, store.selection.kernels)),
-    el("div", { class: "xs-hot-tools" }, el("span", { class: "xs-small" }, el("b", {}, peak ? "at the peak: " : "here: "), byteSize(liveAt(plan, at)), plan.per > 1 && !peak ? " or less" : "",
-      ` while ${shorten(kernel?.name ?? "nothing", 40)} runs (kernel ${count(at + 1)} of ${count(program.heavy.kernels?.length ?? 0)})`),
+    el(
+      "svg",
+      {
+        class: "xs-memory-svg",
+        width,
+        height: HIGH + 22,
+        role: "slider",
+        tabindex: 0,
+        "aria-label": "memory while each kernel runs; arrow keys go to the next",
+        "aria-valuemin": 1,
+        "aria-valuemax": program.heavy.kernels?.length ?? 1,
+        "aria-valuenow": at + 1,
+        "aria-valuetext": `${byteSize(liveAt(plan, at))} while ${kernel?.name ?? "nothing"} runs`,
+      },
+      curve(program, plan, at, width, store.selection.kernels),
+    ),
+    el(
+      "div",
+      { class: "xs-hot-tools" },
+      el(
+        "span",
+        { class: "xs-small" },
+        el("b", {}, peak ? "at the peak: " : "here: "),
+        byteSize(liveAt(plan, at)),
+        plan.per > 1 && !peak ? " or less" : "",
+        ` while ${shorten(kernel?.name ?? "nothing", 40)} runs (kernel ${count(at + 1)} of ${count(program.heavy.kernels?.length ?? 0)})`,
+      ),
       !peak && el("button", { class: "xs-pill", type: "button", "data-time": "moment peak" }, "peak"),
-      el("span", { class: "xs-muted xs-small" }, `XLA's own peak: ${byteSize(plan.own)}${program.heavy.platform === "cpu" ? ", without temporaries" : ""}`)),
-    el("div", { class: "xs-time-list", tabindex: 0, role: "group", "aria-label": "what is held" }, el("table", { class: "xs-hot" },
-      el("thead", {}, el("tr", {}, ["held", "size", "what", "made by", "needed", "source"].map((text) => el("th", { scope: "col", class: text === "size" ? "xs-right" : null }, text)))),
-      el("tbody", {}, held.slice(0, MOST_HELD).map((each) => heldRow(program, each)))),
-      (held.length > MOST_HELD || plan.more > 0) && el("div", { class: "xs-muted xs-small" },
-        held.length > MOST_HELD && `${plural(held.length - MOST_HELD, "smaller array")} more. `, plan.more > 0 && `${plural(plan.more, "small array")} not listed.`)),
+      el(
+        "span",
+        { class: "xs-muted xs-small" },
+        `XLA's own peak: ${byteSize(plan.own)}${program.heavy.platform === "cpu" ? ", without temporaries" : ""}`,
+      ),
+    ),
+    el(
+      "div",
+      { class: "xs-time-list", tabindex: 0, role: "group", "aria-label": "what is held" },
+      el(
+        "table",
+        { class: "xs-hot" },
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            ["held", "size", "what", "made by", "needed", "source"].map((text) =>
+              el("th", { scope: "col", class: text === "size" ? "xs-right" : null }, text),
+            ),
+          ),
+        ),
+        el(
+          "tbody",
+          {},
+          held.slice(0, MOST_HELD).map((each) => heldRow(program, each)),
+        ),
+      ),
+      (held.length > MOST_HELD || plan.more > 0) &&
+        el(
+          "div",
+          { class: "xs-muted xs-small" },
+          held.length > MOST_HELD && `${plural(held.length - MOST_HELD, "smaller array")} more. `,
+          plan.more > 0 && `${plural(plan.more, "small array")} not listed.`,
+        ),
+    ),
   ];
 }
 
 /** @param {MemoryPlan} plan @param {number} at */
 function liveAt(plan, at) {
-  return at === plan.at ? plan.most : plan.live[Math.floor(at / plan.per)] ?? 0;
+  return at === plan.at ? plan.most : (plan.live[Math.floor(at / plan.per)] ?? 0);
 }
 
-/** What is needed at a moment, largest first, without what lies within another. @param {Held[]} buffers @param {number} at @returns {Held[]} */
+/**
+ * What is needed at a moment, largest first, without what lies within another.
+ * @param {Held[]} buffers
+ * @param {number} at
+ * @returns {Held[]}
+ */
 export function heldAt(buffers, at) {
   const held = buffers.filter(([, , , first, last]) => first <= at && at <= last).sort((a, b) => b[2] - a[2]);
   /** @type {Map<number, [number, number][]>} */ const taken = new Map();
@@ -69,21 +133,47 @@ export function heldAt(buffers, at) {
 /** @param {Program} program @param {Held} each */
 function heldRow(program, [by, kind, bytes, first, last, argument, , , ...equations]) {
   const maker = makerName(program, by);
-  const known = (typeof by === "number" ? program.heavy.kernels?.[by].eqns ?? [] : equations).filter((path) => program.equations.has(path));
-  const operations = [...new Set(known.flatMap((path) => program.equations.get(path) ?? []).map((equation) => equation.name ?? equation.op))];
+  const known = (typeof by === "number" ? (program.heavy.kernels?.[by].eqns ?? []) : equations).filter((path) =>
+    program.equations.has(path),
+  );
+  const operations = [
+    ...new Set(
+      known.flatMap((path) => program.equations.get(path) ?? []).map((equation) => equation.name ?? equation.op),
+    ),
+  ];
   const kernel = program.kernels.has(maker);
-  const link = kernel ? { "data-kernel": maker } : known.length ? { "data-row": `equation ${known[known.length - 1]}` } : {};
-  return el("tr", { ...link, tabindex: -1 },
-    el("td", { class: "xs-mono", title: shorten(maker, 200) }, shorten(argument < 0 ? maker : argumentName(program, argument) ?? maker, 36)),
-    el("td", { class: "xs-right" }, byteSize(bytes)), el("td", {}, KIND_NAMES[kind]),
-    el("td", { class: "xs-mono xs-small" }, argument >= 0 ? "" : operations.length ? shorten(operations.join(" ▸ "), 40) : "no source known"),
-    el("td", { class: "xs-muted" }, kind === 0 || kind === 2 ? "all the time" : `kernels ${count(first + 1)} to ${count(last + 1)}`),
-    el("td", {}, known.length ? shorten(program.sourceWords(known[known.length - 1]), 40) : ""));
+  const link = kernel
+    ? { "data-kernel": maker }
+    : known.length
+      ? { "data-row": `equation ${known[known.length - 1]}` }
+      : {};
+  return el(
+    "tr",
+    { ...link, tabindex: -1 },
+    el(
+      "td",
+      { class: "xs-mono", title: shorten(maker, 200) },
+      shorten(argument < 0 ? maker : (argumentName(program, argument) ?? maker), 36),
+    ),
+    el("td", { class: "xs-right" }, byteSize(bytes)),
+    el("td", {}, KIND_NAMES[kind]),
+    el(
+      "td",
+      { class: "xs-mono xs-small" },
+      argument >= 0 ? "" : operations.length ? shorten(operations.join(" ▸ "), 40) : "no source known",
+    ),
+    el(
+      "td",
+      { class: "xs-muted" },
+      kind === 0 || kind === 2 ? "all the time" : `kernels ${count(first + 1)} to ${count(last + 1)}`,
+    ),
+    el("td", {}, known.length ? shorten(program.sourceWords(known[known.length - 1]), 40) : ""),
+  );
 }
 
 /** @param {Program} program @param {string|number} by @returns {string} */
 function makerName(program, by) {
-  return typeof by === "number" ? program.heavy.kernels?.[by].name ?? "" : by;
+  return typeof by === "number" ? (program.heavy.kernels?.[by].name ?? "") : by;
 }
 
 /** @param {Program} program @param {number} argument */
@@ -93,7 +183,13 @@ function argumentName(program, argument) {
   return name && (program.variables.get(name)?.[2] || name);
 }
 
-/** @param {Program} program @param {MemoryPlan} plan @param {number} at @param {number} width @param {Set<string>} selected */
+/**
+ * @param {Program} program
+ * @param {MemoryPlan} plan
+ * @param {number} at
+ * @param {number} width
+ * @param {Set<string>} selected
+ */
 function curve(program, plan, at, width, selected) {
   const positions = Math.max(1, program.heavy.kernels?.length ?? 1);
   const scale = (width - TIME_LEFT - TIME_RIGHT) / positions;
@@ -103,14 +199,31 @@ function curve(program, plan, at, width, selected) {
   const lives = plan.buffers.filter((/** @type {Held} */ [by]) => selected.has(makerName(program, by))).slice(0, 40);
   const most = lives.reduce((sum, each) => Math.max(sum, each[2]), 1);
   return [
-    el("text", { class: "xs-lane-name", x: 0, y: 16 }, byteSize(plan.most)), el("text", { class: "xs-axis", x: 0, y: HIGH + 2 }, "0 B"),
+    el("text", { class: "xs-lane-name", x: 0, y: 16 }, byteSize(plan.most)),
+    el("text", { class: "xs-axis", x: 0, y: HIGH + 2 }, "0 B"),
     el("path", { class: "xs-memory-area", d: `M${x(0)},${y(0)}${steps.join("")}V${y(0)}Z` }),
     // The lives of what the selected kernels make, as high as it is large.
-    lives.map(([, , bytes, first, last]) => el("rect", { class: "xs-memory-life", x: x(first), width: r1(Math.max(2, (last + 1 - first) * scale)),
-      y: r1(4 + HIGH - Math.max(3, (bytes / Math.max(most, plan.most)) * HIGH)), height: r1(Math.max(3, (bytes / Math.max(most, plan.most)) * HIGH)) })),
+    lives.map(([, , bytes, first, last]) =>
+      el("rect", {
+        class: "xs-memory-life",
+        x: x(first),
+        width: r1(Math.max(2, (last + 1 - first) * scale)),
+        y: r1(4 + HIGH - Math.max(3, (bytes / Math.max(most, plan.most)) * HIGH)),
+        height: r1(Math.max(3, (bytes / Math.max(most, plan.most)) * HIGH)),
+      }),
+    ),
     el("line", { class: "xs-rule", x1: TIME_LEFT, x2: width - TIME_RIGHT, y1: HIGH + 4, y2: HIGH + 4 }),
     el("line", { class: "xs-memory-at", x1: x(at + 0.5), x2: x(at + 0.5), y1: 2, y2: HIGH + 4 }),
-    el("text", { class: "xs-axis", x: x(Math.min(positions, at + 0.5)), y: HIGH + 17, "text-anchor": at > positions / 2 ? "end" : "start" }, at === plan.at ? "peak" : "here"),
+    el(
+      "text",
+      {
+        class: "xs-axis",
+        x: x(Math.min(positions, at + 0.5)),
+        y: HIGH + 17,
+        "text-anchor": at > positions / 2 ? "end" : "start",
+      },
+      at === plan.at ? "peak" : "here",
+    ),
     el("text", { class: "xs-axis", x: 0, y: HIGH + 17 }, "kernels"),
   ];
 }
