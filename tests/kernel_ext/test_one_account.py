@@ -132,10 +132,11 @@ class Panel:
         "store/store.js",
         "ground/element.js",
         "compiler/kernels_pane.js",
-        "time/hottest.js",
+        "time/hottest_pane.js",
         "time/draw_timeline.js",
         "source/source_pane.js",
         "frame/strip.js",
+        "frame/side.js",
     )
 
     def __init__(self, records: list[Record]) -> None:
@@ -154,7 +155,7 @@ class Panel:
 
     def kernels(self) -> dict[str, tuple[float, float]]:
         """Seconds and share of each kernel in the list of kernels."""
-        rows = self.drawn("drawKernels(store)").iter("div")
+        rows = self.drawn("drawSide(store)").iter("div")
         told = {}
         for row in rows:
             number = row.find(".//span[@title='measured']")
@@ -265,7 +266,7 @@ def test_kernels_side_by_side_have_two_sums_everywhere() -> None:
     views = (
         timings(found),
         ledger_text(Ledger.of(found)),
-        panel.text("toMarkup(el('div', {}, drawKernels(store)))"),
+        panel.text("toMarkup(el('div', {}, drawSide(store)))"),
         panel.text("toMarkup(el('div', {}, drawHottest(store, {by: 'kernels', order: 'time'})))"),
     )
     for view in views:

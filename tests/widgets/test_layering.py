@@ -27,8 +27,8 @@ RANK = {room: rank for rank, line in enumerate(ROOMS) for room in line.split()}
 FILES = sorted(path.relative_to(assets.STATIC).as_posix() for path in assets.STATIC.rglob("*.js"))
 #: Columns of a line, as in Python.
 MOST_COLUMNS = 120
-#: Lines that hold a text or a pattern.
-_LITERAL = re.compile(r"[\"`]|^ */\^|^ */\[")
+#: Lines of code that hold a text or a pattern.
+_LITERAL = re.compile(r"^(?! *(?:/\*\*|\*|//)).*[\"`]|^ */[\^[]")
 _TYPE = re.compile(r'import\("(\.[^"]+)"\)')
 
 

@@ -164,7 +164,7 @@ def test_each_file_follows_what_it_imports():
 
 def test_every_file_is_shipped():
     """Every module is reached from one that a host runs, every style sheet is named."""
-    entries = (assets.WIDGET, assets.PAGE, assets.LOADER, *assets.PICTURES)
+    entries = (assets.WIDGET, assets.PAGE, assets.LOADER, *assets.PICTURES, *assets.pane_files())
     linked = {module.name for entry in entries for module in in_order(assets.STATIC, entry)}
     names = {path.relative_to(assets.STATIC).as_posix() for path in assets.STATIC.rglob("*.*")}
     assert names == {*linked, *assets.STYLES, "ground/wire.d.ts"}

@@ -37,16 +37,21 @@ def drawing_script() -> str:
     return _small(f"const {{ drawPicture, drawDiffPicture }} = {link(STATIC, *PICTURES)};")
 
 
+def pane_files() -> list[str]:
+    """Return the files that register panes: all whose name ends in ``_pane.js``, by their path below ``STATIC``."""
+    return sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*_pane.js"))
+
+
 @cache
 def browser_module() -> str:
     """The whole front end as one ES module."""
-    return _small(f"export default {link(STATIC, WIDGET)}.default;")
+    return _small(f"export default {link(STATIC, *pane_files(), WIDGET)}.default;")
 
 
 @cache
 def page_module() -> str:
     """The whole front end as one ES module that fills the page it stands in."""
-    return _small(f"{link(STATIC, PAGE)};")
+    return _small(f"{link(STATIC, *pane_files(), PAGE)};")
 
 
 @cache

@@ -4,6 +4,7 @@
 import { el } from "../ground/element.js";
 import { byteSize, count, plural } from "../ground/format.js";
 import { crossings } from "../program/crossings.js";
+import { registerPane } from "../parts/panes.js";
 import { drawUnreadKernels } from "../program/unread.js";
 import { drawWhy, pairOf, whyNotButton } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
@@ -13,7 +14,7 @@ import { drawWhy, pairOf, whyNotButton } from "./why_pane.js";
 export const MOST_LISTED = 400;
 
 /** @param {Store} store */
-export function drawCrossings(store) {
+function drawCrossings(store) {
   const program = /** @type {Program} */ (store.program);
   const all = crossings(program);
   const total = all.reduce((sum, each) => sum + each.bytes * (1 + each.to.length), 0);
@@ -39,6 +40,15 @@ export function drawCrossings(store) {
       el("div", { class: "xs-kernel-tail xs-muted" }, `${count(all.length - MOST_LISTED)} more not listed`),
   ];
 }
+
+registerPane({
+  id: "crossing",
+  place: "side",
+  order: 2,
+  title: "crossing",
+  tip: "arrays that cross memory from kernel to kernel",
+  draw: drawCrossings,
+});
 
 /** A TPU keeps some arrays in its own memory. @param {import("../program/crossings.js").Crossing} each */
 export function crossingSize(each) {

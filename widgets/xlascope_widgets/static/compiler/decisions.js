@@ -80,15 +80,6 @@ export function explanations(store) {
   return aboutShown(store, store.asks.found(store.measured).explained);
 }
 
-/** @typedef {import("../store/store.js").Tab} Tab */
-
-/** What the list's place shows: what was chosen, or else what there is. @param {Store} store @returns {Tab} */
-export function tabShown(store) {
-  if (store.list.tab || store.program?.heavy.kernels) return store.list.tab || "kernels";
-  const { explained, passes } = store.asks.found(store.measured);
-  return explained.length ? "replay" : passes.length ? "passes" : "kernels";
-}
-
 /**
  * What was decided about two sides, each a set of equations: that they were fused, or else the last refusal. A refusal
  * may be of a producer as such, whoever reads it. undefined when the two were never met.

@@ -1,34 +1,22 @@
 // @ts-check
 /**
  * The kernels that XLA made, sorted and filtered: what each consists of, what it took, what fusing saved, what it still
- * reads from others. In the same place: what crosses memory, the decisions one by one, the passes.
+ * reads from others.
  */
 
-import { el, toNode } from "../ground/element.js";
+import { el } from "../ground/element.js";
 import { byteSize, count, percent, plural, seconds, shorten } from "../ground/format.js";
 import { drawAsk } from "../parts/asking.js";
-import { scrollInside } from "../parts/scrolling.js";
+import { registerPane } from "../parts/panes.js";
 import { crossings } from "../program/crossings.js";
 import { acrossFacts, estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "../program/stage_words.js";
 import { drawUnreadKernels } from "../program/unread.js";
-import { MOST_LISTED, crossingSize, drawCrossings } from "./crossing_pane.js";
-import { tabShown } from "./decisions.js";
-import { drawPasses } from "./passes_pane.js";
-import { drawReplay, keepReplayInSight } from "./replay_pane.js";
+import { MOST_LISTED, crossingSize } from "./crossing_pane.js";
 import { sideBySide, targetWords } from "./targets.js";
 import { drawWhy, whyNotButton } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Kernel} Kernel */
-/** @typedef {import("../ground/element.js").Child} Child */
-
-/** @type {Record<string, [string, string]>} */
-const TABS = {
-  kernels: ["kernels", "the kernels that XLA made"],
-  crossing: ["crossing", "arrays that cross memory from kernel to kernel"],
-  replay: ["decisions", "XLA's fusion decisions, step by step"],
-  passes: ["passes", "what each of XLA's passes changed"],
-};
 
 /** XLA's kinds of kernel in plain words. @type {Record<string, string>} */
 export const KINDS = {
@@ -55,71 +43,6 @@ const ORDERS = {
   saved: { word: "bytes saved", of: (_, kernel) => kernel.saved },
   run: { word: "order they run in", of: () => 0 },
 };
-
-/** Draw the list, or what is in its place, and leave its scroll position and its focus where they were.
- * @param {Element} pane @param {Store} store */
-export function showKernels(pane, store) {
-  const top = pane.scrollTop;
-  const active = pane.contains(pane.ownerDocument.activeElement) ? pane.ownerDocument.activeElement : null;
-  const focus = active?.getAttribute("data-focus") ?? active?.getAttribute("data-kernel");
-  const cursor = active instanceof HTMLInputElement ? active.selectionStart : null;
-  refill(pane, drawKernels(store));
-  pane.scrollTop = top;
-  if (!active || active.isConnected) return;
-  const again = focus
-    ? pane.querySelector(`[data-focus="${CSS.escape(focus)}"], [data-kernel="${CSS.escape(focus)}"]`)
-    : null;
-  /** @type {HTMLElement} */ (again ?? pane).focus({ preventScroll: true });
-  if (again instanceof HTMLInputElement && cursor != null) again.setSelectionRange(cursor, cursor);
-}
-
-/** What was drawn as which element's children. @type {WeakMap<Element, string[]>} */
-const drawnChildren = new WeakMap();
-
-/**
- * Replace those children that have changed: an open list, a focus and a hover of the others stay.
- * @param {Element} parent
- * @param {Child[]} trees
- */
-function refill(parent, trees) {
-  const kept = trees.flat(Infinity).filter(Boolean);
-  const [texts, before] = [kept.map((tree) => JSON.stringify(tree)), drawnChildren.get(parent) ?? []];
-  kept.forEach((tree, i) => {
-    if (!parent.children[i]) parent.append(toNode(tree));
-    else if (texts[i] !== before[i]) parent.children[i].replaceWith(toNode(tree));
-  });
-  while (parent.children.length > kept.length) parent.lastElementChild?.remove();
-  drawnChildren.set(parent, texts);
-}
-
-/** @param {Store} store @returns {Child[]} */
-export function drawKernels(store) {
-  if (!store.program) return [];
-  const shown = tabShown(store);
-  const inside = { kernels: drawList, crossing: drawCrossings, replay: drawReplay, passes: drawPasses }[shown];
-  return [
-    el(
-      "div",
-      { class: "xs-tabs", role: "tablist", "aria-label": "what XLA made" },
-      Object.entries(TABS).map(([tab, [word, tip]]) =>
-        el(
-          "button",
-          {
-            class: `xs-tab${shown === tab ? " on" : ""}`,
-            type: "button",
-            role: "tab",
-            "aria-selected": String(shown === tab),
-            "data-tab": tab,
-            "data-focus": `tab ${tab}`,
-            title: tip,
-          },
-          word,
-        ),
-      ),
-    ),
-    inside(store),
-  ];
-}
 
 /** @param {Store} store */
 function drawList(store) {
@@ -374,31 +297,32 @@ function operationAt(program, path) {
   return program.equations.get(path)?.op ?? "?";
 }
 
+registerPane({
+  id: "kernels",
+  place: "side",
+  order: 1,
+  title: "kernels",
+  tip: "the kernels that XLA made",
+  draw: drawList,
+  press: pressList,
+});
+
 /**
- * A click in the list, or in what is in its place; true when it was on something.
- * @param {Store} store
+ * A click in a list: what is asked about two kernels, what one array connects, one kernel more.
+ * @param {import("../parts/panel.js").Panel} panel
  * @param {Element} target
- * @param {boolean} [add]
+ * @param {boolean} add
  */
-export function pressKernels(store, target, add = false) {
-  const tab = target.closest("[data-tab]")?.getAttribute("data-tab");
+function pressList({ store, graph }, target, add) {
   const why = target.closest("[data-why]")?.getAttribute("data-why");
   const several = target.closest("[data-kernels]")?.getAttribute("data-kernels");
   const kernel = target.closest("[data-kernel]")?.getAttribute("data-kernel");
+  const isSecond = add && store.selection.kind === "kernel" && store.selection.id !== kernel;
   if (target.closest("select, input, pre")) return true;
-  if (tab) store.turn({ tab: /** @type {import("../store/store.js").Tab} */ (tab) });
-  else if (why) store.selectKernels(JSON.parse(why));
+  if (why) store.selectKernels(JSON.parse(why));
   else if (several) store.selectKernels(JSON.parse(several));
-  else if (kernel && add && store.selection.kind === "kernel" && store.selection.id !== kernel)
-    store.selectKernels([store.selection.id, kernel]);
+  else if (kernel && isSecond) store.selectKernels([store.selection.id, kernel]);
   else return false;
+  graph.showSelection();
   return true;
-}
-
-/** @param {Element} pane @param {Store} store */
-export function markKernels(pane, store) {
-  showKernels(pane, store);
-  if (tabShown(store) === "replay") return keepReplayInSight(pane);
-  const first = pane.querySelector(".xs-whynot, .xs-kernel.selected");
-  if (first) scrollInside(pane, first);
 }

@@ -6,6 +6,7 @@
 import { el } from "../ground/element.js";
 import { count, plural } from "../ground/format.js";
 import { answeredWords, drawAsk } from "../parts/asking.js";
+import { registerPane } from "../parts/panes.js";
 import { aboutShown } from "./decisions.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Pass} Pass */
@@ -24,7 +25,7 @@ function passesShown(store) {
 }
 
 /** @param {Store} store */
-export function drawPasses(store) {
+function drawPasses(store) {
   const found = passesShown(store);
   const asked = { question: "passes", program: store.measured?.number ?? 0, target: store.aimed };
   if (!found)
@@ -284,8 +285,19 @@ function drawDiff(store, pass) {
   );
 }
 
-/** A click on a pass; true when it was one. @param {Store} store @param {Element} target */
-export function pressPasses(store, target) {
+registerPane({
+  id: "passes",
+  place: "side",
+  order: 4,
+  title: "passes",
+  tip: "what each of XLA's passes changed",
+  draw: drawPasses,
+  wanted: (store) => store.asks.found(store.measured).passes.length > 0,
+  press: pressPasses,
+});
+
+/** A click on a pass; true when it was one. @param {{store: Store}} panel @param {Element} target */
+function pressPasses({ store }, target) {
   const at = target.closest("[data-pass]")?.getAttribute("data-pass");
   if (target.closest("[data-whole]")) {
     store.turn({ whole: !store.list.whole });

@@ -6,8 +6,9 @@
 import { el } from "../ground/element.js";
 import { count, plural, shorten } from "../ground/format.js";
 import { answeredWords, drawAsk } from "../parts/asking.js";
+import { paneBeside, registerPane } from "../parts/panes.js";
 import { scrollInside } from "../parts/scrolling.js";
-import { explanations, stepsOf, tabShown } from "./decisions.js";
+import { explanations, stepsOf } from "./decisions.js";
 import { costWords } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("./decisions.js").Step} Step */
@@ -22,7 +23,7 @@ const BEFORE = 60,
 const players = new WeakMap();
 
 /** The decisions that are stepped through: those picked, or the ones heard last. @param {Store} store */
-export function replayed(store) {
+function replayed(store) {
   const all = explanations(store);
   return (
     all.find((each) => each.steps === store.list.replayed) ??
@@ -31,7 +32,7 @@ export function replayed(store) {
 }
 
 /** @param {Store} store */
-export function drawReplay(store) {
+function drawReplay(store) {
   const found = replayed(store);
   const asked = { question: "why", program: store.measured?.number ?? 0, target: store.aimed };
   if (!found)
@@ -199,13 +200,31 @@ function equationsWords(program, paths) {
 }
 
 /** @param {Element} pane */
-export function keepReplayInSight(pane) {
+function keepReplayInSight(pane) {
   const row = pane.querySelector(".xs-step.selected");
   if (row) scrollInside(pane, row);
 }
 
-/** A click in the replay; true when it was one. @param {Store} store @param {Element} target */
-export function pressReplay(store, target) {
+registerPane({
+  id: "replay",
+  place: "side",
+  order: 3,
+  title: "decisions",
+  tip: "XLA's fusion decisions, step by step",
+  draw: drawReplay,
+  wanted: (store) => store.asks.found(store.measured).explained.length > 0,
+  mark: keepReplayInSight,
+  press: pressReplay,
+  key: ({ store }, event, target) => keyReplay(store, event, target),
+});
+
+/** @param {Store} store */
+function isShown(store) {
+  return paneBeside(store).id === "replay";
+}
+
+/** A click in the replay; true when it was one. @param {{store: Store}} panel @param {Element} target */
+function pressReplay({ store }, target) {
   const command = target.closest("[data-replay]")?.getAttribute("data-replay");
   const step = target.closest("[data-step]")?.getAttribute("data-step");
   const go = target.closest("[data-go]")?.getAttribute("data-go");
@@ -253,10 +272,7 @@ function play(store) {
   if (!shown.length) return;
   players.set(
     store,
-    setInterval(
-      () => (tabShown(store) === "replay" && store.listeners.size ? moveReplay(store, "next") : stop(store)),
-      PLAYED,
-    ),
+    setInterval(() => (isShown(store) && store.listeners.size ? moveReplay(store, "next") : stop(store)), PLAYED),
   );
   moveReplay(store, shown[shown.length - 1].at === store.list.at ? "first" : "next");
 }
@@ -273,8 +289,8 @@ function stop(store) {
  * @param {KeyboardEvent} event
  * @param {Element} target
  */
-export function keyReplay(store, event, target) {
-  if (tabShown(store) !== "replay" || !target.closest(".xs-kernels") || target.matches("input, select")) return false;
+function keyReplay(store, event, target) {
+  if (!isShown(store) || !target.closest(".xs-kernels") || target.matches("input, select")) return false;
   const moves = {
     ArrowLeft: "previous",
     ArrowUp: "previous",

@@ -1,11 +1,6 @@
 // @ts-check
 /** What clicks and keys do in a view. */
 
-import { pressDoctor } from "../cards/doctor.js";
-import { pressEdited } from "./edited.js";
-import { pressKernels } from "../compiler/kernels_pane.js";
-import { pressPasses } from "../compiler/passes_pane.js";
-import { keyReplay, pressReplay } from "../compiler/replay_pane.js";
 import { keyWhy } from "../compiler/why_pane.js";
 import { keyExplorer, toggleHelp } from "../graph/explorer.js";
 import { goTo } from "../parts/panel.js";
@@ -13,8 +8,11 @@ import { pressAsk } from "../parts/asking.js";
 import { pressClose } from "../parts/banners.js";
 import { scrollInside } from "../parts/scrolling.js";
 import { HEATS } from "../program/heat.js";
+import { cardsOf } from "./cards.js";
+import { pressEdited } from "./edited.js";
 import { toggleFull } from "./room.js";
 import { pressScript } from "./script.js";
+import { keySide, pressSide } from "./side.js";
 import { openTab } from "./tab.js";
 /** @typedef {import("./view.js").View} View */
 
@@ -36,12 +34,10 @@ export function listen(view) {
   view
     .part("xs-edited")
     .addEventListener("click", (event) => pressAsk(view.store, /** @type {Element} */ (event.target)));
-  view.part("xs-again").addEventListener("click", (event) => {
-    const target = /** @type {Element} */ (event.target);
-    if (pressClose(target)) view.showWhy(false);
-    else if (target.closest(".xs-why-head")) view.showWhy(!view.store.why);
-  });
-  view.part("xs-doctor").addEventListener("click", (event) => pressDoctor(view, /** @type {Element} */ (event.target)));
+  for (const [pane, part] of cardsOf(view))
+    part.addEventListener("click", (event) =>
+      pane.press?.(view, /** @type {Element} */ (event.target), event.shiftKey),
+    );
   view.part("xs-head").addEventListener("click", (event) => command(view, /** @type {Element} */ (event.target)));
   view.part("xs-head").addEventListener("change", (event) => {
     const choice = /** @type {HTMLSelectElement} */ (event.target);
@@ -93,8 +89,7 @@ function addTarget(view, target) {
 /** A click in source, kernels or timeline. @param {View} view @param {Element} target @param {boolean} [add] */
 function pickFrom(view, target, add = false) {
   const { store } = view;
-  if (pressAsk(store, target) || pressReplay(store, target) || pressPasses(store, target)) return;
-  if (pressKernels(store, target, add)) return view.graph.showSelection();
+  if (pressAsk(store, target) || pressSide(view, target, add)) return;
   const kernel = target.closest("[data-kernel]")?.getAttribute("data-kernel");
   const line = target.closest(".xs-line.has")?.getAttribute("data-line");
   if (kernel) view.store.select("kernel", kernel);
@@ -107,8 +102,7 @@ function key(view, event) {
   event.stopPropagation();
   const target = /** @type {Element} */ (event.target);
   const typing = target.matches("input, select");
-  if (keyReplay(view.store, event, target) || keyWhy(view.store, event, target) || keyExplorer(view, event, target))
-    return;
+  if (keySide(view, event, target) || keyWhy(view.store, event, target) || keyExplorer(view, event, target)) return;
   if (event.key === "f" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) toggleFull(view);
   else if (event.key === "/" && !typing) {
     event.preventDefault();

@@ -2,6 +2,7 @@
 /** The parts of a panel, empty. */
 
 import { el } from "../ground/element.js";
+import { cardParts } from "./cards.js";
 
 /** What a view fills. */
 export function skeleton() {
@@ -16,7 +17,7 @@ export function skeleton() {
       "div",
       { class: "xs-panel", hidden: "" },
       el("div", { class: "xs-compare", hidden: "" }),
-      el("div", { class: "xs-doctor", role: "region", "aria-label": "what could be better", hidden: "" }),
+      cardParts("top"),
       el(
         "div",
         { class: "xs-head" },
@@ -32,7 +33,7 @@ export function skeleton() {
         el("span", { class: "xs-count xs-muted xs-small", role: "status" }),
       ),
       el("div", { class: "xs-notes" }),
-      el("div", { class: "xs-again", hidden: "" }),
+      cardParts("notes"),
       el("div", { class: "xs-asks", "aria-live": "polite" }),
       el(
         "div",

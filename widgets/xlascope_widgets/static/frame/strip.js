@@ -1,7 +1,7 @@
 // @ts-check
 /** The strip: one line under the running cell that tells the state without being opened. */
 
-import { whyButton } from "../cards/recompiles.js";
+import { whyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";
 import { percent, plural, seconds, shorten } from "../ground/format.js";
 import { stages } from "../program/stage_words.js";

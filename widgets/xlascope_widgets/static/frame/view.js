@@ -1,18 +1,16 @@
 // @ts-check
 /** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
 
-import { showDoctor } from "../cards/doctor.js";
 import { drawEdited } from "./edited.js";
-import { showRecompiles } from "../cards/recompiles.js";
 import { ComparePane } from "../compare/compare_pane.js";
-import { markKernels, showKernels } from "../compiler/kernels_pane.js";
 import { GraphPane } from "../graph/graph_pane.js";
 import { el, fill, toNode } from "../ground/element.js";
 import { count } from "../ground/format.js";
 import { drawPending } from "../parts/asking.js";
 import { drawSource, markSource, refreshTimes, showFirstLine } from "../source/source_pane.js";
-import { TimePane } from "../time/timeline_pane.js";
+import { Below } from "./below.js";
 import { drawBar } from "./bar.js";
+import { showCards } from "./cards.js";
 import { drawDetail } from "./detail.js";
 import { drawFailures } from "./failure.js";
 import { listen } from "./input.js";
@@ -20,6 +18,7 @@ import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
 import { chosenRoom, isFull, keepRoom, listenRoom, showFull } from "./room.js";
 import { showScript } from "./script.js";
+import { markSide, showSide } from "./side.js";
 import { skeleton } from "./skeleton.js";
 import { announce, drawStrip, tickStrip } from "./strip.js";
 import { watchTheme } from "./theme.js";
@@ -54,7 +53,7 @@ export class View {
     this.panel = this.part("xs-panel");
     this.graph = new GraphPane(this.part("xs-graph"), store);
     if (inTab) this.graph.zooms = new Map();
-    this.time = new TimePane(this.part("xs-timeline"), store);
+    this.time = new Below(this.part("xs-timeline"), store);
     this.diff = new ComparePane(this.part("xs-compare"), store, () => this.graph.showSelection());
     listen(this);
     listenRoom(this);
@@ -145,7 +144,7 @@ export class View {
     if (all) this.drawAll();
     else if (change === "live") this.drawNumbers();
     else if (change === "asks") this.drawAsks();
-    else if (change === "list") showKernels(this.part("xs-kernels"), this.store);
+    else if (change === "list") showSide(this.part("xs-kernels"), this.store);
     else if (change === "graph") this.drawGraph();
     else if (change === "selection" || change === "search") this.mark();
     else if (change === "look") this.drawLook();
@@ -174,7 +173,7 @@ export class View {
     this.diff.draw();
     fill(this.part("xs-source"), drawSource(this.store));
     showFirstLine(this.part("xs-source"));
-    showKernels(this.part("xs-kernels"), this.store);
+    showSide(this.part("xs-kernels"), this.store);
     fill(this.part("xs-asks"), drawPending(this.store));
     this.drawTime();
     this.graph.draw();
@@ -185,7 +184,7 @@ export class View {
   drawNumbers() {
     this.drawNotes();
     refreshTimes(this.part("xs-source"), this.store);
-    showKernels(this.part("xs-kernels"), this.store);
+    showSide(this.part("xs-kernels"), this.store);
     this.drawTime();
     this.graph.refreshNumbers();
     this.drawDetail();
@@ -199,8 +198,8 @@ export class View {
     if (targets !== this.targets) this.drawBar();
     this.targets = targets;
     fill(this.part("xs-asks"), drawPending(this.store));
-    showDoctor(this.part("xs-doctor"), this.store);
-    showKernels(this.part("xs-kernels"), this.store);
+    showCards(this);
+    showSide(this.part("xs-kernels"), this.store);
   }
 
   drawGraph() {
@@ -230,7 +229,7 @@ export class View {
 
   markPanes() {
     markSource(this.part("xs-source"), this.store);
-    markKernels(this.part("xs-kernels"), this.store);
+    markSide(this.part("xs-kernels"), this.store);
     this.time.markOrDraw();
     this.drawDetail();
   }
@@ -246,8 +245,7 @@ export class View {
 
   drawNotes() {
     fill(this.part("xs-notes"), drawNotes(this.store));
-    showRecompiles(this.part("xs-again"), this.store);
-    showDoctor(this.part("xs-doctor"), this.store);
+    showCards(this);
   }
 
   drawLegend() {

@@ -9,7 +9,9 @@
  * @property {HTMLElement} root
  * @property {HTMLElement} help where the keys are shown
  * @property {string} cameFrom where the last jump came from
- * @property {Graph} graph */
+ * @property {Graph} graph
+ * @property {(open: boolean) => void} showWhy open or close what was traced again
+ */
 
 /** The graph's pane, as other panes see it.
  * @typedef {object} Graph

@@ -14,12 +14,11 @@ import { Asks } from "./asks.js";
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/wire.js").Live} Live */
 
-/** @typedef {"kernels"|"crossing"|"replay"|"passes"} Tab */
 /**
  * What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted
  * and filtered, the decision that is stepped to, which decisions, the pass that is open and whether all of it is shown,
  * whatever is selected, the operation that passes removed, and the decisions chosen to step through.
- * @typedef {{tab: Tab|"", sort: string, filter: string, at: number, only: string, pass: number, whole: boolean, query:
+ * @typedef {{tab: string, sort: string, filter: string, at: number, only: string, pass: number, whole: boolean, query:
  * string, replayed: unknown[]|null|undefined}} KernelList
  */
 /** @typedef {"data"|"live"|"open"|"selection"|"graph"|"look"|"search"|"asks"|"list"|"target"} Change */

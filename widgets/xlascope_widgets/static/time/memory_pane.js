@@ -3,8 +3,11 @@
 
 import { el } from "../ground/element.js";
 import { byteSize, count, plural, r1, shorten } from "../ground/format.js";
+import { registerPane } from "../parts/panes.js";
 import { drawUnread } from "../program/unread.js";
 import { TIME_LEFT, TIME_RIGHT } from "./draw_timeline.js";
+import { timeState } from "./time_state.js";
+/** @typedef {import("../parts/panes.js").Space} Space */
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").MemoryPlan} MemoryPlan */
@@ -28,6 +31,58 @@ export function memoryWords(program) {
       ? `the compiler for ${program.heavy.platform ?? "this target"} does not tell its plan`
       : "not compiled yet";
   return `${byteSize(plan.most)} needed at most · arguments ${byteSize(plan.arguments)}, results ${byteSize(plan.results)}, temporaries ${byteSize(plan.temporaries)} (XLA's plan)`;
+}
+
+registerPane({
+  id: "memory",
+  place: "below",
+  order: 3,
+  title: "memory",
+  tip: "what needs memory, and when",
+  draw: (store, space) => space && drawMemory(store, timeState(store), space.width),
+  words: memoryWords,
+  follows: true, // it shows the lives of what is selected
+  attach: listen,
+  command({ store }, what) {
+    if (what === "moment") timeState(store).at.delete(store.program?.number ?? 0);
+  },
+});
+
+/** @param {Space} space */
+function listen(space) {
+  const isCurve = (/** @type {Event} */ event) =>
+    Boolean(/** @type {Element} */ (event.target).closest(".xs-memory-svg"));
+  space.pane.addEventListener("click", (event) => isCurve(event) && pickMoment(space, event), true);
+  space.pane.addEventListener("keydown", (event) => isCurve(event) && stepMoment(space, event));
+}
+
+/** A click on the curve: what is held at that moment. @param {Space} space @param {MouseEvent} event */
+function pickMoment(space, event) {
+  const { program } = space.store;
+  const box = space.pane.querySelector(".xs-memory-svg")?.getBoundingClientRect();
+  if (!box || !program?.heavy.memory) return;
+  const share = (event.clientX - box.left - TIME_LEFT) / (space.width - TIME_LEFT - TIME_RIGHT);
+  showMoment(space, Math.floor(share * (program.heavy.kernels?.length ?? 1)));
+}
+
+/** @param {Space} space @param {KeyboardEvent} event */
+function stepMoment(space, event) {
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  const { program } = space.store;
+  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  const at = timeState(space.store).at.get(program?.number ?? 0) ?? program?.heavy.memory?.at ?? 0;
+  showMoment(space, at + step);
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+/** @param {Space} space @param {number} position */
+function showMoment(space, position) {
+  const { program } = space.store;
+  if (!program) return;
+  const last = (program.heavy.kernels?.length ?? 1) - 1;
+  timeState(space.store).at.set(program.number, Math.max(0, Math.min(last, position)));
+  space.draw();
 }
 
 /** @param {Store} store @param {{at: Map<number, number>}} state @param {number} width */

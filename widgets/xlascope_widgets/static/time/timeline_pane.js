@@ -1,23 +1,16 @@
 // @ts-check
-/** The pane below the graph: the timeline to zoom and to walk through, the hottest operations, and memory. */
+/** One step on every device, and how it was built: to zoom and to walk through. */
 
-import { el, fill } from "../ground/element.js";
+import { el } from "../ground/element.js";
 import { seconds } from "../ground/format.js";
+import { registerPane } from "../parts/panes.js";
 import { drawUnread } from "../program/unread.js";
 import { TIME_LEFT, TIME_RIGHT, drawTimeline, stepEnd, timelineWords } from "./draw_timeline.js";
-import { drawHottest, hottestWords } from "./hottest.js";
-import { drawMemory, memoryWords } from "./memory_pane.js";
-/** @typedef {import("../store/store.js").Store} Store */
+import { timeState } from "./time_state.js";
+/** @typedef {import("../parts/panes.js").Space} Space */
 /** @typedef {import("../program/program.js").Program} Program */
+/** @typedef {import("../store/store.js").Store} Store */
 
-/** @typedef {"timeline"|"hottest"|"memory"} TimeTab */
-
-/** @type {Record<TimeTab, string>} */
-const TIME_TABS = {
-  timeline: "one step on every device, and how it was built",
-  hottest: "kernels, equations and lines by time",
-  memory: "what needs memory, and when",
-};
 const KIND_WORDS = [
   ["loop", "loop"],
   ["input", "input"],
@@ -29,46 +22,22 @@ const KIND_WORDS = [
 ];
 const MOST_ZOOM = 20000;
 
-/**
- * What a user made of the pane: kept beside the store, so that a view that is drawn again finds it as it was.
- * @typedef {{tab: TimeTab, colour: "pass"|"kind", views: Map<number, [number, number]>, by: string, order: string, at:
- * Map<number, number>}} TimeState
- */
-/** @type {WeakMap<Store, TimeState>} */
-const timeStates = new WeakMap();
-
-/** @param {Store} store @returns {TimeState} */
-export function timeState(store) {
-  const known = timeStates.get(store);
-  if (known) return known;
-  const wanted = /** @type {TimeTab[]} */ (Object.keys(TIME_TABS)).find((tab) => tab === store.live.tab);
-  /** @type {TimeState} */ const state = {
-    tab: wanted ?? "timeline",
-    colour: "pass",
-    views: new Map(),
-    by: "kernels",
-    order: "time",
-    at: new Map(),
-  };
-  timeStates.set(store, state);
-  return state;
-}
-
-export class TimePane {
-  /** @param {HTMLElement} pane @param {Store} store */
-  constructor(pane, store) {
-    this.pane = pane;
-    this.store = store;
-    this.width = 0;
-    this.frame = 0;
-    pane.addEventListener("click", (event) => this.click(event), true);
-    pane.addEventListener("keydown", (event) => this.key(event));
-    pane.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    pane.addEventListener("pointerdown", (event) => this.press(event));
+/** The timeline in a space: what is seen of it, and how it is moved. */
+class Timeline {
+  /** @param {Space} space */
+  constructor(space) {
+    this.space = space;
+    this.pane = space.pane;
+    this.store = space.store;
+    /** Whether the pointer has dragged it. */ this.dragged = false;
   }
 
   get state() {
     return timeState(this.store);
+  }
+
+  get width() {
+    return this.space.width;
   }
 
   /** What of the step is seen, or null for all of it. @returns {[number, number]|null} */
@@ -77,60 +46,11 @@ export class TimePane {
     return (program && this.state.views.get(program.number)) ?? null;
   }
 
-  draw() {
-    const { pane, store, state } = this;
-    const { program } = store;
-    this.width = Math.max(320, pane.clientWidth - 24);
-    if (pane.clientWidth <= 24) return;
-    const focus = pane.contains(pane.ownerDocument.activeElement) ? pane.ownerDocument.activeElement : null;
-    const key = ["data-bar", "data-time", "data-kernel", "data-row"]
-      .map((name) => [name, focus?.getAttribute(name)])
-      .find(([, value]) => value);
-    const list = pane.querySelector(".xs-time-list");
-    const top = list?.scrollTop ?? 0;
-    const body = {
-      timeline: () => this.timeline(),
-      hottest: () => drawHottest(store, state),
-      memory: () => drawMemory(store, state, this.width),
-    }[state.tab];
-    fill(pane, this.head(), program && body?.());
-    const again = pane.querySelector(".xs-time-list");
-    if (again) again.scrollTop = top;
-    if (focus)
-      /** @type {HTMLElement|null} */ (
-        key
-          ? pane.querySelector(`[${key[0]}="${CSS.escape(String(key[1]))}"]`)
-          : pane.querySelector(focus === list ? ".xs-time-list" : "svg")
-      )?.focus({ preventScroll: true });
-    this.mark();
-  }
-
-  head() {
-    const { state, store } = this;
-    const { program } = store;
-    const words =
-      program && { timeline: timelineWords, hottest: hottestWords, memory: memoryWords }[state.tab]?.(program);
-    const tabs = Object.entries(TIME_TABS).map(([name, tip]) =>
-      el(
-        "button",
-        {
-          class: `xs-tab${state.tab === name ? " on" : ""}`,
-          type: "button",
-          role: "tab",
-          "aria-selected": String(state.tab === name),
-          title: tip,
-          "data-time": `tab ${name}`,
-        },
-        name,
-      ),
-    );
-    return el(
-      "div",
-      { class: "xs-time-head" },
-      el("span", { class: "xs-time-tabs", role: "tablist" }, tabs),
-      el("span", { class: "xs-muted xs-time-words" }, words),
-      state.tab === "timeline" && program && this.tools(),
-    );
+  listen() {
+    this.pane.addEventListener("click", (event) => this.click(event), true);
+    this.pane.addEventListener("keydown", (event) => this.key(event));
+    this.pane.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.pane.addEventListener("pointerdown", (event) => this.press(event));
   }
 
   tools() {
@@ -168,7 +88,7 @@ export class TimePane {
     );
   }
 
-  timeline() {
+  draw() {
     const { store, state, width } = this;
     const program = /** @type {Program} */ (store.program);
     const lights = store.live.programs.filter((light) => light.stages);
@@ -203,99 +123,30 @@ export class TimePane {
     ];
   }
 
-  /** Selection, drawn on what is there. */
-  mark() {
-    const { kernels, paths, lines } = this.store.selection;
-    for (const part of this.pane.querySelectorAll("[data-kernel]"))
-      part.classList.toggle("selected", kernels.has(part.getAttribute("data-kernel") ?? ""));
-    for (const row of this.pane.querySelectorAll("[data-row]")) {
-      const [kind, ...id] = (row.getAttribute("data-row") ?? "").split(" ");
-      row.classList.toggle("selected", (kind === "line" ? lines : paths).has(id.join(" ")));
-    }
+  /** @param {string} what @param {string} value */
+  command(what, value) {
+    if (what === "colour") this.state.colour = /** @type {"pass"|"kind"} */ (value);
+    if (what !== "zoom") return;
+    if (value === "fit") this.zoomTo(0, Infinity);
+    else this.zoom(value === "in" ? 0.5 : 2);
   }
 
-  /** The selection has changed: memory shows the lives of what is selected. */
-  markOrDraw() {
-    if (this.state.tab === "memory") this.draw();
-    else this.mark();
-  }
-
-  redraw() {
-    this.frame ||= requestAnimationFrame(() => {
-      this.frame = 0;
-      this.draw();
-    });
-  }
-
-  /** @param {MouseEvent} event */
+  /** A click after a drag selects nothing. @param {MouseEvent} event */
   click(event) {
-    if (this.dragged) {
-      this.dragged = false;
-      event.stopPropagation();
-      return;
+    if (this.dragged) event.stopImmediatePropagation();
+    else {
+      const zoom = /** @type {Element} */ (event.target).closest("[data-zoom]")?.getAttribute("data-zoom");
+      if (zoom) this.zoomTo(.../** @type {[number, number]} */ (zoom.split(" ").map(Number)));
     }
-    const target = /** @type {Element} */ (event.target);
-    const find = (/** @type {string} */ name) => target.closest(`[${name}]`)?.getAttribute(name);
-    const [command, zoom, program, row] = ["data-time", "data-zoom", "data-program", "data-row"].map(find);
-    if (command) this.command(command);
-    else if (zoom) this.zoomTo(.../** @type {[number, number]} */ (zoom.split(" ").map(Number)));
-    else if (program) this.store.pick(Number(program));
-    else if (row) {
-      const [kind, ...id] = row.split(" ");
-      this.store.select(/** @type {"equation"|"line"} */ (kind), id.join(" "));
-    } else if (target.closest(".xs-memory-svg")) this.pickMoment(event);
-  }
-
-  /** @param {string} command */
-  command(command) {
-    const [what, value] = [command.split(" ")[0], command.slice(command.indexOf(" ") + 1)];
-    if (what === "tab" || what === "colour" || what === "by" || what === "order")
-      Object.assign(this.state, { [what]: value });
-    if (command === "zoom in") this.zoom(0.5);
-    else if (command === "zoom out") this.zoom(2);
-    else if (command === "zoom fit") this.zoomTo(0, Infinity);
-    else if (command === "moment peak") this.state.at.delete(this.store.program?.number ?? 0);
-    this.draw();
-  }
-
-  /** A click on the curve of memory: what is held at that moment. @param {MouseEvent} event */
-  pickMoment(event) {
-    const { program } = this.store;
-    const plan = program?.heavy.memory;
-    if (!plan || !program) return;
-    const box = /** @type {Element} */ (this.pane.querySelector(".xs-memory-svg")).getBoundingClientRect();
-    const share = (event.clientX - box.left - TIME_LEFT) / (this.width - TIME_LEFT - TIME_RIGHT);
-    this.moment(Math.floor(share * (program.heavy.kernels?.length ?? 1)));
-  }
-
-  /** @param {number} position */
-  moment(position) {
-    const { program } = this.store;
-    if (!program) return;
-    this.state.at.set(program.number, Math.max(0, Math.min((program.heavy.kernels?.length ?? 1) - 1, position)));
-    this.draw();
+    this.dragged = false;
   }
 
   /** @param {KeyboardEvent} event */
   key(event) {
-    const target = /** @type {HTMLElement} */ (event.target);
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const inside = target.closest(".xs-timeline-svg");
-    const memory = target.closest(".xs-memory-svg");
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    const { program } = this.store;
-    if (memory && step) this.moment((this.state.at.get(program?.number ?? 0) ?? program?.heavy.memory?.at ?? 0) + step);
-    else if (inside && "+=-0".includes(event.key))
-      this.command({ "-": "zoom out", 0: "zoom fit" }[event.key] ?? "zoom in");
-    else if (inside && event.key.startsWith("Arrow")) this.walk(target, event.key);
-    else if ((event.key === "Enter" || event.key === " ") && target.matches("[data-bar], [data-row], tr[data-kernel]"))
-      target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
-    else if (target.matches(".xs-time-list") && event.key === "ArrowDown")
-      /** @type {HTMLElement|null} */ (target.querySelector("tbody tr"))?.focus();
-    else if (target.matches("tr") && (event.key === "ArrowDown" || event.key === "ArrowUp"))
-      /** @type {HTMLElement|null} */ (
-        event.key === "ArrowDown" ? target.nextElementSibling : target.previousElementSibling
-      )?.focus();
+    const target = /** @type {Element} */ (event.target);
+    if (event.ctrlKey || event.metaKey || event.altKey || !target.closest(".xs-timeline-svg")) return;
+    if ("+=-0".includes(event.key)) this.command("zoom", { "-": "out", 0: "fit" }[event.key] ?? "in");
+    else if (event.key.startsWith("Arrow")) this.walk(target, event.key);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -386,7 +237,7 @@ export class TimePane {
     const start = Math.max(0, Math.min(from, end - length));
     if (length >= end) this.state.views.delete(program.number);
     else this.state.views.set(program.number, [start, start + length]);
-    this.redraw();
+    this.space.redraw();
   }
 
   /** Drag a zoomed timeline. @param {PointerEvent} event */
@@ -414,3 +265,26 @@ export class TimePane {
     page.addEventListener("pointercancel", stop);
   }
 }
+
+/** @type {WeakMap<Space, Timeline>} */
+const timelines = new WeakMap();
+
+/** @param {Space} space */
+function timelineIn(space) {
+  const known = timelines.get(space) ?? new Timeline(space);
+  timelines.set(space, known);
+  return known;
+}
+
+registerPane({
+  id: "timeline",
+  place: "below",
+  order: 1,
+  title: "timeline",
+  tip: "one step on every device, and how it was built",
+  draw: (_, space) => space && timelineIn(space).draw(),
+  words: timelineWords,
+  tools: (_, space) => timelineIn(space).tools(),
+  attach: (space) => timelineIn(space).listen(),
+  command: (space, what, value) => timelineIn(space).command(what, value),
+});

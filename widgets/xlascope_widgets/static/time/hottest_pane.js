@@ -3,9 +3,11 @@
 
 import { el } from "../ground/element.js";
 import { byteSize, flopCount, percent, plural, seconds, shorten } from "../ground/format.js";
+import { registerPane } from "../parts/panes.js";
 import { lineTimes } from "../program/line_times.js";
 import { overlapWords, sourceless } from "../program/stage_words.js";
 import { UNREAD_PROFILE, drawUnread } from "../program/unread.js";
+import { timeState } from "./time_state.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").KernelCall} KernelCall */
@@ -25,6 +27,19 @@ export function hottestWords(program) {
     ? `the device can do ${flopCount(top.flops_per_s)}/s and ${byteSize(top.bytes_per_s)}/s (${top.source})`
     : "what bounds a kernel is known once the machine's ceilings are measured: ask %timings";
 }
+
+registerPane({
+  id: "hottest",
+  place: "below",
+  order: 2,
+  title: "hottest",
+  tip: "kernels, equations and lines by time",
+  draw: (store) => drawHottest(store, timeState(store)),
+  words: hottestWords,
+  command({ store }, what, value) {
+    if (what === "by" || what === "order") timeState(store)[what] = value;
+  },
+});
 
 /** @param {Store} store @param {{by: string, order: string}} state */
 export function drawHottest(store, state) {

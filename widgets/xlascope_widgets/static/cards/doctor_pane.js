@@ -2,44 +2,27 @@
 /** The doctor's card: at most three things that are wrong with the program shown, each with what to do about it. */
 
 import { goTo } from "../parts/panel.js";
-import { el, fill } from "../ground/element.js";
+import { registerPane } from "../parts/panes.js";
+import { el } from "../ground/element.js";
 import { percent, plural } from "../ground/format.js";
 import { drawAsk, pressAsk } from "../parts/asking.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Advice} Advice */
 /** @typedef {import("../parts/panel.js").Panel} Panel */
 
-/** Draw the card of the program shown when it has changed; none where nothing was found and nobody asked.
- * @param {HTMLElement} part @param {Store} store */
-export function showDoctor(part, store) {
-  const number = store.measured?.number;
-  const told = store.live.doctor?.[String(number)];
-  part.hidden = !told;
-  const state = JSON.stringify([
-    number,
-    told ?? null,
-    told?.findings.map(
-      (one) =>
-        one.what_if && [
-          store.asks.can("whatif"),
-          store.asks.state(question(store, one)),
-          store.asks.text(question(store, one)).length,
-        ],
-    ),
-  ]);
-  if (part.dataset.state === state) return;
-  part.dataset.state = state;
-  const { activeElement } = part.ownerDocument;
-  const focus = part.contains(activeElement)
-    ? [...part.querySelectorAll("button")].findIndex((one) => one === activeElement)
-    : -1;
-  fill(part, told ? card(store, told.findings, told.rules, told.notes ?? []) : []);
-  // What was pressed has become something else in the same place.
-  if (focus >= 0)
-    [...part.querySelectorAll("button")]
-      .slice(0, focus + 1)
-      .pop()
-      ?.focus({ preventScroll: true });
+registerPane({
+  id: "doctor",
+  place: "top",
+  order: 1,
+  title: "what could be better",
+  draw: drawDoctor,
+  press: pressDoctor,
+});
+
+/** The card of the program shown; none where nothing was found and nobody asked. @param {Store} store */
+function drawDoctor(store) {
+  const told = store.live.doctor?.[String(store.measured?.number)];
+  return told && card(store, told.findings, told.rules, told.notes ?? []);
 }
 
 /** What is asked about one of them. @param {Store} store @param {Advice} one */
@@ -124,15 +107,17 @@ function place(one) {
 
 /**
  * A click on the card: the equation of a finding, or its kernel, is what is selected then.
- * @param {Panel} view
+ * @param {Panel} panel
  * @param {Element} target
  */
-export function pressDoctor(view, target) {
-  if (pressAsk(view.store, target)) return;
+function pressDoctor(panel, target) {
   const button = target.closest(".xs-doctor-place");
   const [path, kernel] = ["data-finding", "data-of-kernel"].map((name) => button?.getAttribute(name));
-  if (path) return goTo(view, path);
-  if (!kernel) return;
-  view.store.select("kernel", kernel);
-  view.graph.showSelection();
+  if (pressAsk(panel.store, target)) return true;
+  if (path) goTo(panel, path);
+  else if (kernel) {
+    panel.store.select("kernel", kernel);
+    panel.graph.showSelection();
+  }
+  return Boolean(path || kernel);
 }

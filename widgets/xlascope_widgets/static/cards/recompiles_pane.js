@@ -3,9 +3,10 @@
  * The recompile card: which functions were traced again, where, what differed, what it cost, and what would spare it.
  */
 
-import { el, fill } from "../ground/element.js";
+import { el } from "../ground/element.js";
 import { count, plural, seconds, shorten } from "../ground/format.js";
-import { closeButton, isClosed } from "../parts/banners.js";
+import { closeButton, isClosed, pressClose } from "../parts/banners.js";
+import { registerPane } from "../parts/panes.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Retrace} Retrace */
 /** @typedef {import("../ground/wire.js").Retraced} Retraced */
@@ -54,18 +55,34 @@ function whyHeading(each) {
   return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " started slowly (Python looked at the arguments again: about 0.1 ms a call, estimated)" : ""].filter(Boolean).join("; ")}`;
 }
 
-/** Draw the card when it has changed. @param {HTMLElement} part @param {Store} store */
-export function showRecompiles(part, store) {
+registerPane({
+  id: "again",
+  place: "notes",
+  order: 1,
+  title: "what was traced again",
+  draw: drawRecompiles,
+  press: pressRecompiles,
+});
+
+/** The card, unless it was closed. @param {Store} store */
+function drawRecompiles(store) {
   const functions = store.live.retraced ?? [];
   // It is told again when there are more; the strip's button opens it at any time.
   const about = `${store.uid} again ` + functions.map((each) => each.function + each.count).join();
-  part.hidden = !functions.length || (isClosed(about) && !store.why);
-  const state = JSON.stringify([functions, store.why]);
-  if (part.dataset.state === state) return;
-  part.dataset.state = state;
-  const focused = part.contains(part.ownerDocument.activeElement);
-  fill(part, functions.length ? [closeButton(about), whyCard(functions, store.why)] : []);
-  if (focused) /** @type {HTMLElement|null} */ (part.querySelector(".xs-why-head"))?.focus({ preventScroll: true });
+  const isHidden = !functions.length || (isClosed(about) && !store.why);
+  return isHidden ? null : [closeButton(about), whyCard(functions, store.why)];
+}
+
+/**
+ * A click on the card; true when it was used.
+ * @param {import("../parts/panel.js").Panel} panel
+ * @param {Element} target
+ */
+function pressRecompiles(panel, target) {
+  const isClosing = pressClose(target);
+  if (!isClosing && !target.closest(".xs-why-head")) return false;
+  panel.showWhy(!isClosing && !panel.store.why);
+  return true;
 }
 
 /** @param {Retraced[]} functions @param {boolean} open */

@@ -1,0 +1,47 @@
+// @ts-check
+/** The cards above and below the panel's tools. */
+
+import { el, fill } from "../ground/element.js";
+import { panesAt } from "../parts/panes.js";
+/** @typedef {import("../parts/panes.js").Pane} Pane */
+/** @typedef {import("../parts/panes.js").Place} Place */
+/** @typedef {import("../store/store.js").Store} Store */
+/** @typedef {import("./view.js").View} View */
+
+/** The elements of the cards of a place, empty. @param {Place} place */
+export function cardParts(place) {
+  return panesAt(place).map(({ id, title }) =>
+    el("div", { class: `xs-${id}`, role: "region", "aria-label": title, hidden: "" }),
+  );
+}
+
+/** All cards of a panel with their elements. @param {View} view @returns {[Pane, HTMLElement][]} */
+export function cardsOf(view) {
+  return [...panesAt("top"), ...panesAt("notes")].map((pane) => [pane, view.part(`xs-${pane.id}`)]);
+}
+
+/** What was drawn in a card. @type {WeakMap<Element, string>} */
+const drawn = new WeakMap();
+
+/** Draw the cards that have changed; one with nothing to say is hidden. @param {View} view */
+export function showCards(view) {
+  for (const [pane, part] of cardsOf(view)) showCard(pane, part, view.store);
+}
+
+/** @param {Pane} pane @param {HTMLElement} part @param {Store} store */
+function showCard(pane, part, store) {
+  const tree = pane.draw(store);
+  const text = JSON.stringify(tree ?? null);
+  part.hidden = !tree;
+  if (drawn.get(part) === text) return;
+  drawn.set(part, text);
+  const buttons = () => /** @type {HTMLElement[]} */ ([...part.querySelectorAll("button")]);
+  const focus = buttons().indexOf(/** @type {HTMLElement} */ (part.ownerDocument.activeElement));
+  fill(part, tree);
+  // What was pressed has become something else in the same place.
+  if (focus >= 0)
+    buttons()
+      .slice(0, focus + 1)
+      .pop()
+      ?.focus({ preventScroll: true });
+}
