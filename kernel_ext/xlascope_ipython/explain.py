@@ -48,7 +48,8 @@ def why_for(question: Question, grammar: Grammar) -> Callable[..., Inspection]:
         options: dict[str, Any] = {"target": question.options.get("target", "cpu")}
         if "edge" in question.options:
             options["edge"] = tuple(each.strip() for each in question.options["edge"].split(","))
-        return inspect.why(inspect.call(fun, *args, **kwargs), **options)
+        found: Inspection = inspect.why(inspect.call(fun, *args, **kwargs), **options)
+        return found
 
     return complaining(answer, grammar, f"{'--edge 3,4' if 'edge' in question.options else '--why'} {grammar.example}")
 

@@ -60,7 +60,8 @@ def _register(shell: InteractiveShell, made: Table) -> dict[tuple[str, str], Mag
     for kind, functions in made.items():
         for name, function in functions.items():
             replaced[kind, name] = shell.magics_manager.magics[kind].get(name)
-            shell.register_magic_function(function, kind, name)
+            register: Callable[..., Any] = shell.register_magic_function
+            register(function, kind, name)
     return replaced
 
 

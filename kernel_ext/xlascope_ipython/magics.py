@@ -73,7 +73,7 @@ def _question(
     name: str, function: Callable[..., inspect.Inspection], what: str, shell: InteractiveShell
 ) -> Callable[[str], inspect.Inspection | None]:
     more = (("target", "NAME"),) if name in _ANYWHERE else ()
-    flags = ("text", "json")
+    flags: tuple[str, ...] = ("text", "json")
     if name == "fusions":
         flags, more = ("why", *flags), (("edge", "PATH,PATH"), *more)
     if name == "jaxpr":

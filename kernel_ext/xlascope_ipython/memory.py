@@ -6,26 +6,30 @@ import dataclasses
 from collections import OrderedDict
 
 from xlascope.records import Compiled, Record, Started, Traced
+from xlascope.records.stages import Stages
 
 #: Programs remembered; those that have not been met for longest are forgotten first.
 MOST_PROGRAMS = 200
-#: Records of one program: its trace, and its first compilations.
-MOST_RECORDS = 9
-_Key = tuple[type, str]
+#: Compilations of one program, the first ones.
+MOST_COMPILED = 8
 
 
 class Memory:
     """The ``Traced`` and ``Compiled`` records of the last programs that were traced."""
 
     def __init__(self) -> None:
-        self._programs: OrderedDict[int, dict[_Key, Record]] = OrderedDict()
+        self._programs: OrderedDict[int, Stages] = OrderedDict()
 
     def keep(self, record: Record) -> None:
         """Remember a record, if it is one of those; of programs without a trace (single operations) none is kept."""
         if isinstance(record, Traced):
-            self._programs.setdefault(record.program, {}).setdefault(_key(record), record)
-        elif isinstance(record, Compiled) and len(self._programs.get(record.program, ())) in range(1, MOST_RECORDS):
-            self._programs[record.program].setdefault(_key(record), record)
+            stages = self._programs.setdefault(record.program, Stages())
+        elif isinstance(record, Compiled) and not record.target and record.program in self._programs:
+            stages = self._programs[record.program]
+        else:
+            return
+        if stages.same(record) is None and len(stages.compilations) < MOST_COMPILED:
+            stages.receive(record)
         while len(self._programs) > MOST_PROGRAMS:
             self._programs.popitem(last=False)
 
@@ -34,18 +38,13 @@ class Memory:
         if record.program is None or record.program not in self._programs:
             return record
         self._programs.move_to_end(record.program)
-        kept = self._programs[record.program].get(_key(record))
+        kept = self._programs[record.program].same(record)
         return record if kept is None else _again(kept)
 
     def known(self, start: Started) -> list[Record]:
         """What came before a stage that starts now: the program's trace, and before it runs its compilations."""
-        found = self._programs.get(start.program, {}).values()
-        return [_again(each) for each in found if isinstance(each, Traced) or start.stage == "run"]
-
-
-def _key(record: Record) -> _Key:
-    """What a record is about. A trace is compiled again where its operands lie elsewhere: as another module."""
-    return type(record), record.module if isinstance(record, Compiled) else ""
+        stages = self._programs.get(start.program, Stages())
+        return [_again(each) for each in stages.records() if isinstance(each, Traced) or start.stage == "run"]
 
 
 def _again(record: Record) -> Record:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -14,6 +14,7 @@ from xlascope.analysis.retraces import Retraces, heading
 from xlascope.inspect import Comparison, Inspection, Renderer
 from xlascope.records import Failure, Record
 from xlascope.records.plain import plain
+from xlascope.records.stages import Stages
 from xlascope_widgets import Panel, text
 from xlascope_widgets.recompiles import recompiles_html
 from xlascope_widgets.text import kept
@@ -162,24 +163,32 @@ class Line:
     """A line of text after the cell."""
 
     def __init__(self) -> None:
-        self._latest: dict[tuple[type, int | None, str], Record] = {}
+        self._programs: dict[int | None, Stages] = {}
+        self._failures: dict[tuple[int | None, str], Failure] = {}
         self._retraces = Retraces()
 
     def show(self, opened: bool) -> None:
         self._opened = opened
 
     def receive(self, record: Record) -> None:
-        key = type(record), record.program, record.error if isinstance(record, Failure) else ""
-        self._latest[key] = record
         self._retraces.receive(record)
+        if isinstance(record, Failure):
+            self._failures[record.program, record.error] = record
+        else:
+            self._programs.setdefault(record.program, Stages()).receive(record)
 
     def finish(self) -> None:
-        print(text(self._latest.values(), jaxpr=False) if self._opened else f"xlascope: {self._line()}")
+        print(text(self._records(), jaxpr=False) if self._opened else f"xlascope: {self._line()}")
+
+    def _records(self) -> Iterator[Record]:
+        for stages in self._programs.values():
+            yield from stages.records()
+        yield from self._failures.values()
 
     def _line(self) -> str:
-        failures = [each for each in self._latest.values() if isinstance(each, Failure)]
+        failures = list(self._failures.values())
         failed = {each.program for each in failures}
-        sound = [each for each in self._latest.values() if each.program not in failed]
+        sound = [each for each in self._records() if each.program not in failed]
         parts = [text(sound, jaxpr=False).splitlines()[0]] if sound else []
         others = len({each.program for each in sound}) - 1
         parts += [f"and {others} more program{'s' if others > 1 else ''}"] if others > 0 else []

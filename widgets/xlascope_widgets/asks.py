@@ -62,9 +62,10 @@ class Answer(Protocol):
     and of those whose compilers are ``missing`` here how to get them.
     """
 
-    questions: Sequence[str]
-    targets: Sequence[str]
-
+    @property
+    def questions(self) -> Sequence[str]: ...
+    @property
+    def targets(self) -> Sequence[str]: ...
     @property
     def missing(self) -> Mapping[str, str]:
         """How to get the compilers that are missing, by the names of targets."""
@@ -92,8 +93,8 @@ class Asks:
         if not isinstance(message, dict):
             return
         match message.get("ask"), message.get("cancel"):
-            case {"id": str(number), "question": str()} as question, _ if len(number) <= 64:
-                self._begin(number, question)
+            case {"id": str(number), "question": str()}, _ if len(number) <= 64:
+                self._begin(number, message["ask"])
             case _, str(number):
                 reply = self._working.get(number)
                 if reply is not None:

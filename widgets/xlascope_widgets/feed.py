@@ -151,7 +151,7 @@ class Feed:
         for number in numbers:
             program = self.ledger.programs[number]
             known = self._sent.get(str(number))
-            stages = (program.traced is not None, program.compiled is not None, len(program.found))
+            stages = (program.traced is not None, program.compiled is not None, program.answers)
             if known is None or stages != ("jaxpr" in known, "kernels" in known, known.get("found", 0)):
                 known = wire.heavy(program)
             heavies[str(number)] = known

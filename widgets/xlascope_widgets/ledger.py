@@ -12,24 +12,18 @@ from xlascope.analysis.costs.roofline import HotKernel, hottest, kernel_flops
 from xlascope.analysis.diff import Diff
 from xlascope.analysis.earlier_run import Run
 from xlascope.analysis.folded_products import with_folded
-from xlascope.analysis.retrace_words import OUTSIDE
 from xlascope.analysis.retraces import Retraces
 from xlascope.records import (
     Ceilings,
     Compiled,
-    Continued,
     Diagnosis,
-    Executed,
-    Explained,
     Failure,
-    Lowered,
-    Passes,
     Record,
     Scaled,
     ScriptRun,
-    Started,
     Traced,
 )
+from xlascope.records.stages import Stages
 
 from .compared_programs import AFTER, both_sides
 
@@ -45,28 +39,15 @@ def same(one: Iterable[Record | None], other: Iterable[Record | None]) -> bool:
 
 
 @dataclass
-class Program:
+class Program(Stages):
     """What is known of one program so far."""
 
-    number: int
-    function: str
-    active: Started | None = None
-    traced: Traced | None = None
-    lowered: Lowered | None = None
-    compiled: Compiled | None = None
-    #: The compilations for other devices or placements, too, by module: ``compiled`` is the one that was measured.
-    compilations: dict[str, Compiled] = field(default_factory=dict)
-    executed: Executed | None = None
-    failure: Failure | None = None
-    ceilings: Ceilings | None = None
-    #: It is compiled in the background, for a call that was interrupted.
-    continued: Continued | None = None
-    #: What the doctor found, if somebody asked.
-    diagnosis: Diagnosis | None = None
+    number: int = 0
+    function: str = ""
     traces: int = 0
     equations: int = 0
-    #: What was asked about it: compilations for other targets, decisions, passes; the latest of each.
-    found: dict[tuple[type, str, str], Record] = field(default_factory=dict)
+    #: How often something came that is sent once: what was asked about it.
+    answers: int = 0
     #: A trace and what is sent of it (`wire.py`).
     packed: tuple[Traced, dict[str, Any]] | None = field(default=None, repr=False, compare=False)
     #: What the doctor finds in it, and what that was made of (`wire_doctor.py`).
@@ -80,37 +61,14 @@ class Program:
 
     def receive(self, record: Record) -> bool:
         """Take in a record; True when it changes what is drawn rather than only its numbers."""
-        before = self.compiled
-        match record:
-            case Started():
-                self.active = record
-                return False
-            case Continued():
-                self.continued = record if record.seconds is None else None
-            case Traced():
-                self.traced, self.equations = record, sum(1 for _ in record.jaxpr.walk())
-                self.function = record.function
-            case Lowered():
-                self.lowered = record
-            case Compiled() if record.target:
-                self.found[Compiled, record.target, ""] = record
-            case Explained() | Passes():
-                self.found[type(record), record.target, record.module] = record
-            case Compiled():
-                self.compiled = self.compilations[record.module] = with_folded(record, self.traced)
-                self.continued = None
-            case Ceilings():
-                self.ceilings = record
-            case Executed():
-                self.executed = record
-                self.compiled = self.compilations.get(record.module, self.compiled)
-            case Failure():
-                self.failure = record
-            case Diagnosis():
-                self.diagnosis = record
-        if self.active is not None and not (isinstance(record, Executed) and self.active.stage != "run"):
-            self.active = None
-        return isinstance(record, Traced | Compiled | Explained | Passes) or self.compiled is not before
+        if isinstance(record, Traced):
+            self.function, self.equations = record.function, sum(1 for _ in record.jaxpr.walk())
+        if isinstance(record, Compiled) and not record.target:
+            record = with_folded(record, self.traced)
+        changed = super().receive(record)
+        if changed and self.asked:
+            self.answers += 1
+        return changed
 
     @property
     def account(self) -> CallTimes | None:
@@ -146,7 +104,7 @@ class Program:
     @property
     def standing(self) -> Program:
         """The program as a picture that stands still shows it: compiled only elsewhere, as the first target's."""
-        elsewhere = next((each for each in self.found.values() if isinstance(each, Compiled)), None)
+        elsewhere = next((each for each in self.asked.values() if isinstance(each, Compiled)), None)
         return self if self.compiled is not None or elsewhere is None else replace(self, compiled=elsewhere)
 
     @property
@@ -162,7 +120,7 @@ class Program:
     @property
     def is_operation(self) -> bool:
         """Whether this is a single operation run outside of jit: nobody traced it, or jax a function of its own."""
-        return self.traced is not None and (self.traced.seconds == 0 or self.traced.reason == OUTSIDE)
+        return self.traced is not None and self.traced.is_operation
 
     @property
     def weight(self) -> tuple[bool, float, int]:
@@ -212,7 +170,7 @@ class Ledger:
         self.retraces.receive(record)
         program = self.programs.get(record.program)
         if program is None:
-            program = self.programs[record.program] = Program(record.program, record.function)
+            program = self.programs[record.program] = Program(number=record.program, function=record.function)
         changed = program.receive(record)
         if isinstance(record, Traced) and not program.is_operation:
             self._traces[program.function] += 1

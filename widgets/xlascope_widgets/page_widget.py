@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import anywidget
 from comm import DummyComm
@@ -33,6 +34,7 @@ class PageWidget(anywidget.AnyWidget):
 
     #: Whether no page hears of it.
     is_unheard = False
+    comm: Any
 
     def open(self) -> None:
         """Be known to the page, if there is one."""

@@ -65,8 +65,8 @@ class Panel(PageWidget):
     live = traitlets.Dict().tag(sync=True)
 
     # What a click may ask the kernel, the state of each answer by id, and what answers found: also whole states.
-    questions = traitlets.List().tag(sync=True)
-    targets = traitlets.List().tag(sync=True)
+    questions: traitlets.List[str] = traitlets.List().tag(sync=True)
+    targets: traitlets.List[str] = traitlets.List().tag(sync=True)
     missing = traitlets.Dict().tag(sync=True)
     answers = traitlets.Dict().tag(sync=True)
     findings = traitlets.Dict().tag(sync=True)

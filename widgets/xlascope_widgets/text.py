@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from xlascope.analysis.script_text import script_text
-from xlascope.records import Failure, Kernel, Record
+from xlascope.records import EquationPath, Failure, Kernel, Record
 from xlascope.records.plain import plain, plain_lines
 
 from .ledger import Ledger, Program
@@ -135,7 +135,7 @@ def _kernel_table(program: Program) -> str:
     return "\n".join(lines)
 
 
-def _kernel_row(kernel: Kernel, time: float | None, operations: dict[str, str]) -> tuple[str, ...]:
+def _kernel_row(kernel: Kernel, time: float | None, operations: Mapping[EquationPath, str]) -> tuple[str, ...]:
     names = [plain(operations.get(path, "?"), 40) for path in dict.fromkeys(kernel.equations or kernel.moves)]
     told = " ".join(names[:6]) + (f" +{len(names) - 6}" if len(names) > 6 else "")
     told = f"copies what {told} made" if kernel.moves else told

@@ -16,7 +16,9 @@ from xlascope.records import (
 
 from .bounded import bounded, checked, sound
 from .ledger import Program, same
-from .packed import JSON, Packer
+from .packed import JSON as JSON
+from .packed import Packer
+from .panes import panes
 from .wire_compiler import compiled, findings, lies
 from .wire_measured import executed, memory, stages
 
@@ -41,8 +43,9 @@ def _made(program: Program) -> JSON:
     wire: JSON = {"number": program.number, "function": program.function}
     if program.compiled is not None:
         wire |= compiled(program.compiled) | memory(program.compiled) | lies(program.traced, program.compiled)
-    if program.found:
-        wire |= findings(program.found.values()) | {"found": len(program.found)}
+    wire |= panes(program)
+    if program.asked:
+        wire |= findings(program.asked.values()) | {"found": program.answers}
     return wire
 
 

@@ -72,7 +72,7 @@ def kernel(record: Kernel) -> JSON:
     wire: JSON = {"name": record.name, "kind": record.kind, "type": record.type_text, "eqns": list(record.equations)}
     wire |= {"instructions": record.instructions, "unknown": record.unknown}
     wire |= {"read": record.bytes_read, "written": record.bytes_written, "saved": record.bytes_saved}
-    optional = {"layout": record.layout, "launch": record.launch, "estimate": record.estimated_seconds}
+    optional: JSON = {"layout": record.layout, "launch": record.launch, "estimate": record.estimated_seconds}
     optional["cycles"] = record.estimated_cycles
     optional["moves"] = list(record.moves)
     optional["repeats"] = record.repeats if record.repeats > 1 else 0
@@ -103,7 +103,7 @@ def explained(record: Explained) -> JSON:
 
 def _step(decision: FusionDecision, texts: _Texts) -> list[Any]:
     words = (decision.producer, decision.consumer, decision.result, decision.reason, decision.plain)
-    row = [texts.number(decision.pass_name), int(decision.action == "fused"), *map(texts.number, words)]
+    row: list[Any] = [texts.number(decision.pass_name), int(decision.action == "fused"), *map(texts.number, words)]
     if decision.fused_seconds is not None or decision.unfused_seconds is not None:
         row += [decision.fused_seconds, decision.unfused_seconds]
     return row

@@ -73,7 +73,7 @@ def _wire(diagnosis: Diagnosis, program: Program) -> JSON:
 
 def _finding(finding: Finding, program: Program) -> JSON:
     wire: JSON = {"rule": finding.rule, "says": finding.sentence, "action": finding.action, "share": finding.share}
-    optional = {"where": where(finding, program), "kernel": finding.kernel, "equation": finding.equation}
+    optional: JSON = {"where": where(finding, program), "kernel": finding.kernel, "equation": finding.equation}
     optional["what_if"] = list(finding.what_if)
     wire |= {name: value for name, value in optional.items() if value}
     wire["evidence"] = [[each.name, each.value, each.unit, each.source] for each in finding.evidence]

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 _log = logging.getLogger(__name__)
 
-T = TypeVar("T")
+T = TypeVar("T", covariant=True)
 State = Literal["working", "done", "failed", "cancelled"]
 
 

@@ -66,7 +66,7 @@ class RecompileLog:
         if inspecting():
             return
         match record:
-            case Traced() if record.fix or record.reason == "first call":
+            case Traced() if record.fix or record.origin == "first":
                 kept: Record = _light(record)
             case Missed() if record.fix:
                 kept = dataclasses.replace(record, call_site=_titled(record.call_site))

@@ -22,6 +22,7 @@ def traced_record(
     reason: str,
     fix: str,
     call_site: records.SourceRange | None,
+    origin: records.Origin = "again",
 ) -> records.Traced:
     """The record of a trace."""
     described = describe(program)
@@ -36,6 +37,7 @@ def traced_record(
         call_site=call_site,
         sources=source_texts(described),
         fix=fix,
+        origin=origin,
     )
 
 

@@ -16,6 +16,7 @@ from .events import Failure as Failure
 from .events import KernelTime as KernelTime
 from .events import Lowered as Lowered
 from .events import Missed as Missed
+from .events import Origin as Origin
 from .events import Peaks as Peaks
 from .events import Record as Record
 from .events import Span as Span

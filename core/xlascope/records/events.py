@@ -18,6 +18,9 @@ from .programs import Jaxpr, SourceRange, SourceText
 from .scaled import Scaled
 from .script import ScriptRun
 
+#: What a trace was made for.
+Origin = Literal["", "first", "again", "operation"]
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -31,7 +34,11 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A function was traced to a jaxpr; ``reason`` says why this trace was needed, ``fix`` how to do without it."""
+    """A function was traced to a jaxpr; ``reason`` says why this trace was needed, ``fix`` how to do without it.
+
+    ``origin`` is what the trace was made for: the ``first`` call of a function, a call ``again``, or an ``operation``
+    that ran outside of any jitted function. Of records saved by an earlier version it is not known (``""``).
+    """
 
     program: int
     function: str
@@ -43,6 +50,12 @@ class Traced:
     call_site: SourceRange | None = None
     sources: tuple[SourceText, ...] = ()
     fix: str = ""
+    origin: Origin = ""
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether this is a single operation, or a program that nobody traced."""
+        return self.origin == "operation" or (not self.origin and self.seconds == 0)
 
 
 @dataclass(frozen=True, slots=True)

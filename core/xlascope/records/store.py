@@ -18,6 +18,8 @@ from .paths import EquationPath
 
 #: The version that `save` writes and `load` reads: raised whenever a field changes its meaning or goes away.
 VERSION = 1
+#: The reason of operations in files of versions whose traces had no origin.
+OUTSIDE = "run outside of jit"
 
 
 def to_json(record: Record) -> dict[str, Any]:
@@ -45,6 +47,8 @@ def from_json(data: dict[str, Any]) -> Record:
     kind = content.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
         raise ValueError(f"no record of kind {kind!r}; there are {', '.join(_KINDS)}")
+    if kind == "Traced" and content.get("reason") == OUTSIDE:  # files of versions without origins say it in words
+        content.setdefault("origin", "operation")
     return cast(Record, _decoder(_KINDS[kind])(content))
 
 

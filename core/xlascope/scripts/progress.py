@@ -76,8 +76,8 @@ def line(seen: Seen, passed: float) -> str:
     if active is not None and active.stage != "run":
         parts.append(f"{_WORDS[active.stage]} {plain(active.function, 24)}")
     main = seen.main
-    if main is not None and main.executed is not None:
-        run = main.executed
+    if main is not None and main.stages.executed is not None:
+        run = main.stages.executed
         each = f", {run.step * 1e3:.3g} ms each" if run.step else ""
         parts.append(f"{plain(main.function, 24)} ran {run.calls:,} time{'s' if run.calls != 1 else ''}{each}")
     minutes, seconds = divmod(int(passed), 60)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ..records.events import Compiled, Failure, Lowered, Record, Started, Traced
 from ..records.script import Share
+from ..records.stages import Stages
 from ..records.store import text_of
 from .held import Held
 from .stretches import Stretches
@@ -102,7 +103,7 @@ class Seen:
     def devices(self) -> tuple[str, ...]:
         """The devices that programs were compiled for."""
         with self._lock:
-            compiled = (record for held in self._programs.values() for record in held.compiled.values())
+            compiled = (record for held in self._programs.values() for record in held.stages.compilations.values())
             return tuple(dict.fromkeys(device for record in compiled for device in record.devices))
 
     def told_again(self) -> list[Record]:
@@ -175,7 +176,8 @@ def _with(rest: Share, held: Held) -> Share:
 def _reasons(held: Held) -> Iterator[Record]:
     """What is told of a program that is not kept."""
     held_light = Held(held.number, held.function)
-    held_light.traced, held_light.lowered, held_light.compiled = held.traced, held.lowered, dict(held.compiled)
+    made = (each for each in held.stages.records() if isinstance(each, Traced | Lowered | Compiled))
+    held_light.stages = Stages.of(made)
     held_light.missed, held_light.failures = held.missed, held.failures
     held_light.forget()
     return held_light.records()

@@ -243,7 +243,7 @@ def lower_program(
     if number is None:
         number = records.next_program()
         if watchers:  # nobody traced it on the way here: a single operation, or the half of a jitted function
-            records.publish(traced_record(program, number, time.time(), 0.0, OUTSIDE, "", None))
+            records.publish(traced_record(program, number, time.time(), 0.0, OUTSIDE, "", None, "operation"))
     module = module_name(name)
     began = _begin(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)

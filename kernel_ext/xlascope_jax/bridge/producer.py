@@ -93,7 +93,8 @@ def _lowered_again(known: Known, platform: str) -> Any:
 
 def _lowered(asked: Asked) -> Any:
     """Jax's own Lowered: libraries around jit (equinox, flax) hold it in one of theirs."""
-    lowered = asked.function.lower(*asked.args, **asked.kwargs)
+    function: Any = asked.function
+    lowered = function.lower(*asked.args, **asked.kwargs)
     while not isinstance(lowered, jax.stages.Lowered):
         lowered = lowered.lowered
     return lowered

@@ -67,6 +67,7 @@ class Known:
     seconds: float = 0.0
     reason: str = ""
     fix: str = ""
+    origin: records.Origin = ""
     line: records.SourceRange | None = None
     again: Callable[[str], Any] | None = None
     traced: records.Traced | None = None

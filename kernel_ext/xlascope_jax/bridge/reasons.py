@@ -21,6 +21,7 @@ from xlascope.analysis.retrace_words import (
 from xlascope.analysis.static_metadata import argument_metadata
 from xlascope.ir.sources import title_of
 from xlascope.recent import RecentlyUsed
+from xlascope.records import Origin
 
 from .lines import is_jax, is_users
 
@@ -40,6 +41,14 @@ class Call(NamedTuple):
     arguments: tuple[str, ...] = ()
 
 
+class Why(NamedTuple):
+    """Why a function was traced, what would have spared it, and what it was traced for."""
+
+    reason: str
+    fix: str = ""
+    origin: Origin = "again"
+
+
 class Reasons:
     """Remembers the calls that were traced, and says of a new one why the earlier did not serve."""
 
@@ -47,34 +56,34 @@ class Reasons:
         self._calls: weakref.WeakKeyDictionary[Any, list[Call]] = weakref.WeakKeyDictionary()
         self._codes: RecentlyUsed[tuple[str, CodeType], int] = RecentlyUsed(4096)
 
-    def of(self, function: Any, call: Call) -> tuple[str, str]:
-        """The reason, and what would have spared the trace.
+    def of(self, function: Any, call: Call) -> Why:
+        """Return why a call is traced, and what would have spared the trace.
 
         ``""`` where nothing would, and of a library's function: how that is called is not its user's to change. One of
         jax's own (``jax.random.normal``) is an operation to its user, run outside of jit.
         """
         code = _code_of(function)
         if getattr(function, "_apply_primitive", False) or (code is not None and is_jax(code.co_filename)):
-            return OUTSIDE, ""
+            return Why(OUTSIDE, "", "operation")
         try:
             earlier = self._calls.setdefault(function, [])
         except TypeError:
-            return FIRST, ""
+            return Why(FIRST, "", "first")
         code = code if code is not None and is_users(code.co_filename) else None
-        text, fix = _differing(earlier, call) if earlier else self._first(code)
+        why = Why(*_differing(earlier, call)) if earlier else self._first(code)
         earlier.append(call)
         del earlier[:-_MOST]
-        return text, fix if code is not None else ""
+        return why if code is not None else why._replace(fix="")
 
-    def _first(self, code: CodeType | None) -> tuple[str, str]:
+    def _first(self, code: CodeType | None) -> Why:
         if code is None:
-            return FIRST, ""
+            return Why(FIRST, "", "first")
         key = code.co_filename, code
         times = self._codes[key] = (self._codes.get(key) or 0) + 1
         if times < 2:
-            return FIRST, ""
+            return Why(FIRST, "", "first")
         place = f"{title_of(code.co_filename) or os.path.basename(code.co_filename)}:{code.co_firstlineno}"
-        return made_again(code.co_name, times, place)
+        return Why(*made_again(code.co_name, times, place))
 
 
 def _code_of(function: Any) -> CodeType | None:

@@ -112,7 +112,7 @@ class Stages:
         known = self.programs.of_jaxpr(jaxpr)
         if known is None:
             known = Known(records.next_program(), made.params["name"], began, seconds, line=current_line())
-            known.reason, known.fix = self._reasons.of(fun, _call(rest, made))
+            known.reason, known.fix, known.origin = self._reasons.of(fun, _call(rest, made))
             known = self.programs.add(jaxpr, known)
         self.programs.lead(fun, known)
 
@@ -142,7 +142,9 @@ class Stages:
     def _known(self, jaxpr: Any, name: str) -> Known:
         found = self.programs.of_jaxpr(jaxpr)
         if found is None:  # a transformation made it, outside of any jitted function
-            made = Known(records.next_program(), name, time.time(), reason=OUTSIDE, line=current_line())
+            made = Known(
+                records.next_program(), name, time.time(), reason=OUTSIDE, origin="operation", line=current_line()
+            )
             found = self.programs.add(jaxpr, made)
         return found
 
@@ -307,6 +309,7 @@ def traced_record(known: Known, jaxpr: Any) -> records.Traced:
         call_site=known.line,
         sources=source_texts(described),
         fix=known.fix,
+        origin=known.origin,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import EngFormatter
 
 from xlascope.analysis.costs.call_times import CallTimes
@@ -260,4 +261,4 @@ def _said(text: str, most: int = 64) -> str:
 
 def texts_of(figure: Figure) -> Sequence[str]:
     """Every text in a figure: what a screen reader, or a test, can read of it."""
-    return [text.get_text() for text in figure.findobj(lambda each: hasattr(each, "get_text"))]
+    return [each.get_text() for each in figure.findobj(Text) if isinstance(each, Text)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import graphviz
 
 from xlascope.analysis.diff import Diff
-from xlascope.records import Compiled, Equation, Jaxpr, Traced
+from xlascope.records import Compiled, Equation, EquationPath, Jaxpr, Traced
 from xlascope.records.plain import plain
 
 from ..ledger import Ledger, Program
@@ -93,7 +93,12 @@ class _Drawing:
     """Draws one program into a graph; ``prefix`` keeps its nodes apart from another's."""
 
     def __init__(
-        self, graph: graphviz.Digraph, traced: Traced, compiled: Compiled | None, prefix: str, signs: dict[str, str]
+        self,
+        graph: graphviz.Digraph,
+        traced: Traced,
+        compiled: Compiled | None,
+        prefix: str,
+        signs: Mapping[EquationPath, str],
     ) -> None:
         self.graph, self.traced, self.prefix, self.signs = graph, traced, prefix, signs
         self.kernel_of: dict[str, tuple[int, str]] = {}

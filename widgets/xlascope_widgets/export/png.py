@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from importlib.util import find_spec
@@ -43,7 +44,7 @@ def scale(svg: str) -> float:
     """
     found = _SIZE.match(svg)
     area = float(found[1]) * float(found[2]) if found else 1.0
-    return min(SCALE, (MOST_PIXELS / max(area, 1.0)) ** 0.5)
+    return min(SCALE, math.sqrt(MOST_PIXELS / max(area, 1.0)))
 
 
 @cache

@@ -24,6 +24,7 @@ from ...records import (
     Traced,
     Variable,
 )
+from ...records.stages import Stages
 from ..costs.call_times import CallTimes, call_times, places_of
 from ..retraces import Retrace
 
@@ -98,12 +99,11 @@ class Evidence:
         cls, records: Sequence[Record], retraces: tuple[Retrace, ...] = (), copied: Copied | None = None
     ) -> Evidence | None:
         """The evidence that one program's records are; None without a trace. The latest measurement counts."""
-        traced = _first(Traced, records)
-        if traced is None:
+        known = Stages.of(records)
+        if known.traced is None:
             return None
-        compiled = next((each for each in records if isinstance(each, Compiled) and not each.target), None)
-        last = _first(Executed, records[::-1]), _first(Ceilings, records[::-1])
-        return cls(traced, compiled, *last, _first(Lowered, records), retraces, copied)
+        made = known.traced, known.compiled, known.executed, known.ceilings, known.lowered
+        return cls(*made, retraces, copied)
 
     @cached_property
     def account(self) -> CallTimes | None:

@@ -15,7 +15,7 @@ from ...recent import RecentlyUsed
 from ..programs.names import number_of_arguments
 from .signatures import Reason, Signature, structure_difference
 
-FIRST = Reason(FIRST_CALL)
+FIRST = Reason(FIRST_CALL, "", "first")
 #: The codes of functions that have been traced, and how many function objects had them. The file is told apart as well:
 #: two cells with the same text are not one loop, and equal code objects may come from two files.
 _codes: RecentlyUsed[tuple[tuple[str, types.CodeType], ...], int] = RecentlyUsed(4096)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ...analysis.retrace_words import shortened
 from ...ir.avals import ShapedArray
 from ...keys import Exact
+from ...records import Origin
 
 
 class Signature(NamedTuple):
@@ -25,6 +26,7 @@ class Reason(NamedTuple):
 
     text: str
     fix: str = ""
+    origin: Origin = "again"
 
 
 def structure_difference(old: Signature, new: Signature, parameter_names: Callable[[int], Sequence[str]]) -> str:

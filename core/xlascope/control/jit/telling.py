@@ -64,7 +64,7 @@ def tell_traced(name: str, program: ClosedJaxpr, number: int, began: float, seco
         return
     place = locate(*user_frame())
     if watchers:
-        records.publish(traced_record(program, number, began, seconds, *reason, place))
+        records.publish(traced_record(program, number, began, seconds, reason.text, reason.fix, place, reason.origin))
     if boot.explain_cache_misses.value:
         _log.warning("%s was traced%s in %.3g s: %s.%s", name, where_text(place), seconds, reason.text, _after(reason))
 
@@ -73,7 +73,7 @@ def tell_missed(name: str, number: int, reason: Reason) -> None:
     """Say that jaxlib's cache did not know a call."""
     place = locate(*user_frame())
     if watchers:
-        records.publish(records.Missed(number, name, time.time(), *reason, place))
+        records.publish(records.Missed(number, name, time.time(), reason.text, reason.fix, place))
     if boot.explain_cache_misses.value:
         _log.warning(
             "a call of %s%s was not known to the call cache: %s.%s",

@@ -183,6 +183,8 @@ export interface Heavy extends Partial<Target>, Partial<Findings> {
   reason?: string;
   sources?: SourceText[];
   files?: string[];
+  /** What panes are sent, by their ids. */
+  panes?: Record<string, unknown>;
 }
 
 export interface Failure {

@@ -82,6 +82,7 @@ export class Store {
           targets: heavy.targets,
           explained: heavy.explained,
           passes: heavy.passes,
+          panes: heavy.panes,
         });
       if (grown) this.programs.set(heavy.number, this.read(heavy));
     }
@@ -121,6 +122,11 @@ export class Store {
     const { measured, aimed } = this;
     const found = aimed && measured ? this.asks.found(measured).targets[aimed] : null;
     return measured && found ? programFor(measured, found) : measured;
+  }
+
+  /** What a pane was sent of the program shown. @param {string} pane its id @returns {any} */
+  sentTo(pane) {
+    return this.program?.heavy.panes?.[pane];
   }
 
   /** The target looked at: the one chosen, or the first of a program that nobody compiled for this device. */

@@ -1,0 +1,106 @@
+"""The stages of one program: what its records say, the latest of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from .decisions import Explained, Passes
+from .events import Ceilings, Compiled, Continued, Executed, Failure, Lowered, Missed, Record, Started, Traced
+from .findings import Diagnosis
+
+
+@dataclass
+class Stages:
+    """The records of one program, gathered.
+
+    ``compiled`` is the compilation that was measured, or else the latest one. A program is compiled again for other
+    devices or placements, as another module: ``compilations`` has all of them, by module. ``asked`` has what was asked
+    about the program (compilations for other targets, decisions, passes), by kind, target and module, and the latest
+    record of each kind that is not named here.
+
+    >>> from xlascope.records import Started
+    >>> stages = Stages.of([Started(1, "f", "trace", 0.0), Started(1, "f", "lower", 0.5)])
+    >>> stages.active.stage, stages.traced
+    ('lower', None)
+    """
+
+    #: The stage that began last, until a record of another one comes.
+    active: Started | None = None
+    traced: Traced | None = None
+    lowered: Lowered | None = None
+    compiled: Compiled | None = None
+    compilations: dict[str, Compiled] = field(default_factory=dict)
+    executed: Executed | None = None
+    failure: Failure | None = None
+    ceilings: Ceilings | None = None
+    #: It is compiled in the background, for a call that was interrupted.
+    continued: Continued | None = None
+    #: What the doctor found, if somebody asked.
+    diagnosis: Diagnosis | None = None
+    asked: dict[tuple[type, str, str], Record] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Iterable[Record]) -> Stages:
+        """Gather the records of one program."""
+        stages = cls()
+        for record in records:
+            stages.receive(record)
+        return stages
+
+    def receive(self, record: Record) -> bool:
+        """Take in a record; return whether it says more than times and measurements."""
+        match record:
+            case Started():
+                self.active = record
+                return False
+            case Continued():
+                self.continued = record if record.seconds is None else None
+            case Traced():
+                self.traced = record
+            case Lowered():
+                self.lowered = record
+            case Compiled() if record.target:
+                self.asked[Compiled, record.target, ""] = record
+            case Explained() | Passes():
+                self.asked[type(record), record.target, record.module] = record
+            case Compiled():
+                self.compiled = self.compilations[record.module] = record
+                self.continued = None
+            case Ceilings():
+                self.ceilings = record
+            case Executed():
+                return self._run(record)
+            case Failure():
+                self.failure = record
+            case Diagnosis():
+                self.diagnosis = record
+            case Missed():
+                return False
+            case _:
+                self.asked[type(record), "", ""] = record
+        self.active = None
+        return not isinstance(record, Lowered | Ceilings | Failure | Diagnosis)
+
+    def _run(self, record: Executed) -> bool:
+        before = self.compiled
+        self.executed = record
+        self.compiled = self.compilations.get(record.module, self.compiled)
+        if self.active is not None and self.active.stage == "run":
+            self.active = None
+        return self.compiled is not before
+
+    def same(self, record: Record) -> Record | None:
+        """Return the record that is held of the same stage and module; None where there is none."""
+        match record:
+            case Traced():
+                return self.traced
+            case Compiled() if not record.target:
+                return self.compilations.get(record.module)
+        return None
+
+    def records(self) -> Iterator[Record]:
+        """Yield what is held, in the order of stages."""
+        made = (self.traced, self.lowered, *self.compilations.values())
+        rest = (self.ceilings, self.executed, self.diagnosis, self.failure)
+        yield from (each for each in (*made, *self.asked.values(), *rest) if each is not None)
