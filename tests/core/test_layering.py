@@ -78,6 +78,7 @@ BY_NAME = {
     ("xlascope.xla.platforms.starting", "register_calls_of_cuda"),  # what is installed beside a plugin
     ("xlascope.lax.primitives", "operations_by_name"),  # every file of two layers below
     ("xlascope.runtime.beside", "__getattr__"),  # jax, for a thread that imported it when something stood in for it
+    ("xlascope_widgets.panes", "_load_all"),  # every file of the package
     ("xlascope.scripts.watched", "_start"),  # what loads NumPy and jaxlib: once the script has
     ("xlascope.tools.device.programs.engine", "load_engine"),  # jax, in a process that imports nothing of ours
     ("xlascope.tools.porting.cli", "main"),  # what needs libcst, which may not be installed

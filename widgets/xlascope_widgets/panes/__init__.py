@@ -40,5 +40,9 @@ def panes(program: Program) -> JSON:
     return {"panes": sent} if sent else {}
 
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+def _load_all() -> None:
+    for module in iter_modules(__path__):
+        import_module(f"{__name__}.{module.name}")
+
+
+_load_all()
