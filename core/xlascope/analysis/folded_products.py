@@ -14,9 +14,8 @@ from ..records.compiled import Kernel
 from ..records.events import Compiled, Traced
 from ..records.paths import EquationPath
 from ..records.programs import Equation, Jaxpr
+from ..records.traits import Trait
 
-_PRODUCTS = frozenset({"dot_general", "conv_general_dilated"})
-_TURNS = frozenset({"transpose", "rev", "copy"})
 _MULTIPLY = frozenset({"library call", "custom", "output"})
 
 
@@ -25,7 +24,7 @@ def with_folded(compiled: Compiled, traced: Traced | None) -> Compiled:
     if traced is None or not any(kernel.kind in _MULTIPLY for kernel in compiled.kernels):
         return compiled
     placed = {path for kernel in compiled.kernels for path in kernel.equations}
-    products = dict(_turned_products(traced.jaxpr, placed))
+    products = dict(_turned_products(traced, traced.jaxpr, placed))
     if not products:
         return compiled
     return dataclasses.replace(compiled, kernels=tuple(_completed(each, products) for each in compiled.kernels))
@@ -38,13 +37,15 @@ def _completed(kernel: Kernel, products: dict[EquationPath, EquationPath]) -> Ke
     return dataclasses.replace(kernel, equations=(*missing, *kernel.equations)) if missing else kernel
 
 
-def _turned_products(jaxpr: Jaxpr, placed: set[EquationPath]) -> Iterator[tuple[EquationPath, EquationPath]]:
+def _turned_products(
+    traced: Traced, jaxpr: Jaxpr, placed: set[EquationPath]
+) -> Iterator[tuple[EquationPath, EquationPath]]:
     """The paths of transposes, each with that of the product it transposes, where the product is in no kernel."""
     made: dict[str, Equation] = {}
     for each in jaxpr.equations:
         made.update(dict.fromkeys(each.outputs, each))
         for body in each.bodies:
-            yield from _turned_products(body, placed)
-        product = made.get(each.inputs[0]) if each.operation in _TURNS and each.inputs else None
-        if product is not None and product.operation in _PRODUCTS and product.path not in placed:
+            yield from _turned_products(traced, body, placed)
+        product = made.get(each.inputs[0]) if traced.has(each, Trait.PERMUTES) and each.inputs else None
+        if product is not None and traced.has(product, Trait.PRODUCT) and product.path not in placed:
             yield each.path, product.path

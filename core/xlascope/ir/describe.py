@@ -8,7 +8,9 @@ from typing import Any
 
 from .. import records
 from ..records.paths import PROGRAM, EquationPath
+from ..records.traits import Trait
 from .jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
+from .operation import Operation
 from .printer import Names, jaxpr_text, parameter_text, shown_parameters
 from .source_texts import source_texts
 from .sources import locate
@@ -38,7 +40,25 @@ def traced_record(
         sources=source_texts(described),
         fix=fix,
         origin=origin,
+        traits=traits_of(program),
     )
+
+
+def traits_of(program: ClosedJaxpr) -> dict[str, tuple[Trait, ...]]:
+    """Return the traits of a program's operations by name, those of the programs that it holds included."""
+    kinds: set[type[Operation]] = set()
+    seen: set[int] = set()
+
+    def look(jaxpr: Jaxpr) -> None:
+        seen.add(id(jaxpr))
+        for operation, *_ in jaxpr.raw:
+            kinds.add(type(operation))
+            for body in operation.bodies():
+                if id(body.jaxpr) not in seen:
+                    look(body.jaxpr)
+
+    look(program.jaxpr)
+    return {kind.name: tuple(sorted(kind.traits)) for kind in sorted(kinds, key=lambda kind: kind.name) if kind.traits}
 
 
 def describe(program: ClosedJaxpr) -> records.Jaxpr:

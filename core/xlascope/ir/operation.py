@@ -18,6 +18,7 @@ import numpy as np
 from ..key_types import is_key
 from ..keys import key_of
 from ..recent import Recent, RecentlyUsed
+from ..records.traits import NO_TRAITS, Traits
 from .avals import ShapedArray
 from .effects import NO_EFFECTS, Effects
 from .explicit import Parts, is_explicit, lying_results, unclear
@@ -197,6 +198,8 @@ class Operation(metaclass=OperationType):
     instance: ClassVar[Operation]
     #: Set by operations that hold programs: how to split themselves into a part without tangents and a linear part.
     linearize_rule: ClassVar[Callable[..., Any] | None] = None
+    #: What it has in common with others (``records/traits.py``); of a family, all of its operations have them.
+    traits: ClassVar[Traits] = NO_TRAITS
     #: Whether the operation holds a program or a function. Interpreters that tell equations apart look inside.
     composite: ClassVar[bool] = False
     #: Whether operands may be keys. The operation is then lowered as its ``batch_rule`` has it for their words, which

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.sources import user_line, where_text
+from ..records.traits import TRANSCENDENTAL
 from ..xla.builder import attribute
 from .families import Unary
 
@@ -72,6 +73,7 @@ def _attributes(accuracy: Tolerance | AccuracyMode) -> dict[str, Any]:
 class Accurate(Unary):
     """Elementwise on one operand, as exact as ``accuracy`` says; None leaves that to the compiler."""
 
+    traits = TRANSCENDENTAL
     accuracy: Tolerance | AccuracyMode | None = None
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:

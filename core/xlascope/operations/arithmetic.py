@@ -12,6 +12,7 @@ from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal
 from ..ir.markers import ZERO
+from ..records.traits import DIVISION
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from .bits import bitwise_and
@@ -111,6 +112,8 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 
 class Division(Binary):
     """A division, which for integers has a result also where the divisor is zero."""
+
+    traits = DIVISION
 
     def by_zero(self, builder: Any, x: Any, aval: ShapedArray) -> Any:
         """The result for an integer x over zero, as XLA has it."""

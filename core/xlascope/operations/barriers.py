@@ -9,6 +9,7 @@ from ..ir.avals import ShapedArray
 from ..ir.effects import KEPT, Effects
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..records.traits import KEEPS_ORDER, MOVES, PERMUTES, Trait
 from ..trace.bind import bind, bind1
 from ..xla.builder import attribute
 from . import sharding_rules
@@ -20,6 +21,7 @@ from .requirements import is_linear
 class OptimizationBarrier(Operation, name="optimization_barrier"):
     """The operands, which the compiler may neither move past each other nor look through."""
 
+    traits = MOVES | {Trait.BARRIER}
     takes_keys = True
     lowered_alike = True
 
@@ -52,6 +54,7 @@ def _barrier_of_moving(values: Sequence[Any]) -> list[Any]:
 class Copy(Linear, name="copy"):
     """The operand in an array of its own."""
 
+    traits = KEEPS_ORDER | PERMUTES
     takes_keys = True
 
     batch_rule = Unary.batch_rule
@@ -80,6 +83,7 @@ def copy(x: Any) -> Any:
 class StopGradient(Flat, name="stop_gradient"):
     """x, with a derivative of zero."""
 
+    traits = KEEPS_ORDER
     takes_keys = True
 
     hlo = "stablehlo.optimization_barrier"

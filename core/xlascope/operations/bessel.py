@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..dtypes import finfo
+from ..records.traits import TRANSCENDENTAL
 from ..trace.bind import bind_inexact
 from . import bessel_fits as fits
 from .arithmetic import abs, add, div, mul, sub
@@ -42,6 +43,7 @@ def i0e_formula(x: Any) -> Any:
 class BesselI0e(Unary, name="bessel_i0e"):
     """The modified Bessel function of order 0, times e^-|x|: i0e' = i1e - sign(x) i0e."""
 
+    traits = TRANSCENDENTAL
     kinds = "f"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -64,6 +66,7 @@ def bessel_i0e(x: Any) -> Any:
 class BesselI1e(Unary, name="bessel_i1e"):
     """The modified Bessel function of order 1, times e^-|x|: i1e' = i0e - (sign(x) + 1/x) i1e, which is 1/2 for 0."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.bessel_i1e"
     kinds = "f"
 

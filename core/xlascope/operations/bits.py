@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import bits_of, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
+from ..records.traits import SIMPLE
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from ..xla.narrow_types import CARRIERS
@@ -221,6 +222,7 @@ def mulhi(x: Any, y: Any, /) -> Any:
 class ReducePrecision(Linear, name="reduce_precision"):
     """Floats rounded to so many bits of exponent and mantissa; cotangents and tangents are rounded too."""
 
+    traits = SIMPLE
     exponent_bits: int
     mantissa_bits: int
 

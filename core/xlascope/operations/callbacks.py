@@ -20,6 +20,7 @@ from ..ir.effects import DEBUG, IO, ORDERED_DEBUG, ORDERED_IO, Effects
 from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
 from ..records import SourceRange
+from ..records.traits import PYTHON
 from ..runtime.boot import enable_x64, in_trace
 from ..trace.bind import bind
 from ..trace.source import where_text
@@ -151,6 +152,7 @@ def _batched(aval: ShapedArray, size: int) -> ShapedArray:
 class Callback(Operation):
     """What a Python function returns for the operands."""
 
+    traits = PYTHON
     callback: Any
 
     pure: ClassVar[bool] = False

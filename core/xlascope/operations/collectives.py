@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
+from ..records.traits import KERNEL
 from ..trace.bind import bind, bind1
 from ..xla import collectives as across
 from . import reductions
@@ -28,6 +29,7 @@ from .values import dtype_of
 class Collective(Linear):
     """Crosses the named ``axes``. Linear in its operand, unless a subclass says otherwise."""
 
+    traits = KERNEL
     axes: tuple[Hashable, ...]
 
     surrounded = True

@@ -16,6 +16,7 @@ from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..records.traits import SIMPLE
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import sharding_rules
@@ -43,6 +44,8 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 class _Part(Linear):
     """The real or the imaginary part."""
+
+    traits = SIMPLE
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         (x,) = operands
@@ -86,6 +89,7 @@ def imag(x: Any) -> Any:
 class Complex(Operation, name="complex"):
     """The complex value x + iy."""
 
+    traits = SIMPLE
     sharding_rule = sharding_rules.elementwise
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
@@ -142,6 +146,7 @@ def extreme(builder: Any, name: str, x: Any, y: Any, aval: ShapedArray) -> Any:
 class Conj(Linear, name="conj"):
     """The complex conjugate, complex also for a real operand; ``input_dtype`` is the operand's dtype."""
 
+    traits = SIMPLE
     input_dtype: np.dtype[Any]
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:

@@ -10,12 +10,14 @@ import numpy as np
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import MOVES
 from ..trace.bind import bind
 
 
 class Constant(Operation, name="constant", by_identity=True):
     """An array that a rule made. What holds a program (a loop, a branch) gives it operands and no constants."""
 
+    traits = MOVES
     value: Any
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:

@@ -13,6 +13,7 @@ from ..ir.explicit import unclear
 from ..ir.markers import ZERO
 from ..ir.sources import user_line, where_text
 from ..key_types import is_key
+from ..records.traits import MOVES, SIMPLE
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from .complex_numbers import real_dtype
@@ -26,6 +27,7 @@ from .values import aval as aval_of_operand
 class ConvertElementType(Unary, name="convert_element_type"):
     """The elements in another dtype; linear between floating-point types, flat otherwise."""
 
+    traits = SIMPLE | MOVES
     new_dtype: np.dtype[Any]
     weak_type: bool
 
@@ -87,6 +89,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
 class BitcastConvertType(Flat, name="bitcast_convert_type"):
     """The same bits read as another dtype; the elements that make a wider one lie along a last axis."""
 
+    traits = SIMPLE | MOVES
     new_dtype: np.dtype[Any]
 
     hlo = "stablehlo.bitcast_convert"

@@ -14,6 +14,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..ir.sources import user_line, where_text
+from ..records.traits import KERNEL, PRODUCT
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import sharding_rules
@@ -40,6 +41,7 @@ class ConvGeneralDilated(Operation, name="conv_general_dilated"):
     batch_group_count equal parts of the batch.
     """
 
+    traits = PRODUCT | KERNEL
     window_strides: tuple[int, ...]
     padding: Pairs
     lhs_dilation: tuple[int, ...]

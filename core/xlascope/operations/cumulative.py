@@ -11,6 +11,7 @@ from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..records.traits import KERNEL
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import extremes, sharding_rules
@@ -31,6 +32,7 @@ from .whole_numbers import whole_number
 class Cumulative(Operation):
     """Combines each element with all before it (behind it, when reversed) along an axis."""
 
+    traits = KERNEL
     axis: int
     reverse: bool
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..dtypes import is_differentiable, is_integer
 from ..ir.jaxpr import Literal
+from ..records.traits import DIVISION, TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
 from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, integer_pow, mul, sub
@@ -123,6 +124,7 @@ def logistic(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any
 class Sqrt(Accurate, name="sqrt"):
     """The square root; sqrt' = 1 / (2 sqrt)."""
 
+    traits = DIVISION
     hlo = "stablehlo.sqrt"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -137,6 +139,7 @@ def sqrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
 class Rsqrt(Accurate, name="rsqrt"):
     """One over the square root; its derivative is -y / (2 x)."""
 
+    traits = DIVISION
     hlo = "stablehlo.rsqrt"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -171,6 +174,7 @@ def cbrt(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
 class Pow(Binary, name="pow"):
     """x to the power y."""
 
+    traits = TRANSCENDENTAL
     hlo = "stablehlo.power"
     kinds = "fc"
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..records.traits import SIMPLE
 from ..trace.bind import bind1
 from . import bits, sharding_rules
 from .arithmetic import mul
@@ -73,6 +74,7 @@ def _share(x: Any, other: Any, z: Any) -> Any:
 class Clamp(Operation, name="clamp"):
     """x limited to the range from low to high."""
 
+    traits = SIMPLE
     taylor_rule = pushed
 
     sharding_rule = sharding_rules.elementwise

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import SIMPLE
 from ..trace.bind import bind, bind1
 from ..trace.values import aval_of
 from ..xla.known_faults.nan import keep_nan
@@ -20,6 +21,7 @@ from .sums import sum_tangents
 class Unary(Operation):
     """Elementwise on one operand; the result has the operand's type."""
 
+    traits = SIMPLE
     hlo: ClassVar[str]
     kinds: ClassVar[str] = "fc"
     cost: ClassVar[int] = 1
@@ -98,6 +100,7 @@ def align(operands: Sequence[Any], axes: Sequence[Any]) -> list[Any]:
 class Binary(Operation):
     """Elementwise on two operands of one dtype; see :func:`stretched` for shapes."""
 
+    traits = SIMPLE
     hlo: ClassVar[str]
     kinds: ClassVar[str] = "ifc"
 

@@ -17,6 +17,7 @@ import numpy as np
 from ..dtypes import canonical, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.sources import user_line, where_text
+from ..records.traits import KERNEL
 from ..trace.bind import bind1
 from ..trace.gate import unchanged
 from ..xla.builder import attribute, integers
@@ -48,6 +49,7 @@ class Fft(Linear, name="fft"):
     and gives n. The inverse transforms divide by the number of elements.
     """
 
+    traits = KERNEL
     fft_type: FftType
     fft_lengths: tuple[int, ...]
 

@@ -13,6 +13,7 @@ from ..dtypes import iinfo, is_differentiable, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import KERNEL
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import arithmetic, sharding_rules
@@ -198,6 +199,7 @@ class ScatterFamily(Operation):
     ``unique_indices`` promises that no two fall on one element.
     """
 
+    traits = KERNEL
     dimension_numbers: ScatterDimensionNumbers
     mode: str
     indices_are_sorted: bool = False

@@ -13,6 +13,7 @@ from ..dtypes import bits_of, canonical, finfo, kind_of, promote
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import PRODUCT
 from ..trace.bind import bind1
 from ..trace.source import here
 from ..xla.builder import attribute
@@ -34,6 +35,7 @@ class DotGeneral(Operation, name="dot_general"):
     The result's axes are the batch axes, then what is left of the left operand, then what is left of the right one.
     """
 
+    traits = PRODUCT
     dimension_numbers: DimensionNumbers
     precision: Precisions
     preferred_element_type: np.dtype[Any] | None

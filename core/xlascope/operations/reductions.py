@@ -11,6 +11,7 @@ from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..records.traits import KERNEL
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import cumulative, sharding_rules
@@ -29,6 +30,7 @@ from .whole_numbers import whole_numbers
 class _Reduction(Operation):
     """Combines the elements along axes."""
 
+    traits = KERNEL
     axes: tuple[int, ...]
 
     combine: ClassVar[str]
@@ -216,6 +218,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
 class _ArgExtreme(Operation):
     """The position of the first extreme element along one axis; of the first NaN if there is one."""
 
+    traits = KERNEL
     axes: tuple[int, ...]
     index_dtype: np.dtype[Any]
 

@@ -18,6 +18,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..records.traits import PRODUCT
 from ..trace.bind import bind1
 from ..trace.jaxpr_trace import stage
 from ..trace.source import here
@@ -38,6 +39,7 @@ class ScaledDot(Operation, name="scaled_dot"):
     It is a composite by the name that XLA knows: where hardware multiplies scaled numbers, they are not multiplied out.
     """
 
+    traits = PRODUCT
     dimension_numbers: DimensionNumbers
     preferred_element_type: np.dtype[Any]
 

@@ -11,6 +11,7 @@ from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..records.traits import SIMPLE
 from ..trace.bind import bind1
 from ..xla.builder import attribute
 from . import sharding_rules
@@ -27,6 +28,7 @@ class SelectN(Operation, name="select_n"):
     A number beyond the ends chooses the first or the last case. Cases without axes are spread over the result's shape.
     """
 
+    traits = SIMPLE
     takes_keys = True
 
     taylor_rule = pushed
@@ -96,6 +98,7 @@ class MaskTangent(Operation, name="mask_tangent"):
     derivative has in a branch that the example does not take.
     """
 
+    traits = SIMPLE
     case: int
     cases: int
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import KEEPS_ORDER, KERNEL, MOVES, PERMUTES
 from ..trace.bind import bind, bind1
 from ..trace.gate import unchanged
 from ..xla.builder import attribute, integers
@@ -25,6 +26,7 @@ from .whole_numbers import axis_of, whole_number, whole_numbers
 class BroadcastInDim(Linear, name="broadcast_in_dim"):
     """Spread over a larger shape: operand axis i becomes result axis broadcast_dimensions[i]."""
 
+    traits = KEEPS_ORDER
     takes_keys = True
 
     shape: tuple[int, ...]
@@ -98,6 +100,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 class Reshape(Linear, name="reshape"):
     """The same elements in row-major order, in another shape."""
 
+    traits = KEEPS_ORDER
     takes_keys = True
 
     new_sizes: tuple[int, ...]
@@ -138,6 +141,7 @@ def reshape(operand: Any, new_sizes: Sequence[int]) -> Any:
 class Squeeze(Linear, name="squeeze"):
     """Drop axes of size 1."""
 
+    traits = KEEPS_ORDER
     takes_keys = True
 
     dimensions: tuple[int, ...]
@@ -175,6 +179,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 class Transpose(Linear, name="transpose"):
     """Permute axes: axis i of the result is axis permutation[i] of the operand."""
 
+    traits = PERMUTES
     takes_keys = True
 
     permutation: tuple[int, ...]
@@ -234,6 +239,7 @@ def mapped_in_front(x: Any, axis: Any, size: int) -> Any:
 class ReduceSum(Linear, name="reduce_sum"):
     """Sum over axes."""
 
+    traits = KERNEL
     axes: tuple[int, ...]
 
     sharding_rule = sharding_rules.reduced
@@ -296,6 +302,7 @@ def _without(shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
 class Iota(Operation, name="iota"):
     """0, 1, 2, … along one axis, repeated along the others."""
 
+    traits = MOVES
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     dimension: int

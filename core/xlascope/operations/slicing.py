@@ -12,6 +12,7 @@ from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import MOVES, PERMUTES
 from ..trace.bind import bind1
 from ..trace.gate import unchanged
 from ..trace.source import here
@@ -29,6 +30,7 @@ from .whole_numbers import is_several, whole_numbers
 class Concatenate(Operation, name="concatenate"):
     """Join operands along an axis."""
 
+    traits = MOVES
     takes_keys = True
 
     dimension: int
@@ -88,6 +90,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
 class Slice(Linear, name="slice"):
     """The elements from start_indices to limit_indices in steps of strides."""
 
+    traits = MOVES
     takes_keys = True
 
     start_indices: tuple[int, ...]
@@ -160,6 +163,7 @@ class Pad(Operation, name="pad"):
     crop.
     """
 
+    traits = MOVES
     padding_config: tuple[tuple[int, int, int], ...]
 
     taylor_rule = pushed
@@ -248,6 +252,7 @@ def _triples(padding_config: Any) -> tuple[tuple[int, int, int], ...]:
 class Rev(Linear, name="rev"):
     """Reverse the order of elements along axes."""
 
+    traits = PERMUTES
     takes_keys = True
 
     dimensions: tuple[int, ...]

@@ -11,6 +11,7 @@ from ..dtypes import is_floating, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import KERNEL
 from ..trace.bind import bind
 from ..xla.builder import attribute, integers
 from . import indexing, sharding_rules
@@ -29,6 +30,7 @@ class Sort(Operation, name="sort"):
     -0.0 and 0.0 are equal, NaN comes last.
     """
 
+    traits = KERNEL
     dimension: int
     is_stable: bool
     num_keys: int
@@ -138,6 +140,7 @@ def _along(x: Any, order: Any, axis: int) -> Any:
 class TopK(Operation, name="top_k"):
     """The k largest elements along an axis, the largest first, and their positions; NaN counts as the largest."""
 
+    traits = KERNEL
     k: int
     axis: int
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..ir.markers import ZERO
+from ..records.traits import TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
 from .arithmetic import add, mul, square
 from .exponentials import exp
@@ -17,6 +18,7 @@ from .values import as_float, match
 class Erf(Unary, name="erf"):
     """The error function; erf' = 2/√π e^(-x²)."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.erf"
     kinds = "f"
 
@@ -32,6 +34,7 @@ def erf(x: Any) -> Any:
 class ErfInv(Unary, name="erf_inv"):
     """The inverse of the error function; its derivative is √π/2 e^(y²)."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.erf_inv"
     kinds = "f"
 
@@ -47,6 +50,7 @@ def erf_inv(x: Any) -> Any:
 class Erfc(Unary, name="erfc"):
     """One minus the error function, exact where that is near one; erfc' = -2/√π e^(-x²)."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.erfc"
     kinds = "f"
 
@@ -62,6 +66,7 @@ def erfc(x: Any) -> Any:
 class Lgamma(Unary, name="lgamma"):
     """The logarithm of the absolute value of the gamma function; its derivative is digamma."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.lgamma"
     kinds = "f"
 
@@ -82,6 +87,7 @@ def lgamma(x: Any) -> Any:
 class Digamma(Unary, name="digamma"):
     """The derivative of lgamma; its own derivative is the polygamma function of order 1."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.digamma"
     kinds = "f"
 
@@ -97,6 +103,7 @@ def digamma(x: Any) -> Any:
 class Polygamma(Binary, name="polygamma"):
     """The derivative of order m of digamma at x; ψ(m)' = ψ(m + 1). Constant in m, which is a whole number."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.polygamma"
     kinds = "f"
 
@@ -115,6 +122,7 @@ def polygamma(m: Any, x: Any) -> Any:
 class Zeta(Binary, name="zeta"):
     """The Hurwitz zeta function, the sum of (q + k)^-x over k; ∂ζ(x, q)/∂q = -x ζ(x + 1, q)."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.zeta"
     kinds = "f"
 

@@ -9,6 +9,7 @@ from typing import Any
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..records.traits import MOVES
 from ..trace.bind import bind
 from ..xla.builder import integers
 from . import sharding_rules
@@ -23,6 +24,7 @@ from .whole_numbers import axis_of, whole_numbers
 class Split(Operation, name="split"):
     """Consecutive parts of those sizes along an axis. Transposed they are joined, whole: one concatenation."""
 
+    traits = MOVES
     takes_keys = True
     multiple_results = True
     taylor_rule = pushed

@@ -8,6 +8,7 @@ from typing import Any
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import SIMPLE
 from ..trace.bind import bind1
 from ..trace.values import aval_of
 from . import sharding_rules
@@ -20,6 +21,7 @@ from .values import aval, shape_of
 class AddAny(Operation, name="add_any"):
     """The sum of two tangents or cotangents."""
 
+    traits = SIMPLE
     taylor_rule = pushed
 
     sharding_rule = sharding_rules.elementwise
@@ -53,6 +55,8 @@ ADD_ANY = AddAny()
 
 class Neg(Linear, name="neg"):
     """-x."""
+
+    traits = SIMPLE
 
     def abstract_eval(self, operands: Sequence[ShapedArray]) -> list[ShapedArray]:
         require_kind(self.name, operands[0].dtype, "ifc")

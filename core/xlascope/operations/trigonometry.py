@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.avals import ShapedArray, shaped
+from ..records.traits import CIRCULAR, TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
 from ..xla.builder import attribute
 from .accuracy import AccuracyMode, Accurate, Tolerance
@@ -22,6 +23,7 @@ from .values import match
 class Sin(Accurate, name="sin"):
     """The sine."""
 
+    traits = CIRCULAR
     hlo = "stablehlo.sine"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -40,6 +42,7 @@ def sin(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
 class Cos(Accurate, name="cos"):
     """The cosine."""
 
+    traits = CIRCULAR
     hlo = "stablehlo.cosine"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -103,6 +106,7 @@ def cos(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
 class Tan(Accurate, name="tan"):
     """The tangent; tan' = 1 + tan²."""
 
+    traits = CIRCULAR
     hlo = "stablehlo.tan"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -117,6 +121,7 @@ def tan(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
 class Asin(Unary, name="asin"):
     """The inverse sine."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.asin"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -131,6 +136,7 @@ def asin(x: Any) -> Any:
 class Acos(Unary, name="acos"):
     """The inverse cosine."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.acos"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -145,6 +151,7 @@ def acos(x: Any) -> Any:
 class Atan(Unary, name="atan"):
     """The inverse tangent."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.atan"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -159,6 +166,7 @@ def atan(x: Any) -> Any:
 class Atan2(Binary, name="atan2"):
     """The angle of the point (y, x)."""
 
+    traits = TRANSCENDENTAL
     hlo = "stablehlo.atan2"
     kinds = "fc"
 
@@ -177,6 +185,7 @@ def atan2(x: Any, y: Any) -> Any:
 class Sinh(Unary, name="sinh"):
     """The hyperbolic sine."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.sinh"
     is_undefined_at_nan = True
 
@@ -192,6 +201,7 @@ def sinh(x: Any) -> Any:
 class Cosh(Unary, name="cosh"):
     """The hyperbolic cosine."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.cosh"
     is_undefined_at_nan = True
 
@@ -221,6 +231,7 @@ def tanh(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
 class Asinh(Unary, name="asinh"):
     """The inverse hyperbolic sine."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.asinh"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -235,6 +246,7 @@ def asinh(x: Any) -> Any:
 class Acosh(Unary, name="acosh"):
     """The inverse hyperbolic cosine."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.acosh"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
@@ -249,6 +261,7 @@ def acosh(x: Any) -> Any:
 class Atanh(Unary, name="atanh"):
     """The inverse hyperbolic tangent."""
 
+    traits = TRANSCENDENTAL
     hlo = "chlo.atanh"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:

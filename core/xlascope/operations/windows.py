@@ -11,6 +11,7 @@ from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..records.traits import KERNEL
 from ..trace.bind import bind1
 from ..xla.builder import attribute, integers
 from . import sharding_rules
@@ -32,6 +33,7 @@ def padding_attribute(padding: Pairs) -> Any:
 class Windows(Operation):
     """Combines the elements of each window that slides over an operand, or over several of one shape."""
 
+    traits = KERNEL
     window_dimensions: tuple[int, ...]
     window_strides: tuple[int, ...]
     padding: Pairs
@@ -245,6 +247,7 @@ class SelectAndScatterAdd(Operation, name="select_and_scatter_add"):
     element.
     """
 
+    traits = KERNEL
     window_dimensions: tuple[int, ...]
     window_strides: tuple[int, ...]
     padding: Pairs

@@ -7,16 +7,17 @@ that joins the stages of one program; it is unique within a process.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from .compiled import Kernel, MemoryUse
 from .decisions import Explained, Passes
 from .findings import Diagnosis
 from .paths import EquationPath
-from .programs import Jaxpr, SourceRange, SourceText
+from .programs import Equation, Jaxpr, SourceRange, SourceText
 from .scaled import Scaled
 from .script import ScriptRun
+from .traits import Trait
 
 #: What a trace was made for.
 Origin = Literal["", "first", "again", "operation"]
@@ -38,6 +39,9 @@ class Traced:
 
     ``origin`` is what the trace was made for: the ``first`` call of a function, a call ``again``, or an ``operation``
     that ran outside of any jitted function. Of records saved by an earlier version it is not known (``""``).
+
+    ``traits`` are those of the program's operations, by name (``records/traits.py``); operations without any are left
+    out.
     """
 
     program: int
@@ -51,6 +55,11 @@ class Traced:
     sources: tuple[SourceText, ...] = ()
     fix: str = ""
     origin: Origin = ""
+    traits: dict[str, tuple[Trait, ...]] = field(default_factory=dict)
+
+    def has(self, equation: Equation | None, trait: Trait) -> bool:
+        """Return whether an equation's operation has a trait; False for None."""
+        return equation is not None and trait in self.traits.get(equation.operation, ())
 
     @property
     def is_operation(self) -> bool:

@@ -10,6 +10,7 @@ import os
 import types
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
@@ -135,6 +136,8 @@ def _decoder(hint: Any) -> _Decoder:
         return functools.partial(_decode_dataclass, hint)
     if hint is EquationPath:
         return _decode_path
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return functools.partial(_decode_member, hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is tuple:
         return functools.partial(_decode_tuple, arguments[0])
@@ -190,6 +193,11 @@ def _decode_choice(choices: tuple[Any, ...], data: Any) -> Any:
     if data not in choices:
         raise ValueError(f"expected one of {', '.join(map(repr, choices))}, found {_short(data)}")
     return data
+
+
+def _decode_member(kind: type[Enum], data: Any) -> Enum:
+    _decode_choice(tuple(member.value for member in kind), data)
+    return kind(data)
 
 
 def _decode_float(kind: type, data: Any) -> float:

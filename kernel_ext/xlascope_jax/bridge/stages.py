@@ -35,6 +35,7 @@ from xlascope.ir.source_texts import excerpt, source_texts
 from xlascope.records.watchers import watchers
 from xlascope.xla.describe import describe_executable
 
+from ..traits import traits_of
 from .described import describe
 from .lines import current_line, line_of_error
 from .naming import named
@@ -310,6 +311,7 @@ def traced_record(known: Known, jaxpr: Any) -> records.Traced:
         sources=source_texts(described),
         fix=known.fix,
         origin=known.origin,
+        traits=traits_of(each.operation for each in described.walk()),
     )
 
 

@@ -9,6 +9,7 @@ from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.readers.hlo.text import read_module
 from xlascope.readers.hlo.traffic import Traffic
 from xlascope.records import Ceilings, Compiled, Equation, Jaxpr, Kernel, Traced, Variable
+from xlascope.records.traits import PERMUTES, PRODUCT
 
 FUSIONS = """HloModule m
 %update (a: f32[100,8], b: f32[8], i: s32[]) -> f32[100,8] {
@@ -77,7 +78,8 @@ CEILINGS = Ceilings(1, "f", 0.0, "cpu:0", flops=1e9, bytes_per_second=1e9, sourc
 
 def test_a_transposed_product_is_found_again() -> None:
     library, other = kernel("dot.1", "1", kind="library call"), kernel("turn", "1")
-    traced = Traced(1, "f", 0.0, 0.1, JAXPR, "", "")
+    traits = {"dot_general": tuple(PRODUCT), "transpose": tuple(PERMUTES)}
+    traced = Traced(1, "f", 0.0, 0.1, JAXPR, "", "", traits=traits)
     assert with_folded(compiled(library), traced).kernels[0].equations == ("0", "1")
     assert with_folded(compiled(other), traced).kernels == (other,)
     assert with_folded(compiled(library, kernel("dot.2", "0")), traced).kernels[0] == library  # it is elsewhere

@@ -7,13 +7,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 
 from ...records.events import Traced
 from ...records.programs import Equation, Jaxpr, Variable
+from ...records.traits import Trait
 from .changes import EquationChange
 from .sequences import Pair, align, gaps
 
-#: Operations that stand for nothing but their body: the body's inputs are their operands.
-_CALLS = frozenset(
-    ("jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call")
-)
 _PARAMETER = re.compile(r" (?=\w+=)")
 
 
@@ -21,6 +18,7 @@ class Flat:
     """A program as the list of its equations, bodies included, with their types and lines."""
 
     def __init__(self, traced: Traced) -> None:
+        self.traced = traced
         self.jaxpr = traced.jaxpr
         self.equations: list[Equation] = list(traced.jaxpr.walk())
         self.variables: dict[str, Variable] = {}
@@ -33,7 +31,7 @@ class Flat:
         for equation in jaxpr.equations:
             for body in equation.bodies:
                 self._take(body)
-            if equation.operation in _CALLS and len(equation.bodies) == 1:
+            if self.traced.has(equation, Trait.CALL) and len(equation.bodies) == 1:
                 (body,) = equation.bodies
                 self._same(body.inputs, equation.inputs)
                 self._same(equation.outputs, body.outputs)

@@ -6,43 +6,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...records import EquationPath, Finding, Measure
+from ...records.traits import Trait
 from .evidence import Evidence
 from .rule import COUNT, Stake
 
 #: How often an equation is computed on average, and one of them at least, from where on it is a finding.
 ON_AVERAGE, ONE = 2.0, 5
-#: What XLA's CPU back end computes again for each kernel. Others are computed once, or come apart into several kernels.
-_CHEAP = frozenset(
-    [
-        "abs",
-        "add",
-        "add_any",
-        "and",
-        "ceil",
-        "clamp",
-        "convert_element_type",
-        "cos",
-        "eq",
-        "floor",
-        "ge",
-        "gt",
-        "integer_pow",
-        "le",
-        "lt",
-        "max",
-        "min",
-        "mul",
-        "ne",
-        "neg",
-        "not",
-        "or",
-        "round",
-        "select_n",
-        "sign",
-        "sin",
-        "sub",
-    ]
-)
 
 
 def computed_again(evidence: Evidence) -> Iterator[Finding]:
@@ -78,5 +47,4 @@ def computed_again(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _is_cheap(evidence: Evidence, path: EquationPath) -> bool:
-    equation = evidence.equations.get(path)
-    return equation is not None and equation.operation in _CHEAP
+    return evidence.traced.has(evidence.equations.get(path), Trait.CHEAP)

@@ -49,8 +49,9 @@ class Copied(NamedTuple):
 class Level:
     """One program and who makes and uses its values: the outermost one, or the body of an equation."""
 
-    def __init__(self, jaxpr: Jaxpr) -> None:
+    def __init__(self, jaxpr: Jaxpr, traced: Traced) -> None:
         self.jaxpr = jaxpr
+        self.traced = traced
         self.made: dict[str, Equation] = {name: each for each in jaxpr.equations for name in each.outputs}
         self._users: dict[str, list[Equation]] = {}
         for each in jaxpr.equations:
@@ -120,7 +121,7 @@ class Evidence:
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """The program and all bodies in it."""
-        return tuple(map(Level, _programs(self.traced.jaxpr)))
+        return tuple(Level(jaxpr, self.traced) for jaxpr in _programs(self.traced.jaxpr))
 
     @cached_property
     def kernels(self) -> dict[str, Kernel]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...records import Equation, Finding, Jaxpr, Measure, SourceRange
+from ...records.traits import Trait
 from ..figures import plural, seconds
 from .evidence import Evidence, parameter
 from .rule import CLOCK, COUNT, Stake
@@ -17,8 +18,6 @@ TIMES, PART, BUILDING = 100, 0.5, 1.0
 STEPS, SMALL_STEP = 64, 20e-6
 #: What all steps together may need at once, and how many to take together where they need more.
 MOST_BYTES = 1 << 28
-
-_PYTHON = frozenset({"pure_callback", "io_callback", "debug_callback"})
 
 
 def unrolled(evidence: Evidence) -> Iterator[Finding]:
@@ -67,7 +66,7 @@ def one_by_one(evidence: Evidence) -> Iterator[Finding]:
     for equation in evidence.equations.values():
         steps = int(parameter(equation, "length") or 0)
         alone = equation.operation == "scan" and parameter(equation, "num_carry") == "0"
-        if not alone or steps < STEPS or equation.role != "forward" or _calls_python(equation):
+        if not alone or steps < STEPS or equation.role != "forward" or _calls_python(evidence, equation):
             continue
         stake = Stake.of(evidence, (equation.path,))
         if stake is None or stake.seconds / steps >= SMALL_STEP or evidence.kernel_seconds == 0:
@@ -91,7 +90,7 @@ def one_by_one(evidence: Evidence) -> Iterator[Finding]:
 
 def calls_python(evidence: Evidence) -> Iterator[Finding]:
     """A program that stops to call Python in the middle."""
-    calling = [each for each in evidence.equations.values() if each.operation in _PYTHON]
+    calling = [each for each in evidence.equations.values() if evidence.traced.has(each, Trait.PYTHON)]
     stake = Stake.of(evidence, [each.path for each in calling])
     if stake is None:
         return
@@ -108,5 +107,5 @@ def calls_python(evidence: Evidence) -> Iterator[Finding]:
     )
 
 
-def _calls_python(equation: Equation) -> bool:
-    return any(each.operation in _PYTHON for body in equation.bodies for each in body.walk())
+def _calls_python(evidence: Evidence, equation: Equation) -> bool:
+    return any(evidence.traced.has(each, Trait.PYTHON) for body in equation.bodies for each in body.walk())

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...records import Equation, Finding, Measure
+from ...records.traits import Trait
 from ..figures import percent, plural, rate, size
 from .evidence import Evidence, Level, name_of
 from .rule import COUNT, PROFILER, Stake, written_apart
@@ -20,8 +21,6 @@ FEWER, CLASSES = 4.0, 64
 SLOW_PART, LARGE_FLOPS = 0.5, 1e7
 #: The part of the kernels' time in float32 products from which on fewer bytes are worth a try.
 FLOAT32_SHARE = 0.4
-#: Operations that hand on a value's numbers as they are.
-_SAME = frozenset({"broadcast_in_dim", "reshape", "stop_gradient", "copy", "squeeze", "expand_dims"})
 
 
 def product_order(evidence: Evidence) -> Iterator[Finding]:
@@ -144,7 +143,7 @@ def _counters(level: Level, name: str) -> int:
 
 def _is_counter(level: Level, name: str) -> bool:
     made = level.made.get(name)
-    while made is not None and made.operation in _SAME:
+    while made is not None and level.traced.has(made, Trait.KEEPS_ORDER):
         made = level.made.get(made.inputs[0])
     return made is not None and made.operation == "iota"
 
@@ -183,7 +182,7 @@ def one_hot(evidence: Evidence) -> Iterator[Finding]:
 def _chooses(level: Level, made: Equation) -> bool:
     """Whether an equation makes one-hot rows: a comparison with one counter, here or in the function it calls."""
     if len(made.bodies) == 1:
-        inner = Level(made.bodies[0])
+        inner = Level(made.bodies[0], level.traced)
         return len(inner.jaxpr.outputs) == 1 and _counters(inner, inner.jaxpr.outputs[0]) == 1
     return _counters(level, made.outputs[0]) == 1
 

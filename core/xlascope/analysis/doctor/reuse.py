@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ...records import Finding, Measure, Variable
+from ...records.traits import Trait
 from ..figures import percent, size
 from ..memory import live_bytes
 from .evidence import Evidence, Level
@@ -15,7 +16,6 @@ from .rule import COUNT
 BYTES, PART = 16_000_000, 0.2
 #: How many elementwise equations may lie between an old value and the new one.
 DEPTH = 8
-_ELEMENTWISE = frozenset({"add", "sub", "mul", "div", "neg", "select_n", "max", "min", "clamp", "convert_element_type"})
 _PLAN = "XLA's plan of memory"
 
 
@@ -72,7 +72,8 @@ def _is_made_of(level: Level, name: str, old: Variable) -> bool:
     looked = [name]
     for _ in range(DEPTH):
         made = [level.made[each] for each in looked if each in level.made]
-        taken = [x for each in made if each.operation in _ELEMENTWISE and each.role == "forward" for x in each.inputs]
+        used = [each for each in made if level.traced.has(each, Trait.ELEMENTWISE) and each.role == "forward"]
+        taken = [x for each in used for x in each.inputs]
         if old.name in taken:
             return True
         looked = [x for x in dict.fromkeys(taken) if x in level.made and _same_type(level, x, old)]

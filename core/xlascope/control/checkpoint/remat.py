@@ -12,6 +12,7 @@ from ...ir.jaxpr import ClosedJaxpr
 from ...ir.markers import ZERO
 from ...ir.operation import Operation
 from ...operations.linear import Linear
+from ...records.traits import CALL, KEEPS_ORDER, Trait
 from ...trace.bind import bind, bind1
 from ...trace.state import STATE
 from ...trace.traceback_filtering import api_boundary
@@ -32,6 +33,7 @@ class Remat(Calling, name="remat2"):
     out that it has been computed before.
     """
 
+    traits = CALL | {Trait.BARRIER}
     differentiated: bool
     policy: Policy | None
     prevent_cse: bool
@@ -69,6 +71,7 @@ class Remat(Calling, name="remat2"):
 class Name(Linear, name="name"):
     """The operand itself, under a name by which a policy can save it."""
 
+    traits = KEEPS_ORDER
     label: str
 
     @property

@@ -16,6 +16,7 @@ from ...operations.shapes import broadcast_in_dim, expand_dims, moveaxis, reshap
 from ...operations.slicing import concatenate, pad, slice, slice_in_dim
 from ...operations.values import shape_of
 from ...operations.windows import Windows
+from ...records.traits import KERNEL
 from ...trace.bind import bind
 from ...transforms.batch import batch
 from ...transforms.batch_trace import axis_of_rule
@@ -29,6 +30,7 @@ class _Combining(Operation):
     then the values that the program begins with.
     """
 
+    traits = KERNEL
     composite = True
 
     jaxpr: ClosedJaxpr

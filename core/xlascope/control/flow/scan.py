@@ -11,6 +11,7 @@ from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
 from ...operations.requirements import is_linear, type_of
 from ...operations.shapes import mapped_in_front, moveaxis, zeros_of
+from ...records.traits import LOOP
 from ...trace.bind import bind
 from ...transforms.batch import batch_program
 from ...transforms.batch_trace import batch_size
@@ -33,6 +34,7 @@ class Scan(Operation, name="scan"):
     program takes (constants, carry, slices) to (carry, what is stacked).
     """
 
+    traits = LOOP
     composite = True
 
     jaxpr: ClosedJaxpr

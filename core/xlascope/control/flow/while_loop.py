@@ -13,6 +13,7 @@ from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
 from ...operations.reductions import reduce_or
 from ...operations.shapes import mapped_in_front
+from ...records.traits import LOOP
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
@@ -36,6 +37,7 @@ class While(Operation, name="while"):
     The operands are what the condition closes over, what the body closes over, and the carry.
     """
 
+    traits = LOOP
     composite = True
 
     body_jaxpr: ClosedJaxpr

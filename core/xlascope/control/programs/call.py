@@ -9,6 +9,7 @@ from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
 from ...operations.requirements import is_linear
+from ...records.traits import CALL
 from ...trace.bind import bind
 from ...transforms.batch import batch_program
 from ...transforms.batch_trace import batch_size
@@ -23,6 +24,7 @@ from .rearranged import without_constants
 class Calling(Operation):
     """The results of one program that has no constants of its own. Subclasses say what is special about it."""
 
+    traits = CALL
     composite = True
 
     jaxpr: ClosedJaxpr

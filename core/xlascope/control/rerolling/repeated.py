@@ -8,6 +8,7 @@ from typing import Any
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
+from ...records.traits import LOOP
 from ..flow.slices import stacked
 from .lowering import RepeatedLowering
 
@@ -22,6 +23,7 @@ class Repeated(Operation, name="repeated"):
     ``read_names`` and ``kept_names`` are what reading a stack and writing one are called.
     """
 
+    traits = LOOP
     composite = True
 
     jaxpr: ClosedJaxpr

@@ -15,22 +15,19 @@ from ...operations.barriers import OptimizationBarrier
 from ...operations.random_generators import RngUniform
 from ...operations.shapes import Reshape, Squeeze
 from ...operations.slicing import Slice
+from ...records.traits import Trait
 
 #: Of what a copy is not the same: a barrier keeps what is behind it apart, and some numbers are others each time.
 _APART = frozenset({OptimizationBarrier, RngUniform})
 
 
-#: Operations that are lowered to barriers.
-_BARRIERS = frozenset({"optimization_barrier", "remat2"})
-
-
 def has_barriers(operation: Operation, known: dict[int, bool]) -> bool:
     """Whether an operation is a barrier or holds one; ``known`` remembers that of those that hold programs."""
     if not operation.composite:
-        return operation.name in _BARRIERS
+        return Trait.BARRIER in operation.traits
     if id(operation) not in known:
         inner = (equation[0] for body in operation.bodies() for equation in body.jaxpr.raw)
-        known[id(operation)] = operation.name in _BARRIERS or any(has_barriers(each, known) for each in inner)
+        known[id(operation)] = Trait.BARRIER in operation.traits or any(has_barriers(each, known) for each in inner)
     return known[id(operation)]
 
 

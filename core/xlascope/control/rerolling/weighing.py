@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr, Literal
 from ...ir.operation import Operation
+from ...records.traits import Trait
 from ...xla.keeping.rates import CHEAP, LAUNCH, PRODUCT, READ, WRITE
 from ..programs.call import Calling
 from .loop import Carried, Inside, Loop, bytes_of
@@ -34,17 +35,8 @@ _COPIED = 0.12
 _LEAST_CARRIED, _LEAST_BESIDE_OTHERS = 1024, 4096
 #: Nanoseconds that a loop takes to count a repeat.
 _COUNTED = 300.0
-#: Nanoseconds for an element, by operation, where it is not what is CHEAP.
-_ELEMENT = {
-    **dict.fromkeys(("div", "rem", "rsqrt", "sqrt"), 0.15),
-    **dict.fromkeys(("atan2", "cbrt", "cos", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1", "log", "log1p"), 0.6),
-    **dict.fromkeys(("logistic", "pow", "sin", "tan", "tanh"), 0.6),
-}
-#: What begins kernels of its own, besides products and operations that hold loops, by the beginning of its name.
-_APART = (
-    *("arg", "cholesky", "conv", "cum", "eig", "fft", "lu", "reduce", "scatter", "sort", "svd", "top_k", "triangular"),
-)
-
+#: Nanoseconds for an element, by trait of the operation, where it is not CHEAP.
+_ELEMENT = {Trait.DIVIDES: 0.15, Trait.TRANSCENDENTAL: 0.6}
 
 #: A loop has to spare so many equations, what it costs to compile included.
 LEAST = _FEWEST_SPARED + _LOOP
@@ -95,7 +87,7 @@ def _holds_loops(operation: Operation) -> bool:
     if not operation.composite:
         return False
     inner = (equation[0] for body in operation.bodies() for equation in body.jaxpr.raw)
-    return operation.name in ("scan", "while") or any(map(_holds_loops, inner))
+    return Trait.LOOP in operation.traits or any(map(_holds_loops, inner))
 
 
 def weight_of(operation: Operation) -> int:
@@ -117,12 +109,12 @@ def _work(operation: Operation, operands: Sequence[ShapedArray], results: Sequen
         time = operation.flops_of_bodies([round(each) for each, _ in inner])
         return float(time), sum(kernels for _, kernels in inner) + (not isinstance(operation, Calling))
     flops, elements = operation.flops(operands, results), sum(int(each.size) for each in results)
-    if operation.name.startswith(_APART):
+    if Trait.KERNEL in operation.traits:
         elements = max(elements, sum(int(each.size) for each in operands))
         return LAUNCH + max(elements * CHEAP, flops * PRODUCT / 2), 1
     if flops > 8 * elements:  # a product: two for each multiplication and addition
         return LAUNCH + flops * PRODUCT / 2, 1
-    return elements * _ELEMENT.get(operation.name, CHEAP), 0
+    return elements * max((_ELEMENT[each] for each in operation.traits if each in _ELEMENT), default=CHEAP), 0
 
 
 def _work_of_program(body: ClosedJaxpr) -> tuple[float, int]:

@@ -11,6 +11,7 @@ from ...errors import see
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
+from ...records.traits import CALL
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
@@ -30,6 +31,7 @@ class RuledCall(Operation):
     rule see values. The program's leading operands are what the function closes over.
     """
 
+    traits = CALL
     composite = True
 
     function: Callable[..., list[Any]]

@@ -22,6 +22,7 @@ from ...operations.selection import select
 from ...operations.special import digamma, lgamma
 from ...operations.sums import as_result, neg
 from ...operations.values import as_float, match
+from ...records.traits import NO_TRAITS
 from ...trace.bind import bind1
 from .factors import epsilon, gamma_factor, horner, log_gamma_factor, repeated
 
@@ -210,6 +211,7 @@ def _derivative_with_edges(a: Any, x: Any, parts: _Parts, found: Any) -> Any:
 class Igamma(Binary, name="igamma"):
     """The regularized incomplete gamma function P(a, x); ∂P/∂x = x^(a - 1) e^-x / Γ(a)."""
 
+    traits = NO_TRAITS
     kinds = "f"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -240,6 +242,7 @@ def igamma(a: Any, x: Any) -> Any:
 class Igammac(Binary, name="igammac"):
     """The complement Q(a, x) = 1 - P(a, x), exact where that is small."""
 
+    traits = NO_TRAITS
     kinds = "f"
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
@@ -265,6 +268,7 @@ def igammac(a: Any, x: Any) -> Any:
 class _Derivative(Binary):
     """A derivative of the incomplete gamma function, which has none of its own here."""
 
+    traits = NO_TRAITS
     kinds = "f"
 
     def derivative_left(self, x: Any, y: Any, z: Any, t: Any) -> Any:

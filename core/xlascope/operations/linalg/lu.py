@@ -11,6 +11,7 @@ import numpy as np
 from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
+from ...records.traits import KERNEL
 from ...trace.bind import bind, bind1
 from ...trace.source import here
 from ...xla import lapack
@@ -147,6 +148,7 @@ def lu(x: Any) -> list[Any]:
 class LUPivotsToPermutation(Operation, name="lu_pivots_to_permutation"):
     """The permutation that row exchanges come to, one after the other."""
 
+    traits = KERNEL
     permutation_size: int
 
     def sharding_rule(self, parts: Any, operands: Any, results: Any) -> Any:

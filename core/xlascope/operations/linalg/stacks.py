@@ -13,6 +13,7 @@ import numpy as np
 from ...dtypes import kind_of
 from ...ir.avals import ShapedArray, shaped
 from ...ir.operation import Operation
+from ...records.traits import KERNEL
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
@@ -36,6 +37,7 @@ INT32, BOOL = np.dtype("int32"), np.dtype("bool")
 class OfStacks(Operation):
     """An operation on stacks of matrices: a mapped axis is one more axis of the stack."""
 
+    traits = KERNEL
     sharding_rule = sharding_rules.of_stacks
 
     def batch_rule(self, operands: Sequence[Any], axes: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -1,0 +1,61 @@
+"""What operations have in common: facts that passes, the doctor and pictures decide by.
+
+Each operation of the engine says its own traits (`ir/operation.py`); records carry them by the operation's name, for
+readers without an engine.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Trait(StrEnum):
+    """A fact about an operation."""
+
+    #: Each element of the result is computed from the elements of the operands in its place.
+    ELEMENTWISE = "elementwise"
+    #: XLA's CPU compiler computes it again in each kernel that needs it.
+    CHEAP = "cheap"
+    #: Elementwise, and an element takes about as long as ten sums.
+    TRANSCENDENTAL = "transcendental"
+    #: Elementwise, and an element takes about as long as a division.
+    DIVIDES = "divides"
+    #: It moves, shapes or makes elements and computes nothing.
+    MOVES = "moves"
+    #: It moves elements, all in their order; a broadcast repeats them.
+    KEEPS_ORDER = "keeps order"
+    #: It moves elements, each to one place.
+    PERMUTES = "permutes"
+    #: It multiplies and adds: a product of matrices, or a convolution.
+    PRODUCT = "product"
+    #: It begins a kernel of its own on a CPU.
+    KERNEL = "kernel"
+    #: It runs a program again and again.
+    LOOP = "loop"
+    #: It stands for nothing but the program that it holds.
+    CALL = "call"
+    #: What is behind it is not fused with what is before it.
+    BARRIER = "barrier"
+    #: It calls a function of Python.
+    PYTHON = "python"
+
+
+Traits = frozenset[Trait]
+
+NO_TRAITS: Traits = frozenset()
+#: Of functions of one element each, by what an element takes.
+SIMPLE: Traits = frozenset({Trait.ELEMENTWISE, Trait.CHEAP})
+DIVISION: Traits = frozenset({Trait.ELEMENTWISE, Trait.DIVIDES})
+TRANSCENDENTAL: Traits = frozenset({Trait.ELEMENTWISE, Trait.TRANSCENDENTAL})
+#: Transcendental functions that XLA's CPU compiler computes again all the same.
+CIRCULAR: Traits = TRANSCENDENTAL | {Trait.CHEAP}
+#: Of operations that move elements.
+MOVES: Traits = frozenset({Trait.MOVES})
+KEEPS_ORDER: Traits = MOVES | {Trait.KEEPS_ORDER}
+PERMUTES: Traits = MOVES | {Trait.PERMUTES}
+#: Of others.
+KERNEL: Traits = frozenset({Trait.KERNEL})
+PRODUCT: Traits = frozenset({Trait.PRODUCT})
+LOOP: Traits = frozenset({Trait.LOOP})
+CALL: Traits = frozenset({Trait.CALL})
+PYTHON: Traits = frozenset({Trait.PYTHON})
