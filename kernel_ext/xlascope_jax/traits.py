@@ -31,7 +31,7 @@ def _named(traits: Traits, names: str) -> dict[str, Traits]:
 
 
 OF_ENGINE: dict[str, Traits] = {
-    **_named(KEEPS_ORDER, "broadcast_in_dim name reshape squeeze stop_gradient"),
+    **_named(KEEPS_ORDER, "broadcast_in_dim name reshape squeeze"),
     **_named(PERMUTES, "rev transpose"),
     **_named(
         KERNEL,
@@ -65,6 +65,7 @@ OF_ENGINE: dict[str, Traits] = {
     **_named(LOOP, "scan while"),
     **_named(CALL, "composite custom_jvp_call custom_vjp_call custom_vmap_call jit"),
     **_named(CALL | {Trait.BARRIER}, "remat2"),
+    **_named(SIMPLE | KEEPS_ORDER, "stop_gradient"),
 }
 OF_JAX: dict[str, Traits] = {
     **_named(CALL, "closed_call core_call pjit"),

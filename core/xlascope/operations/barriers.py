@@ -9,7 +9,7 @@ from ..ir.avals import ShapedArray
 from ..ir.effects import KEPT, Effects
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..records.traits import KEEPS_ORDER, MOVES, PERMUTES, Trait
+from ..records.traits import KEEPS_ORDER, MOVES, PERMUTES, SIMPLE, Trait
 from ..trace.bind import bind, bind1
 from ..xla.builder import attribute
 from . import sharding_rules
@@ -83,7 +83,7 @@ def copy(x: Any) -> Any:
 class StopGradient(Flat, name="stop_gradient"):
     """x, with a derivative of zero."""
 
-    traits = KEEPS_ORDER
+    traits = SIMPLE | KEEPS_ORDER
     takes_keys = True
 
     hlo = "stablehlo.optimization_barrier"
