@@ -18,6 +18,7 @@ from ..ir.operation import Operation
 from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
+from ..xla.compile_request import CompileOptions
 from ..xla.keeping.policy import Keep
 from ..xla.reroll import Reroll, use_rerolling
 from .naming import Names, Numbers, numbers_of, strings_of
@@ -98,15 +99,17 @@ def jit(
         strings_of(static_argnames),
         numbers_of(donate_argnums),
         strings_of(donate_argnames),
-        keep_unused,
         inline,
         target,
-        overrides_of(compiler_options or {}),
         in_shardings=told("in_shardings", in_shardings),
         out_shardings=told("out_shardings", out_shardings),
-        keep=told_to_keep(keep),
-        reroll=told_to_reroll(reroll),
-        tiered=bool(tiered),
+        compile=CompileOptions(
+            flags=overrides_of(compiler_options or {}),
+            keep_unused=keep_unused,
+            keep=told_to_keep(keep),
+            reroll=told_to_reroll(reroll),
+            tiered=bool(tiered),
+        ),
     )
     return jit_function(fun, options)
 

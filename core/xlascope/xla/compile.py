@@ -7,6 +7,7 @@ import itertools
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -21,18 +22,18 @@ from ..records.watchers import watchers
 from .backend import client
 from .builder import bytecode, nameless_bytecode, of_its_own
 from .callbacks import SharedFailure, guarded
+from .compile_request import CompileRequest, Flags
 from .compiling import Source, compile_source
 from .describe import cost_of, describe_executable, memory_stats_of
 from .failures import compilation_error, is_out_of_memory, memory_error, require_room
 from .keeping import Kept, keep_in, may_be_judged, with_barriers
-from .keeping.policy import Keep, asked_for
 from .known_faults import workaround_options
 from .logs import log_compilation
 from .lowering import Lowered, lower
 from .named_shardings import OnSeveral
 from .partitions import Partition, is_even, lying_texts, results_of_partition, set_partition
 from .persistent_cache import Loaded, is_kept, load_or_compile
-from .reroll import Reroll, asked_to_reroll, with_loops
+from .reroll import with_loops
 
 _modules = itertools.count(1)
 #: How XLA begins what it says of an option that it does not know, and of a value that an option cannot have.
@@ -61,59 +62,27 @@ def compile_options(device: Any, overrides: Sequence[tuple[str, str]] = ()) -> A
     return options
 
 
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Compilation:
-    """A compiled program: the loaded executable, which operands it takes, and what its records say.
+    """A compiled program: the loaded executable, which operands it takes (``kept``), and what its records say.
 
     ``kept_values`` are the names of the operations whose results XLA was told to keep. ``better`` is the optimized
     version of one that was compiled quickly.
     """
 
-    __slots__ = (
-        *(
-            "began",
-            "better",
-            "cache",
-            "calls_python",
-            "device",
-            "executable",
-            "failure",
-            "kept",
-            "kept_values",
-            "module",
-            "number",
-        ),
-        *("partition", "seconds"),
-    )
-
-    def __init__(
-        self,
-        executable: Any,
-        kept: tuple[bool, ...],
-        device: Any,
-        module: str,
-        number: int,
-        began: float,
-        seconds: float,
-        cache: Literal["hit", "miss"] = "miss",
-        calls_python: bool = False,
-        partition: Partition | None = None,
-        kept_values: tuple[str, ...] = (),
-        better: Better | None = None,
-        failure: SharedFailure | None = None,
-    ) -> None:
-        self.executable = executable
-        self.failure = failure
-        self.better = better
-        self.kept_values = kept_values
-        self.calls_python = calls_python
-        self.partition = partition
-        self.kept = kept
-        self.device = device
-        self.module = module
-        self.number = number
-        self.began = began
-        self.seconds = seconds
-        self.cache = cache
+    executable: Any
+    kept: tuple[bool, ...]
+    device: Any
+    module: str
+    number: int
+    began: float
+    seconds: float
+    cache: Literal["hit", "miss"] = "miss"
+    calls_python: bool = False
+    partition: Partition | None = None
+    kept_values: tuple[str, ...] = ()
+    better: Better | None = None
+    failure: SharedFailure | None = None
 
     @property
     def devices(self) -> tuple[Any, ...]:
@@ -145,19 +114,34 @@ class Better(Protocol):
 
 
 class LoweredProgram(NamedTuple):
-    """A program as StableHLO, ready to be compiled: the module, its name, and the program, its number and name;
-    ``donated`` says which operands it may overwrite, ``kept`` which values are kept, as ``keep`` asked for.
+    """A program as StableHLO, ready to be compiled: the module, its name, what was asked for, and the number of the
+    program; ``kept`` says which values are kept.
     """
 
     lowered: Lowered
     module: str
+    request: CompileRequest
     number: int
-    name: str
-    program: ClosedJaxpr
-    donated: Sequence[bool]
-    partition: Partition | None = None
     kept: Kept = Kept()
-    keep: Keep = "off"
+
+    @property
+    def name(self) -> str:
+        """What the program is called."""
+        return self.request.name
+
+    @property
+    def program(self) -> ClosedJaxpr:
+        """The program."""
+        return self.request.program
+
+    @property
+    def partition(self) -> Partition | None:
+        """How its operands lie on the devices that share it."""
+        return self.request.partition
+
+    def with_flags(self, flags: Flags) -> LoweredProgram:
+        """The same, to be compiled with other flags of XLA."""
+        return self._replace(request=self.request.with_flags(flags))
 
     def devices(self, device: Any) -> tuple[Any, ...]:
         """The devices that run it when it is compiled for this one: those among which it is partitioned."""
@@ -188,31 +172,10 @@ def estimated_cost(program: LoweredProgram, platform: str) -> dict[str, float]:
     return dict(_jax.hlo_module_cost_analysis(client(platform), module))
 
 
-def compile_program(
-    program: ClosedJaxpr,
-    device: Any,
-    *,
-    donated: Sequence[bool] = (),
-    keep_unused: bool = False,
-    number: int | None = None,
-    overrides: Sequence[tuple[str, str]] = (),
-    partition: Partition | None = None,
-    keep: Keep | None = None,
-    reroll: Reroll | None = None,
-) -> Compilation:
+def compile_program(request: CompileRequest, device: Any) -> Compilation:
     """Lower and compile a program for one device, or for those that share it; raises what those two raise."""
-    require_room(program, donated, device)
-    lowered = lower_program(
-        program,
-        device.platform,
-        donated=donated,
-        keep_unused=keep_unused,
-        number=number,
-        partition=partition,
-        keep=keep,
-        reroll=reroll,
-    )
-    return compile_lowered(lowered, device, overrides)
+    require_room(request.program, request.donated, device)
+    return compile_lowered(lower_program(request, device.platform), device)
 
 
 def _explained(error: Exception, program: ClosedJaxpr, device: Any, overridden: bool) -> Exception:
@@ -224,22 +187,11 @@ def _explained(error: Exception, program: ClosedJaxpr, device: Any, overridden: 
     return compilation_error(error, program, device.platform)
 
 
-def lower_program(
-    program: ClosedJaxpr,
-    platform: str,
-    *,
-    donated: Sequence[bool] = (),
-    keep_unused: bool = False,
-    number: int | None = None,
-    partition: Partition | None = None,
-    keep: Keep | None = None,
-    reroll: Reroll | None = None,
-) -> LoweredProgram:
+def lower_program(request: CompileRequest, platform: str) -> LoweredProgram:
     """The StableHLO of a program for a platform, with what is kept of its values; raises CompilationError when there is
     none.
     """
-    keep, reroll = asked_for(keep), asked_to_reroll(reroll)
-    name = program.name or "main"
+    program, name, number = request.program, request.name, request.number
     if number is None:
         number = records.next_program()
         if watchers:  # nobody traced it on the way here: a single operation, or the half of a jitted function
@@ -248,46 +200,38 @@ def lower_program(
     began = _begin(number, name, "lower")
     log_compilation("Compiling jit(%s) with global shapes and types %s.", name, program.in_avals)
     try:
-        lowered, kept = lower_keeping(
-            program,
-            module,
-            keep,
-            reroll,
-            donated=donated,
-            keep_unused=keep_unused,
-            platform=platform,
-            partition=partition,
-        )
+        lowered, kept = lower_keeping(request, module, platform)
     except ir.MLIRError as error:
         raise compilation_error(error, program, platform) from None
     seconds = time.perf_counter() - began[1]
     log_compilation("Finished jaxpr to MLIR module conversion jit(%s) in %.9f sec", name, seconds)
     if watchers:
         records.publish(records.Lowered(number, name, began[0], seconds, lowered.operations))
-    return LoweredProgram(lowered, module, number, name, program, donated, partition, kept, keep)
+    return LoweredProgram(lowered, module, request, number, kept)
 
 
-def lower_keeping(
-    program: ClosedJaxpr,
-    module: str,
-    keep: Keep,
-    reroll: Reroll,
-    *,
-    platform: str,
-    partition: Partition | None = None,
-    **options: Any,
-) -> tuple[Lowered, Kept]:
+def lower_keeping(request: CompileRequest, module: str, platform: str) -> tuple[Lowered, Kept]:
     """The StableHLO of a program (:func:`.lower`), with loops in place of what repeats, and what is kept of its values,
     which have barriers in it.
 
     Values are kept on a CPU alone: the compilers of other platforms have a model of their own. Of programs that several
     devices share it is known too little what they compute; these are lowered as they are.
     """
+    program, partition, options = request.program, request.partition, request.options.with_settings()
+    keep, reroll = options.keep, options.reroll
+    assert keep is not None and reroll is not None
     written = with_loops(program, reroll, platform) if partition is None else program
     if platform != "cpu":
         keep = "off"
-    chooses = keep if callable(keep) else None
-    lowered = lower(written, module, platform=platform, partition=partition, chooses=chooses, **options)
+    lowered = lower(
+        written,
+        module,
+        donated=request.donated,
+        keep_unused=options.keep_unused,
+        platform=platform,
+        partition=partition,
+        chooses=keep if callable(keep) else None,
+    )
     lowered = lowered._replace(rerolled=written is not program)
     if keep == "off":
         return lowered, Kept()
@@ -295,29 +239,27 @@ def lower_keeping(
     return lowered, keep_in(lowered.module, lowered.chosen, judged=judged, barriers=bool(lowered.barriers))
 
 
-def compile_lowered(
-    program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = (), better: Better | None = None
-) -> Compilation:
+def compile_lowered(program: LoweredProgram, device: Any, better: Better | None = None) -> Compilation:
     """Compile StableHLO for one device, or for those among which it is partitioned; one that a ``better`` version is to
     replace is not kept on disk.
 
     Raises CompilationError when XLA refuses it, OutOfMemoryError when its results, or what XLA computes ahead, have no
-    room there, and XLA's own error for an override that it does not know.
+    room there, and XLA's own error for a flag that it does not know.
     """
-    require_room(program.program, program.donated, device)
-    number, name, kept = program.number, program.name, program.lowered.kept
-    began, clock = _begin(number, name, "compile")
+    require_room(program.program, program.request.donated, device)
+    name, kept = program.name, program.lowered.kept
+    began, clock = _begin(program.number, name, "compile")
     try:
-        executable, module, cache, made = _loaded_or_told(program, device, overrides, began, on_disk=better is None)
+        executable, module, cache, made = _loaded_or_told(program, device, began, on_disk=better is None)
     except (ir.MLIRError, _jax.JaxRuntimeError) as error:
         if _barriers_cannot_stay(program, error):
-            return compile_lowered(program._replace(kept=Kept()), device, overrides, better)
-        raise _explained(error, program.program, device, bool(overrides)) from None
+            return compile_lowered(program._replace(kept=Kept()), device, better)
+        raise _explained(error, program.program, device, bool(program.request.options.flags)) from None
     partition = program.partition
     if partition is not None:
         results = results_of_partition(executable, partition, program.program.out_avals)
         if not all(map(is_even, results, program.program.out_avals)):
-            return compile_lowered(_with_even_results(program, results, device), device, overrides)
+            return compile_lowered(_with_even_results(program, results, device), device, better)
         partition = partition._replace(results=tuple(results))
     seconds = time.perf_counter() - clock
     if made is not None and made.taken_up:  # a call that was interrupted began it
@@ -328,7 +270,7 @@ def compile_lowered(
             describe_executable(
                 executable,
                 program.devices(device),
-                number,
+                program.number,
                 name,
                 began,
                 seconds,
@@ -339,21 +281,20 @@ def compile_lowered(
                 quick=better is not None,
             )
         )
-    calls_python = bool(program.lowered.callbacks)
     return Compilation(
         executable,
         kept,
         device,
         module,
-        number,
+        program.number,
         began,
         seconds,
         cache,
-        calls_python,
-        partition,
-        program.kept.names,
-        better,
-        program.lowered.failure,
+        calls_python=bool(program.lowered.callbacks),
+        partition=partition,
+        kept_values=program.kept.names,
+        better=better,
+        failure=program.lowered.failure,
     )
 
 
@@ -370,23 +311,15 @@ def _with_even_results(program: LoweredProgram, results: Sequence[OnSeveral], de
     chosen = tuple(
         old if is_even(new, aval) else partition.whole for old, new, aval in zip(given, results, avals, strict=True)
     )
-    return lower_program(
-        program.program,
-        device.platform,
-        donated=program.donated,
-        keep_unused=all(program.lowered.kept),
-        number=program.number,
-        partition=partition._replace(results=chosen),
-        keep=program.keep,
-    )
+    # Not another program: its number stays, and all that was asked for.
+    request = program.request._replace(number=program.number, partition=partition._replace(results=chosen))
+    return lower_program(request, device.platform)
 
 
-def _loaded_or_told(
-    program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]], began: float, *, on_disk: bool
-) -> Loaded:
+def _loaded_or_told(program: LoweredProgram, device: Any, began: float, *, on_disk: bool) -> Loaded:
     """The executable of a module; a failure becomes a record."""
     try:
-        return _loaded(program, program.devices(device), _options(program, device, overrides), on_disk=on_disk)
+        return _loaded(program, program.devices(device), _options(program, device), on_disk=on_disk)
     except Exception as error:
         if watchers and not _barriers_cannot_stay(program, error):
             failure = records.Failure(program.number, program.name, "compile", began, type(error).__name__, str(error))
@@ -394,19 +327,19 @@ def _loaded_or_told(
         raise
 
 
-def _options(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]]) -> Any:
-    passes = program.kept.passes
-    overrides = (*overrides, *workaround_options(program.program.jaxpr, device.platform, overrides))
-    options = compile_options(device, with_barriers(overrides, passes) if passes else overrides)
+def _options(program: LoweredProgram, device: Any) -> Any:
+    passes, flags = program.kept.passes, program.request.options.flags
+    flags = (*flags, *workaround_options(program.program.jaxpr, device.platform, flags))
+    options = compile_options(device, with_barriers(flags, passes) if passes else flags)
     if program.partition is not None:
         results = len(program.program.out_avals) + program.lowered.gives_token
         set_partition(options, program.partition.devices, results)
     return options
 
 
-def is_on_disk(program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]] = ()) -> bool:
+def is_on_disk(program: LoweredProgram, device: Any) -> bool:
     """Whether what XLA would make of a program was kept on disk."""
-    return is_kept(program.lowered.module, program.module, device, _options(program, device, overrides))
+    return is_kept(program.lowered.module, program.module, device, _options(program, device))
 
 
 def _loaded(program: LoweredProgram, devices: tuple[Any, ...], options: Any, *, on_disk: bool) -> Loaded:

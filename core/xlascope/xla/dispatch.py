@@ -36,15 +36,14 @@ from .backend import ArrayImpl, default_device
 from .builder import TOKEN
 from .callbacks import run_and_wait
 from .compile import Compilation, compile_program
+from .compile_request import CompileRequest
 from .compiling import forget_left
 from .faces import is_foreign, is_ours
 from .failures import deleted_error, is_out_of_memory, memory_error, note_donations, require_live
-from .keeping.policy import Keep, asked_for
 from .key_array import KeyArray, call_structure, held, results_of
 from .meshes import Mesh, PartitionSpec
 from .named_shardings import NamedSharding, OnSeveral, Tiles, held_sharding, typed
 from .partitions import Partition
-from .reroll import Reroll, asked_to_reroll
 from .shardings import device_meant, sharding_of
 from .spread import is_spread, lies, spread
 from .tiers import compile_in_tiers
@@ -316,53 +315,32 @@ class Place(NamedTuple):
     partition: Partition | None = None
 
 
-def executable_of(
-    program: ClosedJaxpr,
-    place: Place,
-    *,
-    donated: tuple[bool, ...] = (),
-    keep_unused: bool = False,
-    number: int | None = None,
-    overrides: tuple[tuple[str, str], ...] = (),
-    keep: Keep | None = None,
-    reroll: Reroll | None = None,
-    tiered: bool = False,
-) -> Executable:
-    """The executable of a program for a device, compiled at the first call and kept with the program.
+def executable_of(request: CompileRequest, place: Place) -> Executable:
+    """The executable of a program at a place, compiled at the first call and kept with the program.
 
-    One that is ``tiered`` is a version that was compiled quickly, until the optimized one is there.
+    One that is tiered is a version that was compiled quickly, until the optimized one is there. Raises what compiling
+    raises.
     """
-    keep, reroll = asked_for(keep), asked_to_reroll(reroll)
-    if checked_calls.value and calls_are_checked():
-        donated = ()  # who looks for the cause of a NaN runs the program again
-    kept_for = (donated, keep_unused, overrides, keep, reroll)
+    program = request.program
     place = with_meshes(program, place)
-    key = ("executable", place, kept_for)
+    request = request._replace(options=request.options.with_settings(), partition=place.partition)
+    if checked_calls.value and calls_are_checked():
+        request = request._replace(donated=())  # who looks for the cause of a NaN runs the program again
+    key = ("executable", place, request.key)
     found = program.derived.get(key)
     if found is not None and found.compilation.better is not None:
         better = found.compilation.better.compilation()
         if better is not None:
-            found = program.derived[key] = Executable(better, program, place.committed, donated)
+            found = program.derived[key] = Executable(better, program, place.committed, request.donated)
     if found is None:
-        other = program.derived.get(("executable", place._replace(committed=not place.committed), kept_for))
-        compilation = (
-            other.compilation
-            if other is not None
-            else (compile_in_tiers if tiered else compile_program)(
-                program,
-                place.device,
-                donated=donated,
-                keep_unused=keep_unused,
-                number=number,
-                overrides=overrides,
-                partition=place.partition,
-                keep=keep,
-                reroll=reroll,
-            )
-        )
-        found = Executable(compilation, program, place.committed, donated)
-        program.derived[key] = found
+        other = program.derived.get(("executable", place._replace(committed=not place.committed), request.key))
+        compilation = _compiled(request, place.device) if other is None else other.compilation
+        found = program.derived[key] = Executable(compilation, program, place.committed, request.donated)
     return found
+
+
+def _compiled(request: CompileRequest, device: Any) -> Compilation:
+    return (compile_in_tiers if request.options.tiered else compile_program)(request, device)
 
 
 def place_of(operands: Sequence[Any]) -> Place:
@@ -559,7 +537,7 @@ def _compile_on_demand(operation: Operation) -> Any:
         arguments = [_opened(x) for x in operands]
         avals = tuple([_operand_aval(x) for x in arguments])
         program = programs.get(avals) or make_program(avals)
-        executable = executable_of(program, place_of(arguments))
+        executable = executable_of(CompileRequest(program), place_of(arguments))
         results = executable(arguments, avals)
         tree = _leaf if len(results) == 1 else default_registry.flatten(results)[1]
         fast = executable.fastpath(tree, arguments)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from .. import records
-from ..ir.jaxpr import ClosedJaxpr
 from ..records.watchers import watchers
 from .builder import of_its_own
 from .compile import Compilation, LoweredProgram, compile_lowered, is_on_disk, lower_program, module_name
+from .compile_request import CompileRequest
 from .failures import require_room
-from .keeping.policy import Keep
-from .partitions import Partition
-from .reroll import Reroll
 from .uninterrupted import Work
 
 #: By what XLA's CPU back end compiles sooner: LLVM looks for less, and each operation stays as it was rounded.
@@ -27,9 +23,9 @@ QUICKLY = (("xla_backend_optimization_level", "0"),)
 class OptimizedVersion:
     """The optimized version of a program, while it is compiled and when it is there."""
 
-    def __init__(self, program: LoweredProgram, device: Any, overrides: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, program: LoweredProgram, device: Any) -> None:
         self._name, self._number = program.name, program.number
-        self._work = Work(lambda: compile_lowered(program, device, overrides), self._ended)
+        self._work = Work(lambda: compile_lowered(program, device), self._ended)
         self._began = 0.0
         self._failed = False
 
@@ -65,40 +61,20 @@ class OptimizedVersion:
             return None
 
 
-def compile_in_tiers(
-    program: ClosedJaxpr,
-    device: Any,
-    *,
-    donated: Sequence[bool] = (),
-    keep_unused: bool = False,
-    number: int | None = None,
-    overrides: Sequence[tuple[str, str]] = (),
-    partition: Partition | None = None,
-    keep: Keep | None = None,
-    reroll: Reroll | None = None,
-) -> Compilation:
+def compile_in_tiers(request: CompileRequest, device: Any) -> Compilation:
     """A program lowered and compiled quickly, while another thread compiles it well; raises what those two raise.
 
     It is compiled well at once where that is on disk, where it calls Python, and for other platforms and several
     devices.
     """
-    require_room(program, donated, device)
-    lowered = lower_program(
-        program,
-        device.platform,
-        donated=donated,
-        keep_unused=keep_unused,
-        number=number,
-        partition=partition,
-        keep=keep,
-        reroll=reroll,
-    )
-    alone = device.platform == "cpu" and partition is None and not lowered.lowered.callbacks
-    if not alone or is_on_disk(lowered, device, overrides):
-        return compile_lowered(lowered, device, overrides)
-    better = OptimizedVersion(_under_another_name(lowered), device, overrides)
-    quickly = tuple((dict(QUICKLY) | dict(overrides)).items())  # what the user says has the last word
-    found = compile_lowered(lowered, device, quickly, better)
+    require_room(request.program, request.donated, device)
+    lowered = lower_program(request, device.platform)
+    alone = device.platform == "cpu" and request.partition is None and not lowered.lowered.callbacks
+    if not alone or is_on_disk(lowered, device):
+        return compile_lowered(lowered, device)
+    better = OptimizedVersion(_under_another_name(lowered), device)
+    flags = dict(QUICKLY) | dict(request.options.flags)  # what the user says has the last word
+    found = compile_lowered(lowered.with_flags(tuple(flags.items())), device, better)
     better.start()
     return found
 

@@ -16,6 +16,7 @@ from xlascope.ir.checker import check_jaxpr
 from xlascope.transforms.dce import dce_program
 from xlascope.transforms.evaluate import evaluate
 from xlascope.xla.backend import default_device
+from xlascope.xla.compile_request import CompileRequest
 from xlascope.xla.dispatch import Place, executable_of
 
 HERE = Path(__file__).with_name("edges.py")
@@ -97,7 +98,7 @@ STEPS, WIDTH = 10_000, 32
 
 def temporary_bytes(function: Any, *operands: Any) -> int:
     program = xs.make_jaxpr(function)(*operands)
-    compiled = executable_of(program, Place(default_device(), False)).compilation.executable
+    compiled = executable_of(CompileRequest(program), Place(default_device(), False)).compilation.executable
     return int(compiled.get_compiled_memory_stats().temp_size_in_bytes)
 
 

@@ -9,6 +9,7 @@ from xlascope import lax
 from xlascope.ir.describe import describe
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.xla.backend import default_device
+from xlascope.xla.compile_request import CompileRequest
 from xlascope.xla.dispatch import Place, executable_of
 
 X = np.linspace(0.5, 1.5, 6, dtype=np.float32)
@@ -77,7 +78,7 @@ def test_the_compilers_instructions_name_equations_that_are_there(program):
 
     What XLA adds (constants, copies, the counting of loops that it rewrites) is unknown: at most a fifth.
     """
-    compiled = executable_of(program, Place(default_device(), False)).compilation.executable
+    compiled = executable_of(CompileRequest(program), Place(default_device(), False)).compilation.executable
     text = compiled.hlo_modules()[0].to_string()
     kernels = read_kernels(text)
     named = {path for kernel in kernels for path in kernel.equations}

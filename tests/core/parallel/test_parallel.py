@@ -76,3 +76,9 @@ def test_a_collective_across_devices_is_that_across_examples(name, apart):
     ways = {way: error for (row, way), error in apart.items() if row == name}
     assert len(ways) == (5 if name in ROWS.SMOOTH else 2)
     assert {way: error for way, error in ways.items() if not error < 2e-6} == {}
+
+
+def test_a_program_that_is_lowered_again_is_asked_for_as_before(on_eight):
+    """Results of unequal parts are made whole by lowering again: with the same options and under the same number."""
+    (first, second), whole = on_eight(Path(__file__).with_name("compiling_programs.py"), "asked_again")
+    assert first == second and first[0].reroll == "always" and whole == [True]

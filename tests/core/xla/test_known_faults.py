@@ -14,6 +14,7 @@ from xlascope.settings import setting
 from xlascope.xla import compile as compiling
 from xlascope.xla import known_faults
 from xlascope.xla.backend import default_device
+from xlascope.xla.compile_request import CompileRequest
 from xlascope.xla.known_faults import operations, table, workarounds
 
 from . import faulty_programs
@@ -178,7 +179,7 @@ def test_what_a_user_says_has_the_last_word(monkeypatch):
 def test_the_workaround_is_in_the_key_on_disk(tmp_path, monkeypatch):
     program, device = xs.make_jaxpr(_product)(*_shapes(*[(3, 1, 2, 2, 8, 8, 8)] * 2)), default_device()
     with setting("compilation_cache_dir", tmp_path / "cache"):
-        lowered = compiling.lower_program(program, "cpu")
+        lowered = compiling.lower_program(CompileRequest(program), "cpu")
         compiling.compile_lowered(lowered, device)
         assert compiling.is_on_disk(lowered, device)
         monkeypatch.setattr(workarounds, "_avoidable", ())

@@ -24,6 +24,7 @@ from xlascope.xla import persistent_cache
 from xlascope.xla.backend import default_device
 from xlascope.xla.builder import bytecode, context
 from xlascope.xla.compile import compile_options
+from xlascope.xla.compile_request import CompileRequest
 from xlascope.xla.compiling import Source
 from xlascope.xla.dispatch import Place, executable_of
 from xlascope.xla.profile import Window
@@ -156,7 +157,7 @@ def test_a_profile_tells_programs_from_one_entry_apart(folder: Path) -> None:
     made = []
     for _ in range(3):
         program = xs.make_jaxpr(two_matrices)(np.ones((64, 64), np.float32))
-        made.append(executable_of(program, Place(device, False)).compilation)
+        made.append(executable_of(CompileRequest(program), Place(device, False)).compilation)
     assert [each.cache for each in made] == ["miss", "hit", "hit"]
     x = [jnp.ones((64, 64))]
     with Window() as opened:

@@ -19,6 +19,7 @@ from xlascope.interpreters import mlir
 from xlascope.records import Compiled, Continued, Failure, Started
 from xlascope.xla.backend import default_device
 from xlascope.xla.compile import lower_program
+from xlascope.xla.compile_request import CompileRequest
 from xlascope.xla.tiers import OptimizedVersion
 
 #: A call is made so often at most until the optimized version is there.
@@ -159,7 +160,7 @@ def test_where_xla_fails_the_quick_version_stays():
     direction.def_abstract_eval(lambda x: x)
     mlir.register_lowering(direction, lambda context, x: [stablehlo.SignOp(x).result])
     refused = xs.make_jaxpr(lambda x: direction.bind(x))(np.uint8([3]))
-    better = OptimizedVersion(lower_program(refused, "cpu"), default_device(), ())
+    better = OptimizedVersion(lower_program(CompileRequest(refused), "cpu"), default_device())
     seen = []
     with records.watch(seen.append):
         better.start()

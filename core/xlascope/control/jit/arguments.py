@@ -13,8 +13,7 @@ from ...keys import Exact, parts
 from ...trace.source import here
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
-from ...xla.keeping.policy import Keep
-from ...xla.reroll import Reroll
+from ...xla.compile_request import CompileOptions
 from ..programs.names import name_of, operand_names, parameter_names
 
 
@@ -25,21 +24,19 @@ class Options(NamedTuple):
     static_argnames: tuple[str, ...] = ()
     donate_argnums: tuple[int, ...] = ()
     donate_argnames: tuple[str, ...] = ()
-    keep_unused: bool = False
     inline: bool = False
     device: Any = None
-    compiler_options: tuple[tuple[str, str], ...] = ()
     #: Whether static values come from functions of ours, which write equal ones in one way: ``==`` tells them apart.
     normalized: bool = False
     #: Where arguments and results are to lie (``placing.Told``); None: as they like.
     in_shardings: Any = None
     out_shardings: Any = None
-    #: What is kept in memory that XLA would compute again; None: what the settings say.
-    keep: Keep | None = None
-    #: Which repeats become loops; None: what the settings say.
-    reroll: Reroll | None = None
-    #: Whether the first calls run a version that is compiled quickly, until the optimized one is there.
-    tiered: bool = False
+    #: How its programs are compiled.
+    compile: CompileOptions = CompileOptions()
+
+    def compiled(self, **changes: Any) -> Options:
+        """The options, with others of :class:`~xlascope.xla.compile_request.CompileOptions`."""
+        return self._replace(compile=self.compile._replace(**changes))
 
 
 class Arguments(NamedTuple):

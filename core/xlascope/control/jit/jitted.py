@@ -17,6 +17,7 @@ from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.tracer import Tracer, leaked_error
 from ...transforms.evaluate import evaluate
+from ...xla.compile_request import CompileRequest
 from ...xla.dispatch import Executable, Place, executable_of, place_of, put
 from ..programs.call import call
 from ..programs.interning import settings_of_trace
@@ -102,18 +103,13 @@ class Jitted:
         chosen = self.options.device
         if chosen is not None:
             operands = [put(x, aval, chosen) for x, aval in zip(operands, avals, strict=True)]
-        executable = executable_of(
-            traced.program,
-            self.place(arguments, avals, traced),
-            donated=self.donated(arguments),
-            keep_unused=self.options.keep_unused,
-            number=traced.number,
-            overrides=self.options.compiler_options,
-            keep=self.options.keep,
-            reroll=self.options.reroll,
-            tiered=self.options.tiered,
-        )
+        request = self.request(traced, arguments)
+        executable = executable_of(request, self.place(arguments, avals, traced))
         return executable, operands
+
+    def request(self, traced: TracedCall, arguments: Arguments) -> CompileRequest:
+        """What a call asks the compiler for."""
+        return CompileRequest(traced.program, self.options.compile, self.donated(arguments), traced.number)
 
     def place(self, arguments: Arguments, avals: Sequence[ShapedArray], traced: TracedCall) -> Place:
         """Where a call runs."""

@@ -13,6 +13,7 @@ from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
+from ...xla.compile_request import CompileRequest
 from ...xla.dispatch import Executable, FastpathData, Place, make_pjit, with_meshes
 from ...xla.named_shardings import of_users
 from ..programs.names import operand_names
@@ -132,16 +133,10 @@ class Traced(Stage):
                 )
             (platform,) = lowering_platforms
         warn_of_unusable_donations(self._program, self._donated)
-        lowered = lower_program(
-            self._program,
-            platform,
-            donated=self._donated,
-            keep_unused=self._options.keep_unused,
-            number=self._number,
-            partition=self._place.partition,
-            keep=self._options.keep,
-            reroll=self._options.reroll,
+        request = CompileRequest(
+            self._program, self._options.compile, self._donated, self._number, self._place.partition
         )
+        lowered = lower_program(request, platform)
         return Lowered(self, lowered, platform)
 
 
@@ -171,9 +166,9 @@ class Lowered(Stage):
 
         Raises CompilationError when XLA refuses the program, its own error for an option that it does not know.
         """
-        overrides = overrides_of({**dict(self._options.compiler_options), **(compiler_options or {})})
+        flags = overrides_of({**dict(self._options.compile.flags), **(compiler_options or {})})
         place = self._traced._place
-        compilation = compile_lowered(self._lowered, place.device, overrides)
+        compilation = compile_lowered(self._lowered.with_flags(flags), place.device)
         executable = Executable(compilation, self._program, place.committed, self._donated)
         return Compiled(self, executable)
 

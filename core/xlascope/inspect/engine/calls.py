@@ -54,16 +54,9 @@ class Call(NamedTuple):
 
     def executable(self) -> Executable:
         """The compiled program, the one that the function itself runs: compiled now, if it has not been before."""
-        return executable_of(
-            self.traced.program,
-            self.place,
-            donated=self.donated,
-            keep_unused=self.jitted.options.keep_unused,
-            number=self.traced.number,
-            overrides=self.jitted.options.compiler_options,
-            keep=self.jitted.options.keep,
-            reroll=self.jitted.options.reroll,
-        )
+        request = self.jitted.request(self.traced, self.arguments)
+        at_once = request.options._replace(tiered=False)
+        return executable_of(request._replace(options=at_once), self.place)
 
 
 def jitted_of(function: Any) -> Jitted | None:

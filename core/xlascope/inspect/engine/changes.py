@@ -64,7 +64,7 @@ def changed(asked: Asked, change: Mapping[str, Any]) -> Changed:
 def _options(asked: Asked, value: Any) -> Changed:
     more = overrides_of(dict(flags(value)))
     return Changed(
-        _jitted(asked, lambda options: {"compiler_options": (*options.compiler_options, *more)}),
+        _jitted(asked, lambda options: options.compiled(flags=(*options.compile.flags, *more))),
         flags_text(value),
         nullcontext(),
     )
@@ -79,13 +79,13 @@ _REROLLED = {
 
 def _reroll(asked: Asked, value: Any) -> Changed:
     reroll = _checked(told_to_reroll, value)
-    made = _jitted(asked, lambda options: {"reroll": reroll})
+    made = _jitted(asked, lambda options: options.compiled(reroll=reroll))
     return Changed(made, _REROLLED[reroll or "auto"], nullcontext())
 
 
 def _keep(asked: Asked, value: Any) -> Changed:
     keep = _checked(told_to_keep, value)
-    made = _jitted(asked, lambda options: {"keep": keep})
+    made = _jitted(asked, lambda options: options.compiled(keep=keep))
     if isinstance(value, str):
         return Changed(made, {"off": "nothing kept", "auto": "kept what is worth it"}[value], nullcontext())
     return Changed(made, "kept what a policy says", nullcontext())
@@ -93,7 +93,7 @@ def _keep(asked: Asked, value: Any) -> Changed:
 
 def _donate(asked: Asked, value: Any) -> Changed:
     numbers, words = donated_arguments(value, _parameters(asked.function))
-    made = _jitted(asked, lambda options: {"donate_argnums": tuple(sorted({*options.donate_argnums, *numbers}))})
+    made = _jitted(asked, lambda each: each._replace(donate_argnums=tuple(sorted({*each.donate_argnums, *numbers}))))
     return Changed(made, words, nullcontext(), unmeasured=GONE)
 
 
@@ -175,17 +175,15 @@ def _split(asked: Asked, value: Any) -> Changed:
 
 def _keeping_barriers(jitted: Jitted) -> Jitted:
     """A TPU's and a GPU's pipelines take barriers out after they fuse, and cannot do without that."""
-    kept = jitted.options._replace(
-        compiler_options=with_barriers(jitted.options.compiler_options, (TAKING_OUT, PICKING_LOOPS))
-    )
+    kept = jitted.options.compiled(flags=with_barriers(jitted.options.compile.flags, (TAKING_OUT, PICKING_LOOPS)))
     return jit_function(jitted.function, kept)._jitted  # type: ignore[no-any-return]
 
 
-def _jitted(asked: Asked, more: Callable[[Options], dict[str, Any]]) -> Asked:
-    """The same function, jitted with more options than it has."""
+def _jitted(asked: Asked, change: Callable[[Options], Options]) -> Asked:
+    """The same function, jitted with other options."""
     jitted = jitted_of(asked.function)
     function, options = (jitted.function, jitted.options) if jitted else (asked.function, Options())
-    return asked._replace(function=jit_function(function, options._replace(**more(options))))
+    return asked._replace(function=jit_function(function, change(options)))
 
 
 def _checked(function: Callable[..., T], *arguments: Any) -> T:

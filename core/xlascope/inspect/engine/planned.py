@@ -131,4 +131,4 @@ def _program(call: Call, traced: records.Traced) -> Program:
         return lowered_for(call, platform)
 
     call.place  # noqa: B018  what cannot lie so is said now
-    return Program(lowered, traced, options=call.jitted.options.compiler_options)
+    return Program(lowered, traced, options=call.jitted.options.compile.flags)

@@ -51,14 +51,14 @@ def as_program(call: Call, traced: records.Traced, asked: Asked) -> Program:
     def lowered(platform: str) -> Source:
         return lowered_for(call, platform)
 
-    return Program(lowered, traced, options=call.jitted.options.compiler_options, host=CallHost(call, traced, asked))
+    return Program(lowered, traced, options=call.jitted.options.compile.flags, host=CallHost(call, traced, asked))
 
 
 class CallHost(Host):
     """What this process can do with a call: compile it as it runs here, run it, and change it."""
 
     def __init__(self, call: Call, traced: records.Traced, asked: Asked) -> None:
-        super().__init__(call.traced.program.derived, (call.donated, call.jitted.options.keep_unused))
+        super().__init__(call.traced.program.derived, (call.donated, call.jitted.options.compile.keep_unused))
         self.call, self.traced, self.asked = call, traced, asked
 
     def compiled(self) -> list[records.Record]:
@@ -68,7 +68,7 @@ class CallHost(Host):
 
     def keeps_nothing(self) -> str:
         """As the function or the settings say."""
-        return "keep is 'off'" if asked_for(self.call.jitted.options.keep) == "off" else ""
+        return "keep is 'off'" if asked_for(self.call.jitted.options.compile.keep) == "off" else ""
 
     def running(self) -> str:
         """The optimized HLO of the first executable; one that never ran has none."""
