@@ -21,7 +21,7 @@ import xlascope.numpy as jnp
 from xlascope.ir import avals
 from xlascope.ir.avals import shaped
 from xlascope.recent import Recent, RecentlyUsed, kept_with
-from xlascope.xla import builder, dispatch
+from xlascope.xla import builder, eager, executables
 
 F32 = np.dtype("float32")
 
@@ -159,6 +159,7 @@ def test_many_modules_are_written_in_several_contexts_and_by_several_threads(mon
 
 #: What stands empty at the top of a module, to be added to, and has no bound of its own: why it needs none.
 GROWING = {
+    "panes/__init__._wires": "one for each pane",
     "control/jit/donation._already_warned": "ends at 1,000",
     "control/jit/traces._traces": "kept_with: 1,024 functions, and those only as long as they live",
     "control/programs/bodies._kept": "kept_with: 1,024 functions, and those only as long as they live",
@@ -304,13 +305,13 @@ def test_memory_stays_below_a_ceiling_for_days(what):
 
 def test_programs_of_single_operations_have_one_bound_together(monkeypatch):
     """jaxlib keeps the last ones used of all operations, and gives each its own again without compiling."""
-    assert dispatch._eager_programs.capacity() == dispatch._MOST_EAGER_PROGRAMS
+    assert eager._eager_programs.capacity() == eager._MOST_EAGER_PROGRAMS
     programs = _jax.PjitFunctionCache(8)
-    monkeypatch.setattr(dispatch, "_eager_programs", programs)
-    dispatch._eager.clear()
+    monkeypatch.setattr(eager, "_eager_programs", programs)
+    eager._eager.clear()
     try:
         compiled = []
-        monkeypatch.setattr(dispatch, "compile_program", _counted(dispatch.compile_program, compiled))
+        monkeypatch.setattr(executables, "compile_program", _counted(executables.compile_program, compiled))
         x = jnp.asarray(np.ones(101, np.float32))
         for _ in range(2):
             for size in range(200, 220):
@@ -318,7 +319,7 @@ def test_programs_of_single_operations_have_one_bound_together(monkeypatch):
                 assert programs.size() <= 8
         assert x.shape == (101,) and len(compiled) < 50, "what is used all the time stays"
     finally:
-        dispatch._eager.clear()
+        eager._eager.clear()
 
 
 def _counted(function, calls):

@@ -19,13 +19,14 @@ from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
 from ..xla import backend as backends
 from ..xla.compile_request import CompileOptions
+from ..xla.hooks import HOOKS
 from ..xla.keeping.policy import Keep
-from ..xla.reroll import Reroll, use_rerolling
+from ..xla.reroll import Reroll
 from .naming import Names, Numbers, numbers_of, strings_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-use_rerolling(lambda program, how: rerolling.rerolled(program, how))
+HOOKS.rerolled = lambda program, how: rerolling.rerolled(program, how)
 
 
 @overload

@@ -15,10 +15,10 @@ from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..trace.source import here
 from ..xla import backend as backends
-from ..xla.dispatch import put
 from ..xla.meshes import AxisType, Mesh, PartitionSpec
 from ..xla.named_shardings import NamedSharding, OnSeveral
 from ..xla.spread import joined
+from ..xla.transfers import put
 
 
 def make_mesh(

@@ -16,11 +16,11 @@ from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.backend import client
-from ..xla.dispatch import commit, put
 from ..xla.faces import is_ours
 from ..xla.key_array import KeyArray, held
 from ..xla.meshes import PartitionSpec, required_mesh
 from ..xla.named_shardings import NamedSharding
+from ..xla.transfers import commit, put
 
 
 def device_put(x: Any, device: Any = None) -> Any:

@@ -22,9 +22,9 @@ from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, is_value, not_an_array
 from ..xla.backend import ArrayImpl
-from ..xla.dispatch import put
 from ..xla.faces import is_ours
 from ..xla.key_array import KeyArray
+from ..xla.transfers import put
 from . import joining, shaping
 from .axes import whole_number
 from .promotion import as_dtype, common_dtype, too_wide

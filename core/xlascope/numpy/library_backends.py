@@ -16,7 +16,7 @@ import numpy as np
 
 from ..trace.tracer import Tracer
 from ..xla.backend import ArrayImpl
-from ..xla.dispatch import PjitFunction
+from ..xla.call_cache import PjitFunction
 from ..xla.faces import is_ours
 from ..xla.key_array import KeyArray
 

@@ -17,7 +17,7 @@ from ..trace.traceback_filtering import filter_traceback
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, not_an_array
 from ..xla.backend import ArrayImpl
-from ..xla.dispatch import run1
+from ..xla.eager import run1
 from ..xla.key_array import KeyArray
 from . import (
     array_methods,

@@ -24,7 +24,7 @@ from ..operations.slicing import concatenate, slice_in_dim
 from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.dispatch import put
+from ..xla.transfers import put
 from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype

@@ -26,7 +26,8 @@ from ..trace.bind import bind
 from ..trace.source import where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from ..xla.dispatch import place_of, put
+from ..xla.places import place_of
+from ..xla.transfers import put
 from . import sharding_rules
 from .shapes import expand_dims, mapped_in_front, moveaxis
 

@@ -12,7 +12,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
 from ..xla.builder import integers
-from ..xla.dispatch import integer_array
+from ..xla.transfers import integer_array
 from . import indexing, sharding_rules
 from .extremes import clamp
 from .indexing import batched_gather, mapped_size, stacked_indices

@@ -7,7 +7,9 @@ from typing import Any
 from ..ir.avals import ShapedArray
 from ..ir.operation import Operation, Primitive
 from ..xla import arrays  # noqa: F401  (gives arrays their face)
-from ..xla.dispatch import run, run1, set_tracer_class, use_gate
+from ..xla.call_cache import set_tracer_class
+from ..xla.eager import run, run1
+from ..xla.hooks import HOOKS
 from . import methods  # noqa: F401  (gives arrays and tracers their methods)
 from .gate import opened
 from .state import STATE
@@ -22,7 +24,7 @@ def _concrete_aval(x: Any) -> ShapedArray:
     return aval_of(x)
 
 
-use_gate(_concrete_aval, opened)
+HOOKS.operand_aval, HOOKS.opened = _concrete_aval, opened
 set_tracer_class(Tracer)
 
 

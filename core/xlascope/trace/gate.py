@@ -31,9 +31,9 @@ from ..ir.jaxpr import Var
 from ..key_types import is_key
 from ..runtime import beside
 from ..xla.backend import ArrayImpl
-from ..xla.dispatch import put
 from ..xla.faces import is_foreign
 from ..xla.key_array import KeyArray
+from ..xla.transfers import put
 from .source import here, user_line, where_text
 from .state import STATE
 from .tracer import Tracer, leaked_error

@@ -19,7 +19,7 @@ from ..trace.checks import raise_leaked_tracers
 from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from ..xla.lowering import use_words
+from ..xla.hooks import HOOKS
 from .batch_trace import BatchTrace, BatchTracer, NamedBatchTrace, axis_of_rule, with_axis, without_axis
 from .dce import dependence
 from .evaluate import evaluate
@@ -138,4 +138,4 @@ def on_words(operation: Operation, types: Sequence[ShapedArray]) -> ClosedJaxpr:
     return _programs_on_words.keep(key, stage(moved, [in_words(aval) for aval in types], operation.name))
 
 
-use_words(on_words)
+HOOKS.on_words = on_words

@@ -16,7 +16,7 @@ from ..trace.state import STATE
 from ..trace.steps import Steps
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.dispatch import run
+from ..xla.eager import run
 from .dce import results_depending
 
 

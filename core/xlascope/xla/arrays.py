@@ -16,13 +16,13 @@ from ..runtime import beside
 from ..runtime.differences import RAW_BUFFER
 from ..runtime.errors import JaxRuntimeError
 from .bits import bits_of
-from .dispatch import put
 from .dlpack import address_of, cuda_interface, device_of, exported
 from .faces import give
 from .failures import deleted_error, is_out_of_memory, late_memory_error
 from .made_by_jaxlib import made
 from .named_shardings import first_device
 from .spread import Shard, gathered, is_spread, lies, shards_of
+from .transfers import put
 
 
 def _value(self: Any) -> np.ndarray[Any, Any]:

@@ -12,9 +12,9 @@ from jaxlib import _jax
 from ..ir.avals import ShapedArray
 from ..runtime.differences import result_handler
 from .compile import compile_options
-from .dispatch import put
 from .kept_ceilings import Kept, keep, read
 from .shardings import sharding_of
+from .transfers import put
 from .uninterrupted import uninterrupted
 
 #: Rows of the square matrices multiplied, and elements of the array passed over, on a CPU and elsewhere.

@@ -16,10 +16,10 @@ from jaxlib import _jax
 from ..ir.avals import shaped
 from ..runtime.errors import JaxRuntimeError
 from .backend import ArrayImpl, devices
-from .dispatch import put
 from .faces import is_ours
 from .made_by_jaxlib import made, ours
 from .spread import is_spread
+from .transfers import put
 
 #: DLPack's numbers of the kinds of memory that our devices have.
 KINDS = {"cpu": 1, "cuda": 2, "gpu": 2, "rocm": 10}

@@ -25,6 +25,7 @@ from .attributes import attribute_of
 from .builder import TOKEN, Builder, attribute, context, lowering_context, packed_type, passes_token, tensor_type
 from .callbacks import SharedFailure
 from .collectives import Manual
+from .hooks import HOOKS
 from .known_faults.nan import holds_nan
 from .meshes import PartitionSpec, names_of
 from .named_shardings import NamedSharding
@@ -36,14 +37,6 @@ _UNLIKE = frozenset({*CARRIERS, *KEY_TYPES.values()})
 
 #: Programs that draw random bits more often take too long to compile where each draw is written out.
 _MOST_DRAWS = 8
-
-_on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]
-
-
-def use_words(on_words: Callable[[Any, Sequence[ShapedArray]], ClosedJaxpr]) -> None:
-    """Tell lowering who knows the program of an operation for the words of keys: ``on_words(operation, types)``."""
-    global _on_words
-    _on_words = on_words
 
 
 class Lowered(NamedTuple):
@@ -522,7 +515,7 @@ class _FunctionBuilder(Builder):
         operation, inputs, outputs, *_ = self.equation
         if operation.composite or operation.lowered_alike or not any(is_key(v.aval.dtype) for v in outputs):
             return []
-        program = _on_words(operation, [x.aval for x in inputs])
+        program = HOOKS.on_words(operation, [x.aval for x in inputs])
         values: dict[Any, Any] = dict(zip(program.jaxpr.invars, operands, strict=True))
         for part, self.inputs, self.outputs, *_ in program.jaxpr.raw:
             given = [self.literal(x) if x.__class__ is Literal else values[x] for x in self.inputs]

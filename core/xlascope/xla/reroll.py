@@ -5,22 +5,14 @@ How it does is known above (``control/rerolling``), from where it is handed down
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 from ..ir.jaxpr import ClosedJaxpr
 from ..runtime.boot import reroll
+from .hooks import HOOKS
 
 #: Which repeats become loops: those that cost a call nothing to speak of, all that spare compiling, or none.
 Reroll = Literal["auto", "always", "off"]
-
-_rerolled: Callable[[ClosedJaxpr, Reroll], ClosedJaxpr] | None = None
-
-
-def use_rerolling(rerolled: Callable[[ClosedJaxpr, Reroll], ClosedJaxpr]) -> None:
-    """Tell lowering who knows the program with loops in place of repeats."""
-    global _rerolled
-    _rerolled = rerolled
 
 
 def asked_to_reroll(given: Reroll | None) -> Reroll:
@@ -32,6 +24,6 @@ def with_loops(program: ClosedJaxpr, how: Reroll, platform: str) -> ClosedJaxpr:
     """The program with loops in place of repeats; what costs nothing is known of CPUs alone."""
     if how == "off" or (how == "auto" and platform != "cpu"):
         return program
-    if _rerolled is None:  # a single operation, where `jit` has not been loaded
+    if HOOKS.rerolled is None:  # a single operation, where `jit` has not been loaded
         return program
-    return _rerolled(program, how)
+    return HOOKS.rerolled(program, how)

@@ -17,7 +17,8 @@ from xlascope.transforms.dce import dce_program
 from xlascope.transforms.evaluate import evaluate
 from xlascope.xla.backend import default_device
 from xlascope.xla.compile_request import CompileRequest
-from xlascope.xla.dispatch import Place, executable_of
+from xlascope.xla.executables import executable_of
+from xlascope.xla.places import Place
 
 HERE = Path(__file__).with_name("edges.py")
 
@@ -169,7 +170,7 @@ def traces_of(body: Any) -> int:
 def test_a_loop_that_is_run_again_is_not_traced_or_compiled_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
     monkeypatch.setattr(
-        "xlascope.xla.dispatch.compile_program", lambda *a, f=executable_of.__globals__["compile_program"], **k: (
+        "xlascope.xla.executables.compile_program", lambda *a, f=executable_of.__globals__["compile_program"], **k: (
             compiled.append(1), f(*a, **k)
         )[1]
     )  # fmt: skip

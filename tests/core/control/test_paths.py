@@ -10,7 +10,8 @@ from xlascope.ir.describe import describe
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.xla.backend import default_device
 from xlascope.xla.compile_request import CompileRequest
-from xlascope.xla.dispatch import Place, executable_of
+from xlascope.xla.executables import executable_of
+from xlascope.xla.places import Place
 
 X = np.linspace(0.5, 1.5, 6, dtype=np.float32)
 W = np.eye(6, dtype=np.float32) * np.float32(0.9)

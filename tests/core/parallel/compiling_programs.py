@@ -8,7 +8,7 @@ def asked_again(lib):
     # In the process with eight devices.
     from xlascope.xla import compile as compiling  # noqa: PLC0415
     from xlascope.xla.compile_request import CompileOptions, CompileRequest  # noqa: PLC0415
-    from xlascope.xla.dispatch import partition_over  # noqa: PLC0415
+    from xlascope.xla.places import partition_over  # noqa: PLC0415
 
     mesh = lib.sharding.Mesh(np.array(lib.devices()), ("x",))
     in_parts = lib.sharding.NamedSharding(mesh, lib.sharding.PartitionSpec("x"))

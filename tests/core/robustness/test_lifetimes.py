@@ -19,14 +19,14 @@ from xlascope import records
 from xlascope.control.jit import jitted, traces
 from xlascope.control.programs.interning import forget_programs
 from xlascope.ir.jaxpr import ClosedJaxpr
-from xlascope.xla import dispatch
+from xlascope.xla import eager, executables
 from xlascope.xla.compile import Compilation
 
 pytestmark = pytest.mark.usefixtures("fresh_collector")
 
 LONG_USE = Path(__file__).with_name("long_use.py")
 X = np.ones(3, np.float32)
-COUNTED = (ClosedJaxpr, dispatch.Executable, Compilation, jitted.Jitted)
+COUNTED = (ClosedJaxpr, executables.Executable, Compilation, jitted.Jitted)
 
 
 def _base(number):
@@ -176,18 +176,18 @@ def test_traces_of_one_function_are_bounded(monkeypatch):
 
 
 def test_single_operations_are_bounded(monkeypatch):
-    dispatch.clear()
-    monkeypatch.setattr(dispatch._eager, "most", 5)
+    eager.clear()
+    monkeypatch.setattr(eager._eager, "most", 5)
     x = jnp.arange(12.0)
     for n in range(1, 12):
         np.testing.assert_array_equal(xs.lax.slice(x, (0,), (n,)), np.arange(12.0)[:n])
-        assert len(dispatch._eager.all()) <= 10
+        assert len(eager._eager.all()) <= 10
 
 
 def test_an_operation_in_use_is_not_compiled_again(monkeypatch):
     """Not the one made first goes, but the one used longest ago."""
-    dispatch.clear()
-    monkeypatch.setattr(dispatch._eager, "most", 3)
+    eager.clear()
+    monkeypatch.setattr(eager._eager, "most", 3)
     x = jnp.arange(12.0)
     compiled = []
     with records.watch(lambda r: compiled.append(r.function) if isinstance(r, records.Compiled) else None):

@@ -26,7 +26,8 @@ from xlascope.xla.builder import bytecode, context
 from xlascope.xla.compile import compile_options
 from xlascope.xla.compile_request import CompileRequest
 from xlascope.xla.compiling import Source
-from xlascope.xla.dispatch import Place, executable_of
+from xlascope.xla.executables import executable_of
+from xlascope.xla.places import Place
 from xlascope.xla.profile import Window
 from xlascope.xla.shardings import sharding_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...xla import dispatch
+from ...xla import eager
 from ..programs.bodies import forget_bodies
 from .traces import clear_traces
 
@@ -11,4 +11,4 @@ def clear_all() -> None:
     """Forget the traces of all functions, with what was derived from them and compiled, and the single operations."""
     clear_traces()
     forget_bodies()
-    dispatch.clear()
+    eager.clear()

@@ -18,7 +18,9 @@ from ...trace.state import STATE
 from ...trace.tracer import Tracer, leaked_error
 from ...transforms.evaluate import evaluate
 from ...xla.compile_request import CompileRequest
-from ...xla.dispatch import Executable, Place, executable_of, place_of, put
+from ...xla.executables import Executable, executable_of
+from ...xla.places import Place, place_of
+from ...xla.transfers import put
 from ..programs.call import call
 from ..programs.interning import settings_of_trace
 from ..programs.names import name_of, names_of_leaves, number_of_arguments, operand_names, parameter_names

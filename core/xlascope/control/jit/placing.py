@@ -11,11 +11,11 @@ from ...operations.sharding_constraints import ShardingConstraint
 from ...trace.bind import bind1
 from ...trace.source import here
 from ...xla.backend import ArrayImpl
-from ...xla.dispatch import Place, partition_over
 from ...xla.faces import is_ours
 from ...xla.key_array import held
 from ...xla.meshes import PartitionSpec, required_mesh
 from ...xla.named_shardings import NamedSharding, OnSeveral, typed
+from ...xla.places import Place, partition_over
 from ...xla.shardings import device_meant, sharding_of
 from ..programs.names import name_of, operand_names
 from ..programs.prefixes import leaves_of_prefix

@@ -15,7 +15,7 @@ from ...control.jit.arguments import join
 from ...control.programs.interning import settings_of_trace
 from ...xla.backend import default_device, device_name
 from ...xla.ceilings import measure_ceilings
-from ...xla.dispatch import Executable
+from ...xla.executables import Executable
 from ..running.alternate import alternate
 from .calls import Call
 

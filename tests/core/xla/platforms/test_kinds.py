@@ -11,7 +11,7 @@ from jaxlib import xla_client
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.lib import xla_bridge
-from xlascope.xla.dispatch import Executable
+from xlascope.xla.executables import Executable
 from xlascope.xla.platforms import choosing
 
 
