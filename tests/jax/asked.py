@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import xlascope_jax
 from xlascope import inspect, records
 from xlascope.inspect.running.live import Sampler
+from xlascope.runtime import beside
 from xlascope_ipython.answers import Answers
 
 WHAT = sys.argv[1]
@@ -32,6 +33,33 @@ def of(kind, found):
 
 def attributed(compiled):
     return sorted({path for kernel in compiled.kernels for path in kernel.equations})
+
+
+def for_our_engine():
+    """List what is in this process so that our engine can compute in it: modules, methods of jaxlib's, patches."""
+    from jaxlib import _jax
+
+    modules = {"xlascope.runtime.boot", "xlascope.xla.faces", "xlascope.xla.made_by_jaxlib"} & sys.modules.keys()
+    methods = [
+        f"{kind.__name__}.{name}"
+        for kind in (_jax.ArrayImpl, _jax.SingleDeviceSharding, _jax.PjitFunction)
+        for name, member in vars(kind).items()
+        if str(getattr(getattr(member, "fget", member), "__module__", "")).startswith("xlascope")
+    ]
+    return [*sorted(modules), *methods, *beside._set_attribute, *(beside._after.keys() - {"jax"})]
+
+
+def notebook():
+    """A notebook in which programs of jax are watched and asked about."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "xlascope")
+    cells = ["import xlascope, xlascope.numpy", STEP, "for _ in range(20): p = step(p, x)"]
+    magics = ("explore", "fusions --why", "timings", "memory", "passes", "doctor", "whatif --keep auto")
+    cells += [f"%{name} step(p, x) {options}" for name, _, options in (each.partition(" ") for each in magics)]
+    failed = [cell for cell in cells if not shell.run_cell(cell).success]
+    return {"failed": failed, "for our engine": for_our_engine()}
 
 
 def questions():
@@ -78,7 +106,7 @@ def questions():
         "dtype": any("bf16" in str(each) for each in changed(dtype="bfloat16").equations),
         "split": refused(lambda: changed(split=("0", "1"))),
         "raises": refused(lambda: inspect.explore(step, p)),
-        "booted": "xlascope.runtime.boot" in sys.modules,
+        "for our engine": for_our_engine(),
     }
     again()
     rows["in place"] = places(jax) != original
@@ -148,7 +176,7 @@ def kept():
         "asked what is kept": str(inspect.kept(layers, weights, x)),
         "from the panel": from_the_panel(number, ["keep", "auto"]),
         "needs a call": refused(lambda: inspect.what_if(inspect.find_program(number), change={"donate": 0})),
-        "booted": "xlascope.runtime.boot" in sys.modules,
+        "for our engine": for_our_engine(),
     }
 
 
@@ -310,6 +338,7 @@ def retraced():
 
 
 ROWS = {
+    "notebook": notebook,
     "questions": questions,
     "kept": kept,
     "shared": shared,

@@ -48,10 +48,15 @@ QUESTIONS = {
     "dtype": True,
     "split": "ChangeError: of a function of jax, change is one of",
     "raises": "TypeError: step() missing 1 required positional argument: 'x'",
-    "booted": False,
+    "for our engine": [],
     "in place": True,
     "left": True,
 }
+
+
+def test_a_notebook_that_watches_jax_has_nothing_of_our_engine() -> None:
+    rows, _ = asked("notebook")
+    assert rows == {"failed": [], "for our engine": []}
 
 
 def test_questions() -> None:
@@ -82,7 +87,7 @@ KEPT = {
     ],
     "needs a call": "ChangeError: of this program of jax no call is known now: ask about one, as in "
     "inspect.timings(f, x)",
-    "booted": False,
+    "for our engine": [],
 }
 
 

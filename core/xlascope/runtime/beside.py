@@ -23,6 +23,13 @@ profiler, log, XLA's flags, call targets      shared: one profile at a time, whi
 ============================================  ==========================================================================
 
 jax is found by name when it is imported, and never imported from here.
+
+Nobody has to ask for this, and it costs nothing where it is not needed. Where programs of jax are watched the engine is
+not started: of all this there is then one finder of modules, which tells when jax has been imported
+(``tests/jax/test_questions.py`` looks at that). Where both engines compute nothing of it can be left out, because
+jaxlib has one class of arrays and jax sets its methods. A setting could only forbid: our first operation beside jax,
+and ``import jax`` after it, which libraries call for themselves. What is done when, and what it costs:
+docs/beside_jax.md.
 """
 
 from __future__ import annotations

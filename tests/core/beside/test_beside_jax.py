@@ -1,6 +1,6 @@
 """xlascope and jax in one process: whichever is imported first, each computes what it computes alone.
 
-What is computed stands in ``programs.py``; every order is run once, in an interpreter of its own.
+What is computed stands in ``programs.py`` and ``everyday.py``; every order is run once, in an interpreter of its own.
 """
 
 import functools
@@ -178,6 +178,13 @@ def test_every_row_is_looked_at():
         *(f"settings: {row}" for row in SETTINGS),
     ]
     assert set(found_in("jax first")) == set(looked_at)
+
+
+@pytest.mark.parametrize("order", ["used before jax", pytest.param("jax first", marks=pytest.mark.slow)])
+def test_everyday_programs_of_both_engines_agree(order):
+    """In a process of both, where each array is its own engine's."""
+    found = _run("everyday.py", order)
+    assert len(found) > 10 and {row: text for row, text in found.items() if text} == {}
 
 
 def test_jax_is_imported_while_other_threads_compute_and_copy():
