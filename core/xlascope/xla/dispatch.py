@@ -38,7 +38,7 @@ from .callbacks import run_and_wait
 from .compile import Compilation, compile_program
 from .compiling import forget_left
 from .faces import is_foreign, is_ours
-from .failures import deleted_error, is_out_of_memory, memory_error, note_donations, require_live
+from .failures import deleted_error, is_out_of_memory, memory_error, note_donations, release_donated, require_live
 from .keeping.policy import Keep, asked_for
 from .key_array import KeyArray, call_structure, held, results_of
 from .meshes import Mesh, PartitionSpec
@@ -225,12 +225,15 @@ class Executable:
         if self.donated:
             note_donations(self.jaxpr, self.donated)
         try:
-            return self._run(operands, avals)
+            results = self._run(operands, avals)
         except JaxRuntimeError as error:
             if not is_out_of_memory(error):
                 raise
             device = self.compilation.device
             raise memory_error(error, self.jaxpr, self.compilation.executable, device) from None
+        if self.donated:
+            release_donated(operands, self.donated)
+        return results
 
     def _run(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         count = len(self.consts)
