@@ -55,7 +55,8 @@ _ABOVE: dict[Any, tuple[Any, ...]] = {
     np.dtype("complex128"): (),
     **dict.fromkeys((*SMALL_FLOATS, *SMALL_INTEGERS, *SMALL_NATURALS), ()),
 }
-_NARROW = {
+#: What 64-bit dtypes become unless ``enable_x64`` is set.
+NARROW = {
     np.dtype("int64"): np.dtype("int32"),
     np.dtype("uint64"): np.dtype("uint32"),
     np.dtype("float64"): np.dtype("float32"),
@@ -105,6 +106,16 @@ def canonical(dtype: Any) -> np.dtype[Any]:
     >>> canonical(float)
     dtype('float32')
     """
+    found = parse_dtype(dtype)
+    return found if boot.enable_x64.value else NARROW.get(found, found)
+
+
+def parse_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype that a user means, in its full width; raises TypeError for what arrays cannot have.
+
+    >>> parse_dtype(float), parse_dtype("bfloat16")
+    (dtype('float64'), dtype(bfloat16))
+    """
     try:
         found = dtype if isinstance(dtype, np.dtype) else _dtype_of(dtype)
     except (TypeError, ValueError):
@@ -113,7 +124,7 @@ def canonical(dtype: Any) -> np.dtype[Any]:
         raise TypeError(f"a dtype is a name or type of numbers, as in dtype='float32', got {dtype!r}{fix}") from None
     if found not in KINDS:
         raise not_supported(found)
-    return found if boot.enable_x64.value else _NARROW.get(found, found)
+    return found
 
 
 def _dtype_of(given: Any) -> np.dtype[Any]:
@@ -121,7 +132,7 @@ def _dtype_of(given: Any) -> np.dtype[Any]:
         raise TypeError
     if is_key(given):
         return given  # type: ignore[no-any-return]
-    found: np.dtype[Any] = _DEFAULT[given] if given in _DEFAULT_KEYS else np.dtype(given)
+    found: np.dtype[Any] = _DEFAULT[given] if given in PYTHON_TYPES else np.dtype(given)
     return found
 
 
@@ -131,7 +142,8 @@ def not_supported(dtype: np.dtype[Any]) -> TypeError:
     return TypeError(f"arrays cannot have dtype {dtype}; they have one of: {names}")
 
 
-_DEFAULT_KEYS = frozenset(_DEFAULT)
+#: Python's types of numbers, which stand for the dtypes that their values have here.
+PYTHON_TYPES = frozenset(_DEFAULT)
 
 
 def kind_of(dtype: np.dtype[Any]) -> str:

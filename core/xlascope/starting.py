@@ -6,9 +6,12 @@ sets jaxlib's process-wide state. It is started by the first question that is ab
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
+
+_LIBRARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def _nobody(*_: object) -> None:
@@ -23,6 +26,25 @@ ufunc_methods: Callable[[], Any] = _nobody
 
 #: Lets a library know arrays and tracers, once its module of that name has been imported.
 register_with_library: Callable[[str], None] = _nobody
+
+
+def is_library(filename: str) -> bool:
+    """Return whether a file belongs to the library."""
+    return filename.startswith(_LIBRARY)
+
+
+def _plain_where() -> str:
+    """Return the user's line, `` at file.py:12 (in f)``: that of the innermost frame that is not the library's."""
+    frame = sys._getframe(1)
+    while is_library(frame.f_code.co_filename):
+        if frame.f_back is None:
+            return ""
+        frame = frame.f_back
+    return f" at {frame.f_code.co_filename}:{frame.f_lineno} (in {frame.f_code.co_qualname})"
+
+
+#: Says where the user's program is, for what stands below ``ir/sources.py``, which also knows what files are called.
+where: Callable[[], str] = _plain_where
 
 _start: Callable[[], Any] | None = None
 _started: Any = None

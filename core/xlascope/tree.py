@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from . import starting as _starting
 from .names import explain_missing as _explain_missing
 from .runtime.boot import (
     DictKey,
@@ -73,7 +74,45 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], Any]:
     >>> leaves
     [1, 2]
     """
-    return default_registry.flatten(tree, is_leaf)
+    return _flattened(tree, is_leaf)
+
+
+def _flattened(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], Any]:
+    """Flatten a tree; raises ValueError, with the keys and the user's line, for a dict whose keys have no order."""
+    try:
+        return default_registry.flatten(tree, is_leaf)
+    except ValueError as error:
+        raise _explained(error, tree) from None
+
+
+def _explained(error: ValueError, tree: Any) -> ValueError:
+    """Return the error for a tree that jaxlib cannot flatten: what is wrong, where, and what to do."""
+    if "sorting pytree dictionary keys" not in str(error):
+        return error
+    keys = _unsortable(tree)
+    said = "" if keys is None else f", {', '.join(builtins.map(repr, keys[:_MOST_KEYS]))}"
+    return ValueError(
+        f"the keys of a dict in this tree{said} cannot be sorted{_starting.where()}: containers of arrays go by their "
+        "keys in order, so those of one dict have to be of one type. Make them all text, as in {str(k): v for k, v in "
+        "d.items()}, or use a list or a collections.OrderedDict, which keep their own order."
+    )
+
+
+#: So many keys are named.
+_MOST_KEYS = 4
+
+
+def _unsortable(tree: Any) -> list[Any] | None:
+    """Return the keys of the first dict, in nested dicts, lists and tuples, that cannot be sorted; None without one."""
+    if isinstance(tree, dict):
+        try:
+            sorted(tree)
+        except TypeError:
+            return list(tree)
+        tree = list(tree.values())
+    if not isinstance(tree, (list, tuple)):
+        return None
+    return next((keys for x in tree if (keys := _unsortable(x)) is not None), None)
 
 
 def unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
@@ -84,12 +123,12 @@ def unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
 
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """The leaves of a tree, in order."""
-    return default_registry.flatten(tree, is_leaf)[0]
+    return _flattened(tree, is_leaf)[0]
 
 
 def structure(tree: Any, is_leaf: IsLeaf = None) -> Any:
     """The structure of a tree."""
-    return default_registry.flatten(tree, is_leaf)[1]
+    return _flattened(tree, is_leaf)[1]
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
@@ -102,26 +141,77 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) ->
     """
     if not callable(f):
         raise TypeError(f"tree.map takes a function of leaves, got {f!r} of type {type(f).__name__}")
-    first, treedef = default_registry.flatten(tree, is_leaf)
+    first, treedef = _flattened(tree, is_leaf)
     if not rest:
         return treedef.unflatten([f(leaf) for leaf in first])
     others = [_flatten_like(treedef, other, number) for number, other in enumerate(rest, 2)]
     return treedef.unflatten([f(*parts) for parts in zip(first, *others, strict=True)])
 
 
-def _flatten_like(treedef: Any, other: Any, number: int) -> list[Any]:
+def _flatten_like(treedef: Any, other: Any, number: int, user: str = "tree.map") -> list[Any]:
+    """Return the parts of a tree at the leaves of a structure; raises ValueError, TypeError saying where it differs."""
     try:
         return list(treedef.flatten_up_to(other))
     except (ValueError, TypeError) as error:
-        reason, _, more = str(error).partition("\n\nIn previous releases")
-        fix = (
-            " None is a tree without leaves: is_leaf=lambda x: x is None makes it a leaf, which the function is given."
-            if more
-            else ""
-        )
+        found = _difference(treedef, other, "")
+        if found is None:
+            raise
         raise type(error)(
-            f"tree.map: tree {number} does not have the structure of the first one, {treedef}: {reason}{fix}"
+            f"{user}: tree {number} does not have the structure of the first one{_starting.where()}: {found}"
         ) from None
+
+
+def _difference(structure: Any, other: Any, path: str) -> str | None:
+    """Return the first place at which a tree does not have a structure, how it differs, and what to do; or None."""
+    node = structure.node_data()
+    if node is None:  # what stands at a leaf is the function's
+        return None
+    pairs, own = default_registry.flatten_with_path(other, lambda _, x: x is not other)
+    children = structure.children()
+    if own.node_data() == node and len(pairs) == len(children):
+        below = (_difference(child, x, path + keystr(keys)) for child, (keys, x) in zip(children, pairs, strict=True))
+        return next((found for found in below if found is not None), None)
+    there = f"at {path}" if path else "at its root"
+    leaf = f"a leaf of type {type(other).__name__}"
+    said = f"{there} the first one has {node_text(structure, leaf)}, this one {node_text(own, leaf)}."
+    return said + _way_to_same_structure(node, own.node_data())
+
+
+def _way_to_same_structure(node: tuple[Any, Any], other: tuple[Any, Any] | None) -> str:
+    """Return what to do about containers that differ, with a space in front."""
+    if node[0] is type(None):
+        return (
+            " None is a tree without leaves: is_leaf=lambda x: x is None makes it a leaf, which the function is given."
+        )
+    if other is not None and node[0] is other[0] is dict:
+        missing = [key for key in node[1] if key not in other[1]]
+        extra = [key for key in other[1] if key not in node[1]]
+        listed = [_listed("it lacks", missing)] * bool(missing) + [_listed("it should not have", extra)] * bool(extra)
+        return f" Give it the same keys: {'; '.join(listed)}."
+    if other is not None and other[0] is node[0]:
+        return " Give it as many elements."
+    return " Give it containers of the same kinds: tree.structure(x) shows those of a tree."
+
+
+def _listed(words: str, keys: list[Any]) -> str:
+    return f"{words} {', '.join(builtins.map(repr, keys))}"
+
+
+def node_text(structure: Any, leaf: str = "an array") -> str:
+    """Return what a tree is at its root: ``leaf``, None, a tuple of 2, a dict of 'a', 'b'.
+
+    >>> node_text(structure({"a": 1}))
+    "a dict of 'a'"
+    """
+    node = structure.node_data()
+    if node is None:
+        return leaf
+    kind, data = node
+    if kind is type(None):
+        return "None"
+    if kind is dict:
+        return f"a dict of {', '.join(builtins.map(repr, data)) or 'nothing'}"
+    return f"a {kind.__name__} of {len(structure.children())}"
 
 
 def reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NOTHING, is_leaf: IsLeaf = None) -> Any:
@@ -171,7 +261,7 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
     {'a': [1, 1], 'b': 2}
     """
     given, treedef = flatten(prefix_tree, is_leaf)
-    parts = treedef.flatten_up_to(full_tree)
+    parts = _flatten_like(treedef, full_tree, 2, "tree.broadcast")
     return treedef.unflatten([map(lambda _, x=x: x, part) for x, part in zip(given, parts, strict=True)])
 
 
@@ -212,7 +302,10 @@ def flatten_with_path(
     if is_leaf is not None:
         _require_function(is_leaf, "is_leaf")
     ask = is_leaf if bool(is_leaf_takes_path) or is_leaf is None else lambda _, x: is_leaf(x)
-    pairs, treedef = default_registry.flatten_with_path(tree, ask)
+    try:
+        pairs, treedef = default_registry.flatten_with_path(tree, ask)
+    except ValueError as error:
+        raise _explained(error, tree) from None
     return [(tuple(path), leaf) for path, leaf in pairs], treedef
 
 
@@ -233,7 +326,7 @@ def map_with_path(
     """Like :func:`map`, with the path of keys as the first argument of ``f``; see :func:`flatten_with_path`."""
     _require_function(f, "f")
     pairs, treedef = flatten_with_path(tree, is_leaf, is_leaf_takes_path)
-    others = [treedef.flatten_up_to(other) for other in rest]
+    others = [_flatten_like(treedef, other, i, "tree.map_with_path") for i, other in enumerate(rest, 2)]
     return treedef.unflatten([f(path, leaf, *parts) for (path, leaf), *parts in zip(pairs, *others, strict=True)])
 
 

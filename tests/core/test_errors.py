@@ -23,6 +23,18 @@ def identity(x):
     return x
 
 
+@xs.jit
+def in_a_loop(x, n):
+    return lax.fori_loop(0, n, lambda i, v: v * x, 1.0)
+
+
+def pair_of(backward):
+    """A function with that backward rule."""
+    function = xs.custom_vjp(lambda x: x)
+    function.defvjp(lambda x: (x, x), backward)
+    return function
+
+
 class Slip:
     def method(self):
         return 1.0
@@ -84,8 +96,79 @@ MESSAGES = [
     ),
     (lambda: xs.jit(identity)(Slip()), TypeError, ["argument x of identity", "register_pytree_node_class"]),
     (lambda: xs.jit(identity)(DataSlip(1.0)), TypeError, ["argument x of identity", "register_dataclass"]),
-    (lambda: xs.tree.map(max, {"a": 1}, {"a": 1}, {"b": 1}), ValueError, ["tree.map: tree 3", "{'a': *}", "['b']"]),
-    (lambda: xs.tree.map(max, (1, None), (1, 2)), ValueError, ["tree.map: tree 2", "is_leaf=lambda x: x is None"]),
+    # trees that differ
+    (
+        lambda: xs.tree.map(max, {"a": 1}, {"a": 1}, {"b": 1}),
+        ValueError,
+        ["tree.map: tree 3", "a dict of 'a', this one a dict of 'b'", "lacks 'a'; it should not have 'b'", __file__],
+    ),
+    (
+        lambda: xs.tree.map(max, {"p": (1, None)}, {"p": (1, 2)}),
+        ValueError,
+        ["tree.map: tree 2", "at ['p'][1] the first one has None", "is_leaf=lambda x: x is None", __file__],
+    ),
+    (lambda: xs.tree.map(max, [[1, 2]], [[1, 2, 3]]), ValueError, ["at [0]", "a list of 2", "a list of 3", __file__]),
+    (lambda: xs.tree.map(max, [(1, 2)], [3]), ValueError, ["at [0]", "a leaf of type int", "of the same kinds"]),
+    (
+        lambda: xs.tree.map_with_path(lambda *x: x, [1], [1, 2]),
+        ValueError,
+        ["tree.map_with_path: tree 2", "at its root", __file__],
+    ),
+    (lambda: xs.tree.broadcast([1], [1, 2]), ValueError, ["tree.broadcast: tree 2", __file__]),
+    (lambda: xs.tree.leaves({"a": {"w": 1, 0: 2}}), ValueError, ["'w', 0", "cannot be sorted", "str(k)", __file__]),
+    (lambda: xs.tree.leaves_with_path({"w": 1, 0: 2}), ValueError, ["'w', 0", "cannot be sorted", __file__]),
+    (lambda: xs.grad(lambda p: p["w"])({"w": 1.0, 0: 2.0}), ValueError, ["'w', 0", "cannot be sorted", __file__]),
+    (lambda: xs.jit(lambda x: {"w": x, 0: x})(1.0), ValueError, ["'w', 0", "cannot be sorted", __file__]),
+    # sizes that are traced
+    (
+        lambda: xs.jit(lambda x: jnp.ones(jnp.add(x.size, 1)))(np.ones(3)),
+        errors.TracerIntegerConversionError,
+        ["computed by add from known values alone", "x.size + 1", __file__],
+    ),
+    (
+        lambda: xs.jit(lambda x: jnp.ones(x + 1))(3),
+        errors.TracerIntegerConversionError,
+        ["computed by add from the argument x", "static_argnums", "x.shape"],
+    ),
+    (
+        lambda: xs.jit(lambda i: jnp.arange(i, i + 2))(3),
+        errors.TracerIntegerConversionError,
+        ["arange: start", "static_argnums", "start + xlascope.numpy.arange(n)", __file__],
+    ),
+    (
+        lambda: xs.jit(lambda x: x.at[x > 1].set(0))(np.ones(3)),
+        errors.NonConcreteBooleanIndexError,
+        ["the part to change", "where(mask, y, x) in place of x.at[mask].set(y)", __file__],
+    ),
+    (
+        lambda: xs.jit(lambda x: x[x > 1].sum())(np.ones(3)),
+        errors.NonConcreteBooleanIndexError,
+        ["the result", "where(mask, x, 0)", "x.sum(where=mask)", __file__],
+    ),
+    (lambda: xs.jit(lambda x, i: x[i : i + 2])(np.ones(3), 1), IndexError, ["dynamic_slice_in_dim", __file__]),
+    # containers in place of arrays
+    (lambda: jnp.sum((jnp.zeros(1), {})), TypeError, ["element 1 is of type dict", "tree.map", __file__]),
+    (lambda: jnp.sin({"a": 1.0}), TypeError, ["tree.map applies a function to each", __file__]),
+    (
+        lambda: lax.cond(True, lambda: {"a": 1.0}, lambda: {}),
+        TypeError,
+        ["a dict of nothing", "a dict of 'a'", "the same kinds, lengths and keys", "zeros_like", __file__],
+    ),
+    (
+        lambda: xs.grad(lambda x: in_a_loop(x, 3))(2.0),
+        ValueError,
+        ["(in in_a_loop)", "static arguments", "custom_vjp", __file__],
+    ),
+    # text and names
+    (lambda: xs.jit(lambda x: xs.debug.print(f"{x}", x=x))(1.0), ValueError, ["leave out the f", __file__]),
+    (lambda: xs.debug.print("loss", 1.0), ValueError, ["unused arguments 0", "'x = {}', x", __file__]),
+    (lambda: xs.debug.print("{y}", x=1.0), KeyError, ["field 'y'", "x=x", __file__]),
+    (lambda: xs.jit(lambda x: jnp.nonzero(x))(np.ones(3)), errors.ConcretizationTypeError, ["size=...", __file__]),
+    (lambda: xs.grad(pair_of(lambda x, g: g))(1.0), TypeError, ["a tuple", "return (ct_0,)", __file__]),
+    (lambda: xs.random.normal(xs.random.split(xs.random.key(0), 3)), ValueError, ["vmap(lambda key", __file__]),
+    (lambda: xs.random.normal(42), TypeError, ["random.key(0)", __file__]),
+    (lambda: xs.jit(lambda x, n: x, static_argnames="m")(1, 2), ValueError, ["x, n", "Name one of these", __file__]),
+    (lambda: lax.psum(1.0, "i"), NameError, ["vmap(f, axis_name='i')", "shard_map", "make_mesh", __file__]),
     # arguments and results
     (lambda: xs.jit(identity)("text"), TypeError, ["argument x of identity", "'text'", "static"]),
     (lambda: xs.jit(identity)({"a": [object()]}), TypeError, ["argument x['a'][0] of identity"]),
@@ -169,7 +252,7 @@ MESSAGES = [
     (lambda: xs.jit(lambda x: (x, Slip.method))(1.0), TypeError, ["the result[1]", "return a number"]),
     (lambda: xs.grad(lambda x: x * x)(3), TypeError, ["3.0 for 3"]),
     (lambda: xs.jit(lambda n: random.normal(random.key(0), (n,)))(3), TypeError, ["static_argnums"]),
-    (lambda: xs.devices("gpu"), RuntimeError, ["no GPU was found", "cpu"]),
+    (lambda: xs.devices("gpu"), RuntimeError, ["no GPU was found", "cpu", __file__]),
 ]
 
 
@@ -260,6 +343,11 @@ USES = [
     lambda x: x.item(),
     lambda x: x.tolist(),
     lambda x: x.tobytes(),
+    lambda x: x.at[0].set(1.0),
+    lambda x: x.T,
+    lambda x: x.shape,
+    lambda x: x.dtype,
+    lambda x: x.devices(),
     lambda x: np.asarray(x),
     lambda x: np.sin(x),
     lambda x: jnp.sin(x),
@@ -371,13 +459,65 @@ def test_an_array_that_was_deleted_by_hand():
         x + 1
 
 
-def test_a_repeated_call_has_jaxlibs_words_and_they_are_understood(gone, capsys):
-    step = xs.jit(lambda x: x + 1)
-    step(jnp.arange(7.0))
+REPEATED = [
+    (lambda x: x, lambda x: x + 1, "argument x of <lambda>"),
+    (lambda x: {"w": (x,)}, lambda p: p["w"][0] + 1, "argument p['w'][0] of <lambda>"),
+    (lambda x: xs.random.key(int(x[3])), lambda key: xs.random.split(key)[0], "argument key of <lambda>"),
+]
+
+
+@pytest.mark.parametrize("row", range(len(REPEATED)))
+def test_a_repeated_call_with_what_was_donated_in_another_one(row):
+    """jaxlib repeats the call of a step whose state was donated to it when it was compiled, and asks us."""
+    make, function, named = REPEATED[row]
+    step, state = xs.jit(function, donate_argnums=0), make(jnp.arange(7.0))
+    step(state)
+    for _ in range(4):
+        with pytest.raises(errors.DeletedArrayError) as caught:
+            step(state)
+        assert named in str(caught.value) and __file__ in str(caught.value) and "x = f(x)" in str(caught.value)
+    other = xs.jit(function)
+    other(make(jnp.arange(7.0)))
+    with pytest.raises(errors.DeletedArrayError, match="donated to <lambda>"):
+        other(state)
+
+
+def test_what_a_repeated_call_has_donated_has_jaxlibs_words_and_they_are_understood(capsys):
+    act = donated_before()
     with pytest.raises(ValueError, match="deleted or donated") as caught:
-        step(gone)
+        act()
     errors.explain(caught.value)
     assert capsys.readouterr().out.startswith("# DeletedArrayError")
+
+
+def donated_before():
+    """A call with an array that was donated in a call that jaxlib repeated: nothing of ours has seen it."""
+    x, step = jnp.arange(5.0), xs.jit(lambda x: x + 1, donate_argnums=0)
+    step(step(x + 1))
+    step(x)
+    return lambda: step(x)
+
+
+JAXLIBS = [
+    (lambda: lambda: xs.jit(lambda n: n, static_argnums=0)([2]), "[2] of type list, has no hash"),
+    (lambda: lambda: xs.jit(lambda n: n, static_argnames="n")(n={"w": 2}), "{'w': 2} of type dict, has no hash"),
+    (lambda: lambda: xs.jit(lambda p: p)({"w": 1, 0: 2}), "Make them all text"),
+    (donated_before, "Array 0 of the arguments has been deleted or donated"),
+]
+
+
+@pytest.mark.parametrize("row", range(len(JAXLIBS)))
+def test_jaxlibs_own_words_get_a_note_where_python_of_ours_sees_them(row):
+    """A call that jaxlib repeats runs no Python: the next boundary of ours, here that of grad, says what to do."""
+    prepare, words = JAXLIBS[row]
+    act = prepare()
+    with pytest.raises(ValueError) as caught:
+        xs.grad(lambda x: (act(), x)[1])(1.0)
+    (note,) = [note for note in caught.value.__notes__ if words in note]
+    assert f"at {__file__}:" in note
+    with pytest.raises(ValueError) as caught:
+        act()
+    assert not getattr(caught.value, "__notes__", ())
 
 
 # The type checker for jaxprs ----------------------------------------------------------------------------------------

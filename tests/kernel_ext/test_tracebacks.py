@@ -21,6 +21,19 @@ def test_a_cell_shows_no_frame_of_the_engine(terminal: Any, case: str) -> None:
     assert "Cell In" in shown and "File " not in shown
 
 
+JAXLIBS = {
+    "xs.jit(lambda n: n, static_argnums=0)([2])": "[2] of type list",
+    "xs.jit(lambda p: p)({'w': 1, 0: 2})": "Make them all text",
+    "b = jnp.ones(3); f = xs.jit(lambda x: x + 1, donate_argnums=0); f(b + 1); f(b); f(b)": "pass a copy (x.copy())",
+}
+
+
+@pytest.mark.parametrize("cell", JAXLIBS)
+def test_an_error_of_jaxlibs_says_the_line_and_the_way_out(terminal: Any, cell: str) -> None:
+    shown = terminal.run(cell, fails=True)
+    assert JAXLIBS[cell] in shown and ":1 (in <module>)" in shown
+
+
 def test_all_frames_are_shown_when_asked_for(terminal: Any) -> None:
     with setting("traceback_filtering", "off"):
         assert terminal.run(FAILING["without a boundary"], fails=True).count("File ") > 3

@@ -231,15 +231,25 @@ def _check_format(fmt: str, args: Sequence[Any], kwargs: dict[str, Any]) -> None
     """Raise unless each field of a format has an argument, and each argument a field."""
     used: set[int | str] = set()
     _fields_used(fmt, used)
-    here = where_text(user_line())
-    for field in used:
-        if isinstance(field, int) and field >= len(args):
-            raise IndexError(f"debug.print{here}: {fmt!r} has no argument for its field {field}, it got {len(args)}")
-        if isinstance(field, str) and field not in kwargs:
-            raise KeyError(f"debug.print{here}: {fmt!r} has no argument for its field {field!r}")
     unused = [str(i) for i in range(len(args)) if i not in used] + [name for name in kwargs if name not in used]
-    if unused:
-        raise ValueError(f"debug.print{here}: unused arguments {', '.join(unused)}; {fmt!r} has no field for them")
+    missing = [x for x in used if (x >= len(args) if isinstance(x, int) else x not in kwargs)]
+    if not unused and not missing:
+        return
+    here, fix = where_text(user_line()), _WITHOUT_F if "Traced<" in fmt else _FIELDS
+    for field in missing:
+        if isinstance(field, int):
+            raise IndexError(
+                f"debug.print{here}: {fmt!r} has no argument for its field {field}, it got {len(args)}. {fix}"
+            )
+        raise KeyError(f"debug.print{here}: {fmt!r} has no argument for its field {field!r}. {fix}")
+    raise ValueError(f"debug.print{here}: unused arguments {', '.join(unused)}; {fmt!r} has no field for them. {fix}")
+
+
+_FIELDS = "Each argument has its field, as in debug.print('x = {x}', x=x) or debug.print('x = {}', x)."
+_WITHOUT_F = (
+    "An f-string is filled in while the function is traced, before there are values: leave out the f before the "
+    "quotes, debug.print('x = {x}', x=x)."
+)
 
 
 def _fields_used(fmt: str, used: set[int | str], count: int = 0) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+from .. import starting
 from ..recent import Recent, RecentlyUsed
 from ..records import SourceRange
 
@@ -81,8 +83,30 @@ def user_line() -> SourceRange | None:
     return locate(*user_frame(2))
 
 
+def warn_at_user_line(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning at the user's line, which Python shows once for each line unless filters say otherwise."""
+    frame = sys._getframe(1)
+    while is_library[frame.f_code.co_filename]:
+        above = frame.f_back
+        if above is None:
+            break
+        frame = above
+    names = frame.f_globals
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        names.get("__name__"),
+        names.setdefault("__warningregistry__", {}),
+    )
+
+
 def where_text(place: SourceRange | None) -> str:
     """`` at file.py:12 (in f)``, or nothing where the place is not known."""
     if place is None:
         return ""
     return f" at {title_of(place.file) or place.file}:{place.line} (in {place.function})"
+
+
+starting.where = lambda: where_text(user_line())

@@ -64,8 +64,8 @@ def _unbound(what: str, name: Any) -> NameError:
     listed = ", ".join(repr(bound) for bound, _ in STATE.axes) or "none"
     return NameError(
         f"{what}: unbound axis name {name!r}{where_text(user_line())}. The names bound here: {listed}. "
-        f"Call it inside a function that is mapped with this name, such as vmap(f, axis_name={name!r})."
-        + see("unbound-axis-name")
+        f"Call it inside a function that is mapped with this name: vmap(f, axis_name={name!r}), or shard_map over a "
+        f"mesh with such an axis, make_mesh((n,), ({name!r},))." + see("unbound-axis-name")
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..ir.requested_dtypes import requested_dtype
 from ..operations import shapes, slicing
 from ..operations.conversion import convert_element_type
 from ..operations.out_shardings import out_sharded
@@ -132,14 +132,14 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
 def _dtype_of_iota(dtype: Any) -> np.dtype[Any]:
     if dtype is None:
         raise TypeError(f"iota takes the dtype that it counts in, such as 'int32', got None{here()}")
-    return canonical(dtype)
+    return requested_dtype(dtype)
 
 
 def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
     """An array with one value everywhere."""
     if _shape(fill_value):
         raise TypeError(f"full takes a value without axes, got shape {_shape(fill_value)}; use broadcast_in_dim")
-    wanted = aval_of(fill_value).dtype if dtype is None else canonical(dtype)
+    wanted = aval_of(fill_value).dtype if dtype is None else requested_dtype(dtype)
     if hasattr(fill_value, "aval"):
         value = convert_element_type(fill_value, wanted, dtype is None and fill_value.aval.weak_type)
     else:

@@ -10,6 +10,7 @@ import numpy as np
 from ..api import jit
 from ..control.rules.custom_jvp import custom_jvp
 from ..dtypes import canonical, kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..lax.parallel import axis_index, axis_size
 from ..numpy import logic, reductions, transcendental, ufuncs
 from ..numpy.axes import as_tuple, axes_of, axis_of, whole_number
@@ -230,7 +231,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int | str = -1
     """
     if isinstance(x, (list, tuple)):
         x = asarray(x)
-    count, dtype = whole_number(num_classes, "num_classes"), canonical(float if dtype is None else dtype)
+    count, dtype = whole_number(num_classes, "num_classes"), requested_dtype(float if dtype is None else dtype)
     if isinstance(axis, str):
         return _one_hot_over(x, count, dtype, axis)
     return _one_hot(x, count, dtype, axis_of(axis, len(aval_of(x).shape) + 1))

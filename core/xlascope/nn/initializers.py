@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import random
-from ..dtypes import canonical
+from ..ir.requested_dtypes import requested_dtype
 from ..names import explain_missing as _explain_missing
 from ..numpy.axes import axes_of, axis_of, sizes_of
 from ..numpy.shaping import broadcast_to
@@ -92,7 +92,7 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, u
 
 def _chosen(dtype: Any, own: Any) -> np.dtype[Any]:
     """The dtype that was asked for: of the call, else of the initializer, else that of floats."""
-    return canonical(next((given for given in (dtype, own) if given is not None), float))
+    return requested_dtype(next((given for given in (dtype, own) if given is not None), float))
 
 
 def variance_scaling(

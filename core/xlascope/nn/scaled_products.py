@@ -15,7 +15,8 @@ import ml_dtypes
 import numpy as np
 
 from ..control.rules.custom_vjp import custom_vjp
-from ..dtypes import canonical, finfo
+from ..dtypes import finfo
+from ..ir.requested_dtypes import requested_dtype
 from ..lax.barriers import optimization_barrier, stop_gradient
 from ..numpy.contractions import einsum
 from ..numpy.logic import where
@@ -91,7 +92,7 @@ def scaled_matmul(
     block = x[2] // s[2]
     wide = [convert_element_type(each, _FLOAT) for each in (lhs, rhs, lhs_scales, rhs_scales)]
     left, right = (mul(each, repeat(scale, block, -1)) for each, scale in zip(wide[:2], wide[2:], strict=True))
-    return convert_element_type(einsum("bmk,bnk->bmn", left, right), canonical(preferred_element_type))
+    return convert_element_type(einsum("bmk,bnk->bmn", left, right), requested_dtype(preferred_element_type))
 
 
 def scaled_dot_general(
@@ -117,7 +118,7 @@ def scaled_dot_general(
     >>> print(nn.scaled_dot_general(x, x, (((1,), (1,)), ((), ())), configs=configs))
     [[40.5]]
     """
-    dtype = canonical(preferred_element_type)
+    dtype = requested_dtype(preferred_element_type)
     if configs is None:
         return dot_general(lhs, rhs, dimension_numbers, None, dtype)
     if dtype not in _RESULTS:

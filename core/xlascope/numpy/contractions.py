@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..dtypes import canonical
+from ..ir.requested_dtypes import requested_dtype
 from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
 from ..operations.out_shardings import out_sharded
@@ -53,7 +53,7 @@ def einsum(
         subscripts=subscripts.replace(" ", ""),
         optimize=contraction_paths.checked(optimize),
         precision=precision,
-        preferred_element_type=preferred_element_type,
+        preferred_element_type=None if preferred_element_type is None else requested_dtype(preferred_element_type),
     )
 
 
@@ -174,7 +174,7 @@ def _product(
     shared = [letter for letter in first.letters if letter in second.letters]
     outer = not shared and kept >= set(first.letters + second.letters)
     if dtype is not None and (outer or first.value.dtype != second.value.dtype):
-        first, second = (Factor(as_dtype(x, canonical(dtype)), letters) for x, letters in (first, second))
+        first, second = (Factor(as_dtype(x, dtype), letters) for x, letters in (first, second))
     if outer:
         return _outer(first, second)
     batch = [letter for letter in shared if letter in kept]

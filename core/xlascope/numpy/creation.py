@@ -11,6 +11,7 @@ import numpy as np
 
 from ..dtypes import canonical, float0, kind_of
 from ..ir.avals import laid, shaped
+from ..ir.requested_dtypes import requested_dtype
 from ..key_types import is_key
 from ..operations.conversion import convert_element_type
 from ..operations.out_shardings import lying_so, out_sharded
@@ -47,7 +48,7 @@ def array(
     [[1.  2. ]
      [3.  4.5]]
     """
-    wanted = None if dtype is None else canonical(dtype)
+    wanted = None if dtype is None else requested_dtype(dtype)
     if order is not None and (not isinstance(order, str) or order not in ("K", "A", "C", "F")):
         kind = ValueError if isinstance(order, str) else TypeError
         raise kind(f"order is 'K', 'A', 'C', 'F' or None (there is one order here), got {order!r}")
@@ -253,7 +254,7 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 
 
 def _filled(shape: Any, value: float, dtype: Any) -> Any:
-    kind: Any = canonical(float if dtype is None else dtype)
+    kind: Any = requested_dtype(float if dtype is None else dtype)
     if is_key(kind):
         return random_wrap(_filled((*as_shape(shape), kind.words), value, np.uint32), kind.implementation)
     return broadcast_in_dim(typed_scalar(value, kind), as_shape(shape), ())
@@ -284,7 +285,7 @@ empty = zeros
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """An array with one value everywhere, or with ``fill_value`` broadcast to ``shape``."""
     sizes = as_shape(shape)
-    value = fill_value if dtype is None else as_dtype(fill_value, canonical(dtype))
+    value = fill_value if dtype is None else as_dtype(fill_value, requested_dtype(dtype))
     if isinstance(fill_value, (list, tuple)):
         raise not_an_array(fill_value)
     return shaping.broadcast_to(value, sizes) if aval_of(value).shape else broadcast_in_dim(value, sizes, ())

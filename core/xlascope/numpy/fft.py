@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical, kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..names import explain_missing as _explain_missing
 from ..operations import fourier
 from ..operations.arithmetic import add, mul, rem, sub
@@ -352,7 +353,7 @@ def _distance(d: Any) -> Any:
 
 
 def _dtype(dtype: Any) -> np.dtype[Any]:
-    return canonical(float if dtype is None else dtype)
+    return requested_dtype(float if dtype is None else dtype)
 
 
 def _placed(made: Any, device: Any) -> Any:

@@ -55,9 +55,9 @@ Form = tuple[Item, ...]
 # Taking an index apart ----------------------------------------------------------------------------------------------
 
 
-def parse(shape: tuple[int, ...], index: Any, *, eager: bool) -> tuple[Form, list[Any]]:
-    """The form and the operands of an index into an array of that shape."""
-    parts = _completed(shape, _parts(shape, index))
+def parse(shape: tuple[int, ...], index: Any, *, eager: bool, updates: bool = False) -> tuple[Form, list[Any]]:
+    """The form and the operands of an index into an array of that shape, which is read, or ``updates`` it."""
+    parts = _completed(shape, _parts(shape, index, updates))
     # an index array needs its neighbours static
     eager = eager and not any(getattr(part, "ndim", 0) for part in parts)
     form: list[Item] = []
@@ -81,7 +81,7 @@ def _require_elements(shape: tuple[int, ...], form: Sequence[Item]) -> None:
         raise nothing_there()
 
 
-def _parts(shape: tuple[int, ...], index: Any) -> list[Any]:
+def _parts(shape: tuple[int, ...], index: Any, updates: bool) -> list[Any]:
     if isinstance(index, list):
         raise TypeError(
             "a list is no index; write x[jnp.array(indices)] for the elements at indices, or x[tuple(indices)] "
@@ -99,7 +99,7 @@ def _parts(shape: tuple[int, ...], index: Any) -> list[Any]:
             part = _listed(part)
         if _is_mask(part):
             masks.append((len(parts), np.shape(part)))
-            parts.extend(_mask(part))
+            parts.extend(_mask(part, updates))
         else:
             parts.append(part)
     for begin, own in masks:
@@ -157,14 +157,25 @@ def _is_mask(part: Any) -> bool:
     return isinstance(part, (bool, np.bool_)) or getattr(part, "dtype", None) == np.bool_
 
 
-def _mask(part: Any) -> Sequence[Any]:
+_READ_BY_MASK = (
+    "Use xlascope.numpy.where(mask, x, 0), which keeps the shape, or in a reduction its argument where: "
+    "x.sum(where=mask)."
+)
+_UPDATE_BY_MASK = (
+    "Use xlascope.numpy.where(mask, y, x) in place of x.at[mask].set(y), and where(mask, x + y, x) for add; of a part "
+    "of the array x.at[:4].set(where(mask, y, x[:4]))."
+)
+
+
+def _mask(part: Any, updates: bool) -> Sequence[Any]:
     """A mask as index arrays, which needs its values."""
     if isinstance(part, Tracer):
         value = part.concrete()
         if value is None:
             raise NonConcreteBooleanIndexError(
                 f"a mask has to be known when it is an index, but {part!r} is traced{where_text(user_line())}: "
-                "the shape of the result would depend on its values. Use jnp.where(mask, x, y), which keeps the shape."
+                f"the shape of the {'part to change' if updates else 'result'} would depend on its values. "
+                f"{_UPDATE_BY_MASK if updates else _READ_BY_MASK}"
             )
         part = value
     mask = np.asarray(part)
@@ -221,7 +232,8 @@ def _slice_item(part: slice, size: int, eager: bool) -> tuple[Item, list[Any]]:
             raise
         raise IndexError(
             "the bounds of a slice have to be known when the program is traced, as they determine a shape. "
-            f"Use lax.dynamic_slice (a static size at a traced start). {error}"
+            f"{str(error).partition(chr(10))[0]} Use lax.dynamic_slice_in_dim(x, start, size), whose start may be "
+            "traced and whose size is known, or make the bounds static arguments (static_argnums)."
         ) from None
     count = len(range(start, stop, step))
     if count == 0:

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..dtypes import canonical, kind_of
 from ..errors import ConcretizationTypeError
+from ..ir.requested_dtypes import requested_dtype
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import broadcasted_iota, reshape
 from ..trace.scopes import ensure_compile_time_eval
+from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from . import creation, joining, logic, ranges, reductions, shaping, ufuncs
@@ -149,7 +151,7 @@ def _known(a: Any, name: str) -> Any:
     value = a.concrete() if isinstance(a, Tracer) else a
     if value is None:
         raise ConcretizationTypeError(
-            f"{name} of {a!r}: the size of the result depends on values that are not known while tracing. "
+            f"{name} of {a!r}{here()}: the size of the result depends on values that are not known while tracing. "
             "Give size=..., the number of places, where the function takes it, or use where(condition, x, y) with "
             "three arguments."
         )
@@ -181,7 +183,7 @@ def _along(x: Any, axis: int, rank: int) -> Any:
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
     """For each axis of a shape, the index along it of every element."""
-    wanted = canonical(int if dtype is None else dtype)
+    wanted = requested_dtype(int if dtype is None else dtype)
     if not is_several(dimensions):
         raise TypeError(f"dimensions is a sequence of sizes, as (n,) for one axis; got {dimensions!r}")
     sizes = sizes_of(dimensions)
@@ -256,8 +258,9 @@ def ravel_multi_index(
     for index in multi_index:
         if kind_of(aval_of(index).dtype) not in "iu":
             raise TypeError(f"ravel_multi_index takes integers as coordinates, got {aval_of(index).str_short()}")
-    if dtype is not None and kind_of(canonical(dtype)) not in "iu":
-        raise ValueError(f"ravel_multi_index gives places as integers, got dtype={canonical(dtype).name}")
+    own = None if dtype is None else requested_dtype(dtype)
+    if own is not None and kind_of(own) not in "iu":
+        raise ValueError(f"ravel_multi_index gives places as integers, got dtype={own.name}")
     place: Any = 0
     pairs = list(zip(multi_index, sizes, strict=True))
     for index, size in pairs if order == "C" else reversed(pairs):
@@ -268,7 +271,7 @@ def ravel_multi_index(
         elif mode == "clip":
             index = reductions.clip(index, 0, size - 1)
         place = ufuncs.add(ufuncs.multiply(place, size), index)
-    return place if dtype is None else convert_element_type(place, dtype)
+    return place if own is None else convert_element_type(place, own)
 
 
 def _require_inside(index: Any, size: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..ir.requested_dtypes import requested_dtype
 from ..operations import slicing, splitting
 from ..operations.shapes import expand_dims, reshape
 from ..operations.slicing import slice_in_dim
@@ -50,7 +50,8 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 def _in_dtype(arrays: list[Any], dtype: Any) -> list[Any]:
     if dtype is None:
         return to_common_dtype(arrays)
-    return [as_dtype(x, canonical(dtype)) for x in arrays]
+    own = requested_dtype(dtype)
+    return [as_dtype(x, own) for x in arrays]
 
 
 @together("axis", "dtype")
@@ -75,7 +76,8 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     """
     if out is not None:
         raise no_out("stack")
-    return _stack(arrays_of(arrays, "stack"), axis=axis, dtype=dtype)
+    own = None if dtype is None else requested_dtype(dtype)
+    return _stack(arrays_of(arrays, "stack"), axis=axis, dtype=own)
 
 
 @planned

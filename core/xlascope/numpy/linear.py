@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bits_of, canonical, kind_of
+from ..dtypes import bits_of, kind_of
 from ..errors import see
+from ..ir.requested_dtypes import requested_dtype
 from ..operations import shapes
 from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
@@ -64,7 +65,7 @@ def _product(x: Any, y: Any, contract: Any, batch: Any, precision: Any, dtype: A
 
 def _result_dtype(own: np.dtype[Any], preferred: Any) -> np.dtype[Any]:
     """The dtype asked for; raises TypeError when it has fewer bits than that of the products, both floats aside."""
-    wanted = canonical(preferred)
+    wanted = requested_dtype(preferred)
     have = bits_of(own) // (2 if kind_of(own) == "c" else 1)
     if bits_of(wanted) < have and not kind_of(own) == kind_of(wanted) == "f":
         raise TypeError(
@@ -207,7 +208,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
             f"tensordot: axes={axes} takes axes {contract[0]} of shape {shape_a} with axes {contract[1]} of shape "
             f"{shape_b}, whose sizes differ: {sizes[0]} and {sizes[1]}{here()}.{see('shape-mismatch')}"
         )
-    return _tensordot(a, b, contract=contract, precision=precision, preferred_element_type=preferred_element_type)
+    wanted = None if preferred_element_type is None else requested_dtype(preferred_element_type)
+    return _tensordot(a, b, contract=contract, precision=precision, preferred_element_type=wanted)
 
 
 @together("contract", "precision", "preferred_element_type")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical
+from ..ir.requested_dtypes import requested_dtype
 from ..operations.arithmetic import add
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq, ge
@@ -35,7 +35,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, *, device: 
         rows=whole_number(N, "N"),
         columns=whole_number(N if M is None else M, "M"),
         k=whole_number(k, "k"),
-        dtype=canonical(float if dtype is None else dtype),
+        dtype=requested_dtype(float if dtype is None else dtype),
     )
 
 

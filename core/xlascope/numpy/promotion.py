@@ -6,7 +6,6 @@ kind holds it. The lattice itself is :func:`xlascope.dtypes.promote`.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..dtypes import KINDS, canonical
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal
+from ..ir.sources import warn_at_user_line
 from ..keys import scalar_bits
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import expand_dims
@@ -251,12 +251,9 @@ def _check_ranks(avals: list[ShapedArray]) -> None:
             f"Operands of different ranks meet, with shapes {shapes}{where_text(place)}, and the setting "
             "numpy_rank_promotion is 'raise'. Give the lower one leading axes: x[None, :] or reshape."
         )
-    warnings.warn_explicit(
+    warn_at_user_line(
         f"Operands of different ranks meet, with shapes {shapes}{where_text(place)}: the lower one is given leading "
-        "axes. (The setting numpy_rank_promotion is 'warn'.)",
-        UserWarning,
-        "" if place is None else place.file,
-        0 if place is None else place.line,
+        "axes. (The setting numpy_rank_promotion is 'warn'.)"
     )
 
 

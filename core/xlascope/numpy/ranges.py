@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, kind_of
+from ..dtypes import kind_of
 from ..ir.avals import shaped
+from ..ir.requested_dtypes import requested_dtype
 from ..operations import exponentials
 from ..operations.arithmetic import add, div, mul, sub
 from ..operations.bits import bitwise_and
@@ -44,13 +45,13 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         start, stop = 0, start
     for name, x in (("start", start), ("stop", stop), ("step", step)):
         if isinstance(x, Tracer) and x.concrete() is None:
-            raise _size_error(name, x)
+            raise _size_error(name, x, is_window=isinstance(start, Tracer) and isinstance(stop, Tracer))
         if getattr(x, "ndim", 0):
             raise TypeError(f"arange: {name} is a number, got an array of shape {tuple(x.shape)}{here()}")
     given: list[Any] = [
         np.asarray(x)[()] if hasattr(x, "aval") else x for x in (start, stop, 1 if step is None else step)
     ]
-    wanted = common_dtype([aval_of(x) for x in given])[0] if dtype is None else canonical(dtype)
+    wanted = common_dtype([aval_of(x) for x in given])[0] if dtype is None else requested_dtype(dtype)
     if given[0] == 0 and given[2] == 1 and wanted.kind in "iuf":
         size = max(0, math.ceil(given[1]))
         return broadcasted_iota(wanted, (size,), 0)
@@ -58,11 +59,13 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
     return put(values, shaped(values.shape, wanted))
 
 
-def _size_error(name: str, x: Tracer) -> Exception:
+def _size_error(name: str, x: Tracer, is_window: bool) -> Exception:
     try:
         x.__index__()
     except TypeError as error:
-        return type(error)(f"arange: {name} determines the size of the result. {error}".partition("\nSee xlascope")[0])
+        window = " For n numbers from a traced start on, with n known, write start + xlascope.numpy.arange(n)."
+        said = f"arange: {name} determines the size of the result. {error}".partition("\nSee xlascope")[0]
+        return type(error)(said + window if is_window else said)
     raise AssertionError
 
 
@@ -77,7 +80,8 @@ def linspace(
     [0.   0.25 0.5  0.75 1.  ]
     """
     place, count = _axis_of_values(axis, start, stop), _number_of_values(num)
-    values, step = _linspace(start, stop, num=count, endpoint=bool(endpoint), dtype=dtype, axis=place)
+    own = None if dtype is None else requested_dtype(dtype)
+    values, step = _linspace(start, stop, num=count, endpoint=bool(endpoint), dtype=own, axis=place)
     return (values, step) if retstep else values
 
 
@@ -103,7 +107,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis:
     start, stop = shaping.broadcast_to(start, shape), shaping.broadcast_to(stop, shape)
     step = div(sub(stop, start), float(parts)) if parts > 0 else mul(start, math.nan)
     values = _between(expand_dims(start, (0,)), expand_dims(stop, (0,)), num, parts)
-    if dtype is not None and kind_of(canonical(dtype)) in "iu":
+    if dtype is not None and kind_of(dtype) in "iu":
         values = floor(real(values) if kind_of(computed) == "c" else values)
     values = convert_element_type(values, computed if dtype is None else dtype)
     return shaping.moveaxis(values, 0, axis), step
@@ -188,4 +192,4 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any
     if not callable(function):
         raise TypeError(f"fromfunction takes a function of indices, got {function!r} of type {type(function).__name__}")
     sizes = as_shape(shape)
-    return function(*(broadcasted_iota(canonical(dtype), sizes, i) for i in range(len(sizes))), **kwargs)
+    return function(*(broadcasted_iota(requested_dtype(dtype), sizes, i) for i in range(len(sizes))), **kwargs)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical, finfo, is_floating, kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..operations import complex_numbers, cumulative, reductions, values
 from ..operations.arithmetic import div, mul
 from ..operations.complex_numbers import imag, real
@@ -96,7 +97,7 @@ def _own_of_integers(x: Any, dtype: Any, promoted: bool) -> Any:
 
 def _summand(x: Any, dtype: Any) -> Any:
     aval = aval_of(x)
-    wanted = sum_dtype(aval.dtype) if dtype is None else canonical(dtype)
+    wanted = sum_dtype(aval.dtype) if dtype is None else dtype
     return as_dtype(x, wanted)
 
 
@@ -125,13 +126,13 @@ def sum(
     """
     if out is not None:
         raise no_out("sum")
-    dtype = _own_of_integers(a, dtype, promote_integers)
+    dtype = _own_of_integers(a, None if dtype is None else requested_dtype(dtype), promote_integers)
     return _sum(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @together("axis", "dtype", "keepdims")
 def _sum(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    if dtype is not None and canonical(dtype) == np.bool_:
+    if dtype is not None and dtype == np.bool_:
         return _combined(reduce_or, logic.truth(a), axis, keepdims, initial, ufuncs.add, where, False)
     return _in_float32(reduce_sum, _summand(a, dtype), axis, keepdims, initial, ufuncs.add, where, 0)
 
@@ -157,13 +158,13 @@ def prod(
     """The product along an axis, several, or all (None); of integers in the type that :func:`sum` takes."""
     if out is not None:
         raise no_out("prod")
-    dtype = _own_of_integers(a, dtype, promote_integers)
+    dtype = _own_of_integers(a, None if dtype is None else requested_dtype(dtype), promote_integers)
     return _prod(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
 @together("axis", "dtype", "keepdims")
 def _prod(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    if dtype is not None and canonical(dtype) == np.bool_:
+    if dtype is not None and dtype == np.bool_:
         return _combined(reduce_and, logic.truth(a), axis, keepdims, initial, ufuncs.multiply, where, True)
     return _in_float32(reduce_prod, _summand(a, dtype), axis, keepdims, initial, ufuncs.multiply, where, 1)
 
@@ -276,6 +277,7 @@ def mean(
     """
     if out is not None:
         raise no_out("mean")
+    dtype = None if dtype is None else requested_dtype(dtype)
     return _mean(a, axis=as_tuple(axis), dtype=dtype, keepdims=keepdims, where=where)
 
 
@@ -287,7 +289,7 @@ def count_along(x: Any, axes: tuple[int, ...]) -> int:
 
 @together("axis", "dtype", "keepdims")
 def _mean(a_: Any, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
-    x = inexact(a_) if dtype is None else as_dtype(a_, canonical(dtype))
+    x = inexact(a_) if dtype is None else as_dtype(a_, dtype)
     own = aval_of(x).dtype
     axes = all_axes(x, axis)
     wide = as_dtype(x, np.dtype("float32")) if is_floating(own) and own.itemsize < 4 else x
@@ -379,7 +381,7 @@ def _cumulative(run: Any, x: Any, axis: int | None, dtype: Any) -> Any:
         x, axis = ravel(x), 0 if axis is None else axis
     axis = axis_of(axis, len(shape_of(x)))
     own = aval_of(x).dtype
-    wanted = canonical(dtype) if dtype is not None else canonical(int) if kind_of(own) == "b" else own
+    wanted = requested_dtype(dtype) if dtype is not None else canonical(int) if kind_of(own) == "b" else own
     if kind_of(wanted) == "b":  # a sum of truth values is whether any is true, a product whether all are
         return logic.truth(run(as_dtype(logic.truth(x), np.dtype("int32")), axis))
     return run(as_dtype(x, wanted), axis)

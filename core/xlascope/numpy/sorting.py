@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical, kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..operations import sorting
 from ..operations.arithmetic import mul, sub
 from ..operations.comparisons import ne
@@ -87,7 +88,7 @@ def argsort(
     [1 2 0]
     """
     _require_no_order(order, kind)
-    own = canonical(int if dtype is None else dtype)
+    own = requested_dtype(int if dtype is None else dtype)
     return _argsort(a, axis=axis, stable=_is_stable(stable), descending=bool(descending), dtype=own)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical, iinfo, kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..trace.values import aval_of
 from . import logic, reductions, searching, sorting, transcendental, ufuncs
 from .axes import as_tuple, axes_of, no_out, whole_number
@@ -48,7 +49,7 @@ def cov(
 
 
 def _inexact_or_none(dtype: Any) -> np.dtype[Any] | None:
-    own = None if dtype is None else canonical(dtype)
+    own = None if dtype is None else requested_dtype(dtype)
     if own is not None and kind_of(own) not in "fc":
         raise ValueError(f"dtype of covariances is a floating-point or complex one, got {own.name}")
     return own

@@ -8,9 +8,13 @@ from typing import Any, TypeVar
 
 from ..control.jit.arguments import Options
 from ..control.jit.functions import jit_function
+from ..ir.requested_dtypes import requested_dtype
 from ..trace.planned import planned
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: Arguments by which users ask for a dtype. One that is narrowed warns at each line, also where nothing is compiled.
+_DTYPES = frozenset({"dtype", "preferred_element_type"})
 
 
 def together(*static: str) -> Callable[[F], F]:
@@ -22,9 +26,15 @@ def together(*static: str) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         compiled: Callable[..., Any] | None = None
+        # Functions with an underscore have the dtype from a function that asked for it already.
+        dtypes = () if function.__name__.startswith("_") else tuple(name for name in static if name in _DTYPES)
 
         def at_once(*args: Any, **kwargs: Any) -> Any:
             nonlocal compiled
+            if kwargs and dtypes:
+                for name in dtypes:
+                    if kwargs.get(name) is not None:
+                        kwargs[name] = requested_dtype(kwargs[name])
             if compiled is None:
                 compiled = jit_function(function, Options(static_argnames=static, normalized=True))
             try:

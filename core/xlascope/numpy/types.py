@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dtypes import canonical
+from ..ir.requested_dtypes import requested_dtype
 from ..settings import setting
 from ..trace.array import Array
 from ..trace.values import aval_of, is_value
@@ -45,6 +46,9 @@ def result_type(*args: Any) -> np.dtype[Any]:
     """
     if not args:
         raise ValueError("result_type takes at least one argument")
+    for x in args:
+        if isinstance(x, (str, np.dtype)) or (isinstance(x, type) and x not in _PYTHON):
+            requested_dtype(x)  # which says that a dtype is not available
     return dtypes.promote(tuple(_typed(x) for x in args))[0]
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..control.flow.loops import scan
-from ..dtypes import canonical, is_differentiable
+from ..dtypes import is_differentiable
+from ..ir.requested_dtypes import requested_dtype
 from ..operations.selection import mask_tangent
 from ..operations.slicing import slice_in_dim
 from ..trace.gate import array_of
@@ -62,11 +63,11 @@ def reduce(
     x = array_of(a)
     found = _REDUCTIONS.get(function)
     if found is not None and aval_of(x).dtype != np.bool_:
-        x = x if dtype is None else as_dtype(x, canonical(dtype))
+        x = x if dtype is None else as_dtype(x, requested_dtype(dtype))
         return found(x, axis, keepdims=keepdims, initial=initial, where=where)
     rank = len(shape_of(x))
     x, place = (ravel(x), 0) if axis is None else (x, axis_of(axis, rank))
-    x = x if dtype is None else as_dtype(x, canonical(dtype))
+    x = x if dtype is None else as_dtype(x, requested_dtype(dtype))
     if initial is None and function.identity is not None and (where is not None or not shape_of(x)[place]):
         initial = function.identity
     if where is not None and initial is None:
@@ -114,7 +115,7 @@ def accumulate(function: Any, a: Any, axis: int = 0, dtype: Any = None, out: Non
     _refuse(out, "accumulate")
     x = array_of(a)
     place = axis_of(axis, len(shape_of(x)))
-    x = x if dtype is None else as_dtype(x, canonical(dtype))
+    x = x if dtype is None else as_dtype(x, requested_dtype(dtype))
     own = _result(function, x)
     x = as_dtype(x, own)
     if (found := _RUNNING.get(function)) is not None and own != np.bool_:
@@ -147,7 +148,7 @@ def reduceat(function: Any, a: Any, indices: Any, axis: int = 0, dtype: Any = No
     starts = array_of(indices)
     if len(shape_of(starts)) != 1:
         raise ValueError(f"reduceat takes indices along one axis, got shape {shape_of(starts)}")
-    x = x if dtype is None else as_dtype(x, canonical(dtype))
+    x = x if dtype is None else as_dtype(x, requested_dtype(dtype))
     own = _result(function, x)
     rows = moveaxis(as_dtype(x, own), place, 0)
     ends = concatenate([starts[1:], full_like(starts[:1], size)])

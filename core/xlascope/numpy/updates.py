@@ -166,7 +166,7 @@ class IndexUpdateAt:
 
     def _may_repeat(self) -> bool:
         """Whether the index may name an element twice."""
-        _, operands = parse(self._array.shape, self._index, eager=False)
+        _, operands = parse(self._array.shape, self._index, eager=False, updates=True)
         return max((aval_of(operand).size for operand in operands), default=1) > 1
 
     def _by_all(self, combine: Callable[[Any, Any], Any], values: Any, hints: dict[str, Any]) -> Any:
@@ -189,7 +189,7 @@ class IndexUpdateAt:
                 [x, values],
             )
         index = self._index if mode.wrap else _from_front(self._index, 0 if mode.clip else _NOWHERE)
-        form, operands = parse(x.shape, index, eager=False)
+        form, operands = parse(x.shape, index, eager=False, updates=True)
         if STATE.trace is not None:
             return changed(x, operands, values, form, how, mode)
         if not mode.clip:

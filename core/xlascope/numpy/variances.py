@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical, is_floating, kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..operations.arithmetic import div, mul, square, sub
 from ..operations.comparisons import gt
 from ..operations.complex_numbers import conj, real, real_dtype
@@ -41,6 +42,7 @@ def var(
     if out is not None:
         raise no_out("var")
     less = _taken_off(ddof, correction)
+    dtype = None if dtype is None else requested_dtype(dtype)
     return _var(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where, mean=mean)
 
 
@@ -72,18 +74,17 @@ def _var(a_: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, where: Any
     return reductions.kept(found, axes, keepdims)
 
 
-def _own_dtype(x: Any, dtype: Any) -> np.dtype[Any]:
+def _own_dtype(x: Any, dtype: np.dtype[Any] | None) -> np.dtype[Any]:
     """The dtype to compute in: the one asked for, or that of ``x``, where integers become floats.
 
     Raises ValueError for a real one of complex numbers, whose imaginary parts would not count.
     """
-    own = aval_of(inexact(x)).dtype
+    own: np.dtype[Any] = aval_of(inexact(x)).dtype
     if dtype is None:
         return own
-    asked = canonical(dtype)
-    if kind_of(own) == "c" and kind_of(asked) != "c":
-        raise ValueError(f"the variance of complex numbers takes a complex dtype, got {asked.name}; see real, imag")
-    return asked
+    if kind_of(own) == "c" and kind_of(dtype) != "c":
+        raise ValueError(f"the variance of complex numbers takes a complex dtype, got {dtype.name}; see real, imag")
+    return dtype
 
 
 def _less(count: Any, number: float, dtype: np.dtype[Any]) -> Any:
@@ -132,14 +133,16 @@ def std(
     if out is not None:
         raise no_out("std")
     less = _taken_off(ddof, correction)
-    require_inexact(dtype, "std")
+    dtype = inexact_or_none(dtype, "std")
     return _std(a, axis=as_tuple(axis), dtype=dtype, ddof=less, keepdims=keepdims, where=where, mean=mean)
 
 
-def require_inexact(dtype: Any, user: str) -> None:
-    """Raise ValueError for a dtype that holds no fractions."""
-    if dtype is not None and kind_of(canonical(dtype)) not in "fc":
-        raise ValueError(f"{user} takes a floating-point or complex dtype, got {canonical(dtype).name}")
+def inexact_or_none(dtype: Any, user: str) -> np.dtype[Any] | None:
+    """Return the dtype that a user asked for, None for none; raises ValueError for one that holds no fractions."""
+    own = None if dtype is None else requested_dtype(dtype)
+    if own is not None and kind_of(own) not in "fc":
+        raise ValueError(f"{user} takes a floating-point or complex dtype, got {own.name}")
+    return own
 
 
 @together("axis", "dtype", "ddof", "keepdims")
@@ -154,6 +157,7 @@ def nanvar(
     """The variance of the elements that are numbers; see :func:`var`."""
     if out is not None:
         raise no_out("nanvar")
+    dtype = None if dtype is None else requested_dtype(dtype)
     return _nanvar(a, axis=as_tuple(axis), dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
 
 
@@ -177,5 +181,5 @@ def nanstd(
     """The standard deviation of the elements that are numbers; see :func:`var`."""
     if out is not None:
         raise no_out("nanstd")
-    require_inexact(dtype, "nanstd")
+    dtype = inexact_or_none(dtype, "nanstd")
     return sqrt(nanvar(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean))

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bits_of, canonical, kind_of
+from ..dtypes import bits_of, kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..operations.comparisons import ne
 from ..operations.complex_numbers import complex, imag, real, real_dtype
 from ..operations.conversion import bitcast_convert_type, convert_element_type
@@ -26,7 +27,7 @@ def view(x: Any, dtype: Any) -> Any:
     >>> print(jnp.array([1.0, 2.0]).view("uint16"))
     [    0 16256     0 16384]
     """
-    wanted, aval = canonical(dtype), aval_of(x)
+    wanted, aval = requested_dtype(dtype), aval_of(x)
     own, new = _bits(aval.dtype), _bits(wanted)
     if own != new and not aval.shape:
         raise ValueError(

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bits_of, canonical, iinfo, kind_of
+from ..dtypes import bits_of, iinfo, kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.explicit import unclear
 from ..ir.markers import ZERO
+from ..ir.requested_dtypes import requested_dtype
 from ..ir.sources import user_line, where_text
 from ..key_types import is_key
 from ..records.traits import MOVES, SIMPLE
@@ -79,7 +80,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
     """The elements of ``operand`` as ``new_dtype`` (64-bit types become 32-bit unless enable_x64 is set)."""
     if new_dtype is None:
         raise _no_dtype("convert_element_type")
-    dtype = canonical(new_dtype)
+    dtype = requested_dtype(new_dtype)
     aval = aval_of_operand(operand)
     if aval.dtype == dtype and aval.weak_type == weak_type and getattr(operand, "aval", None) is aval:
         return operand
@@ -140,7 +141,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """
     if new_dtype is None:
         raise _no_dtype("bitcast_convert_type")
-    return bind1(BitcastConvertType(canonical(new_dtype)), operand)
+    return bind1(BitcastConvertType(requested_dtype(new_dtype)), operand)
 
 
 def _no_dtype(name: str) -> ValueError:

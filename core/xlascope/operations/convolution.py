@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, kind_of
+from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..ir.requested_dtypes import requested_dtype
 from ..ir.sources import user_line, where_text
 from ..records.traits import KERNEL, PRODUCT
 from ..trace.bind import bind1
@@ -287,7 +288,7 @@ def conv_general_dilated(
         (lhs_dilation, rhs_dilation),
         (feature_group_count, batch_group_count),
         _precision(precision),
-        None if preferred_element_type is None else canonical(preferred_element_type),
+        None if preferred_element_type is None else requested_dtype(preferred_element_type),
     )
     return bind1(operation, lhs, rhs)
 

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import bits_of, canonical, finfo, kind_of, promote
+from ..dtypes import bits_of, finfo, kind_of, promote
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..ir.requested_dtypes import requested_dtype
 from ..records.traits import PRODUCT
 from ..trace.bind import bind1
 from ..trace.source import here
@@ -210,12 +211,12 @@ def dot_general(
             "dimension_numbers of dot_general are ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)), sequences of "
             f"axes, got {dimension_numbers!r}{here()}"
         ) from None
-    dtype = None if preferred_element_type is None else np.dtype(preferred_element_type)
+    dtype = None if preferred_element_type is None else requested_dtype(preferred_element_type)
     types = aval(lhs), aval(rhs)
     if types[0].dtype is not types[1].dtype:
         wider = _wider(types[0].dtype, types[1].dtype)
         _require_no_narrower(wider, dtype)
-        common = wider if dtype is None else canonical(dtype)
+        common = wider if dtype is None else requested_dtype(dtype)
         lhs, rhs = convert_element_type(lhs, common), convert_element_type(rhs, common)
     operation = DotGeneral(numbers, precision_of(precision), dtype)
     operation.check_shapes(*types)  # here, where the shapes are the user's: a batch rule adds mapped axes

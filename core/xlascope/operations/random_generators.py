@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import canonical, kind_of
+from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
+from ..ir.requested_dtypes import requested_dtype
 from ..key_types import is_key
 from ..trace.bind import bind, bind1
 from ..trace.source import here
@@ -120,7 +121,7 @@ def rng_bit_generator(
     sizes = _sizes(shape)
     own: Any = aval_of(key).dtype
     given = random_unwrap(key) if is_key(own) else key
-    following, bits = bind(RngBitGenerator(sizes, canonical(dtype), how), given)
+    following, bits = bind(RngBitGenerator(sizes, requested_dtype(dtype), how), given)
     return random_wrap(following, own.implementation) if is_key(own) else following, bits
 
 

@@ -13,11 +13,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ..dtypes import bfloat16, canonical, is_differentiable
+from ..dtypes import bfloat16, is_differentiable
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
+from ..ir.requested_dtypes import requested_dtype
 from ..records.traits import PRODUCT
 from ..trace.bind import bind1
 from ..trace.jaxpr_trace import stage
@@ -187,7 +188,7 @@ def scaled_dot(
         dimension_numbers = ((x.ndim - 1,), (x.ndim - 2,)), (lead, lead)
     (contract_x, contract_y), (batch_x, batch_y) = dimension_numbers
     numbers = (tuple(contract_x), tuple(contract_y)), (tuple(batch_x), tuple(batch_y))
-    dtype = bfloat16 if preferred_element_type is None else canonical(preferred_element_type)
+    dtype = bfloat16 if preferred_element_type is None else requested_dtype(preferred_element_type)
     scale_x = _ones(x, numbers[0][0]) if lhs_scale is None else lhs_scale
     scale_y = _ones(y, numbers[0][1]) if rhs_scale is None else rhs_scale
     return bind1(ScaledDot(numbers, dtype), lhs, rhs, scale_x, scale_y)

@@ -10,7 +10,8 @@ import numpy as np
 from ml_dtypes import finfo
 
 from ..api import jit
-from ..dtypes import canonical, is_floating
+from ..dtypes import is_floating
+from ..ir.requested_dtypes import requested_dtype
 from ..operations import arithmetic, complex_numbers, extremes
 from ..operations.arithmetic import add, div, mul, sub
 from ..operations.barriers import stop_gradient
@@ -57,7 +58,7 @@ def normal(key: Any, shape: Shape = (), dtype: Any = float) -> Any:
     >>> xs.random.normal(xs.random.PRNGKey(0), (2, 3)).dtype
     dtype('float32')
     """
-    sizes, found = shape_of(shape, "normal"), canonical(dtype)
+    sizes, found = shape_of(shape, "normal"), requested_dtype(dtype)
     if found.kind != "c":
         real_of(found, "normal")
     return _normal(checked(key, "normal"), sizes, found)
@@ -216,7 +217,7 @@ def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 def real_of(dtype: Any, user: str) -> np.dtype[Any]:
     """The floating-point dtype that was asked for; raises TypeError for another."""
-    found = canonical(dtype)
+    found = requested_dtype(dtype)
     if not is_floating(found):
         raise TypeError(f"random.{user} gives numbers of a floating-point dtype, got dtype={found.name}")
     return found

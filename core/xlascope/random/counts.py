@@ -9,6 +9,7 @@ import numpy as np
 from ..api import jit
 from ..control.flow.loops import scan
 from ..dtypes import canonical, is_floating, is_integer
+from ..ir.requested_dtypes import requested_dtype
 from ..numpy.promotion import common_dtype, to_inexact
 from ..operations.comparisons import eq, lt
 from ..operations.conversion import convert_element_type
@@ -35,7 +36,7 @@ def rademacher(key: Any, shape: Shape = (), dtype: Any = int) -> Any:
     >>> import xlascope as xs
     >>> x = xs.random.rademacher(xs.random.PRNGKey(0), (3,))
     """
-    return _rademacher(checked(key, "rademacher"), shape_of(shape, "rademacher"), canonical(dtype))
+    return _rademacher(checked(key, "rademacher"), shape_of(shape, "rademacher"), requested_dtype(dtype))
 
 
 @out_sharded
@@ -80,13 +81,13 @@ def multinomial(
     if not aval_of(p).shape:
         raise ValueError("random.multinomial takes p with the probabilities along its last axis, got a scalar")
     sizes = aval_of(p).shape if shape is None else shape_of(shape, "multinomial")
-    found = canonical(float if dtype is None else dtype)
+    found = requested_dtype(float if dtype is None else dtype)
     return _multinomial(checked(key, "multinomial"), n, p, sizes, found, unroll)
 
 
 def integer_of(dtype: Any, user: str) -> np.dtype[Any]:
     """The integer dtype that was asked for; raises TypeError for another."""
-    found = canonical(dtype)
+    found = requested_dtype(dtype)
     if not is_integer(found):
         raise TypeError(f"random.{user} gives numbers of an integer dtype, got dtype={found.name}")
     return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..api import jit
 from ..dtypes import canonical, is_floating, is_integer
+from ..ir.requested_dtypes import requested_dtype
 from ..operations.arithmetic import add, mul, rem, sub
 from ..operations.bits import bitwise_and, bitwise_not
 from ..operations.comparisons import gt, le, lt
@@ -35,7 +36,7 @@ def bits(key: Any, shape: Shape = (), dtype: Any = None) -> Any:
     >>> xs.random.bits(xs.random.PRNGKey(0), (4,), "uint8").dtype
     dtype('uint8')
     """
-    found = canonical("uint64" if dtype is None else dtype)
+    found = canonical("uint64") if dtype is None else requested_dtype(dtype)
     if found.kind != "u":
         raise TypeError(f"random.bits gives an unsigned integer dtype, got dtype={found.name}")
     return _bits(checked(key, "bits"), shape_of(shape, "bits"), found)
@@ -48,7 +49,7 @@ def randint(key: Any, shape: Shape, minval: Any, maxval: Any, dtype: Any = int) 
     >>> import xlascope as xs
     >>> x = xs.random.randint(xs.random.PRNGKey(0), (3,), 0, 10)
     """
-    found = canonical(dtype)
+    found = requested_dtype(dtype)
     if not is_integer(found):
         raise TypeError(f"random.randint gives an integer dtype, got dtype={found.name}")
     for name, limit in (("minval", minval), ("maxval", maxval)):

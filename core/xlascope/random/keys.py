@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from ..dtypes import canonical, is_integer
 from ..ir.avals import ShapedArray
 from ..ir.jaxpr import Var
+from ..ir.sources import warn_at_user_line
 from ..key_types import KEY_TYPES, KeyType, is_key
 from ..operations.random_keys import consumed, random_unwrap, random_wrap
 from ..runtime import beside
@@ -197,8 +197,8 @@ def checked(key: Any, user: str) -> Any:
     if is_key(aval.dtype):
         if aval.shape:
             raise ValueError(
-                f"random.{user} takes one key as its first argument, got {aval.str_short()}. For several keys at once, "
-                f"map over them: vmap(lambda key: {user}(key, ...))(keys)."
+                f"random.{user} takes one key as its first argument, got {aval.str_short()}{where_text(user_line())}. "
+                f"For several keys at once, map over them: vmap(lambda key: {user}(key, ...))(keys)."
             )
         used = key if user in _ONLY_LOOK else consumed(key, user)
         return random_unwrap(used) if aval.dtype is THREEFRY else used
@@ -222,8 +222,7 @@ def _check_legacy(user: str) -> None:
     )
     if level == "error":
         raise ValueError(said)
-    file, line = ("", 0) if place is None else (place.file, place.line)
-    warnings.warn_explicit(said, UserWarning, file, line)
+    warn_at_user_line(said)
 
 
 def _no_key(aval: ShapedArray, kind: KeyType, user: str) -> str:
@@ -235,7 +234,10 @@ def _no_key(aval: ShapedArray, kind: KeyType, user: str) -> str:
         fix = "Of another generator's words random.wrap_key_data(words, impl=...) makes a key."
     else:
         fix = "Keys come from random.key, split and fold_in."
-    return f"random.{user} takes a key as its first argument (uint32[{kind.words}]), got {aval.str_short()}. {fix}"
+    here = where_text(user_line())
+    return (
+        f"random.{user} takes a key as its first argument (uint32[{kind.words}]), got {aval.str_short()}{here}. {fix}"
+    )
 
 
 def shape_of(shape: Any, user: str) -> tuple[int, ...]:

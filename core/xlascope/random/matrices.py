@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
-from ..dtypes import canonical, kind_of
+from ..dtypes import kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..numpy.axes import whole_number
 from ..numpy.contractions import einsum
 from ..numpy.linalg.decompositions import cholesky, eigh, qr, svd
@@ -49,7 +50,7 @@ def multivariate_normal(
     count = means.shape[-1]
     if covariances.shape[-2:] != (count, count):
         raise ValueError(f"{name}: cov has shape {covariances.shape}, expected (…, {count}, {count}) for that mean")
-    found = to_inexact(common_dtype([means, covariances])[0]) if dtype is None else canonical(dtype)
+    found = to_inexact(common_dtype([means, covariances])[0]) if dtype is None else requested_dtype(dtype)
     own = np.broadcast_shapes(means.shape[:-1], covariances.shape[:-2])
     sizes = own if shape is None else shape_of(shape, "multivariate_normal")
     if np.broadcast_shapes(own, sizes) != sizes:
@@ -73,7 +74,7 @@ def orthogonal(key: Any, n: int, shape: Shape = (), dtype: Any = float, m: int |
     """
     rows = whole_number(n, "n")
     columns = rows if m is None else whole_number(m, "m")
-    found = canonical(dtype)
+    found = requested_dtype(dtype)
     if kind_of(found) != "c":
         real_of(found, "orthogonal")
     sizes = shape_of((*shape_of(shape, "orthogonal"), rows, columns), "orthogonal")

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..api import jit
-from ..dtypes import canonical, finfo, kind_of
+from ..dtypes import finfo, kind_of
+from ..ir.requested_dtypes import requested_dtype
 from ..operations.arithmetic import square
 from ..operations.comparisons import le, lt
 from ..operations.exponentials import exp, log, log1p, sqrt
@@ -118,7 +119,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Shape | None = None, dtype: Any
     >>> import xlascope as xs
     >>> x = xs.random.lognormal(xs.random.PRNGKey(0), 0.5, (3,))
     """
-    sizes, found = shape_or_broadcast(shape, "lognormal", sigma), canonical(dtype)
+    sizes, found = shape_or_broadcast(shape, "lognormal", sigma), requested_dtype(dtype)
     if kind_of(found) != "c":
         real_of(found, "lognormal")
     return _lognormal(checked(key, "lognormal"), sigma, sizes, found)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import types
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -173,10 +174,24 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS, KeyArray))
 
 
+def _way_from_list(x: Sequence[Any]) -> str:
+    """Return how a list becomes an array, or that one of its elements keeps it from that."""
+    for place, element in enumerate(x):
+        is_nested = isinstance(element, (list, tuple))
+        if not (is_nested or hasattr(element, "__array__") or hasattr(element, "aval") or is_value(element)):
+            return (
+                f"Its element {place} is of type {type(element).__name__}, so no array holds them all: apply the "
+                "function to each array of a container (xlascope.tree.map), or leave that element out."
+            )
+    return "Convert lists with xlascope.numpy.array(...)."
+
+
 def _way_to_array(x: Any, what: str) -> str:
     """Return what to do about something that is no array, by what it is."""
     if isinstance(x, (list, tuple)):
-        return "Convert lists with xlascope.numpy.array(...)."
+        return _way_from_list(x)
+    if isinstance(x, (dict, types.NoneType)) and not what.startswith(("argument", "the result")):
+        return "A container has several arrays: xlascope.tree.map applies a function to each, tree.leaves lists them."
     if isinstance(x, types.GeneratorType):
         return "Convert it with xlascope.numpy.array(list(...))."
     if isinstance(x, str):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import starting
+from ..errors import UnexpectedTracerError
 from ..ir.jaxpr import Var
 from ..runtime import beside
 from ..xla.faces import give
@@ -124,6 +125,8 @@ CONVERSIONS = [
     "tobytes",
     "tolist",
 ]
+#: Other attributes of arrays that users ask for.
+ATTRIBUTES = ["block_until_ready", "devices", "dtype", "ndim", "shape", "sharding", "size", "weak_type"]
 PROPERTIES = ["T", "at", "flat", "imag", "mT", "nbytes", "itemsize", "real"]
 
 
@@ -136,6 +139,8 @@ def prepare() -> None:
     for name in (*OPERATORS, *METHODS, *CONVERSIONS):
         if name not in ("__eq__", "__ne__"):
             setattr(Var, name, _leaked(name))
+    for name in (*PROPERTIES, *ATTRIBUTES):
+        setattr(Var, name, property(_leaked_attribute))
 
 
 def register_with_libraries() -> None:
@@ -179,6 +184,20 @@ def _leaked(name: str) -> Callable[..., Any]:
 
     raise_leaked.__name__ = name
     return raise_leaked
+
+
+class _LeakedAttributeError(UnexpectedTracerError, AttributeError):
+    """An attribute of an array was asked of what was a tracer; ``hasattr`` says that there is none."""
+
+    __module__ = UnexpectedTracerError.__module__
+
+
+#: What users see and catch is the error of any other use.
+_LeakedAttributeError.__name__ = _LeakedAttributeError.__qualname__ = UnexpectedTracerError.__name__
+
+
+def _leaked_attribute(self: Var) -> Any:
+    raise _LeakedAttributeError(Exception.__str__(leaked_error(self)))
 
 
 prepare()

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..ir.jaxpr import Literal
+from ..ir.requested_dtypes import Narrowings
 from ..keys import key_of
 from ..recent import Recent
 from ..runtime import blocks
@@ -157,7 +158,9 @@ def _found(
     if (met.get(key) or met.again(key)) is None:
         met.keep(key, True)
         return _NEVER
-    return plans.keep(key, _worked_out(function, args, kwargs, arrays))
+    before = Narrowings.count
+    steps = _worked_out(function, args, kwargs, arrays)
+    return plans.keep(key, steps if Narrowings.count == before else _NEVER)
 
 
 def _worked_out(function: Callable[..., Any], args: Any, kwargs: Any, arrays: Sequence[Any]) -> _Steps:

@@ -49,8 +49,25 @@ def origin_text(tracer: Any) -> str:
     if traced is None:
         return ""
     made = _made_by(variable, trace.equations)
-    computed = "is" if made is None else f"was computed by {made[0].name}{_elsewhere(made)} from"
-    return _sentence(computed, _arguments(variable, trace, traced), traced.name)
+    if made is None:
+        return _sentence("is", _arguments(variable, trace, traced), traced.name)
+    computed = f"was computed by {made[0].name}{_elsewhere(made)}"
+    if depends_on_nothing(tracer):
+        return f" It {computed} from known values alone."
+    return _sentence(f"{computed} from", _arguments(variable, trace, traced), traced.name)
+
+
+def depends_on_nothing(tracer: Any) -> bool:
+    """Return whether a traced value was computed from constants alone, so that Python could have computed it."""
+    variable = _variable(tracer)
+    trace = getattr(variable, "_trace", None)
+    traced: Traced | None = getattr(trace, "traced", None)
+    if variable is None or trace is None or traced is None:
+        return False
+    made = _made_by(variable, trace.equations)
+    if made is None:
+        return False
+    return not _needed(variable, trace.equations) & {id(v) for v in traced.invars}
 
 
 def function_text(tracer: Any) -> str:
@@ -106,12 +123,18 @@ def _elsewhere(made: RawEquation) -> str:
 
 def _arguments(variable: Var, trace: Any, traced: Traced) -> list[str]:
     """The names of the arguments that a variable depends on."""
-    needed = {id(variable)}
-    for _, inputs, outputs, *_ in reversed(trace.equations):
-        if any(id(y) in needed for y in outputs):
-            needed.update(id(x) for x in inputs)
+    needed = _needed(variable, trace.equations)
     names = traced.argument_names()
     return [name for name, v in zip(names, traced.invars, strict=False) if id(v) in needed]
+
+
+def _needed(variable: Var, equations: Sequence[RawEquation]) -> set[int]:
+    """Return the ids of the values that a variable depends on, itself among them."""
+    needed = {id(variable)}
+    for _, inputs, outputs, *_ in reversed(equations):
+        if any(id(y) in needed for y in outputs):
+            needed.update(id(x) for x in inputs)
+    return needed
 
 
 def _sentence(computed: str, names: list[str], function: str) -> str:

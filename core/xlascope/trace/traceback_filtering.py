@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
+from ..errors.notes import add_note
 from ..ir.sources import is_library
 from ..runtime.boot import traceback_filtering
 
@@ -46,6 +47,7 @@ def filter_traceback(error: BaseException, folders: tuple[str, ...] = ()) -> Non
     For an ``except`` clause that raises the exception again with a bare ``raise``. Files below ``folders`` count as the
     library's too.
     """
+    add_note(error)
     mode = traceback_filtering.value
     if mode == "off":
         return

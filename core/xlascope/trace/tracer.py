@@ -18,7 +18,7 @@ from ..errors import (
     see,
 )
 from ..ir.avals import ShapedArray
-from .provenance import ended_text, function_text, origin_text
+from .provenance import depends_on_nothing, ended_text, function_text, origin_text
 from .source import user_line, where_text
 
 _IF_HELP = (
@@ -29,6 +29,15 @@ _IF_HELP = (
 _NUMBER_HELP = (
     "Keep it an array (x.astype(int) instead of int(x)), compute it outside the traced function, or make the argument "
     "static (jit(f, static_argnums=...))."
+)
+_INTEGER_HELP = (
+    "Shapes, axes, range() and places in a list have to be known while the function is traced: make the argument "
+    "static (jit(f, static_argnums=...)), take sizes from x.shape or x.size, loop with xlascope.lax.fori_loop, and "
+    "index xlascope.numpy.asarray(list)[i]."
+)
+_KNOWN_HELP = (
+    "Compute with Python's numbers or NumPy what is to be known while the function is traced (x.size + 1, x.shape[0], "
+    "math.prod(x.shape)): functions of xlascope.numpy give traced values there, also for known numbers."
 )
 _BYTES_HELP = "Return the array, and take its bytes outside the traced function."
 _PLACE_HELP = (
@@ -105,7 +114,10 @@ class Tracer:
         self._refuse_constant("the number in", "complex(x)")
 
     def __index__(self) -> int:
-        value = self._value(TracerIntegerConversionError, "the integer in", _NUMBER_HELP)
+        value = self.concrete()
+        if value is None:
+            fix = _KNOWN_HELP if depends_on_nothing(self) else _INTEGER_HELP
+            raise TracerIntegerConversionError(_message("the integer in", self, fix))
         return int(value.__index__())
 
     def item(self, *args: Any) -> Any:

@@ -37,10 +37,12 @@ def aval_of(x: Any) -> ShapedArray:
     try:
         aval: ShapedArray = x.aval
     except AttributeError:
-        return type_of_other(x)
-    if x.__class__ is Var:
-        raise leaked_error(x)
-    return aval if aval.__class__ is ShapedArray else foreign_type(x)
+        pass  # what is raised below is no consequence of this
+    else:
+        if x.__class__ is Var:
+            raise leaked_error(x)
+        return aval if aval.__class__ is ShapedArray else foreign_type(x)
+    return type_of_other(x)
 
 
 def scalar_literal(x: Any, aval: ShapedArray) -> Literal:

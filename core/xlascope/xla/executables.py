@@ -25,7 +25,7 @@ from .callbacks import run_and_wait
 from .compile import Compilation, compile_program
 from .compile_request import CompileRequest
 from .faces import is_foreign
-from .failures import is_out_of_memory, memory_error, note_donations, require_live
+from .failures import is_out_of_memory, memory_error, note_donations, release_donated, require_live
 from .hooks import HOOKS
 from .key_array import KeyArray, call_structure, held, results_of
 from .named_shardings import OnSeveral, held_sharding, typed
@@ -118,12 +118,15 @@ class Executable:
         if self.donated:
             note_donations(self.jaxpr, self.donated)
         try:
-            return self._run(operands, avals)
+            results = self._run(operands, avals)
         except JaxRuntimeError as error:
             if not is_out_of_memory(error):
                 raise
             device = self.compilation.device
             raise memory_error(error, self.jaxpr, self.compilation.executable, device) from None
+        if self.donated:
+            release_donated(operands, self.donated)
+        return results
 
     def _run(self, operands: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
         count = len(self.consts)

@@ -1,7 +1,7 @@
 """What jaxlib says when a call fails, in the user's words: no memory, and arrays that are gone.
 
 jaxlib's C++ runs calls that it has seen before without asking us, so what fails there keeps jaxlib's own words
-(``xlascope.errors.explain(error)`` knows them).
+(``xlascope.errors.explain(error)`` knows them, and ``errors/notes.py`` adds ours where Python of ours sees them pass).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..ir.sources import user_line, where_text
 from ..recent import RecentlyUsed
 from .backend import ArrayImpl
 from .faces import is_ours
-from .key_array import KeyArray
+from .key_array import KeyArray, held
 from .named_shardings import first_device
 from .room import bytes_of, lacks_room
 from .spread import is_spread, lies
@@ -53,6 +53,17 @@ def note_donations(jaxpr: Jaxpr, donated: Sequence[bool]) -> None:
     for index, (variable, given) in enumerate(zip(jaxpr.invars, donated, strict=True)):
         if given:
             _donors[variable.aval] = Donor(_function(jaxpr), argument_name(jaxpr, index), where)
+
+
+def release_donated(operands: Sequence[Any], donated: Sequence[bool]) -> None:
+    """Let go of the arrays whose memory a call has taken: jaxlib then asks us about a call with one, which it would
+    otherwise repeat and refuse in its own words.
+    """
+    for x, given in zip(operands, donated, strict=True):
+        if given and isinstance(x, (ArrayImpl, KeyArray)):
+            array = held(x)
+            if array.is_deleted():
+                array.delete()
 
 
 def require_live(jaxpr: Jaxpr, values: Sequence[Any], kept: Sequence[bool]) -> None:

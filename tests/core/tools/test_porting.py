@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,170 @@ MISSING = {
     "import jax\nassert jax.__version__ > '0.4'": [("__version__", (2,), "is the version of xlascope")],
     "import importlib\nimportlib.import_module('jax.numpy')": [("numpy", (2,), "is imported by its name in a string")],
 }
+
+
+#: Whole files as people write them; what each line with an import becomes, and what is told of the file.
+MESSY = {
+    "conditional": (
+        """
+        try:
+            import jax
+            import jax.numpy as jnp
+        except ImportError:
+            jax = jnp = None
+        if jax is not None:
+            from jax import (
+                grad,  # the gradient
+                jit,
+            )
+        else:
+            def jit(f): return f
+        """,
+        {
+            "import jax\n": "import xlascope as jax\n",
+            "import jax.numpy as": "import xlascope.numpy as",
+            "from jax import (": "from xlascope import (",
+        },
+        [],
+    ),
+    "all names": (
+        """
+        from jax import *
+        from jax.numpy import *
+        from jax.random import normal as randn, key
+        print(jit(lambda x: x + 1)(ones(3)), randn(key(0)))
+        """,
+        {"from jax": "from xlascope"},
+        [],
+    ),
+    "other names": (
+        """
+        import jax as j, numpy as np, jax.numpy as jn
+        from jax import numpy as jnp2, lax as L
+        j.jit(jn.sin)(1.0), jnp2.ones(2), L.add(1, 2), j.numpy.zeros(1), j.numpy.sinn
+        """,
+        {"import jax as j": "import xlascope as j", " jax.numpy as": " xlascope.numpy as", "from jax": "from xlascope"},
+        ["train.py:4: jax.numpy.sinn is not a public name"],
+    ),
+    "handed on": (
+        """
+        from jax.numpy import array as array, zeros as zeros
+        from jax import jit as jit, vmap as vectorize
+        import jax.numpy as np
+        __all__ = ["array", "zeros", "jit", "vectorize", "np"]
+        """,
+        {"from jax": "from xlascope", "import jax.numpy": "import xlascope.numpy"},
+        [],
+    ),
+    "for the type checker": (
+        """
+        from typing import TYPE_CHECKING, Union
+        if TYPE_CHECKING:
+            import jax
+            from jax.typing import ArrayLike
+            from jax._src.core import Tracer
+        def f(x: "jax.Array", y: "ArrayLike") -> "Union[jax.Array, Tracer]":
+            return x
+        """,
+        {"import jax\n": "import xlascope as jax\n", "from jax": "from xlascope"},
+        ["train.py:6: jax._src is private to jax"],
+    ),
+    "by names in strings": (
+        """
+        import importlib, pytest
+        jax = pytest.importorskip("jax")
+        jnp = pytest.importorskip("jax.numpy", minversion="0.4")
+        stats = importlib.import_module("jax.scipy.stats")
+        lazy = __import__("jax")
+        """,
+        {},
+        [
+            "train.py:3: jax is imported by its name in a string",
+            "train.py:4: jax.numpy is imported by its name",
+            "train.py:5: jax.scipy.stats is imported by its name",
+        ],
+    ),
+    "in functions and classes": (
+        """
+        def f(x):
+            import jax, os; import jax.scipy.linalg as jsl
+            if x: from jax import pmap; return pmap
+            jax.config.update("jax_enable_x64", True)
+        class A:
+            from jax import jit as _jit
+            import jax.numpy as xp
+        """,
+        {
+            "import jax, os; import jax.scipy": "import xlascope as jax, os; import xlascope.scipy",
+            "from jax": "from xlascope",
+            "import jax.numpy": "import xlascope.numpy",
+        },
+        [],
+    ),
+    "programs in strings": (
+        """
+        '''Like numpy.
+
+        >>> import jax.numpy as jnp
+        '''
+        import os, sys
+        CODE = "import jax; print(jax.__version__)"
+        backend = {"jax": "jax.numpy"}
+        if "jax" in sys.modules: jax = sys.modules["jax"]
+        os.environ["JAX_PLATFORMS"] = "cpu"; import jax
+        """,
+        {'"cpu"; import jax': '"cpu"; import xlascope as jax'},
+        [],
+    ),
+    "names that others have": (
+        """
+        import jax
+        import jaxlib, jaxtyping
+        from . import jax as local_jax
+        from .jax import thing
+        def g(jax): return jax.foo
+        def h():
+            jax = object()
+            return jax.bar
+        jax.xla_computation(g)
+        del jax
+        """,
+        {"import jax\n": "import xlascope as jax\n"},
+        ["train.py:10: jax.xla_computation is removed from jax"],
+    ),
+    "several in one line": (
+        """
+        import jax.random as jr, jax.nn as jnn, jax
+        from jax import numpy as \\
+            jnp
+        x = (jr.key(0), jnn.relu(jnp.ones(2)), jax.experimental.sparse)
+        """,
+        {
+            "jax.random as": "xlascope.random as",
+            "jax.nn as": "xlascope.nn as",
+            ", jax\n": ", xlascope as jax\n",
+            "from jax": "from xlascope",
+        },
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSY)
+def test_messy_files(name: str, folder: "Folder") -> None:
+    text, changes, told = MESSY[name]
+    before = after = textwrap.dedent(text)
+    for old, new in changes.items():
+        assert old in after
+        after = after.replace(old, new)
+    path = folder.write("train.py", before)
+    status, output = folder.port("train.py")
+    assert path.read_text() == after
+    said = [line for line in output.splitlines()[:-1] if "changed" not in line]
+    assert len(said) == len(told) and status == bool(told)
+    assert all(line.startswith(words) for line, words in zip(said, told, strict=True))
+    folder.port("train.py", "--to", "jax")
+    assert path.read_text() == before
 
 
 @pytest.mark.parametrize("before", IMPORTS)

@@ -143,6 +143,8 @@ def _check_alike(what: str, first_name: str, name: str, first: Body, body: Body)
         words,
         first.structure,
         body.structure,
+        ". Return containers of the same kinds, lengths and keys from all of them; what one of them does not compute "
+        f"it returns as zeros (xlascope.numpy.zeros_like).{see('loop-types')}",
     )
     found = differing(first.structure, first.program.out_avals, body.program.out_avals, "the result", words)
     if found:

@@ -11,6 +11,7 @@ from ...ir.effects import is_io
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr, Var
 from ...ir.markers import NOT_MAPPED, ZERO
 from ...ir.operation import Operation
+from ...ir.sources import locate, where_text
 from ...operations.reductions import reduce_or
 from ...operations.shapes import mapped_in_front
 from ...records.traits import LOOP
@@ -254,9 +255,12 @@ def _where_going_on(body: ClosedJaxpr, condition: ClosedJaxpr, cond_consts: int,
 
 
 def _cannot_reverse() -> NoReturn:
+    origin = STATE.origin  # the equation that is transposed: where the loop stands, not where grad was called
+    loop = None if origin is None else locate(origin.code, origin.lasti)
     raise ValueError(
         f"reverse-mode differentiation (grad, vjp) does not work through a while_loop, or a fori_loop whose bounds are "
-        f"not known while it is traced{here()}: the number of steps is not known, so their values "
-        "cannot be kept. Use scan, or fori_loop with Python numbers as bounds; or forward mode (jvp, jacfwd); or say "
-        "what the derivative is with custom_vjp, or custom_root for a solver." + see("reverse-through-while-loop")
+        f"not known while it is traced{where_text(loop) or here()}: the number of steps is not known, so their values "
+        "cannot be kept. Use scan, or fori_loop with Python numbers as bounds, which static arguments are; or forward "
+        "mode (jvp, jacfwd); or say what the derivative is with custom_vjp, or custom_root for a solver."
+        + see("reverse-through-while-loop")
     )

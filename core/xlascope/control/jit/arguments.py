@@ -161,7 +161,7 @@ def complete_options(function: Callable[..., Any], options: Options) -> Options:
         if unknown:
             raise ValueError(
                 f"jit of {name_of(function)}: {what}_argnames names {unknown[0]!r}, but the arguments are "
-                f"{', '.join([*names, *sorted(only_named)]) or 'none'}{here()}"
+                f"{', '.join([*names, *sorted(only_named)]) or 'none'}{here()}. Name one of these, as the function does"
             )
     static = _both_ways(names, *options[:2])
     donating = _both_ways(names, *options[2:4])

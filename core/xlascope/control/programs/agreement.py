@@ -10,13 +10,13 @@ from ...ir.avals import ShapedArray, strengthened
 from ...trace.source import here
 
 
-def check_same_structure(what: str, name: str, words: tuple[str, str], first: Any, second: Any) -> None:
+def check_same_structure(what: str, name: str, words: tuple[str, str], first: Any, second: Any, fix: str = "") -> None:
     """Raise TypeError unless two structures are equal.
 
-    ``what`` says what they are of, ``name`` and ``words`` are as for :func:`differing`.
+    ``what`` says what they are of, ``name`` and ``words`` are as for :func:`differing`, ``fix`` ends the message.
     """
     if first != second:
-        raise TypeError(f"{what}: {_structural_difference(first, second, name, words)}{here()}")
+        raise TypeError(f"{what}: {_structural_difference(first, second, name, words)}{here()}{fix}")
 
 
 def _structural_difference(first: Any, second: Any, path: str, words: tuple[str, str]) -> str:
@@ -28,20 +28,7 @@ def _structural_difference(first: Any, second: Any, path: str, words: tuple[str,
         for key, child, match in zip(keys, children, others, strict=True):
             if child != match:
                 return _structural_difference(child, match, f"{path}[{key!r}]", words)
-    return f"{path}: {words[0]} {_node_text(first)} and {words[1]} {_node_text(second)}"
-
-
-def _node_text(structure: Any) -> str:
-    """What a tree is at its root: an array, None, a tuple of 2, a dict of 'a', 'b'."""
-    node = structure.node_data()
-    if node is None:
-        return "an array"
-    kind, data = node
-    if kind is type(None):
-        return "None"
-    if kind is dict:
-        return f"a dict of {', '.join(map(repr, data)) or 'nothing'}"
-    return f"a {kind.__name__} of {len(structure.children())}"
+    return f"{path}: {words[0]} {tree.node_text(first)} and {words[1]} {tree.node_text(second)}"
 
 
 def differing(

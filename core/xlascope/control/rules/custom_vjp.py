@@ -130,7 +130,8 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
             count = f"a tuple of {len(found)}" if isinstance(found, tuple) else type(found).__name__
             raise TypeError(
                 f"{name} has to return a tuple with one cotangent for each of the {len(children)} arguments, it "
-                f"returned {count}{here()}"
+                f"returned {count}{here()}. Return a tuple, None for an argument without a cotangent: return "
+                f"({', '.join(f'ct_{i}' for i in range(len(children)))}{',' * (len(children) == 1)})"
             )
         flat: list[Any] = []
         for number, (ct, child) in enumerate(zip(found, children, strict=True)):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ... import numpy as jnp
-from ...dtypes import canonical, kind_of
+from ...dtypes import kind_of
+from ...ir.requested_dtypes import requested_dtype
 from ...numpy.axes import whole_number
 from ...operations.bits import population_count
 from ...trace.source import here
@@ -125,7 +126,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     places = jnp.arange(size)
     # the sign counts the binary digits that the numbers of row and column share
     shared = population_count(places[:, None] & places) & 1
-    return (1 - 2 * shared).astype(canonical(dtype))
+    return (1 - 2 * shared).astype(requested_dtype(dtype))
 
 
 def helmert(n: int, full: bool = False) -> Any:
@@ -159,7 +160,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     """
     size = _size("dft", n)
     one_of("scale of dft", scale, None, "sqrtn", "n")
-    chosen = canonical(complex if dtype is None else dtype)
+    chosen = requested_dtype(complex if dtype is None else dtype)
     if kind_of(chosen) != "c":
         raise ValueError(f"dft takes a complex dtype, got {chosen.name}{here()}")
     places = np.arange(size)

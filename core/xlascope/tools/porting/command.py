@@ -85,6 +85,6 @@ def _summarize(files: list[Ported], direction: Direction, *, only_show: bool) ->
         (sum(bool(ported.error) for ported in files), "cannot be read or written"),
     ]
     missing = {missing.name for ported in files if not ported.left_alone for missing in ported.missing}
-    told = ", ".join(f"{count} {what}" for count, what in counts if count) or "none"
+    told = ", ".join(f"{count} {what}" for count, what in counts if count) or "nothing to change"
     names = f"; {len(missing)} {'name needs' if len(missing) == 1 else 'names need'} a look" if missing else ""
     return f"{NAME}: {len(files)} {'file' if len(files) == 1 else 'files'}: {told}{names}"

@@ -17,6 +17,7 @@ from typing import Any
 
 from jaxlib import xla_client
 
+from ...ir.sources import user_line, where_text
 from ...runtime import boot
 from . import hardware
 from .plugins import EXTRAS, installed
@@ -135,6 +136,12 @@ def _started(name: str, *, named: bool) -> Any:
         return _clients[name]
 
 
+def _where() -> str:
+    """Return the user's line; nothing for a tool of ours that Python runs as a module."""
+    place = user_line()
+    return "" if place is None or place.file.startswith("<frozen") else where_text(place)
+
+
 def _make(name: str, named: bool) -> Any:
     if name == "cpu":
         return _make_cpu_client()
@@ -153,8 +160,9 @@ def _make(name: str, named: bool) -> Any:
         if not hardware.is_present(name):
             known = ", ".join(sorted({"cpu", *_clients, *_factories}))
             raise RuntimeError(
-                f"there is no backend named {name!r}: no {name.upper()} was found on this machine, where these are: "
-                f"{known}. If there is one, its plugin is missing too: {EXTRAS[name]}"
+                f"there is no backend named {name!r}{_where()}: no {name.upper()} was found on this machine, "
+                f"where these are: {known}. Ask for devices() of those, or leave the name out. If there is one, its "
+                f"plugin is missing: {EXTRAS[name]}"
             )
         raise RuntimeError(
             f"there is no backend named {name!r}: a {name.upper()} is here, its plugin is not: {EXTRAS[name]}"

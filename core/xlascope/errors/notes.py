@@ -1,0 +1,77 @@
+"""Notes on errors that jaxlib's C++ raises in a call that it repeats: no Python of ours runs there to raise our own.
+
+Whoever catches such an error on its way out adds the note: the boundaries of the library (a call inside a function that
+is traced or transformed), and the cell of a notebook. A script that makes the call itself has no frame of ours.
+"""
+
+from __future__ import annotations
+
+import re
+from types import TracebackType
+
+from .. import starting
+from .explaining import see
+
+_UNHASHABLE = re.compile(r"hash an object of type <class '([\w.]+)'>, (.*)\. The error was", re.DOTALL)
+_ARGUMENT = re.compile(r"as argument (\d+)")
+#: So many characters of a value are shown.
+_MOST_CHARACTERS = 60
+
+
+def add_note(error: BaseException) -> None:
+    """Add to an error of jaxlib's what was wrong, at which line, and what to do; other errors stay as they are."""
+    if error.__class__ is not ValueError:
+        return
+    text = str(error)
+    found = next((note(text, _where(error.__traceback__)) for words, note in _NOTES.items() if words in text), None)
+    if found is not None and found not in getattr(error, "__notes__", ()):
+        error.add_note(found)
+
+
+def _where(traceback: TracebackType | None) -> str:
+    """Return the last line of a traceback that is not the library's: from there jaxlib was called."""
+    found = ""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not starting.is_library(code.co_filename):
+            found = f" at {code.co_filename}:{traceback.tb_lineno} (in {code.co_qualname})"
+        traceback = traceback.tb_next
+    return found
+
+
+def _unhashable(text: str, where: str) -> str:
+    parts = _UNHASHABLE.search(text)
+    value = "" if parts is None else f", {_shortened(parts[2])} of type {parts[1]},"
+    return (
+        f"A static argument{value} has no hash{where}. jit compiles once for each value of its static arguments, and "
+        "finds it by its hash. Pass a tuple in place of a list, a frozen dataclass in place of a dict; arrays "
+        f"are no static arguments.{see('static-arguments')}"
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 3] + "..."
+
+
+def _deleted(text: str, where: str) -> str:
+    number = _ARGUMENT.search(text)
+    which = "An argument" if number is None else f"Array {number[1]} of the arguments"
+    return (
+        f"{which} has been deleted or donated{where}. A call may reuse the memory of an argument that is donated to it "
+        "(donate_argnums), so the array is gone after the call. Go on with the call's result (x = f(x)), pass a copy "
+        f"(x.copy()), or leave donate_argnums away.{see('DeletedArrayError')}"
+    )
+
+
+def _unsortable(text: str, where: str) -> str:
+    return (
+        f"The keys of a dict in the arguments cannot be sorted{where}: those of one dict have to be of one type. Make "
+        "them all text ({str(k): v for k, v in d.items()}), or use a list or a collections.OrderedDict."
+    )
+
+
+_NOTES = {
+    "Non-hashable static arguments": _unhashable,
+    "has been deleted or donated": _deleted,
+    "sorting pytree dictionary keys": _unsortable,
+}
