@@ -78,8 +78,8 @@ def _is_known(option: str, value: Any) -> bool:
     """Whether XLA has an option, which it says only while it compiles."""
     from jaxlib import _jax  # noqa: PLC0415
 
-    from xlascope.xla import backend  # noqa: PLC0415
-    from xlascope.xla import compile as compiling  # noqa: PLC0415
+    from xlascope.xla.compilation import compile as compiling  # noqa: PLC0415
+    from xlascope.xla.devices import backend  # noqa: PLC0415
 
     client = backend.client()
     device = client.local_devices()[0]
@@ -119,7 +119,7 @@ _now: dict[str, Any] = {}
 def _compile(options: Mapping[str, Any]) -> None:
     """Compile with some options from now on; what was compiled with others is forgotten."""
     import xlascope  # noqa: PLC0415
-    from xlascope.xla import compile as compiling  # noqa: PLC0415
+    from xlascope.xla.compilation import compile as compiling  # noqa: PLC0415
 
     if compiling.compile_options is not _compile_options:
         _usual.append(compiling.compile_options)

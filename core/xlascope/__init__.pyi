@@ -123,19 +123,19 @@ from .tree_util import tree_reduce as tree_reduce
 from .tree_util import tree_structure as tree_structure
 from .tree_util import tree_transpose as tree_transpose
 from .tree_util import tree_unflatten as tree_unflatten
-from .xla.backend import Device as Device
-from .xla.backend import default_backend as default_backend
-from .xla.backend import device_count as device_count
-from .xla.backend import devices as devices
-from .xla.backend import local_device_count as local_device_count
-from .xla.backend import local_devices as local_devices
-from .xla.backend import process_count as process_count
-from .xla.backend import process_index as process_index
-from .xla.backend import process_indices as process_indices
-from .xla.meshes import P as P
-from .xla.meshes import set_mesh as set_mesh
-from .xla.named_shardings import NamedSharding as NamedSharding
-from .xla.spread import Shard as Shard
+from .xla.devices.backend import Device as Device
+from .xla.devices.backend import default_backend as default_backend
+from .xla.devices.backend import device_count as device_count
+from .xla.devices.backend import devices as devices
+from .xla.devices.backend import local_device_count as local_device_count
+from .xla.devices.backend import local_devices as local_devices
+from .xla.devices.backend import process_count as process_count
+from .xla.devices.backend import process_index as process_index
+from .xla.devices.backend import process_indices as process_indices
+from .xla.sharding.meshes import P as P
+from .xla.sharding.meshes import set_mesh as set_mesh
+from .xla.sharding.named_shardings import NamedSharding as NamedSharding
+from .xla.sharding.spread import Shard as Shard
 
 __version__: str
 

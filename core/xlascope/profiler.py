@@ -1,7 +1,7 @@
 """Profiles for TensorBoard, XProf and Perfetto, and names in them; ``%timings`` and the panel need none of this."""
 
 from .names import explain_missing as _explain_missing
-from .xla.traces import (
+from .xla.profiling.traces import (
     ProfileOptions,
     StepTraceAnnotation,
     TraceAnnotation,

@@ -4,7 +4,7 @@ from abc import ABC
 
 from .api.explicit_sharding import auto_axes, explicit_axes, reshard
 from .names import explain_missing as _explain_missing
-from .xla.meshes import (
+from .xla.sharding.meshes import (
     AbstractMesh,
     AxisType,
     Mesh,
@@ -14,8 +14,8 @@ from .xla.meshes import (
     set_mesh,
     use_mesh,
 )
-from .xla.named_shardings import NamedSharding, OnSeveral
-from .xla.shardings import SingleDeviceSharding
+from .xla.sharding.named_shardings import NamedSharding, OnSeveral
+from .xla.sharding.shardings import SingleDeviceSharding
 
 __all__ = [
     "AbstractMesh",

@@ -54,7 +54,13 @@ APART: dict[str, set[str]] = {
 }
 
 #: Within a layer: its rooms, top to bottom. What stands beside the rooms stands above them all.
-ROOMS = {"control": ("debugging", "checkpoint", "rules", "special", "rerolling", "flow", "parallel", "jit", "programs")}
+ROOMS = {
+    "control": ("debugging", "checkpoint", "rules", "special", "rerolling", "flow", "parallel", "jit", "programs"),
+    "xla": (
+        *("explain", "targets", "profiling", "running", "compilation", "cache", "lowering", "known_faults", "keeping"),
+        *("mlir", "arrays", "sharding", "devices", "platforms", "system"),
+    ),
+}
 
 # Who may import whom from outside.
 FOREIGN_TO_ENGINE = {"IPython", "anywidget", "ipykernel", "ipywidgets", "jax", "traitlets"}

@@ -21,7 +21,8 @@ import xlascope.numpy as jnp
 from xlascope.ir import avals
 from xlascope.ir.avals import shaped
 from xlascope.recent import Recent, RecentlyUsed, kept_with
-from xlascope.xla import builder, eager, executables
+from xlascope.xla.mlir import builder
+from xlascope.xla.running import eager, executables
 
 F32 = np.dtype("float32")
 
@@ -177,25 +178,25 @@ GROWING = {
     "records/watching.late": "one of each engine that is watched, which takes itself out",
     "records/watchers.watchers": "those that watch, who take themselves out",
     "settings._TABLE": "one of each setting",
-    "xla/cache_folder._warned": "three of each folder that a user sets",
-    "xla/callbacks._failures": "ends at 100",
+    "xla/cache/cache_folder._warned": "three of each folder that a user sets",
+    "xla/lowering/callbacks._failures": "ends at 100",
     "xla/platforms/choosing._chosen": "one of each value of a setting",
     "xla/platforms/choosing._clients": "one of each platform",
     "xla/platforms/forks._held": "the living arrays, while the process forks",
     "xla/platforms/choosing._factories": "one of each platform that was registered",
     "xla/platforms/choosing._first": "one of each platform",
-    "xla/shardings._shardings": "one of each device",
+    "xla/sharding/shardings._shardings": "one of each device",
     "__init__._loaded": "one of each shell",
     "control/jit/telling.dispatched": "those that watch, who take themselves out",
     "runtime/beside._after": "a few of each module of jax that something waits for",
     "runtime/beside._set_attribute": "one of each module of jax that sets attributes of arrays",
     "runtime/post_hooks._hooks": "one of each engine in the process",
-    "xla/compiling._left": "a few interrupted compilations",
-    "xla/faces._ours": "one of each attribute of arrays",
-    "xla/faces._settled": "one of each attribute of arrays",
-    "xla/faces._theirs": "one of each attribute of arrays",
-    "xla/uninterrupted._idle": "threads that wait: as many as ever compiled at once",
-    "xla/uninterrupted._running": "what the compiler works on, until it is done",
+    "xla/cache/compiling._left": "a few interrupted compilations",
+    "xla/devices/faces._ours": "one of each attribute of arrays",
+    "xla/devices/faces._settled": "one of each attribute of arrays",
+    "xla/devices/faces._theirs": "one of each attribute of arrays",
+    "xla/system/uninterrupted._idle": "threads that wait: as many as ever compiled at once",
+    "xla/system/uninterrupted._running": "what the compiler works on, until it is done",
 }
 FOLDERS = ("core/xlascope", "kernel_ext/xlascope_ipython", "kernel_ext/xlascope_jax", "widgets/xlascope_widgets")
 TABLES = {"set", "dict", "WeakKeyDictionary", "OrderedDict", "defaultdict"}
@@ -242,10 +243,10 @@ REMEMBERING = {
     "records/store._fields": "classes of records",
     "records/store._names": "classes of records",
     "bridge/ceilings.measure_ceilings": "devices",
-    "xla/ceilings.measure_ceilings": "devices",
-    "xla/persistent_cache._folder": "folders that a user sets",
-    "xla/persistent_cache._warn_of_platform": "platforms",
-    "xla/persistent_cache.surroundings": "devices",
+    "xla/profiling/ceilings.measure_ceilings": "devices",
+    "xla/cache/persistent_cache._folder": "folders that a user sets",
+    "xla/cache/persistent_cache._warn_of_platform": "platforms",
+    "xla/cache/persistent_cache.surroundings": "devices",
 }
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from xlascope.control.jit.jitted import Jitted
 from xlascope.trace import jaxpr_trace
-from xlascope.xla import compile as compiling
-from xlascope.xla import lowering
+from xlascope.xla.compilation import compile as compiling
+from xlascope.xla.lowering.lowering import lowering
 
 #: How often each has been done since the process began.
 counts: Counter[str] = Counter()

@@ -39,7 +39,11 @@ def for_our_engine():
     """List what is in this process so that our engine can compute in it: modules, methods of jaxlib's, patches."""
     from jaxlib import _jax
 
-    modules = {"xlascope.runtime.boot", "xlascope.xla.faces", "xlascope.xla.made_by_jaxlib"} & sys.modules.keys()
+    modules = {
+        "xlascope.runtime.boot",
+        "xlascope.xla.devices.faces",
+        "xlascope.xla.devices.made_by_jaxlib",
+    } & sys.modules.keys()
     methods = [
         f"{kind.__name__}.{name}"
         for kind in (_jax.ArrayImpl, _jax.SingleDeviceSharding, _jax.PjitFunction)

@@ -13,8 +13,8 @@ from ..ir.sources import locate
 from ..trace.source import user_line, where_text
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, not_an_array
-from ..xla.backend import ArrayImpl
-from ..xla.key_array import KeyArray
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.backend import ArrayImpl
 from .naming import name_of
 
 

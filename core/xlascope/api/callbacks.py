@@ -17,7 +17,7 @@ from ..operations.callbacks import VMAP_METHODS, DebugCallback, HostFunction, IO
 from ..trace.bind import bind
 from ..trace.source import user_line, where_text
 from ..trace.values import aval_of, not_an_array
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 
 
 def pure_callback(

@@ -17,11 +17,11 @@ from ..ir.avals import ShapedArray
 from ..ir.operation import Operation
 from ..trace.source import here
 from ..trace.traceback_filtering import api_boundary
-from ..xla import backend as backends
-from ..xla.compile_request import CompileOptions
-from ..xla.hooks import HOOKS
+from ..xla.compilation.compile_request import CompileOptions
+from ..xla.compilation.reroll import Reroll
+from ..xla.devices import backend as backends
 from ..xla.keeping.policy import Keep
-from ..xla.reroll import Reroll
+from ..xla.system.hooks import HOOKS
 from .naming import Names, Numbers, numbers_of, strings_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])

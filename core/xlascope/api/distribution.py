@@ -14,11 +14,11 @@ from ..dtypes import canonical
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..trace.source import here
-from ..xla import backend as backends
-from ..xla.meshes import AxisType, Mesh, PartitionSpec
-from ..xla.named_shardings import NamedSharding, OnSeveral
-from ..xla.spread import joined
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
+from ..xla.devices import backend as backends
+from ..xla.sharding.meshes import AxisType, Mesh, PartitionSpec
+from ..xla.sharding.named_shardings import NamedSharding, OnSeveral
+from ..xla.sharding.spread import joined
 
 
 def make_mesh(

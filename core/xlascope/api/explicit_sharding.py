@@ -13,8 +13,8 @@ from ..ir.sources import user_line, where_text
 from ..operations.sharding_constraints import left_to_xla
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of
-from ..xla.meshes import AxisType, Mesh, PartitionSpec, required_mesh, set_mesh
-from ..xla.named_shardings import OnSeveral
+from ..xla.sharding.meshes import AxisType, Mesh, PartitionSpec, required_mesh, set_mesh
+from ..xla.sharding.named_shardings import OnSeveral
 from .compilation import jit
 from .flat import taken
 from .naming import named_after

@@ -17,7 +17,7 @@ from ..operations.shapes import zeros_of
 from ..trace.gate import array_of, opened, unchanged
 from ..transforms import differentiate
 from ..transforms.jvp_trace import JVPTracer
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 from .arguments import at, defined_at, kind_of
 from .naming import name_of
 

@@ -19,8 +19,8 @@ from ..ir.sources import user_line, where_text
 from ..operations.shapes import reshape, squeeze
 from ..operations.values import shape_of
 from ..trace.traceback_filtering import api_boundary
-from ..xla import backend as backends
-from ..xla.meshes import Mesh, PartitionSpec
+from ..xla.devices import backend as backends
+from ..xla.sharding.meshes import Mesh, PartitionSpec
 from .naming import Numbers, name_of, named_after, numbers_of
 from .vectorization import vmap
 

@@ -15,12 +15,12 @@ from ..trace.gate import opened
 from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.backend import client
-from ..xla.faces import is_ours
-from ..xla.key_array import KeyArray, held
-from ..xla.meshes import PartitionSpec, required_mesh
-from ..xla.named_shardings import NamedSharding
-from ..xla.transfers import commit, put
+from ..xla.arrays.key_array import KeyArray, held
+from ..xla.arrays.transfers import commit, put
+from ..xla.devices.backend import client
+from ..xla.devices.faces import is_ours
+from ..xla.sharding.meshes import PartitionSpec, required_mesh
+from ..xla.sharding.named_shardings import NamedSharding
 
 
 def device_put(x: Any, device: Any = None) -> Any:

@@ -13,7 +13,7 @@ from ..control.programs.prefixes import leaves_of_prefix
 from ..control.programs.values import check_results, operand_aval
 from ..ir.sources import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
-from ..xla.meshes import Mesh, PartitionSpec, check_spec, names_of, required_mesh
+from ..xla.sharding.meshes import Mesh, PartitionSpec, check_spec, names_of, required_mesh
 from .flat import given, taken
 from .naming import name_of, named_after
 

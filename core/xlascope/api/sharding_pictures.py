@@ -8,7 +8,7 @@ from typing import Any
 from .. import tree
 from ..trace.source import here
 from ..trace.tracer import Tracer
-from ..xla.named_shardings import OnSeveral
+from ..xla.sharding.named_shardings import OnSeveral
 
 _LEAST = 5
 

@@ -19,7 +19,7 @@ from ..operations.shapes import full, zeros_of
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms.taylor import taylor
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 from .naming import name_of
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ir.jaxpr import Jaxpr
 from ..runtime import boot
-from ..xla.hooks import HOOKS
+from ..xla.system.hooks import HOOKS
 from . import debugging
 
 

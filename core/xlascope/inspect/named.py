@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ..records import Equation, EquationPath, Jaxpr, SourceRange, Traced, Variable
 from ..records.op_names import equation_paths
 from ..records.paths import PROGRAM, Step
-from ..xla.stablehlo import Argument, Named, StableHLO, named_operations
+from ..xla.mlir.stablehlo import Argument, Named, StableHLO, named_operations
 
 #: Why there is a trace that nobody made.
 REASON = "read from the names in StableHLO"

@@ -12,7 +12,7 @@ from .. import records
 from ..analysis.doctor import Copied
 from ..analysis.folded_products import with_folded
 from ..records.op_names import equation_paths
-from ..xla.stablehlo import StableHLO, read_stablehlo
+from ..xla.mlir.stablehlo import StableHLO, read_stablehlo
 from ..xla.targets import (
     CompilerInput,
     NoLoweringError,
@@ -132,8 +132,8 @@ class Program:
     answers are about kernels.
 
     ``options`` are XLA's flags for this program, ``host`` is what its own process can do with it; ``function`` and
-    ``number`` stand for what ``traced`` would say. Raises :class:`~xlascope.xla.stablehlo.StableHLOError` (a ValueError
-    of one line) for what is no StableHLO.
+    ``number`` stand for what ``traced`` would say. Raises :class:`~xlascope.xla.mlir.stablehlo.StableHLOError` (a
+    ValueError of one line) for what is no StableHLO.
 
     >>> program = Program('''module @jit_f {
     ...   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -80,7 +80,7 @@ def timings(fun: Subject, /, *args: Any, **kwargs: Any) -> Inspection:
     arguments whose memory the function would reuse. The text says which times are the profiler's and which the host
     clock's, what share of the devices' time belongs to a known equation, and how near each kernel comes to what the
     device can do, which is measured once, while the machine is idle, and kept. Raises
-    :class:`xlascope.xla.profile.ProfilerInUseError` when somebody else is profiling this process.
+    :class:`xlascope.xla.profiling.profile.ProfilerInUseError` when somebody else is profiling this process.
     """
     program = program_of(fun, args, kwargs)
     program.host.check_callable()

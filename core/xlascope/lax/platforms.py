@@ -8,7 +8,7 @@ from typing import Any
 from .. import tree
 from ..trace.gate import unchanged
 from ..trace.source import here
-from ..xla.backend import default_device
+from ..xla.devices.backend import default_device
 
 _ALSO = {"cuda": "gpu", "rocm": "gpu"}
 

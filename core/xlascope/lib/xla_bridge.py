@@ -1,6 +1,6 @@
 """``xla_bridge.get_backend().platform``: which platform programs run on."""
 
-from ..xla.backend import (
+from ..xla.devices.backend import (
     default_backend,
     device_count,
     devices,

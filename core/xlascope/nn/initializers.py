@@ -22,7 +22,7 @@ from ..operations.slicing import pad, slice_in_dim
 from ..operations.sums import neg
 from ..operations.values import typed_scalar
 from ..trace.values import aval_of
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 
 Initializer = Callable[..., Any]
 Axes = int | Sequence[int]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import canonical
-from ..xla.backend import devices
-from ..xla.shardings import device_meant
+from ..xla.devices.backend import devices
+from ..xla.sharding.shardings import device_meant
 
 __array_api_version__ = "2024.12"
 

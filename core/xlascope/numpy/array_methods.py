@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from .. import numpy
 from ..trace.tracer import Tracer
-from ..xla.transfers import commit, put
+from ..xla.arrays.transfers import commit, put
 from . import views
 from .array_api import namespace_of
 

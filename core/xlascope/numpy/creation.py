@@ -22,10 +22,10 @@ from ..trace.gate import PYTHON_SCALARS, described, opened
 from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, is_value, not_an_array
-from ..xla.backend import ArrayImpl
-from ..xla.faces import is_ours
-from ..xla.key_array import KeyArray
-from ..xla.transfers import put
+from ..xla.arrays.key_array import KeyArray
+from ..xla.arrays.transfers import put
+from ..xla.devices.backend import ArrayImpl
+from ..xla.devices.faces import is_ours
 from . import joining, shaping
 from .axes import whole_number
 from .promotion import as_dtype, common_dtype, too_wide

@@ -29,7 +29,7 @@ from ..operations.values import typed_scalar
 from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 from . import shaping, ufuncs
 from .axes import axes_of, axis_of, is_several, whole_number
 from .promotion import as_dtype, inexact

@@ -12,8 +12,8 @@ from ..errors import NonConcreteBooleanIndexError
 from ..trace.gate import opened
 from ..trace.source import user_line, where_text
 from ..trace.tracer import Tracer
-from ..xla.backend import ArrayImpl
-from ..xla.key_array import KeyArray
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.backend import ArrayImpl
 
 
 class Keep(NamedTuple):

@@ -30,7 +30,7 @@ from ..operations.slicing import concatenate, rev
 from ..recent import Recent
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 from .chains import Chain, apply, chain
 from .index_forms import At, Block, Form, Item, Keep, New, Rows, Scalar, nothing_there, parse
 from .together import together

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..trace.tracer import Tracer
-from ..xla.backend import ArrayImpl
-from ..xla.call_cache import PjitFunction
-from ..xla.faces import is_ours
-from ..xla.key_array import KeyArray
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.backend import ArrayImpl
+from ..xla.devices.faces import is_ours
+from ..xla.running.call_cache import PjitFunction
 
 
 def register(library: str) -> None:

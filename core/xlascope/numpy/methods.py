@@ -16,9 +16,9 @@ from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, not_an_array
-from ..xla.backend import ArrayImpl
-from ..xla.eager import run1
-from ..xla.key_array import KeyArray
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.backend import ArrayImpl
+from ..xla.running.eager import run1
 from . import (
     array_methods,
     creation,

@@ -25,7 +25,7 @@ from ..runtime import boot
 from ..trace.source import here, user_line, where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 from .chains import Chain, apply, chain
 
 #: For each Python scalar type, the kinds of dtypes that hold its values.

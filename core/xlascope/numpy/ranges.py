@@ -25,7 +25,7 @@ from ..operations.slicing import concatenate, slice_in_dim
 from ..trace.source import here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 from . import shaping
 from .axes import axis_of, whole_number
 from .creation import as_shape, astype

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..dtypes import bfloat16, canonical
 from ..operations.conversion import convert_element_type
-from ..xla.dlpack import SUPPORTED, imported
-from ..xla.transfers import put
+from ..xla.arrays.dlpack import SUPPORTED, imported
+from ..xla.arrays.transfers import put
 from .axes import whole_number
 from .creation import asarray
 

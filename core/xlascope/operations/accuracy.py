@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ir.sources import user_line, where_text
 from ..records.traits import TRANSCENDENTAL
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from .families import Unary
 
 

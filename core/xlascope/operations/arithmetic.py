@@ -14,7 +14,7 @@ from ..ir.jaxpr import Literal
 from ..ir.markers import ZERO
 from ..records.traits import DIVISION
 from ..trace.bind import bind1
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from .bits import bitwise_and
 from .comparisons import eq, ge
 from .complex_numbers import conj, real, real_dtype

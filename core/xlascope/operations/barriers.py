@@ -11,7 +11,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import KEEPS_ORDER, MOVES, PERMUTES, SIMPLE, Trait
 from ..trace.bind import bind, bind1
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from . import sharding_rules
 from .families import Flat, Unary
 from .linear import Linear

@@ -12,8 +12,8 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..records.traits import SIMPLE
 from ..trace.bind import bind1
-from ..xla.builder import attribute
-from ..xla.narrow_types import CARRIERS
+from ..xla.mlir.builder import attribute
+from ..xla.mlir.narrow_types import CARRIERS
 from .families import Binary, Flat, Unary, stretch_values
 from .linear import Linear
 from .requirements import require_kind

@@ -26,8 +26,8 @@ from ..trace.bind import bind
 from ..trace.source import where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from ..xla.places import place_of
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
+from ..xla.running.places import place_of
 from . import sharding_rules
 from .shapes import expand_dims, mapped_in_front, moveaxis
 

@@ -15,7 +15,7 @@ from ..ir.jaxpr import ClosedJaxpr
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..records.traits import KERNEL
 from ..trace.bind import bind, bind1
-from ..xla import collectives as across
+from ..xla.lowering import collectives as across
 from . import reductions
 from .arithmetic import div, mul
 from .comparisons import eq

@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from .families import Binary, stretch_values
 from .values import match
 

@@ -16,7 +16,7 @@ from ..ir.sources import user_line, where_text
 from ..key_types import is_key
 from ..records.traits import MOVES, SIMPLE
 from ..trace.bind import bind1
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from .complex_numbers import real_dtype
 from .families import Flat, Unary
 from .linear import pushed

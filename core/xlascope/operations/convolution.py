@@ -17,7 +17,7 @@ from ..ir.requested_dtypes import requested_dtype
 from ..ir.sources import user_line, where_text
 from ..records.traits import KERNEL, PRODUCT
 from ..trace.bind import bind1
-from ..xla.builder import attribute, integers
+from ..xla.mlir.builder import attribute, integers
 from . import sharding_rules
 from .complex_numbers import real_dtype
 from .conversion import convert_element_type

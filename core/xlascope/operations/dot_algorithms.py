@@ -12,7 +12,7 @@ import numpy as np
 from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.sources import user_line, where_text
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 
 
 class DotAlgorithm(NamedTuple):

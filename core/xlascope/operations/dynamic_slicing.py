@@ -11,8 +11,8 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..trace.bind import bind1
-from ..xla.builder import integers
-from ..xla.transfers import integer_array
+from ..xla.arrays.transfers import integer_array
+from ..xla.mlir.builder import integers
 from . import indexing, sharding_rules
 from .extremes import clamp
 from .indexing import batched_gather, mapped_size, stacked_indices

@@ -12,8 +12,8 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import NOT_MAPPED, ZERO
 from ..key_types import is_key
 from ..trace.bind import bind, bind1
-from ..xla import collectives as across
-from ..xla.builder import integers
+from ..xla.lowering import collectives as across
+from ..xla.mlir.builder import integers
 from . import collectives, indexing
 from .arithmetic import add, mul
 from .comparisons import eq

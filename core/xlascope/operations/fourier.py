@@ -20,7 +20,7 @@ from ..ir.sources import user_line, where_text
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
 from ..trace.gate import unchanged
-from ..xla.builder import attribute, integers
+from ..xla.mlir.builder import attribute, integers
 from .arithmetic import mul
 from .complex_numbers import complex_dtype, conj, real, real_dtype
 from .conversion import convert_element_type

@@ -15,7 +15,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
-from ..xla.builder import attribute, integers
+from ..xla.mlir.builder import attribute, integers
 from . import arithmetic, sharding_rules
 from .comparisons import eq
 from .dimension_numbers import GatherDimensionNumbers as GatherDimensionNumbers

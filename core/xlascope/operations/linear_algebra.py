@@ -17,7 +17,7 @@ from ..ir.requested_dtypes import requested_dtype
 from ..records.traits import PRODUCT
 from ..trace.bind import bind1
 from ..trace.source import here
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from . import sharding_rules
 from .conversion import convert_element_type
 from .dot_algorithms import DotAlgorithmPreset, check_algorithm, emit_product

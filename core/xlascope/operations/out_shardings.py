@@ -11,9 +11,9 @@ from ..ir.sources import user_line, where_text
 from ..trace.state import STATE
 from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
-from ..xla.meshes import PartitionSpec, required_mesh
-from ..xla.named_shardings import NamedSharding
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
+from ..xla.sharding.meshes import PartitionSpec, required_mesh
+from ..xla.sharding.named_shardings import NamedSharding
 from .sharding_constraints import left_to_xla, resharded
 
 

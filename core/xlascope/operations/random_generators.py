@@ -17,7 +17,7 @@ from ..key_types import is_key
 from ..trace.bind import bind, bind1
 from ..trace.source import here
 from ..trace.values import aval_of
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from . import sharding_rules
 from .dynamic_slicing import dynamic_update_slice
 from .random_keys import random_unwrap, random_wrap

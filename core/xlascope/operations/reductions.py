@@ -13,7 +13,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
-from ..xla.builder import attribute, integers
+from ..xla.mlir.builder import attribute, integers
 from . import cumulative, sharding_rules
 from .arithmetic import div, mul
 from .comparisons import eq

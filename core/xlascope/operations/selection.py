@@ -13,7 +13,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import SIMPLE
 from ..trace.bind import bind1
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from . import sharding_rules
 from .families import align, stretch_values
 from .linear import pushed

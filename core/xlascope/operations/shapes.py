@@ -15,7 +15,7 @@ from ..ir.operation import Operation
 from ..records.traits import KEEPS_ORDER, KERNEL, MOVES, PERMUTES
 from ..trace.bind import bind, bind1
 from ..trace.gate import unchanged
-from ..xla.builder import attribute, integers
+from ..xla.mlir.builder import attribute, integers
 from . import sharding_rules
 from .linear import Linear
 from .requirements import require_axes, require_kind, require_shape

@@ -10,8 +10,8 @@ from ..ir.explicit import parts_of
 from ..ir.markers import NOT_MAPPED
 from ..trace.bind import bind1
 from ..trace.values import aval_of
-from ..xla.meshes import PartitionSpec
-from ..xla.named_shardings import NamedSharding, typed
+from ..xla.sharding.meshes import PartitionSpec
+from ..xla.sharding.named_shardings import NamedSharding, typed
 from . import sharding_rules
 from .linear import Linear
 

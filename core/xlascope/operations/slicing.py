@@ -16,7 +16,7 @@ from ..records.traits import MOVES, PERMUTES
 from ..trace.bind import bind1
 from ..trace.gate import unchanged
 from ..trace.source import here
-from ..xla.builder import attribute, integers
+from ..xla.mlir.builder import attribute, integers
 from . import sharding_rules
 from .linear import Linear, pushed
 from .requirements import is_linear, require_axes, type_of

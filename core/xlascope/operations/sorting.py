@@ -13,7 +13,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind
-from ..xla.builder import attribute, integers
+from ..xla.mlir.builder import attribute, integers
 from . import indexing, sharding_rules
 from .complex_numbers import real_dtype
 from .indexing import gather

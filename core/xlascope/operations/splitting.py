@@ -11,7 +11,7 @@ from ..ir.markers import ZERO
 from ..ir.operation import Operation
 from ..records.traits import MOVES
 from ..trace.bind import bind
-from ..xla.builder import integers
+from ..xla.mlir.builder import integers
 from . import sharding_rules
 from .linear import pushed
 from .requirements import require_axes

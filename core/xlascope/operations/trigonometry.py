@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.avals import ShapedArray, shaped
 from ..records.traits import CIRCULAR, TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
-from ..xla.builder import attribute
+from ..xla.mlir.builder import attribute
 from .accuracy import AccuracyMode, Accurate, Tolerance
 from .arithmetic import add, div, mul, square, sub
 from .complex_numbers import real_dtype

@@ -13,7 +13,7 @@ from ..ir.markers import NOT_MAPPED, ZERO
 from ..ir.operation import Operation
 from ..records.traits import KERNEL
 from ..trace.bind import bind1
-from ..xla.builder import attribute, integers
+from ..xla.mlir.builder import attribute, integers
 from . import sharding_rules
 from .complex_numbers import extreme
 from .linear import Linear, pushed

@@ -21,7 +21,7 @@ from ..trace.gate import unchanged
 from ..trace.source import user_line, where_text
 from ..trace.tracer import leaked_error
 from ..trace.values import aval_of, is_value
-from ..xla.transfers import put
+from ..xla.arrays.transfers import put
 from .drawing import THREEFRY, folded, new_keys, words_of_seed
 
 _WORD = np.dtype("uint32")

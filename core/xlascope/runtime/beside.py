@@ -9,12 +9,12 @@ class of tracers                              look at our own states in Python: 
                                               by jax's width stays in Python (``boot.same_width``), and C++ knows our
                                               tracers for objects it does not know, which go to Python all the same
 post hook, while calls are counted            ours, and it calls jax's (``boot.watch_calls``)
-class of arrays                               one class, two faces; the array's type decides (``xla/faces.py``)
+class of arrays                               one class, two faces; the array's type decides (``xla/devices/faces.py``)
 class of jitted functions                     no face: our methods are attributes of each function
                                               (``control/jit/functions.py``)
 classes of shardings                          jax's face where jax is; the two say the same
 types that C++ gives to what it makes         jax's. C++ looks for ``jax.core`` once, and finds a function of ours
-                                              that asks jax as soon as it is here (``xla/made_by_jaxlib.py``)
+                                              that asks jax as soon as it is here (``xla/devices/made_by_jaxlib.py``)
 configuration states in the keys of calls     both engines' states are in the keys of both: a change means one miss
 clients, devices, live arrays                 apart: each engine has a client of its own; an array of jax is copied
 guards of transfers and of garbage            shared, because C++ asks one state: a guard holds for both; ``import jax``

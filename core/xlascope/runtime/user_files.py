@@ -1,6 +1,6 @@
 """The user's folder for what can be made again, and small facts that are kept in it.
 
-Nothing is executed that is read here; who loads native code looks at its owner first (`xla/own_files.py`).
+Nothing is executed that is read here; who loads native code looks at its owner first (`xla/system/own_files.py`).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 from ..errors import XlascopeError
-from ..xla.backend import default_backend, devices
+from ..xla.devices.backend import default_backend, devices
 from ..xla.platforms.hardware import tpu_chips
 
 _ANY_TPU = "v5e-1 TPU, or any other TPU that it offers"

@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 import sys
 
-from ..xla import backend
+from ..xla.devices import backend
 
 _PACKAGES = ("xlascope", "jaxlib", "numpy", "jax", "ipykernel", "anywidget")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..xla.own_files import ForeignFileError
+from ..xla.system.own_files import ForeignFileError
 from ..xla.targets.installing import HOW, PLATFORMS, InstallError, compiler_of, install
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.jaxpr import Var
-from ..xla.backend import ArrayImpl
-from ..xla.faces import is_ours
-from ..xla.key_array import KeyArray
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.backend import ArrayImpl
+from ..xla.devices.faces import is_ours
 from . import tracer
 from .provenance import Ended
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from ..ir.avals import ShapedArray
 from ..ir.operation import Operation, Primitive
-from ..xla import arrays  # noqa: F401  (gives arrays their face)
-from ..xla.call_cache import set_tracer_class
-from ..xla.eager import run, run1
-from ..xla.hooks import HOOKS
+from ..xla.arrays import arrays  # noqa: F401  (gives arrays their face)
+from ..xla.running.call_cache import set_tracer_class
+from ..xla.running.eager import run, run1
+from ..xla.system.hooks import HOOKS
 from . import methods  # noqa: F401  (gives arrays and tracers their methods)
 from .gate import opened
 from .state import STATE

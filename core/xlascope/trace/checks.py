@@ -14,7 +14,7 @@ from ..ir.checker import check_jaxpr
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Origin, Var
 from ..ir.operation import Operation
 from ..runtime import blocks, boot
-from ..xla.logs import log_compilation
+from ..xla.system.logs import log_compilation
 from .provenance import ended_text
 from .source import user_line, where_text
 from .tracer import Tracer

@@ -31,10 +31,10 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Var
 from ..key_types import is_key
 from ..runtime import beside
-from ..xla.backend import ArrayImpl
-from ..xla.faces import is_foreign
-from ..xla.key_array import KeyArray
-from ..xla.transfers import put
+from ..xla.arrays.key_array import KeyArray
+from ..xla.arrays.transfers import put
+from ..xla.devices.backend import ArrayImpl
+from ..xla.devices.faces import is_foreign
 from .source import here, user_line, where_text
 from .state import STATE
 from .tracer import Tracer, leaked_error

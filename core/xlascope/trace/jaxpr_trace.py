@@ -17,8 +17,8 @@ from ..ir.operation import Operation
 from ..ir.sources import is_library
 from ..recent import Recent
 from ..runtime.boot import checked_traces, in_trace
-from ..xla.backend import ArrayImpl
-from ..xla.key_array import KeyArray
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.backend import ArrayImpl
 from .checks import checked
 from .copies import as_it_is
 from .gate import opened

@@ -11,8 +11,8 @@ from .. import starting
 from ..errors import UnexpectedTracerError
 from ..ir.jaxpr import Var
 from ..runtime import beside
-from ..xla.faces import give
-from ..xla.key_array import KeyArray
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.faces import give
 from .tracer import Tracer, leaked_error
 
 #: Where libraries that recognize arrays by their type keep what they know of them.

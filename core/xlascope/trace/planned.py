@@ -21,8 +21,8 @@ from ..keys import key_of
 from ..recent import Recent
 from ..runtime import blocks
 from ..runtime.boot import enable_x64, numpy_rank_promotion, settings_of_traces, trace_settings
-from ..xla.backend import ArrayImpl
-from ..xla.key_array import KeyArray
+from ..xla.arrays.key_array import KeyArray
+from ..xla.devices.backend import ArrayImpl
 from .jaxpr_trace import JaxprTracer
 from .library_calls import PROMOTING, is_called_by_library
 from .plans import NO_PLAN, Plan, work_out

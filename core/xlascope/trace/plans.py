@@ -17,7 +17,7 @@ from ..ir.jaxpr import Literal
 from ..keys import key_of
 from ..recent import Recent
 from ..runtime.boot import in_trace
-from ..xla.eager import run
+from ..xla.running.eager import run
 from .jaxpr_trace import JaxprTrace, JaxprTracer
 from .state import STATE
 from .steps import Steps, steps_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal, Var
-from ..xla.transfers import integer_array
+from ..xla.arrays.transfers import integer_array
 from .gate import foreign_type, is_value, not_an_array, type_of_other
 from .tracer import leaked_error
 

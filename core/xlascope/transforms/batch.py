@@ -19,7 +19,7 @@ from ..trace.checks import raise_leaked_tracers
 from ..trace.jaxpr_trace import stage
 from ..trace.state import STATE
 from ..trace.values import aval_of
-from ..xla.hooks import HOOKS
+from ..xla.system.hooks import HOOKS
 from .batch_trace import BatchTrace, BatchTracer, NamedBatchTrace, axis_of_rule, with_axis, without_axis
 from .dce import dependence
 from .evaluate import evaluate

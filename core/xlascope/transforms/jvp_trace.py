@@ -26,7 +26,7 @@ from ..trace.state import STATE
 from ..trace.steps import Steps
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.eager import run
+from ..xla.running.eager import run
 from .pushforwards import innermost, push
 from .recording import LinearTrace, LinearTracer
 

@@ -17,7 +17,7 @@ from ..recent import Recent
 from ..runtime.boot import enable_x64, settings_of_traces, trace_settings
 from ..trace.plans import NO_PLAN, Plan, work_out
 from ..trace.steps import Getter, Step, Steps, steps_of, taken_from
-from ..xla.eager import run
+from ..xla.running.eager import run
 from .recording import LinearTrace, LinearTracer, Pushforward
 
 #: Of a result's tangent: which of the new ones it is, else which of the residuals and the operands' tangents.

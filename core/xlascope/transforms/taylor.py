@@ -32,7 +32,7 @@ from ..trace.source import user_frame, with_line
 from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
-from ..xla.eager import run
+from ..xla.running.eager import run
 from .evaluate import evaluate
 from .staging import stage_held
 

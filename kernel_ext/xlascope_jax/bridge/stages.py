@@ -33,7 +33,7 @@ from xlascope.analysis.retrace_words import OUTSIDE
 from xlascope.inspect.running.runs import Dispatched
 from xlascope.ir.source_texts import excerpt, source_texts
 from xlascope.records.watchers import watchers
-from xlascope.xla.describe import describe_executable
+from xlascope.xla.compilation.describe import describe_executable
 
 from ..traits import traits_of
 from .described import describe

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from xlascope import records
-from xlascope.xla.describe import describe_executable
+from xlascope.xla.compilation.describe import describe_executable
 
 from .programs import Known, Made, Programs
 

@@ -19,7 +19,7 @@ for name in sys.argv[1].split():
         einops.rearrange(x, "a b -> b a"), opt_einsum.contract("ab,cb->ac", x, x)
     else:
         import einops, opt_einsum
-from xlascope.xla.faces import is_ours
+from xlascope.xla.devices.faces import is_ours
 found = []
 for library, functions in ((xs, xnp), (jax, jnp)) if "jax" in sys.modules else ((xs, xnp),):
     x = functions.ones((2, 3))

@@ -15,10 +15,11 @@ from xlascope import lax
 from xlascope.ir.checker import check_jaxpr
 from xlascope.transforms.dce import dce_program
 from xlascope.transforms.evaluate import evaluate
-from xlascope.xla.backend import default_device
-from xlascope.xla.compile_request import CompileRequest
-from xlascope.xla.executables import executable_of
-from xlascope.xla.places import Place
+from xlascope.xla.compilation.compile_request import CompileRequest
+from xlascope.xla.devices.backend import default_device
+from xlascope.xla.running import executables
+from xlascope.xla.running.executables import executable_of
+from xlascope.xla.running.places import Place
 
 HERE = Path(__file__).with_name("edges.py")
 
@@ -170,10 +171,8 @@ def traces_of(body: Any) -> int:
 def test_a_loop_that_is_run_again_is_not_traced_or_compiled_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
     monkeypatch.setattr(
-        "xlascope.xla.executables.compile_program", lambda *a, f=executable_of.__globals__["compile_program"], **k: (
-            compiled.append(1), f(*a, **k)
-        )[1]
-    )  # fmt: skip
+        executables, "compile_program", lambda *a, f=executables.compile_program: (compiled.append(1), f(*a))[1]
+    )
     body = counted(lambda c, x: c * 1.0 if name in ("fori_loop", "cond") else (c * 1.0, x))
     LOOPS[name](body)
     first, made = traces_of(body), len(compiled)

@@ -8,10 +8,10 @@ import xlascope.numpy as jnp
 from xlascope import lax
 from xlascope.ir.describe import describe
 from xlascope.readers.hlo.kernels import read_kernels
-from xlascope.xla.backend import default_device
-from xlascope.xla.compile_request import CompileRequest
-from xlascope.xla.executables import executable_of
-from xlascope.xla.places import Place
+from xlascope.xla.compilation.compile_request import CompileRequest
+from xlascope.xla.devices.backend import default_device
+from xlascope.xla.running.executables import executable_of
+from xlascope.xla.running.places import Place
 
 X = np.linspace(0.5, 1.5, 6, dtype=np.float32)
 W = np.eye(6, dtype=np.float32) * np.float32(0.9)

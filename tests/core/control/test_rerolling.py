@@ -5,6 +5,7 @@ each equation. It takes twenty seconds.
 import numpy as np
 import pytest
 from tests.core.control.repeating_programs import ROWS, by_chance
+from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -17,9 +18,8 @@ from xlascope.control.rerolling.stretches import Stretches
 from xlascope.ir.checker import check_jaxpr
 from xlascope.records.op_names import equation_paths
 from xlascope.transforms.evaluate import evaluate
-from xlascope.xla.builder import bytecode
-from xlascope.xla.lowering import lower
-from xlascope.xla.stablehlo import named_operations
+from xlascope.xla.mlir.builder import bytecode
+from xlascope.xla.mlir.stablehlo import named_operations
 
 #: What is lowered to nothing or to a constant, or not needed of what a stack has.
 SILENT = ("slice", "squeeze", "random_wrap", "random_unwrap", "broadcast_in_dim")

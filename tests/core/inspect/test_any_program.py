@@ -21,7 +21,7 @@ from xlascope import inspect, records
 from xlascope.inspect import Host, Program, QuestionError
 from xlascope.inspect.engine.producer import Engine
 from xlascope.inspect.producers import Asked, find_program, program_of
-from xlascope.xla.stablehlo import StableHLOError
+from xlascope.xla.mlir.stablehlo import StableHLOError
 from xlascope.xla.targets import find_target
 
 X = np.linspace(0.0, 1.0, 64 * 32, dtype=np.float32).reshape(64, 32)

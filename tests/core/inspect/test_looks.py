@@ -9,7 +9,7 @@ from xlascope.inspect.running.pace import Finish, Pace, Times
 from xlascope.inspect.running.tally import Tally
 from xlascope.readers.profiles import ModuleProfile
 from xlascope.records.events import DeviceTime, KernelTime
-from xlascope.xla.profile import LONGEST_ONCE
+from xlascope.xla.profiling.profile import LONGEST_ONCE
 
 
 class Program(NamedTuple):

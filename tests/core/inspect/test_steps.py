@@ -17,7 +17,7 @@ from xlascope.inspect.running.alternate import WARM_UP
 from xlascope.inspect.running.live import Sampler
 from xlascope.readers.hlo.entry import read_schedules
 from xlascope.readers.profiles import read_profile
-from xlascope.xla.profile import Window
+from xlascope.xla.profiling.profile import Window
 
 X = np.full((300, 300), 1e-3, np.float32)
 

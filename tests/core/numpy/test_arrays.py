@@ -11,7 +11,7 @@ from xlascope import records
 from xlascope.errors import ConcretizationTypeError, NonConcreteBooleanIndexError, TracerIntegerConversionError
 from xlascope.trace.methods import METHODS, OPERATORS, PROPERTIES
 from xlascope.trace.tracer import Tracer
-from xlascope.xla.backend import ArrayImpl
+from xlascope.xla.devices.backend import ArrayImpl
 
 X = np.array([1.0, 2.0, 3.0], np.float32)
 

@@ -6,9 +6,9 @@ import numpy as np
 def asked_again(lib):
     """What was asked for a program, and what is asked when it is lowered again with results of equal parts."""
     # In the process with eight devices.
-    from xlascope.xla import compile as compiling  # noqa: PLC0415
-    from xlascope.xla.compile_request import CompileOptions, CompileRequest  # noqa: PLC0415
-    from xlascope.xla.places import partition_over  # noqa: PLC0415
+    from xlascope.xla.compilation import compile as compiling  # noqa: PLC0415
+    from xlascope.xla.compilation.compile_request import CompileOptions, CompileRequest  # noqa: PLC0415
+    from xlascope.xla.running.places import partition_over  # noqa: PLC0415
 
     mesh = lib.sharding.Mesh(np.array(lib.devices()), ("x",))
     in_parts = lib.sharding.NamedSharding(mesh, lib.sharding.PartitionSpec("x"))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from jaxlib import _jax, xla_client
 
-from xlascope.xla.backend import client, default_device
+from xlascope.xla.devices.backend import client, default_device
 
 
 @pytest.fixture(scope="session")

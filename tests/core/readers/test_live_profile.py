@@ -10,7 +10,7 @@ from jaxlib import _profiler
 
 from xlascope.readers.hlo.kernels import read_kernels
 from xlascope.readers.profiles import ModuleProfile, read_profile
-from xlascope.xla.profile import LONGEST, SHORTEST, ProfilerInUseError, Window, next_window, window
+from xlascope.xla.profiling.profile import LONGEST, SHORTEST, ProfilerInUseError, Window, next_window, window
 
 
 @pytest.fixture(scope="module")

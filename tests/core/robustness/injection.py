@@ -23,7 +23,7 @@ from xlascope import records
 from xlascope.records.watchers import watchers
 from xlascope.runtime import boot
 from xlascope.trace.state import STATE
-from xlascope.xla.profile import Window, holder
+from xlascope.xla.profiling.profile import Window, holder
 
 ROOT = os.path.dirname(os.path.abspath(xs.__file__)) + os.sep
 

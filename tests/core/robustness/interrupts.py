@@ -27,7 +27,7 @@ from xlascope import records
 from xlascope.readers.profiles import read_profile
 from xlascope.runtime import boot
 from xlascope.trace.state import STATE
-from xlascope.xla.profile import Window, holder
+from xlascope.xla.profiling.profile import Window, holder
 
 #: Attempts for each interrupt that is to meet its state: on a busy machine most come too early or too late.
 TRIES = 40

@@ -19,8 +19,8 @@ from xlascope import records
 from xlascope.control.jit import jitted, traces
 from xlascope.control.programs.interning import forget_programs
 from xlascope.ir.jaxpr import ClosedJaxpr
-from xlascope.xla import eager, executables
-from xlascope.xla.compile import Compilation
+from xlascope.xla.compilation.compile import Compilation
+from xlascope.xla.running import eager, executables
 
 pytestmark = pytest.mark.usefixtures("fresh_collector")
 

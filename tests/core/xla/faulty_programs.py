@@ -10,8 +10,8 @@ import numpy as np
 
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope.xla import lowering
 from xlascope.xla.known_faults import workarounds
+from xlascope.xla.lowering.lowering import lowering
 
 
 def thin_product():

@@ -19,8 +19,8 @@ import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
 from xlascope.settings import setting
-from xlascope.xla import cache_folder
-from xlascope.xla.cache_folder import Entry, Folder, pack, unpack
+from xlascope.xla.cache import cache_folder
+from xlascope.xla.cache.cache_folder import Entry, Folder, pack, unpack
 
 HAMMER = Path(__file__).with_name("cache_hammer.py")
 

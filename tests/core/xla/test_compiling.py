@@ -13,7 +13,8 @@ import pytest
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
-from xlascope.xla import compiling, uninterrupted
+from xlascope.xla.cache import compiling
+from xlascope.xla.system import uninterrupted
 from xlascope_widgets.text import text
 
 X = np.float32([0.1, 0.2])
@@ -184,7 +185,7 @@ def test_an_error_is_that_of_the_work():
 
 FORKED = """
 import os
-from xlascope.xla.uninterrupted import uninterrupted
+from xlascope.xla.system.uninterrupted import uninterrupted
 uninterrupted(lambda: 0)
 child = os.fork()
 if child == 0:
@@ -204,7 +205,7 @@ import numpy as np
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import records
-from xlascope.xla import uninterrupted
+from xlascope.xla.system import uninterrupted
 
 uninterrupted.PATIENCE = {patience}
 

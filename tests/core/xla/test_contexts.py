@@ -6,7 +6,7 @@ PROGRAM = """
 import numpy as np
 import xlascope as xs
 import xlascope.numpy as jnp
-from xlascope.xla.builder import context
+from xlascope.xla.mlir.builder import context
 
 xs.config.update("jax_compilation_cache_dir", {cache!r})
 function = {function}

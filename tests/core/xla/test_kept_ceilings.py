@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from xlascope.xla import ceilings, kept_ceilings
-from xlascope.xla.backend import default_device
-from xlascope.xla.kept_ceilings import Kept, keep, read
+from xlascope.xla.devices.backend import default_device
+from xlascope.xla.profiling import ceilings, kept_ceilings
+from xlascope.xla.profiling.kept_ceilings import Kept, keep, read
 
 FOUND = Kept(1e11, 2e10, "a product and a pass", 5.0)
 

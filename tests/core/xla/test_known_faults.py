@@ -11,10 +11,10 @@ from jaxlib.mlir import ir
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.settings import setting
-from xlascope.xla import compile as compiling
 from xlascope.xla import known_faults
-from xlascope.xla.backend import default_device
-from xlascope.xla.compile_request import CompileRequest
+from xlascope.xla.compilation import compile as compiling
+from xlascope.xla.compilation.compile_request import CompileRequest
+from xlascope.xla.devices.backend import default_device
 from xlascope.xla.known_faults import operations, table, workarounds
 
 from . import faulty_programs

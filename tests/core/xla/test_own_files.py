@@ -17,8 +17,9 @@ import pytest
 import xlascope as xs
 from xlascope import records
 from xlascope.settings import setting
-from xlascope.xla import cache_folder, own_files
-from xlascope.xla.own_files import ForeignFileError, own_folder
+from xlascope.xla.cache import cache_folder
+from xlascope.xla.system import own_files
+from xlascope.xla.system.own_files import ForeignFileError, own_folder
 
 STRANGER = 65534
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="files have no owners there that Python knows")

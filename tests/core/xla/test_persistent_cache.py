@@ -20,16 +20,16 @@ from xlascope.ir.avals import shaped
 from xlascope.readers.profiles import read_profile
 from xlascope.runtime.differences import result_handler
 from xlascope.settings import setting
-from xlascope.xla import persistent_cache
-from xlascope.xla.backend import default_device
-from xlascope.xla.builder import bytecode, context
-from xlascope.xla.compile import compile_options
-from xlascope.xla.compile_request import CompileRequest
-from xlascope.xla.compiling import Source
-from xlascope.xla.executables import executable_of
-from xlascope.xla.places import Place
-from xlascope.xla.profile import Window
-from xlascope.xla.shardings import sharding_of
+from xlascope.xla.cache import persistent_cache
+from xlascope.xla.cache.compiling import Source
+from xlascope.xla.compilation.compile_request import CompileRequest
+from xlascope.xla.devices.backend import default_device
+from xlascope.xla.devices.xla_options import compile_options
+from xlascope.xla.mlir.builder import bytecode, context
+from xlascope.xla.profiling.profile import Window
+from xlascope.xla.running.executables import executable_of
+from xlascope.xla.running.places import Place
+from xlascope.xla.sharding.shardings import sharding_of
 
 PROGRAM = Path(__file__).with_name("cached_program.py")
 
@@ -77,7 +77,9 @@ def test_a_second_process_loads_what_the_first_compiled(tmp_path: Path) -> None:
 
 
 KEY = """
-from xlascope.xla import backend, compile, persistent_cache
+from xlascope.xla.devices import backend
+from xlascope.xla.compilation import compile
+from xlascope.xla.cache import persistent_cache
 device = backend.default_device()
 print(persistent_cache.key_of(b"module", device, compile.compile_options(device)))
 """

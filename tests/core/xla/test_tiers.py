@@ -17,10 +17,10 @@ from xlascope import records
 from xlascope.extend.core import Primitive
 from xlascope.interpreters import mlir
 from xlascope.records import Compiled, Continued, Failure, Started
-from xlascope.xla.backend import default_device
-from xlascope.xla.compile import lower_program
-from xlascope.xla.compile_request import CompileRequest
-from xlascope.xla.tiers import OptimizedVersion
+from xlascope.xla.compilation.compile import lower_program
+from xlascope.xla.compilation.compile_request import CompileRequest
+from xlascope.xla.compilation.tiers import OptimizedVersion
+from xlascope.xla.devices.backend import default_device
 
 #: A call is made so often at most until the optimized version is there.
 MOST_CALLS = 2000

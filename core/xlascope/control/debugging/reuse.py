@@ -24,7 +24,7 @@ from ...trace.bind import bind
 from ...trace.source import user_frame
 from ...trace.state import STATE
 from ...trace.values import aval_of
-from ...xla.key_array import KeyArray
+from ...xla.arrays.key_array import KeyArray
 from ..checkpoint.remat import Remat
 from ..flow.cond import Cond
 from ..flow.scan import Scan

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.jaxpr import ClosedJaxpr
 from ...ir.operation import Operation
-from ...xla.key_array import KeyArray
+from ...xla.arrays.key_array import KeyArray
 from ..flow.cond import Cond
 from ..flow.scan import Scan
 from ..flow.while_loop import While

@@ -22,7 +22,7 @@ from ...transforms.batch import batch
 from ...transforms.batch_trace import axis_of_rule
 from ...transforms.differentiate import jvp
 from ...transforms.evaluate import evaluate
-from ...xla.builder import integers
+from ...xla.mlir.builder import integers
 
 
 class _Combining(Operation):

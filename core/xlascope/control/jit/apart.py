@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from ...keys import key_of, told_apart_by_equality
 from ...recent import RecentlyUsed
-from ...xla.call_cache import make_pjit
+from ...xla.running.call_cache import make_pjit
 from .arguments import Options, static_numbers
 
 #: Static values, each with its place: a position, or a name.

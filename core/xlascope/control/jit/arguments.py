@@ -13,7 +13,7 @@ from ...keys import Exact, parts
 from ...trace.source import here
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
-from ...xla.compile_request import CompileOptions
+from ...xla.compilation.compile_request import CompileOptions
 from ..programs.names import name_of, operand_names, parameter_names
 
 
@@ -35,7 +35,7 @@ class Options(NamedTuple):
     compile: CompileOptions = CompileOptions()
 
     def compiled(self, **changes: Any) -> Options:
-        """The options, with others of :class:`~xlascope.xla.compile_request.CompileOptions`."""
+        """The options, with others of :class:`~xlascope.xla.compilation.compile_request.CompileOptions`."""
         return self._replace(compile=self.compile._replace(**changes))
 
 

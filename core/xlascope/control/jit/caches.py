@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...xla import eager
+from ...xla.running import eager
 from ..programs.bodies import forget_bodies
 from .traces import clear_traces
 

@@ -10,8 +10,8 @@ from typing import Any
 from ...ir.avals import ShapedArray
 from ...ir.jaxpr import ClosedJaxpr
 from ...trace.source import user_line, where_text
-from ...xla.failures import argument_name, size_text
-from ...xla.room import bytes_of
+from ...xla.arrays.failures import argument_name, size_text
+from ...xla.arrays.room import bytes_of
 
 #: Arguments that one warning names.
 MAX_NAMED = 8

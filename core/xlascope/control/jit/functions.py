@@ -11,7 +11,7 @@ from typing import Any
 from ...runtime.boot import disable_jit
 from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
-from ...xla.call_cache import make_pjit
+from ...xla.running.call_cache import make_pjit
 from .arguments import Options, complete_options
 from .jitted import Jitted
 from .stages import Lowered, Traced

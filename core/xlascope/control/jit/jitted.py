@@ -17,10 +17,10 @@ from ...trace.jaxpr_trace import stage
 from ...trace.state import STATE
 from ...trace.tracer import Tracer, leaked_error
 from ...transforms.evaluate import evaluate
-from ...xla.compile_request import CompileRequest
-from ...xla.executables import Executable, executable_of
-from ...xla.places import Place, place_of
-from ...xla.transfers import put
+from ...xla.arrays.transfers import put
+from ...xla.compilation.compile_request import CompileRequest
+from ...xla.running.executables import Executable, executable_of
+from ...xla.running.places import Place, place_of
 from ..programs.call import call
 from ..programs.interning import settings_of_trace
 from ..programs.names import name_of, names_of_leaves, number_of_arguments, operand_names, parameter_names

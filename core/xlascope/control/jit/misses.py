@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...xla.backend import ArrayImpl
-from ...xla.faces import is_foreign
-from ...xla.key_array import held
+from ...xla.arrays.key_array import held
+from ...xla.devices.backend import ArrayImpl
+from ...xla.devices.faces import is_foreign
 from .signatures import Reason
 
 #: What jaxlib's cache tells operands apart by, beside their types.

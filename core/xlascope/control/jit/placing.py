@@ -10,13 +10,13 @@ from ...ir.avals import ShapedArray
 from ...operations.sharding_constraints import ShardingConstraint
 from ...trace.bind import bind1
 from ...trace.source import here
-from ...xla.backend import ArrayImpl
-from ...xla.faces import is_ours
-from ...xla.key_array import held
-from ...xla.meshes import PartitionSpec, required_mesh
-from ...xla.named_shardings import NamedSharding, OnSeveral, typed
-from ...xla.places import Place, partition_over
-from ...xla.shardings import device_meant, sharding_of
+from ...xla.arrays.key_array import held
+from ...xla.devices.backend import ArrayImpl
+from ...xla.devices.faces import is_ours
+from ...xla.running.places import Place, partition_over
+from ...xla.sharding.meshes import PartitionSpec, required_mesh
+from ...xla.sharding.named_shardings import NamedSharding, OnSeveral, typed
+from ...xla.sharding.shardings import device_meant, sharding_of
 from ..programs.names import name_of, operand_names
 from ..programs.prefixes import leaves_of_prefix
 from .arguments import Arguments, Options

@@ -12,12 +12,12 @@ from ...ir.jaxpr import ClosedJaxpr
 from ...trace.source import here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
-from ...xla.call_cache import make_pjit
-from ...xla.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
-from ...xla.compile_request import CompileRequest
-from ...xla.executables import Executable, FastpathData
-from ...xla.named_shardings import of_users
-from ...xla.places import Place, with_meshes
+from ...xla.compilation.compile import LoweredProgram, compile_lowered, estimated_cost, lower_program
+from ...xla.compilation.compile_request import CompileRequest
+from ...xla.running.call_cache import make_pjit
+from ...xla.running.executables import Executable, FastpathData
+from ...xla.running.places import Place, with_meshes
+from ...xla.sharding.named_shardings import of_users
 from ..programs.names import operand_names
 from .arguments import Arguments, Options, avals_of, donated, static_numbers
 from .donation import warn_of_unusable_donations

@@ -13,8 +13,8 @@ from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
 from ...trace.state import STATE
-from ...xla.meshes import Mesh, PartitionSpec, names_of, use_mesh
-from ...xla.named_shardings import NamedSharding
+from ...xla.sharding.meshes import Mesh, PartitionSpec, names_of, use_mesh
+from ...xla.sharding.named_shardings import NamedSharding
 from ..programs.interning import intern_program
 from ..programs.rearranged import without_constants
 from .shard_map_call import Names, shard_map_of

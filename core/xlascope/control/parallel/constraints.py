@@ -11,9 +11,9 @@ from ...trace.gate import opened
 from ...trace.source import here
 from ...trace.state import STATE
 from ...trace.values import aval_of
-from ...xla.meshes import PartitionSpec
-from ...xla.named_shardings import NamedSharding, OnSeveral
-from ...xla.transfers import put
+from ...xla.arrays.transfers import put
+from ...xla.sharding.meshes import PartitionSpec
+from ...xla.sharding.named_shardings import NamedSharding, OnSeveral
 from ..jit.placing import meant
 from ..programs.prefixes import leaves_of_prefix
 

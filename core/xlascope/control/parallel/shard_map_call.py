@@ -30,8 +30,8 @@ from ...transforms.differentiate import jvp_program, linearize_program
 from ...transforms.evaluate import evaluate
 from ...transforms.staging import stage_held
 from ...transforms.transpose import transpose_program
-from ...xla.meshes import Mesh, PartitionSpec, names_of
-from ...xla.named_shardings import NamedSharding, typed
+from ...xla.sharding.meshes import Mesh, PartitionSpec, names_of
+from ...xla.sharding.named_shardings import NamedSharding, typed
 from ..programs.marks import chosen, in_places, moving, present, split_tangents
 from ..programs.rearranged import without_constants
 

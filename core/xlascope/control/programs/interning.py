@@ -21,7 +21,7 @@ from ...keys import key_of
 from ...recent import Recent
 from ...runtime import boot
 from ...trace.state import STATE
-from ...xla.meshes import current_mesh
+from ...xla.sharding.meshes import current_mesh
 
 _MOST_PROGRAMS = 256
 #: The programs recorded first, by their content. They have no constants, so no arrays are held.

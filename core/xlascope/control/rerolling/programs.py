@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ...ir.jaxpr import Atom, ClosedJaxpr, Jaxpr, RawEquation
-from ...xla.reroll import Reroll
+from ...xla.compilation.reroll import Reroll
 from ..flow.scan import Scan
 from ..programs.call import Calling
 from .gathering import gathered

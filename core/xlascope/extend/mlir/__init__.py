@@ -1,5 +1,5 @@
 """MLIR's Python modules, as lowering rules use them."""
 
-from ...xla.emitting import ir as ir
-from ...xla.emitting import passmanager as passmanager
+from ...xla.mlir.emitting import ir as ir
+from ...xla.mlir.emitting import passmanager as passmanager
 from . import dialects as dialects

@@ -1,6 +1,6 @@
 """MLIR's dialects: ``stablehlo.add(x, y)`` writes an operation where the insertion point is."""
 
-from ...xla.emitting import arith, chlo, func, math, memref, scf, stablehlo, vector
+from ...xla.mlir.emitting import arith, chlo, func, math, memref, scf, stablehlo, vector
 
 hlo = stablehlo
 

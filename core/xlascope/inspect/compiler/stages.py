@@ -8,7 +8,7 @@ from typing import Any
 from ...readers.hlo import read_kernels
 from ...readers.hlo.text import Module, read_module
 from ...xla.explain import STAGES, Stage, Stages, check_stage, compile_stages
-from ...xla.stablehlo import stablehlo_text
+from ...xla.mlir.stablehlo import stablehlo_text
 from ...xla.targets import find_target
 from ..producers import Subject, program_of
 from ..program import QuestionError

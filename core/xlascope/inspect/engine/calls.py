@@ -15,12 +15,12 @@ from ...control.jit.traces import TracedCall, kept_calls
 from ...ir.avals import ShapedArray
 from ...ir.describe import traced_record
 from ...ir.jaxpr import ClosedJaxpr
-from ...xla.call_cache import PjitFunction
-from ...xla.describe import describe_executable
-from ...xla.executables import Executable, executable_of
-from ...xla.partitions import lying_texts
-from ...xla.places import Place, with_meshes
-from ...xla.transfers import put
+from ...xla.arrays.transfers import put
+from ...xla.compilation.describe import describe_executable
+from ...xla.running.call_cache import PjitFunction
+from ...xla.running.executables import Executable, executable_of
+from ...xla.running.places import Place, with_meshes
+from ...xla.sharding.partitions import lying_texts
 
 #: Why a program was traced, when nobody watched and it cannot be told any more.
 BEFORE = "traced before anybody watched"

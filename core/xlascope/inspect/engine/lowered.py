@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...xla.builder import bytecode
-from ...xla.compile import lower_keeping, module_name
+from ...xla.compilation.compile import lower_keeping, module_name
 from ...xla.keeping import LEFT_OUT
 from ...xla.known_faults import workaround_options
-from ...xla.stablehlo import StableHLO
+from ...xla.mlir.builder import bytecode
+from ...xla.mlir.stablehlo import StableHLO
 from ..program import Source
 from .calls import Call
 

@@ -13,9 +13,9 @@ from ... import records, tree
 from ...analysis.doctor import Copied
 from ...control.jit.arguments import join
 from ...control.programs.interning import settings_of_trace
-from ...xla.backend import default_device, device_name
-from ...xla.ceilings import measure_ceilings
-from ...xla.executables import Executable
+from ...xla.devices.backend import default_device, device_name
+from ...xla.profiling.ceilings import measure_ceilings
+from ...xla.running.executables import Executable
 from ..running.alternate import alternate
 from .calls import Call
 

@@ -16,8 +16,8 @@ from ...control.jit.functions import jit_function
 from ...control.jit.placing import told
 from ...control.programs.prefixes import leaves_of_prefix
 from ...ir.avals import ShapeDtypeStruct
-from ...xla.meshes import Mesh, PartitionSpec, names_of, set_mesh
-from ...xla.named_shardings import NamedSharding
+from ...xla.sharding.meshes import Mesh, PartitionSpec, names_of, set_mesh
+from ...xla.sharding.named_shardings import NamedSharding
 from ..producers import Asked
 from ..program import Program, QuestionError, Source
 from .calls import Call, jitted_of, traced_call

@@ -1,8 +1,8 @@
 """Watching programs run: exact calls from a counter, times from short profiler windows, as ``Executed`` records.
 
 Nothing runs for a :class:`Sampler` until the first call; then one thread wakes a few times a second, and now and then
-opens a window, for less than a hundredth of the time (:mod:`xlascope.xla.profile`), and only while calls are made;
-another waits for the results of a few calls, and so knows when they are done.
+opens a window, for less than a hundredth of the time (:mod:`xlascope.xla.profiling.profile`), and only while calls are
+made; another waits for the results of a few calls, and so knows when they are done.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...readers import FormatError
 from ...readers.profile_events import TooManyEventsError
 from ...readers.profiles import read_profile
 from ...starting import engine, is_started
-from ...xla.profile import ProfilerInUseError, Window
+from ...xla.profiling.profile import ProfilerInUseError, Window
 from ..quiet import inspecting
 from .call_gate import CallGate
 from .calls import CallCounter

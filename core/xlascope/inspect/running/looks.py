@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ...readers.profiles import ModuleProfile
-from ...xla.profile import LONGEST, LONGEST_ONCE, SHORTEST, first_window, next_pause, next_window
+from ...xla.profiling.profile import LONGEST, LONGEST_ONCE, SHORTEST, first_window, next_pause, next_window
 from .pace import Times
 from .tally import Tally
 

@@ -10,7 +10,7 @@ from ... import records
 from ...readers import FormatError
 from ...readers.hlo.entry import read_schedules
 from ...readers.profiles import NO_LABELS, UNTOLD, Labels, ModuleProfile, read_profile
-from ...xla.profile import ProfilerInUseError, Window
+from ...xla.profiling.profile import ProfilerInUseError, Window
 from .alternate import warm_up
 from .pace import StepTime
 from .tally import Tally

@@ -11,9 +11,9 @@ from ...dtypes import kind_of
 from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...trace.bind import bind1
-from ...xla import lapack
-from ...xla.builder import attribute
-from ...xla.solver_calls import by_columns
+from ...xla.mlir import lapack
+from ...xla.mlir.builder import attribute
+from ...xla.mlir.solver_calls import by_columns
 from ..arithmetic import add, mul
 from ..conversion import convert_element_type
 from ..sums import sum_tangents

@@ -12,8 +12,8 @@ from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...trace.bind import bind
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.solver_calls import by_columns, of_xla
+from ...xla.mlir import lapack
+from ...xla.mlir.solver_calls import by_columns, of_xla
 from ..arithmetic import add, integer_pow, mul, sub
 from ..complex_numbers import real, real_dtype
 from ..conversion import convert_element_type

@@ -14,9 +14,9 @@ from ...ir.operation import Operation
 from ...records.traits import KERNEL
 from ...trace.bind import bind, bind1
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.builder import attribute, integers
-from ...xla.solver_calls import GPUS, by_columns, of_xla
+from ...xla.mlir import lapack
+from ...xla.mlir.builder import attribute, integers
+from ...xla.mlir.solver_calls import GPUS, by_columns, of_xla
 from .. import sharding_rules
 from ..comparisons import eq
 from ..conversion import convert_element_type

@@ -10,9 +10,9 @@ from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...trace.bind import bind
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.builder import attribute, integers
-from ...xla.solver_calls import by_columns
+from ...xla.mlir import lapack
+from ...xla.mlir.builder import attribute, integers
+from ...xla.mlir.solver_calls import by_columns
 from ..arithmetic import mul, sub
 from ..complex_numbers import imag
 from ..conversion import convert_element_type

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from ...ir.avals import ShapedArray, shaped
 from ...trace.bind import bind, bind1
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.solver_calls import by_columns, of_xla
+from ...xla.mlir import lapack
+from ...xla.mlir.solver_calls import by_columns, of_xla
 from ..slicing import pad, slice_in_dim
 from ..values import aval, typed_scalar
 from .matrices import adjoint, product

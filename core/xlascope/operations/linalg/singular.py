@@ -11,8 +11,8 @@ from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...trace.bind import bind
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.solver_calls import by_columns
+from ...xla.mlir import lapack
+from ...xla.mlir.solver_calls import by_columns
 from ..arithmetic import add, integer_pow, mul, sub
 from ..comparisons import eq
 from ..complex_numbers import real, real_dtype

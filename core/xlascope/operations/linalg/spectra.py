@@ -12,8 +12,8 @@ from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...trace.bind import bind
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.solver_calls import by_columns
+from ...xla.mlir import lapack
+from ...xla.mlir.solver_calls import by_columns
 from ..arithmetic import mul, sub
 from ..complex_numbers import complex_dtype, real
 from ..conversion import convert_element_type

@@ -17,9 +17,9 @@ from ...records.traits import KERNEL
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.builder import attribute, integers
-from ...xla.solver_calls import GPUS
+from ...xla.mlir import lapack
+from ...xla.mlir.builder import attribute, integers
+from ...xla.mlir.solver_calls import GPUS
 from .. import sharding_rules
 from ..indexing import mapped_size
 from ..shapes import mapped_in_front

@@ -12,8 +12,8 @@ from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...trace.bind import bind1
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.builder import attribute
+from ...xla.mlir import lapack
+from ...xla.mlir.builder import attribute
 from ..requirements import is_linear
 from ..shapes import expand_dims, squeeze
 from ..sums import neg, sum_tangents

@@ -9,8 +9,8 @@ from ...ir.avals import ShapedArray, shaped
 from ...ir.markers import ZERO
 from ...trace.bind import bind1
 from ...trace.source import here
-from ...xla import lapack
-from ...xla.solver_calls import by_columns
+from ...xla.mlir import lapack
+from ...xla.mlir.solver_calls import by_columns
 from ..arithmetic import div, mul
 from ..requirements import is_linear
 from ..slicing import pad, slice_in_dim

@@ -17,8 +17,8 @@ from ...api import device_put, grad, jit, jvp, value_and_grad, vmap
 from ...api.distribution import make_mesh
 from ...api.shard_mapping import shard_map
 from ...settings import default_matmul_precision
-from ...xla.backend import devices
-from ...xla.meshes import PartitionSpec
+from ...xla.devices.backend import devices
+from ...xla.sharding.meshes import PartitionSpec
 from .programs.journal import Skipped
 
 Check = Callable[[Any], str | None]

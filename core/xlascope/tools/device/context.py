@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...xla.backend import devices
+from ...xla.devices.backend import devices
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from ... import inspect, records
 from ...api import block_until_ready, device_put, jit
 from ...inspect.running.live import Sampler
 from ...readers.profiles import read_profile
-from ...xla.ceilings import measure_ceilings
-from ...xla.profile import Window
+from ...xla.profiling.ceilings import measure_ceilings
+from ...xla.profiling.profile import Window
 from .context import Context
 from .pages import profiles_of
 from .programs.engine import Program, load_engine

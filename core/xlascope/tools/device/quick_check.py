@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from ...xla.backend import devices
+from ...xla.devices.backend import devices
 from ...xla.platforms.hardware import nvidia_driver, tpu_chips
 from .checks import CHECKS
 from .environment import device_facts, find_versions

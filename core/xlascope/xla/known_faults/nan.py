@@ -13,7 +13,7 @@ import numpy as np
 
 from ...ir.avals import shaped
 from ...ir.jaxpr import Jaxpr
-from ..builder import Builder, attribute
+from ..mlir.builder import Builder, attribute
 from .operations import operations_of_jaxpr
 from .table import NAN
 

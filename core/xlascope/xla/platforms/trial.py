@@ -18,7 +18,7 @@ from typing import NamedTuple
 from jaxlib import version
 
 from ...runtime import cache_settings as settings
-from ..own_files import ForeignFileError, own_folder, user_folder
+from ..system.own_files import ForeignFileError, own_folder, user_folder
 from . import hardware
 from .plugins import Plugin
 

@@ -15,8 +15,8 @@ from ...readers.format_error import FormatError
 from ...readers.hlo.cycles import estimated_cycles
 from ...readers.hlo.kernels import running
 from ...readers.hlo.text import Module, read_module
-from ..compiled_module import read_compiled
-from ..memory_use import memory_use
+from ..compilation.compiled_module import read_compiled
+from ..system.memory_use import memory_use
 from .figures import Chip
 from .inputs import CompilerInput
 from .process import Built, Watch, build

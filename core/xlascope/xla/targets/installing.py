@@ -19,8 +19,8 @@ from pathlib import Path
 from jaxlib import version
 
 from ...runtime import jaxlibs, user_files
-from ..own_files import ForeignFileError, own_folder
 from ..platforms.plugins import Plugin, in_folder, installed
+from ..system.own_files import ForeignFileError, own_folder
 
 #: What installs the compilers for hardware that is not here.
 HOW = "python -m xlascope targets --install"

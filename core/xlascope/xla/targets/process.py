@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from ...records import MemoryUse
-from ..own_files import ForeignFileError
+from ..system.own_files import ForeignFileError
 from .installing import HOW, compiler_of
 from .known import Target, find_target, known_targets
 

@@ -11,8 +11,8 @@ from jaxlib import xla_client
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.lib import xla_bridge
-from xlascope.xla.executables import Executable
 from xlascope.xla.platforms import choosing
+from xlascope.xla.running.executables import Executable
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,157 @@
+"""Arrays of keys: jaxlib has no elements of their types, so an array holds their words, with one axis more.
+
+To jaxlib's call cache an array of keys is a container of its words (``call_registry``), so a call that repeats with
+keys stays in C++, and never meets a call with the words alone. To users it is a leaf like any array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...ir.avals import ShapedArray, shaped
+from ...ir.sources import user_line, where_text
+from ...key_types import KeyType, is_key
+from ...runtime.boot import call_registry
+
+_DATA = "xlascope.random.key_data(keys) has the words of keys as an array"
+
+
+class KeyArray:
+    """An array of keys on a device."""
+
+    __slots__ = ("__weakref__", "aval", "uses", "words")
+    __array_priority__ = 100
+    __hash__: Any = None
+
+    #: The type of the keys' array.
+    aval: ShapedArray
+    #: What holds them: an array of words with one axis more.
+    words: Any
+
+    def __init__(self, words: Any, aval: ShapedArray) -> None:
+        self.words, self.aval = words, aval
+        #: Who has used each of the keys, where somebody looks for keys that are used twice.
+        self.uses: Any = None
+
+    def with_words(self, words: Any) -> KeyArray:
+        """The same array of keys held elsewhere."""
+        return self if words is self.words else KeyArray(words, self.aval)
+
+    # What it tells of itself ----------------------------------------------------------------------------------------
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+    ndim = property(lambda self: len(self.aval.shape))
+    size = property(lambda self: self.aval.size)
+    weak_type = False
+    sharding = property(lambda self: self.words.sharding)
+    device = property(lambda self: self.words.device)
+    committed = property(lambda self: self.words.committed)
+    _committed = property(lambda self: self.words._committed)
+    _sharding = property(lambda self: self.words._sharding)
+
+    def devices(self) -> Any:
+        """The devices that hold the array."""
+        return self.words.devices()
+
+    def is_deleted(self) -> bool:
+        """Whether the memory was given away."""
+        return bool(self.words.is_deleted())
+
+    def delete(self) -> None:
+        """Give the memory away."""
+        self.words.delete()
+
+    def block_until_ready(self) -> KeyArray:
+        """Wait until the keys have been computed; returns them."""
+        self.words.block_until_ready()
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Nothing to do: keys stay where they are."""
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of an array without axes")
+        return self.aval.shape[0]
+
+    def __repr__(self) -> str:
+        if self.is_deleted():
+            return f"Array(<deleted>, {self.aval.str_short()})"
+        return f"Array({self.aval.shape}, dtype={self.aval.dtype.name}) overlaying:\n{self.words}"
+
+    def __copy__(self) -> KeyArray:
+        return self.with_words(self.words.__copy__())
+
+    def __deepcopy__(self, memo: Any) -> KeyArray:
+        return self.__copy__()
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.words, self.aval.dtype)
+
+    # What it is not -------------------------------------------------------------------------------------------------
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError(f"keys are no numbers that NumPy could hold{where_text(user_line())}: {_DATA}")
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(
+            "arrays cannot be changed in place: instead of keys[index] = key write keys = keys.at[index].set(key)"
+            f"{where_text(user_line())}"
+        )
+
+
+def _refuse(name: str, what: str) -> Callable[..., Any]:
+    def refuse(self: KeyArray, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(f"{self.aval.str_short()} has no {what}{where_text(user_line())}: {_DATA}")
+
+    refuse.__name__ = name
+    return refuse
+
+
+for _name, _what in {
+    "__bool__": "truth value",
+    "__int__": "value as an int",
+    "__float__": "value as a float",
+    "__complex__": "value as a complex",
+    "__index__": "value as an index",
+    "item": "value as a number",
+    "tolist": "values as numbers",
+    "tobytes": "bytes of its own",
+}.items():
+    setattr(KeyArray, _name, _refuse(_name, _what))
+
+
+def keys_of_words(words: Any, kind: KeyType) -> KeyArray:
+    """The array of keys that an array of their words, along its last axis, holds."""
+    return KeyArray(words, shaped(words.shape[:-1], kind))  # type: ignore[arg-type]
+
+
+def _rebuild(words: Any, kind: KeyType) -> KeyArray:
+    return keys_of_words(words, kind)
+
+
+def held(x: Any) -> Any:
+    """What jaxlib holds of an operand or a result: of keys the words."""
+    return x.words if x.__class__ is KeyArray else x
+
+
+def results_of(values: list[Any], avals: list[ShapedArray]) -> list[Any]:
+    """The results of a program, of those types, for what holds them."""
+    return [KeyArray(y, aval) if is_key(aval.dtype) else y for y, aval in zip(values, avals, strict=True)]
+
+
+def call_structure(structure: Any, avals: list[ShapedArray]) -> Any:
+    """The structure of results of those types as the call cache sees it: keys are containers of their words."""
+    if not any(is_key(aval.dtype) for aval in avals):
+        return structure
+    leaves = [KeyArray(0, aval) if is_key(aval.dtype) else 0 for aval in avals]
+    return call_registry.flatten(structure.unflatten(leaves))[1]
+
+
+call_registry.register_node(
+    KeyArray,
+    lambda keys: ((keys.words,), keys.aval),
+    lambda aval, children: KeyArray(children[0], aval),
+)

@@ -1,0 +1,1 @@
+"""What was compiled before: on disk, and for calls that were interrupted."""

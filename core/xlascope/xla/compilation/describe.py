@@ -1,0 +1,110 @@
+"""What the compiler made, as a record: of any executable of jaxlib's, whoever had it compiled. Boots nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from jaxlib import _jax
+
+from ... import records
+from ...readers.format_error import FormatError
+from ...records.op_names import equation_paths
+from ..devices.backend import device_name
+from ..system.memory_use import memory_use
+from .compiled_module import read_compiled
+from .cost_of_loops import CostOfLoops, with_all_steps
+
+
+def describe_executable(
+    executable: Any,
+    devices: Sequence[Any],
+    number: int,
+    name: str,
+    began: float,
+    seconds: float,
+    cache: Literal["hit", "miss"] = "miss",
+    kept: Sequence[bool] | None = (),
+    lying: Mapping[str, Any] | None = None,
+    module_name: str = "",
+    notes: Sequence[str] = (),
+    kept_values: Sequence[str] = (),
+    quick: bool = False,
+) -> records.Compiled:
+    """What the compiler made, as a record: optimized HLO, kernels, cost, memory.
+
+    ``kept`` are the operands it takes (None: nobody knows), ``lying`` what is to be said of how several devices share
+    it. ``module_name`` is what tells the module from others of its name, where that is not its name itself.
+    ``kept_values`` name what it was told to keep; ``quick`` says that it is to be replaced by an optimized version.
+    """
+    module = executable.hlo_modules()[0]
+    text = module.to_string()
+    cost, unknown_loops = cost_of(executable, text)
+    stats = memory_stats_of(executable)
+    plan = getattr(stats, "serialized_buffer_assignment_proto", b"")
+    read = read_compiled(text, module.as_serialized_hlo_module_proto() if plan else b"", plan)
+    return records.Compiled(
+        program=number,
+        function=name,
+        time=began,
+        seconds=seconds,
+        cache=cache,
+        platform=devices[0].platform,
+        devices=tuple(map(device_name, devices)),
+        module=module_name or module.name,
+        kernels=read.kernels,
+        hlo=text,
+        flops=cost.get("flops"),
+        bytes_accessed=cost.get("bytes accessed"),
+        memory=None if stats is None else memory_use(_numbers(stats), read.buffers, kept),
+        notes=(*notes, *read.notes, *_notes_of_cost(cost, unknown_loops)),
+        kept=kept_paths(kept_values),
+        quick=quick,
+        **(lying or {}),
+    )
+
+
+def kept_paths(names: Sequence[str]) -> tuple[records.EquationPath, ...]:
+    """The equations that operations of those names belong to, in the order of the program."""
+    return tuple(sorted({path for name in names for path in equation_paths(name)}))
+
+
+def cost_of(executable: Any, text: str | None = None) -> CostOfLoops:
+    """Return XLA's estimates, by its names, each step of a loop counted; empty where the back end has none.
+
+    ``text`` is the optimized HLO, for who has it.
+    """
+    try:
+        found = executable.cost_analysis()
+    except _jax.JaxRuntimeError:  # some back ends do not implement it
+        return CostOfLoops({}, 0)
+    cost = dict(found[0] if isinstance(found, list) else found)
+    text = executable.hlo_modules()[0].to_string() if text is None else text
+    try:
+        return with_all_steps(cost, text, executable.client)
+    except (_jax.JaxRuntimeError, FormatError):  # a text that is not read: each loop once
+        return CostOfLoops(cost, text.count(" while("))
+
+
+def _notes_of_cost(cost: Mapping[str, float], unknown_loops: int) -> tuple[str, ...]:
+    if not unknown_loops or "flops" not in cost:
+        return ()
+    loops = "1 loop" if unknown_loops == 1 else f"{unknown_loops:,} loops"
+    return (f"operations and bytes count {loops} once: how many steps there are is known only when the program runs",)
+
+
+def memory_stats_of(executable: Any) -> Any:
+    """The compiler's memory statistics, None where the back end has none."""
+    try:
+        return executable.get_compiled_memory_stats()
+    except _jax.JaxRuntimeError:  # some back ends do not implement it
+        return None
+
+
+def _numbers(stats: Any) -> records.MemoryUse:
+    return records.MemoryUse(
+        arguments=stats.argument_size_in_bytes,
+        outputs=stats.output_size_in_bytes,
+        temporaries=stats.temp_size_in_bytes,
+        peak=getattr(stats, "peak_memory_in_bytes", 0),
+    )

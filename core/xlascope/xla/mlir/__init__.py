@@ -1,0 +1,1 @@
+"""MLIR: contexts, attributes, operations of StableHLO and what is emitted for them."""

@@ -1,0 +1,78 @@
+"""Writing StableHLO by hand: MLIR's own modules, and short ways to types, attributes and constants.
+
+For those who register lowering rules of their own; our operations are written with a ``Builder``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir, passmanager
+from jaxlib.mlir.dialects import arith, chlo, func, math, memref, scf, stablehlo, vector
+
+from ...ir.avals import ShapedArray, shaped
+from .builder import integers, tensor_type
+
+__all__ = [
+    "arith",
+    "aval_to_ir_type",
+    "chlo",
+    "dense_int_array",
+    "dense_int_elements",
+    "dtype_to_ir_type",
+    "func",
+    "i32_attr",
+    "i64_attr",
+    "ir",
+    "ir_constant",
+    "math",
+    "memref",
+    "passmanager",
+    "scf",
+    "stablehlo",
+    "vector",
+]
+
+
+def aval_to_ir_type(*context_and_aval: Any) -> Any:
+    """The MLIR type of an abstract value, the last argument; a context before it is taken for JAX's sake."""
+    aval: ShapedArray = context_and_aval[-1]
+    return tensor_type(aval)
+
+
+def dtype_to_ir_type(dtype: Any) -> Any:
+    """The MLIR type of an element."""
+    return ir.RankedTensorType(tensor_type(shaped((), np.dtype(dtype)))).element_type
+
+
+def dense_int_array(values: Sequence[int]) -> Any:
+    """The attribute ``array<i64: …>``."""
+    return integers(tuple(map(int, values)))
+
+
+def dense_int_elements(values: Sequence[int]) -> Any:
+    """The attribute ``dense<…> : tensor<nxi64>``."""
+    return ir.DenseIntElementsAttr.get(np.asarray(values, np.int64))
+
+
+def i32_attr(value: int) -> Any:
+    """The attribute ``value : i32``."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), value)
+
+
+def i64_attr(value: int) -> Any:
+    """The attribute ``value : i64``."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def ir_constant(value: Any) -> Any:
+    """A constant with the value of an array or scalar, written where MLIR's insertion point is."""
+    array = np.asarray(value)
+    if array.dtype == np.float64 and not hasattr(value, "dtype"):  # a Python number
+        array = array.astype(np.float32)
+    element = dtype_to_ir_type(array.dtype)
+    raw = array.astype(np.uint8) if array.dtype == np.bool_ else array
+    held = ir.DenseElementsAttr.get(np.ascontiguousarray(raw), type=element, shape=list(array.shape))
+    return stablehlo.constant(held)

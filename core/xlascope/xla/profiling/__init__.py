@@ -1,0 +1,1 @@
+"""What the profiler records, and what a device can do at most."""

@@ -1,0 +1,206 @@
+"""Profiles that a user asks for: written where TensorBoard, XProf and Perfetto look for them; and names in them."""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import os
+import shutil
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from jaxlib import _profiler
+
+from ..devices.backend import client
+from .profile import ProfilerInUseError, claim, holder, release
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+ProfileOptions = _profiler.ProfileOptions
+
+#: How long a trace waits for a live view's window, which is short, to close.
+_PATIENCE = 5.0
+
+
+class _Trace:
+    """A trace of this process, and where it is to be written."""
+
+    def __init__(self, log_dir: str | os.PathLike[str], link: bool, perfetto: bool, options: Any) -> None:
+        if link:
+            raise ValueError(
+                "create_perfetto_link would serve the profile to a website; "
+                "pass create_perfetto_trace=True and open the file at https://ui.perfetto.dev instead"
+            )
+        self._folder = os.fspath(log_dir)
+        self._perfetto = perfetto
+        self._options = options
+        self._session: Any = None
+
+    def start(self) -> None:
+        if isinstance(holder(), _Trace):
+            raise ProfilerInUseError("a trace is running already in this process; call stop_trace() first")
+        try:
+            self._claim()
+            client()  # a device's own profiler is there only once the device is
+            self._session = _profiler.ProfilerSession(self._options or ProfileOptions())
+        except BaseException:
+            self._end()
+            raise
+
+    def stop(self) -> None:
+        try:
+            self._session.stop_and_export(self._folder)
+        finally:
+            self._end()
+        if self._perfetto:
+            _write_perfetto(Path(self._folder))
+
+    def _claim(self) -> None:
+        until = time.monotonic() + _PATIENCE
+        while not claim(self):
+            if time.monotonic() > until:
+                raise ProfilerInUseError(
+                    "a profiler window of xlascope is open in this process; try again when it is closed"
+                )
+            time.sleep(0.001)
+
+    def _end(self) -> None:
+        self._session = None
+        release(self)
+
+
+class _Running:
+    """What runs until it is stopped: the trace of :func:`start_trace`, and the server."""
+
+    trace: _Trace | None = None
+    server: Any = None
+
+
+_RUNNING = _Running()
+
+
+class TraceAnnotation(_profiler.TraceMe):
+    """A name for what the host does in a ``with`` block, seen in profiles; keywords become facts of the event.
+
+    >>> with TraceAnnotation("load the data", epoch=3):
+    ...     pass
+    """
+
+
+class StepTraceAnnotation(TraceAnnotation):
+    """A name for one step of a training loop: ``with StepTraceAnnotation("train", step_num=step): ...``.
+
+    Tools that read profiles give times by step.
+    """
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, _r=1, **kwargs)
+
+
+def annotate_function(func: Callable[P, R], name: str | None = None, **decorator_kwargs: Any) -> Callable[P, R]:
+    """A function like ``func`` whose calls are seen in profiles, by ``name`` or by its own.
+
+    >>> @annotate_function
+    ... def load(n):
+    ...     return list(range(n))
+    >>> load(3)
+    [0, 1, 2]
+    """
+    shown = name or getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or type(func).__name__
+
+    @functools.wraps(func)
+    def annotated(*args: P.args, **kwargs: P.kwargs) -> R:
+        with TraceAnnotation(shown, **decorator_kwargs):
+            return func(*args, **kwargs)
+
+    return annotated
+
+
+def start_trace(
+    log_dir: str | os.PathLike[str],
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    profiler_options: Any = None,
+) -> None:
+    """Record what host and devices do until :func:`stop_trace`, which writes it into a folder of ``log_dir``.
+
+    The file is ``plugins/profile/<time>/<host>.xplane.pb``, as TensorBoard and XProf read it, with a
+    ``perfetto_trace.json.gz`` beside it on demand. Raises RuntimeError when a trace is running already, and ValueError
+    for ``create_perfetto_link``.
+    """
+    started = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    started.start()
+    _RUNNING.trace = started
+
+
+def stop_trace() -> None:
+    """End the trace and write it. Raises RuntimeError when none is running, or another profiler was there before."""
+    running = holder()
+    if not isinstance(running, _Trace):
+        raise RuntimeError("no trace is running in this process; start one with start_trace(log_dir)")
+    _RUNNING.trace = None
+    running.stop()
+
+
+@contextmanager
+def trace(
+    log_dir: str | os.PathLike[str],
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    profiler_options: Any = None,
+) -> Iterator[None]:
+    """Record what host and devices do in a ``with`` block; the same as :func:`start_trace` and :func:`stop_trace`."""
+    recorded = _Trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    try:
+        recorded.start()
+        yield
+    finally:
+        if holder() is recorded:
+            recorded.stop()
+
+
+def _write_perfetto(folder: Path) -> None:
+    """XLA writes the trace as Perfetto reads it, under a name that Perfetto does not ask for."""
+    runs = sorted((folder / "plugins/profile").iterdir(), key=lambda run: run.stat().st_mtime)
+    for written in runs[-1].glob("*.trace.json.gz"):
+        shutil.copyfile(written, runs[-1] / "perfetto_trace.json.gz")
+
+
+def device_memory_profile(backend: str | None = None) -> bytes:
+    """The arrays on a backend's devices right now and where they were made, as a compressed profile for ``pprof``."""
+    return gzip.compress(client(backend).heap_profile())
+
+
+def save_device_memory_profile(filename: str | os.PathLike[str], backend: str | None = None) -> None:
+    """Write :func:`device_memory_profile` to a file: ``pprof --web FILE`` shows it."""
+    Path(filename).write_bytes(device_memory_profile(backend))
+
+
+def start_server(port: int, requires_backend: bool = True) -> Any:
+    """Let TensorBoard or XProf take profiles of this process through a port; lives until :func:`stop_server`.
+
+    jaxlib lets it listen at every address of the machine, to anyone who can reach the port: close the port to others.
+    Raises ValueError when one is running.
+    """
+    if _RUNNING.server is not None:
+        raise ValueError("a profiler server is running already in this process; call stop_server() first")
+    if requires_backend:
+        client()
+    warnings.warn(
+        f"the profiler server listens at port {port} of every address of this machine, and asks nobody for a password",
+        stacklevel=2,
+    )
+    _RUNNING.server = _profiler.start_server(port)
+    return _RUNNING.server
+
+
+def stop_server() -> None:
+    """End the server. Raises ValueError when none is running."""
+    if _RUNNING.server is None:
+        raise ValueError("no profiler server is running in this process; start one with start_server(port)")
+    _RUNNING.server = None

@@ -1,0 +1,1 @@
+"""Compiled programs on arrays: where they run, how, and single operations."""

@@ -1,0 +1,1 @@
+"""How arrays lie over devices: meshes, shardings, partitions."""

@@ -1,0 +1,16 @@
+"""What ``log_compiles`` logs: JAX's lines, as warnings of the logger ``xlascope.compile``."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from ...runtime.boot import log_compiles
+
+_log = logging.getLogger("xlascope.compile")
+
+
+def log_compilation(message: str, *values: Any) -> None:
+    """Log a step on the way from a function to an executable, if the setting says so."""
+    if log_compiles.value:
+        _log.warning(message, *values)
