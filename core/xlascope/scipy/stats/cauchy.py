@@ -11,7 +11,7 @@ from typing import Any
 from ... import numpy as jnp
 from ...numpy.together import together
 from ..arguments import floats
-from .tails import probability
+from .tails import log1p_of_square, probability
 
 
 @together()
@@ -19,7 +19,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
-    return -jnp.log1p(z * z) - jnp.log(scale) - math.log(math.pi)
+    return -log1p_of_square(z) - jnp.log(scale) - math.log(math.pi)
 
 
 @together()

@@ -16,11 +16,11 @@ from ..special.bessels import i0e
 
 @together()
 def logpdf(x: Any, kappa: Any) -> Any:
-    """The logarithm of the density, without overflow for large κ; NaN for negative κ."""
+    """The logarithm of the density, without overflow for large κ; uniform for κ = 0, NaN for negative κ."""
     x, kappa = floats(x, kappa)
     half = jnp.sin(x / 2)
     found = -2 * kappa * half * half - jnp.log(2 * math.pi * i0e(kappa))  # cos x - 1 would cancel near the mean
-    return jnp.where(kappa > 0, found, math.nan)
+    return jnp.where(kappa >= 0, found, math.nan)
 
 
 @together()
