@@ -25,11 +25,11 @@ ALL = "pdf logpdf cdf logcdf sf logsf"
 
 #: Distributions: the functions, the places, the parameters.
 EDGES: dict[str, tuple[str, tuple[float, ...], tuple[tuple[float, ...], ...]]] = {
-    **{name: (ALL, REAL, ()) for name in ("norm", "expon", "cauchy", "gumbel_r", "gumbel_l")},
+    **dict.fromkeys(("norm", "expon", "cauchy", "gumbel_r", "gumbel_l"), (ALL, REAL, ())),
     "laplace": ("pdf logpdf cdf", REAL, ()),
     "logistic": ("pdf logpdf cdf sf", REAL, ()),
     "uniform": ("pdf logpdf cdf", REAL, ()),
-    **{name: (ALL, REAL, (SHAPE,)) for name in ("gamma", "chi2", "pareto")},
+    **dict.fromkeys(("gamma", "chi2", "pareto"), (ALL, REAL, (SHAPE,))),
     "t": ("pdf logpdf", REAL, (SHAPE,)),
     "gennorm": ("pdf logpdf cdf", REAL, (SHAPE,)),
     "beta": (ALL, REAL, (SHAPE, SHAPE)),
