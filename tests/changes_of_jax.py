@@ -52,7 +52,7 @@ CHANGES = {
     ),
     "distributions of scipy": Change(
         "0.11.0",
-        "the outcomes of multinomial lie along the last axis, and vonmises is uniform for kappa 0; ours are in all",
+        "outcomes of multinomial lie along the last axis, vonmises is uniform for kappa 0; ours are in all",
     ),
     "eigh of two matrices": Change("0.11.0", "it solves the generalized problem, as ours with any"),
     "LU of a stack": Change("0.11.0", "scipy.linalg.lu takes stacks of matrices, as ours with any"),

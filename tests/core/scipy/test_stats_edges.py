@@ -1,6 +1,6 @@
 """Distributions at the edges of their places and parameters: zero, one, infinity, large, NaN; against SciPy's.
 
-Where SciPy has NaN, since it does not take parameters, others are as good. Numbers are single precision, SciPy's double.
+Where SciPy has NaN, since it does not take parameters, others are as good. Ours is single precision, SciPy's double.
 """
 
 from __future__ import annotations

@@ -83,7 +83,8 @@ def gamma_factor(a: Any, x: Any) -> Any:
 def log_beta_factor(a: Any, b: Any, x: Any) -> Any:
     """log(x^a (1 - x)^b / B(a, b))."""
     both = (a > LARGE) & (b > LARGE)
-    by_ratio = log_beta_factor_of_large(*(select(both, each, each * 0.0 + LARGE) for each in (a, b)), x)
+    p, q = (select(both, each, each * 0.0 + LARGE) for each in (a, b))
+    by_ratio = log_beta_factor_of_large(p, q, x)
     less, more = select(a < b, a, b), select(a < b, b, a)
     one = more > LARGE
     m = select(one, more, more * 0.0 + LARGE)
