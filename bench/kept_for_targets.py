@@ -11,11 +11,10 @@ import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from xlascope.xla.lowering.lowering.lowering import lower
-
 from xlascope import inspect, records
 from xlascope.inspect.engine.calls import trace_call
 from xlascope.xla.keeping import keep_in
+from xlascope.xla.lowering.lowering import lower
 from xlascope.xla.mlir.builder import bytecode
 from xlascope.xla.targets import find_target
 

@@ -45,9 +45,17 @@ CHANGES = {
         "0.11.0", "it is zero, where NumPy has NaN; near zero it is a polynomial, with finite derivatives"
     ),
     "weak type of log2": Change("0.11.0", "the logarithm of a Python number is weak, as those of other bases are not"),
+    "derivative of the complex sign": Change("0.11.0", "it is that of z / |z|, where it was zero; ours is in all"),
+    "initializers of narrow floats": Change("0.11.0", "the scale is multiplied before it is rounded, not after"),
     "digits of the gamma function": Change(
         "0.12.0", "its logarithm, and what is made of it, is nearer by some last places"
     ),
+    "distributions of scipy": Change(
+        "0.11.0",
+        "outcomes of multinomial lie along the last axis, vonmises is uniform for kappa 0; ours are in all",
+    ),
+    "eigh of two matrices": Change("0.11.0", "it solves the generalized problem, as ours with any"),
+    "LU of a stack": Change("0.11.0", "scipy.linalg.lu takes stacks of matrices, as ours with any"),
     "edges of numpy": Change("0.12.0", "ten expressions: tests/core/numpy/test_expressions.py has them"),
     "order of cotangents": Change("0.12.0", "of two that are added the later one is the first operand"),
     "parameters of functions, again": Change(

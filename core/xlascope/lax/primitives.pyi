@@ -11,6 +11,7 @@ from ..operations.arithmetic import div as div
 from ..operations.arithmetic import integer_pow as integer_pow
 from ..operations.arithmetic import mul as mul
 from ..operations.arithmetic import rem as rem
+from ..operations.arithmetic import sign as sign
 from ..operations.arithmetic import square as square
 from ..operations.arithmetic import sub as sub
 from ..operations.bessel import bessel_i0e as bessel_i0e
@@ -67,7 +68,6 @@ from ..operations.rounding import ceil as ceil
 from ..operations.rounding import floor as floor
 from ..operations.rounding import is_finite as is_finite
 from ..operations.rounding import round as round
-from ..operations.rounding import sign as sign
 from ..operations.scaled_products import scaled_dot as scaled_dot
 from ..operations.selection import mask_tangent as mask_tangent
 from ..operations.selection import select_n as select_n

@@ -18,7 +18,7 @@ from ..numpy.creation import asarray
 from ..numpy.promotion import broadcast_shape, inexact, to_common_dtype
 from ..numpy.shaping import broadcast_to
 from ..numpy.transcendental import logaddexp
-from ..operations import arithmetic, extremes, rounding, trigonometry
+from ..operations import arithmetic, extremes, trigonometry
 from ..operations.arithmetic import add, div, integer_pow, mul, square, sub
 from ..operations.barriers import stop_gradient
 from ..operations.bits import bitwise_and, bitwise_or
@@ -211,7 +211,7 @@ def _logsumexp(a: Any, axis: Axis, factor: Any, keepdims: bool, return_sign: boo
     if factor is not None:
         terms = _kept(where, mul(terms, _spread(_cast(factor, x), aval_of(x).shape)), 0)
     total = _sum(terms, axes)
-    sign = rounding.sign(total) if return_sign else None
+    sign = arithmetic.sign(total) if return_sign else None
     if return_sign:
         total, most = arithmetic.abs(total), ufuncs.real(most)
     found = add(log(total), most)

@@ -11,14 +11,14 @@ from ..dtypes import kind_of
 from ..ir.avals import shaped
 from ..ir.requested_dtypes import requested_dtype
 from ..operations import exponentials
-from ..operations.arithmetic import add, div, mul, sub
+from ..operations.arithmetic import add, div, mul, sign, sub
 from ..operations.bits import bitwise_and
 from ..operations.comparisons import eq
 from ..operations.complex_numbers import real
 from ..operations.conversion import convert_element_type
 from ..operations.exponentials import log
 from ..operations.out_shardings import out_sharded
-from ..operations.rounding import floor, sign
+from ..operations.rounding import floor
 from ..operations.selection import select
 from ..operations.shapes import broadcasted_iota, expand_dims, reshape
 from ..operations.slicing import concatenate, slice_in_dim

@@ -113,7 +113,7 @@ def floor_divide(x: Any, y: Any, /) -> Any:
     if kind_of(dtype) == "u":
         return quotient
     if kind_of(dtype) == "i":
-        inexact_below = bitwise_and(ne(rounding.sign(x), rounding.sign(y)), ne(rem(x, y), 0))
+        inexact_below = bitwise_and(ne(arithmetic.sign(x), arithmetic.sign(y)), ne(rem(x, y), 0))
         return select(inexact_below, sub(quotient, 1), quotient)
     return _float_divmod(x, y)[0]
 
@@ -167,7 +167,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     # x - rem is a multiple of y but for rounding; the floor of the quotient follows from it and the signs.
     left = rem(x, y)
     quotient = div(sub(x, left), y)
-    adjust = bitwise_and(ne(left, 0), ne(rounding.sign(y), rounding.sign(left)))
+    adjust = bitwise_and(ne(left, 0), ne(arithmetic.sign(y), arithmetic.sign(left)))
     left = select(adjust, arithmetic.add(left, y), left)
     quotient = select(adjust, sub(quotient, 1), quotient)
     return select(eq(y, 0), div(x, y), rounding.round(quotient)), left
@@ -270,7 +270,7 @@ def square(x: Any, /) -> Any:
 
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1."""
-    return rounding.sign(x)
+    return arithmetic.sign(x)
 
 
 @universal(2, None)

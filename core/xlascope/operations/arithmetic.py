@@ -17,12 +17,12 @@ from ..trace.bind import bind1
 from ..xla.mlir.builder import attribute
 from .bits import bitwise_and
 from .comparisons import eq, ge
-from .complex_numbers import conj, real, real_dtype
+from .complex_numbers import complex, conj, imag, real, real_dtype
 from .conversion import convert_element_type
 from .families import Binary, Unary, stretch_values
 from .linear import pushed
 from .requirements import is_linear, require_kind
-from .rounding import floor, sign
+from .rounding import floor
 from .selection import select
 from .sums import as_result, convolved, neg, same_shape, sum_tangents, unstretch
 from .values import as_float, dtype_of, match, shape_of, typed_scalar
@@ -292,3 +292,32 @@ class Abs(Unary, name="abs"):
 def abs(x: Any) -> Any:
     """The absolute value, elementwise."""
     return bind1(Abs.instance, x)
+
+
+class Sign(Unary, name="sign"):
+    """-1, 0 or 1, which is constant almost everywhere.
+
+    Of a complex value x / |x|, which moves by i sign(x) Im(conj(sign(x)) t) / |x|, and by nothing at zero.
+    """
+
+    hlo = "stablehlo.sign"
+    kinds = "ifc"
+
+    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
+        (aval,) = builder.in_avals
+        if kind_of(aval.dtype) != "u":
+            return super().to_stablehlo(builder, operands)
+        return builder.emit("stablehlo.minimum", [*operands, builder.constant(1, aval)])  # type: ignore[no-any-return]
+
+    def derivative(self, x: Any, y: Any, t: Any) -> Any:
+        dtype = aval_of_operand(x).dtype
+        if kind_of(dtype) != "c":
+            return ZERO
+        length, real_of = abs(x), real_dtype(dtype)
+        turned = div(imag(mul(conj(y), t)), select(eq(length, 0), typed_scalar(1, real_of), length))
+        return mul(y, complex(typed_scalar(0, real_of), turned))
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1, elementwise; of a complex value x / |x|."""
+    return bind1(Sign.instance, x)

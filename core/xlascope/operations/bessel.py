@@ -10,13 +10,12 @@ from ..dtypes import finfo
 from ..records.traits import TRANSCENDENTAL
 from ..trace.bind import bind_inexact
 from . import bessel_fits as fits
-from .arithmetic import abs, add, div, mul, sub
+from .arithmetic import abs, add, div, mul, sign, sub
 from .comparisons import lt
 from .computed import emit_formula
 from .exponentials import sqrt
 from .extremes import max, min
 from .families import Unary
-from .rounding import sign
 from .selection import select
 from .values import dtype_of
 

@@ -8,29 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..dtypes import kind_of
 from ..ir.avals import ShapedArray, shaped
 from ..ir.sources import user_line, where_text
 from ..trace.bind import bind1, bind_inexact
 from .families import Flat
-
-
-class Sign(Flat, name="sign"):
-    """-1, 0 or 1; of a complex value x / |x|, which counts as constant too."""
-
-    hlo = "stablehlo.sign"
-    kinds = "ifc"
-
-    def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
-        (aval,) = builder.in_avals
-        if kind_of(aval.dtype) != "u":
-            return super().to_stablehlo(builder, operands)
-        return builder.emit("stablehlo.minimum", [*operands, builder.constant(1, aval)])  # type: ignore[no-any-return]
-
-
-def sign(x: Any) -> Any:
-    """-1, 0 or 1, elementwise."""
-    return bind1(Sign.instance, x)
 
 
 class Floor(Flat, name="floor"):

@@ -13,7 +13,7 @@ from ..ir.avals import ShapedArray, shaped
 from ..ir.markers import ZERO
 from ..trace.bind import bind1
 from . import arithmetic
-from .arithmetic import div, mul, sub
+from .arithmetic import div, mul, square, sub
 from .bits import bitwise_or
 from .comparisons import eq, ne
 from .complex_numbers import extreme
@@ -74,8 +74,9 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
         """For each update the operand's element times the other updates on it, also where some are zero.
 
         With P the product of the element and its updates that are not zero, and Q that without u, it is Q where none of
-        the others is zero; where one is, it is that times Q, which is zero and has a derivative; and zero where several
-        are. Third derivatives are not right where two of the others are zero.
+        the others is zero; where one or two are, it is their product times Q, which is zero and has derivatives; and
+        zero where more are. Of two, a and b, the product is ((a + b)² - (a² + b²)) / 2. Fourth derivatives are not
+        right where three of the others are zero.
         """
         dtype = aval(x).dtype
         one, zero = typed_scalar(1, dtype), typed_scalar(0, dtype)
@@ -86,9 +87,14 @@ class ScatterMul(ScatterFamily, name="scatter_mul"):
         zeros = self.gathered(self._added(x, indices, convert_element_type(is_zero, dtype)), indices, type_of_updates)
         others = sub(zeros, convert_element_type(is_zero, dtype))
         small = select(is_zero, updates, zero)
-        other_zero = sub(self.gathered(self._added(x, indices, small), indices, type_of_updates), small)
+        total, squares = (
+            sub(self.gathered(self._added(x, indices, each), indices, type_of_updates), each)
+            for each in (small, square(small))
+        )
+        both = mul(sub(square(total), squares), typed_scalar(0.5, dtype))
+        of_zeros = select(eq(others, one), total, select(eq(others, typed_scalar(2, dtype)), both, zero))
         product = div(product, safe)
-        return select(eq(others, zero), product, select(eq(others, one), mul(product, other_zero), zero))
+        return select(eq(others, zero), product, mul(product, of_zeros))
 
     def transpose_rule(self, cotangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         (ct,), (x, indices, updates) = cotangents, operands

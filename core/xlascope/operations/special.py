@@ -8,11 +8,17 @@ from typing import Any
 from ..ir.markers import ZERO
 from ..records.traits import TRANSCENDENTAL
 from ..trace.bind import bind1, bind_inexact
-from .arithmetic import add, mul, square
+from .arithmetic import add, div, mul, square, sub
+from .bits import bitwise_and
+from .comparisons import eq, lt, ne
 from .exponentials import exp
 from .families import Binary, Unary
+from .rounding import floor
+from .selection import select
+from .shapes import full
 from .sums import as_result, neg
-from .values import as_float, match
+from .trigonometry import sin
+from .values import as_float, dtype_of, match, shape_of, typed_scalar
 
 
 class Erf(Unary, name="erf"):
@@ -92,7 +98,20 @@ class Digamma(Unary, name="digamma"):
     kinds = "f"
 
     def derivative(self, x: Any, y: Any, t: Any) -> Any:
-        return mul(t, polygamma(1.0, x))
+        return mul(t, _trigamma(x))
+
+
+def _trigamma(x: Any) -> Any:
+    """The derivative of digamma, where XLA has NaN at infinity, and no digit from about -9 on.
+
+    Negative numbers are reflected (DLMF 5.15.6).
+    """
+    half, zero = (full(shape_of(x), typed_scalar(number, dtype_of(x))) for number in (0.5, 0.0))
+    negative, at_end = bitwise_and(lt(x, 0.0), ne(x, floor(x))), eq(x, math.inf)
+    plain = polygamma(1.0, select(at_end, half, select(negative, sub(1.0, x), x)))
+    r = select(negative, sub(x, floor(add(x, 0.5))), half)
+    found = select(negative, sub(square(div(math.pi, sin(mul(math.pi, r)))), plain), plain)
+    return select(at_end, zero, found)
 
 
 def digamma(x: Any) -> Any:

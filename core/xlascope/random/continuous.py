@@ -13,7 +13,7 @@ from ..api import jit
 from ..dtypes import is_floating
 from ..ir.requested_dtypes import requested_dtype
 from ..operations import arithmetic, complex_numbers, extremes
-from ..operations.arithmetic import add, div, mul, sub
+from ..operations.arithmetic import add, div, mul, sign, sub
 from ..operations.barriers import stop_gradient
 from ..operations.bits import bitwise_or, shift_right_logical
 from ..operations.comparisons import eq, ge, gt, lt
@@ -21,7 +21,6 @@ from ..operations.complex_numbers import real_dtype
 from ..operations.conversion import bitcast_convert_type, convert_element_type
 from ..operations.exponentials import log, log1p
 from ..operations.out_shardings import out_sharded
-from ..operations.rounding import sign
 from ..operations.selection import select
 from ..operations.shapes import broadcast_in_dim, squeeze
 from ..operations.slicing import slice_in_dim

@@ -14,9 +14,9 @@ from ..numpy.contractions import einsum
 from ..numpy.linalg.decompositions import cholesky, eigh, qr, svd
 from ..numpy.promotion import common_dtype, to_inexact
 from ..numpy.repeating import diagonal
+from ..operations.arithmetic import sign
 from ..operations.exponentials import sqrt
 from ..operations.out_shardings import out_sharded
-from ..operations.rounding import sign
 from ..operations.shapes import expand_dims, moveaxis
 from ..trace.values import aval_of
 from .continuous import Shape, real_of

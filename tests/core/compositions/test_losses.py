@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 from xlascope.ir.checker import check_jaxpr
+from xlascope.xla.lowering.lowering import lower
 
 HERE = Path(__file__).with_name("losses.py")
 NAMES = [

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
+from xlascope.xla.lowering.lowering import lower
 
 HERE = Path(__file__).with_name("programs.py")
 

@@ -5,7 +5,6 @@ each equation. It takes twenty seconds.
 import numpy as np
 import pytest
 from tests.core.control.repeating_programs import ROWS, by_chance
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -18,6 +17,7 @@ from xlascope.control.rerolling.stretches import Stretches
 from xlascope.ir.checker import check_jaxpr
 from xlascope.records.op_names import equation_paths
 from xlascope.transforms.evaluate import evaluate
+from xlascope.xla.lowering.lowering import lower
 from xlascope.xla.mlir.builder import bytecode
 from xlascope.xla.mlir.stablehlo import named_operations
 

@@ -19,6 +19,8 @@ _SPEC.loader.exec_module(TABLE)
 
 _ACOSH = "jax has the wrong sign where the real part is negative; ours is checked by differences below"
 KNOWN = {} if made("derivative of acosh") else {"acosh, holomorphic": _ACOSH}
+if not made("derivative of the complex sign"):
+    KNOWN |= dict.fromkeys(("sign", "sign at zero"), "jax has none; ours is checked by differences below")
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,17 @@ def test_the_derivative_of_acosh_has_the_sign_of_the_branch() -> None:
     wanted = (np.arccosh(z + step) - np.arccosh(z - step)) / (2 * step)
     _, moved = xs.jvp(xs.lax.acosh, (z.astype(np.complex64),), (np.ones(4, np.complex64),))
     np.testing.assert_allclose(moved, wanted, rtol=1e-5)
+
+
+def test_the_sign_of_a_complex_number_turns_with_it() -> None:
+    z = np.array([-0.7 + 0.3j, 0.5 - 1.2j, 1.1 + 0.4j, -2j])
+    t, step = np.array([1, 1j, 0.3 - 2j, 1]), 1e-6
+    ahead, behind = z + step * t, z - step * t
+    wanted = (ahead / np.abs(ahead) - behind / np.abs(behind)) / (2 * step)
+    _, moved = xs.jvp(xs.lax.sign, (z.astype(np.complex64),), (t.astype(np.complex64),))
+    np.testing.assert_allclose(moved, wanted, rtol=1e-5, atol=1e-6)
+    length = xs.hessian(lambda v: xs.numpy.abs(v[0] + 1j * v[1]))(np.array([3.0, 4.0], np.float32))
+    np.testing.assert_allclose(length, np.array([[16, -12], [-12, 9]]) / 125, rtol=1e-5)
 
 
 def test_parts_of_an_array_are_properties() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests import oracle
 from tests.agreement import difference, rough_difference
+from tests.changes_of_jax import made
 
 import xlascope as xs
 from xlascope import lax
@@ -58,7 +59,8 @@ def _list(value: Any) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("row", oracle.rows(TABLE.ROWS, KNOWN))
 def test_an_expression_gives_what_jax_gives(row: str, expected: dict[str, Any]) -> None:
-    _check(TABLE.evaluate(xs, row), expected[row])
+    rough = row.startswith("lax.lgamma(np.array") and made("digits of the gamma function")
+    _check(TABLE.evaluate(xs, row), expected[row], rough_difference if rough else difference)
 
 
 @pytest.mark.parametrize("row", TABLE.ROWS)

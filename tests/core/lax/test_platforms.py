@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 from xlascope import lax
@@ -14,6 +13,7 @@ from xlascope.operations.linalg.by_polar import svd_by_polar
 from xlascope.operations.linalg.reflections import Ormqr
 from xlascope.operations.linalg.tridiagonal import by_elimination
 from xlascope.trace.jaxpr_trace import stage
+from xlascope.xla.lowering.lowering import lower
 
 PROGRAMS = Path(__file__).with_name("platform_programs.py")
 

@@ -20,7 +20,8 @@ def test_every_value_and_derivative_is_the_one_that_jax_gives(jax_says, programs
         assert (found[name].shape, found[name].dtype) == (value.shape, value.dtype), name
         # jax's newer derivative of tanh rounds otherwise where tanh is nearly one, and x enlarges that
         near = 2e-5 if name.endswith("grad gelu") and made("derivative of tanh") else 1e-6
-        np.testing.assert_allclose(found[name], value, rtol=2e-6, atol=near, err_msg=name)
+        narrow = name == "initializers.normal dtype" and made("initializers of narrow floats")
+        np.testing.assert_allclose(found[name], value, rtol=1e-3 if narrow else 2e-6, atol=near, err_msg=name)
 
 
 @pytest.mark.parametrize(

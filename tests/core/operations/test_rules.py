@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 from xlascope import settings
@@ -22,6 +21,7 @@ from xlascope.trace.bind import bind
 from xlascope.trace.jaxpr_trace import stage
 from xlascope.trace.values import aval_of
 from xlascope.transforms import differentiate
+from xlascope.xla.lowering.lowering import lower
 
 DOUBLE = {"float32": "float64", "complex64": "complex128"}
 

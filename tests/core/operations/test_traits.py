@@ -1,7 +1,6 @@
 """The traits of operations, held against the classes and against what XLA's CPU compiler fuses."""
 
 import pytest
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -15,6 +14,7 @@ from xlascope.trace.bind import bind
 from xlascope.trace.jaxpr_trace import stage
 from xlascope.trace.values import aval_of
 from xlascope.xla.keeping.rates import EXPENSIVE, FUSIBLE
+from xlascope.xla.lowering.lowering import lower
 
 ENGINE = {name: each for name, each in operations_by_name().items() if each.__module__.startswith("xlascope.")}
 #: What these are lowered to depends on a parameter: an exponent of -1 divides.

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -115,6 +116,14 @@ LIMITS: dict[str, list[tuple[float, ...]]] = {
         *[(inf, 1.0, 1.0), (inf, 0.5, inf), (inf, 0.0, inf), (inf, 2.0, 0.0), (inf, inf, 0.0)],
         *[(0.5, 2.0, nan), (nan, 0.0, nan), (2.0, nan, nan)],
     ],
+    "polygamma": [
+        (0.0, inf, inf),
+        (1.0, inf, 0.0),
+        (2.0, inf, 0.0),
+        (1.0, -2.0, inf),
+        (2.0, -2.0, nan),
+        (1.0, nan, nan),
+    ],
     "poch": [
         *[(-2.0, -2.0, 1 / 12), (-2.0, -1.0, -1 / 3), (-2.0, 1.0, -2.0), (-2.0, 2.0, 2.0), (-2.0, 3.0, 0.0)],
         *[(-2.0, 0.5, 0.0), (-1.0, -1.5, 0.0), (0.0, -1.0, -1.0), (0.0, 2.0, 0.0), (0.0, 0.0, 1.0), (-3.0, 2.0, 6.0)],
@@ -173,6 +182,57 @@ def test_orders_and_dimensions() -> None:
     _close(ours.betainc(x, x[::-1], UNIT.astype(np.float32)), scipy.special.betainc(x, x[::-1], UNIT), 1e-3)
     with pytest.raises(NotImplementedError, match="exact"):
         ours.factorial(3, exact=True)
+
+
+#: Small, usual and large places; negative ones on both sides of -9, from which on XLA's values are wrong, but for
+#: halves, where even orders are differences of large terms.
+PLACES = [1e-8, 0.01, 0.5, 1.0, 1.5, 3.0, 9.9, 25.0, 1e4]
+PLACES += [-1e-3, -0.4, -1.6, -2.25, -7.3, -8.2, -8.6, -9.9, -30.3, -100.7]
+
+
+@pytest.mark.parametrize("order", range(11))
+def test_polygamma_and_its_derivative_have_their_digits(order: int) -> None:
+    """Those of jax are wrong from -9 on."""
+    with mpmath.workdps(60):
+        value, derivative = ([float(mpmath.psi(n, mpmath.mpf(x))) for x in PLACES] for n in (order, order + 1))
+    with settings.enable_x64():
+        x = np.array(PLACES)
+        found, moved = xs.jvp(lambda x: ours.polygamma(order, x), (x,), (np.ones_like(x),))
+    np.testing.assert_allclose(found, value, rtol=1e-10)
+    np.testing.assert_allclose(moved, derivative, rtol=1e-10)
+    single = np.array(PLACES[1:8] + PLACES[-3:], np.float32)
+    with mpmath.workdps(60):
+        value = [float(mpmath.psi(order, mpmath.mpf(float(x)))) for x in single]
+    np.testing.assert_allclose(ours.polygamma(order, single), value, rtol=2e-4)
+
+
+@pytest.mark.parametrize("x", [-0.4, -2.25, -9.9, -30.3, 0.5, 12.0, inf])
+def test_derivatives_of_the_logarithm_of_the_gamma_function(x: float) -> None:
+    """jax has none of their digits from -9 on."""
+    with settings.enable_x64():
+        second = xs.grad(xs.grad(ours.gammaln))
+        np.testing.assert_allclose(second(x), scipy.special.polygamma(1, x), rtol=1e-12)
+        np.testing.assert_allclose(xs.grad(second)(x), scipy.special.polygamma(2, x) if x < inf else 0, rtol=1e-11)
+        np.testing.assert_allclose(xs.grad(ours.digamma)(x), scipy.special.polygamma(1, x), rtol=1e-12)
+
+
+def test_zeta_of_negative_places() -> None:
+    q = np.array([-0.4, -2.25, -9.9, -30.3])
+    with settings.enable_x64():
+        for s in (2.0, 3.0, 6.0):
+            np.testing.assert_allclose(ours.zeta(s, q), scipy.special.zeta(s, q), rtol=1e-11)
+            slope = xs.vmap(xs.grad(lambda q, s=s: ours.zeta(s, q)))(q)
+            np.testing.assert_allclose(slope, -s * scipy.special.zeta(s + 1, q), rtol=1e-11)
+        assert np.isnan(ours.zeta(2.5, -2.25))
+
+
+def test_derivatives_of_products_with_logarithms_of_zero() -> None:
+    """0 log(y) does not move with y; jax has NaN at 0."""
+    for function, zero in ((ours.xlogy, 0.0), (ours.xlog1py, -1.0)):
+        assert xs.grad(function, 1)(0.0, zero) == 0
+        assert xs.hessian(lambda y, function=function, zero=zero: function(0.0, y + zero))(0.0) == 0
+        assert xs.grad(function, 0)(2.0, zero) == -inf
+        assert xs.grad(function, 1)(2.0, zero) == inf
 
 
 def test_the_logarithm_of_beta_beside_one_is_a_logarithm() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -14,6 +13,7 @@ from xlascope.ir.checker import check_jaxpr
 from xlascope.lax.primitives import operations_by_name
 from xlascope.operations.collectives import Collective, axis_names_of
 from xlascope.trace.state import STATE
+from xlascope.xla.lowering.lowering import lower
 
 PROGRAMS = Path(__file__).with_name("axis_names.py")
 #: What jax 0.10.2 fails at with an error of its own, or gives a derivative of the wrong shape for. The formulas for

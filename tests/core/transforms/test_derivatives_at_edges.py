@@ -70,7 +70,7 @@ def _multiplied(u):
 
 
 @pytest.mark.parametrize("zeros", [(), (0,), (0, 1), (3,), (3, 4), (0, 1, 2), (0, 3, 5, 6)])
-def test_second_derivatives_of_products_of_updates_with_zeros(zeros):
+def test_three_derivatives_of_products_of_updates_with_zeros(zeros):
     """jax has no derivative of these."""
     u = np.array([0.5, -1.5, 2.0, 0.7, -0.3, 1.2, 4.0], "float32")
     u[list(zeros)] = 0
@@ -82,6 +82,8 @@ def test_second_derivatives_of_products_of_updates_with_zeros(zeros):
     second = xs.hessian(_multiplied)(u)
     np.testing.assert_allclose(second, xs.hessian(polynomial)(u), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(xs.jacrev(xs.grad(_multiplied))(u), second, rtol=1e-5, atol=1e-5)
+    third = xs.jacfwd(xs.hessian(_multiplied))(u)
+    np.testing.assert_allclose(third, xs.jacfwd(xs.hessian(polynomial))(u), rtol=1e-5, atol=1e-5)
 
 
 def test_second_derivatives_of_a_rule_in_a_rule_are_the_same_in_a_loop():

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 from xlascope.ir.checker import check_jaxpr
 from xlascope.transforms.evaluate import evaluate
+from xlascope.xla.lowering.lowering import lower
 
 HERE = Path(__file__).with_name("random_programs.py")
 #: In views of these, a result's dtype is that of the loss or that of the operand, depending on the mode.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from tests.changes_of_jax import made
 from tests.core.xla import kept_programs as programs
-from xlascope.xla.lowering.lowering.lowering import lower
 
 import xlascope as xs
 import xlascope.numpy as jnp
@@ -19,6 +18,7 @@ from xlascope.records.op_names import equation_path
 from xlascope.xla.keeping import with_barriers
 from xlascope.xla.keeping.fusing import kernels_of
 from xlascope.xla.keeping.graph import graphs_of, name_of
+from xlascope.xla.lowering.lowering import lower
 
 
 @pytest.fixture(autouse=True)

@@ -64,9 +64,13 @@ def stirling(a: Any) -> Any:
 def log_gamma_factor(a: Any, x: Any) -> Any:
     """log(x^a e^-x / Γ(a + 1))."""
     large = a > LARGE
-    b = select(large, a, a * 0.0 + LARGE)
-    by_ratio = b * log1p_less((x - b) / b, x / b) - stirling(b) - 0.5 * log(2 * math.pi * b)
+    by_ratio = log_gamma_factor_of_large(select(large, a, a * 0.0 + LARGE), x)
     return select(large, by_ratio, a * log(x) - x - lgamma(a + 1.0))
+
+
+def log_gamma_factor_of_large(a: Any, x: Any) -> Any:
+    """:func:`log_gamma_factor` for a from LARGE on."""
+    return a * log1p_less((x - a) / a, x / a) - stirling(a) - 0.5 * log(2 * math.pi * a)
 
 
 def gamma_factor(a: Any, x: Any) -> Any:
@@ -78,18 +82,23 @@ def gamma_factor(a: Any, x: Any) -> Any:
 
 def log_beta_factor(a: Any, b: Any, x: Any) -> Any:
     """log(x^a (1 - x)^b / B(a, b))."""
-    y = 1.0 - x
     both = (a > LARGE) & (b > LARGE)
     p, q = (select(both, each, each * 0.0 + LARGE) for each in (a, b))
-    distance = x * q - p * y
-    by_ratio = p * log1p_less(distance / p, x * (p + q) / p) + q * log1p_less(-distance / q, y * (p + q) / q)
-    by_ratio = by_ratio + stirling(p + q) - stirling(p) - stirling(q) + 0.5 * log(p * q / (2 * math.pi * (p + q)))
+    by_ratio = log_beta_factor_of_large(p, q, x)
     less, more = select(a < b, a, b), select(a < b, b, a)
     one = more > LARGE
     m = select(one, more, more * 0.0 + LARGE)
     growth = (m - 0.5) * log1p(less / m) + less * log(m + less) - less + stirling(m + less) - stirling(m)
     growth = select(one, growth, lgamma(a + b) - lgamma(more))
     return select(both, by_ratio, a * log(x) + b * log1p(-x) + growth - lgamma(less))
+
+
+def log_beta_factor_of_large(a: Any, b: Any, x: Any) -> Any:
+    """:func:`log_beta_factor` for a and b from LARGE on."""
+    y = 1.0 - x
+    distance, both = x * b - a * y, a + b
+    powers = a * log1p_less(distance / a, x * both / a) + b * log1p_less(-distance / b, y * both / b)
+    return powers + stirling(both) - stirling(a) - stirling(b) + 0.5 * log(a * b / (2 * math.pi * both))
 
 
 def repeated(start: tuple[Any, ...], step: Callable[..., tuple[Any, ...]]) -> tuple[Any, ...]:

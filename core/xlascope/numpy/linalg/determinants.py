@@ -104,8 +104,8 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """The signs of determinants and the logarithms of their sizes, which neither overflow nor underflow.
 
     ``a`` has shape ``(…, n, n)``; the sign of a complex determinant has size 1; that of a singular matrix is 0 and its
-    logarithm -inf. ``method`` is "lu" (None) or "qr". Raises ValueError for matrices that are not square, and for
-    another method.
+    logarithm -inf, whose derivatives are infinite or NaN. ``method`` is "lu" (None) or "qr". Raises ValueError for
+    matrices that are not square, and for another method.
 
     >>> import xlascope.numpy as jnp
     >>> print(jnp.linalg.slogdet(jnp.array([[0.0, 1.0], [1.0, 0.0]])).sign)
@@ -139,7 +139,8 @@ def _by_qr(a: Any) -> tuple[Any, Any]:
 
 def _parts(on_diagonal: Any, sign: Any) -> tuple[Any, Any]:
     """The sign and the logarithm of the size of a product."""
-    return sign * reductions.prod(ufuncs.sign(on_diagonal), -1), reductions.sum(log(ufuncs.abs(on_diagonal)), -1)
+    signs = sign * reductions.prod(ufuncs.sign(on_diagonal), -1)
+    return signs + 0, reductions.sum(log(ufuncs.abs(on_diagonal)), -1)  # 0, not -0
 
 
 def _slogdet_jvp(function: Any, primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:

@@ -74,7 +74,7 @@ class Cholesky(OfStacks, name="cholesky"):
         inner = triangular_solve(factor, t, left_side=False, transpose_a=True, conjugate_a=True, lower=True)
         inner = lower(triangular_solve(factor, inner, left_side=True, lower=True))
         half = mul(on_diagonal(inner), typed_scalar(-0.5, aval(inner).dtype))
-        return [factor], [product(factor, sum_tangents([inner, half]))]
+        return [factor], [lower(product(factor, sum_tangents([inner, half])))]  # above 0, also where others are NaN
 
 
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import numpy as jnp
 from ...control.flow.fori_loop import fori_loop
+from ...lax import linalg as of_lax
 from ...numpy.axes import whole_number
 from ...numpy.together import together
 from ...operations.complex_numbers import complex_dtype
@@ -26,23 +27,54 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Any:
-    """The eigenvalues, in ascending order, and eigenvectors of Hermitian matrices, shape ``(…, n, n)``, as a tuple.
+    """Return the eigenvalues, in ascending order, and eigenvectors of Hermitian matrices, ``(…, n, n)``, as a tuple.
 
-    The triangle that ``lower`` names counts. With ``eigvals_only`` the values alone. ``b``, ``eigvals`` and another
-    ``type`` are not there (NotImplementedError); the other arguments change nothing.
+    With ``b``, Hermitian, positive definite and of that shape, the generalized problem is solved that ``type`` names:
+    1 is ``a @ v = w * b @ v``, 2 ``a @ b @ v = w * v``, 3 ``b @ a @ v = w * v``; vectors are normalized so that
+    ``vᴴ @ b @ v`` is 1, for type 3 ``vᴴ @ b⁻¹ @ v`` (G. H. Golub and C. F. Van Loan, Matrix Computations, 8.7.2).
+    A ``b`` that is not positive definite gives NaN. The triangles that ``lower`` names count, as in SciPy; JAX takes
+    the mean of both. With ``eigvals_only`` the values alone. ``eigvals`` is not there (NotImplementedError); the other
+    arguments change nothing. Raises ValueError for shapes that do not fit, and for another ``type``.
 
     >>> import xlascope.numpy as jnp, xlascope.scipy.linalg as sl
-    >>> print(sl.eigh(jnp.array([[2.0, 0.0], [0.0, 1.0]]), eigvals_only=True))
-    [1. 2.]
+    >>> a, b = jnp.array([[2.0, 0.0], [0.0, 1.0]]), jnp.array([[4.0, 0.0], [0.0, 1.0]])
+    >>> print(sl.eigh(a, eigvals_only=True), sl.eigh(a, b, eigvals_only=True))
+    [1. 2.] [0.5 1. ]
     """
-    if b is not None:
-        raise NotImplementedError(f"eigh takes one matrix; the generalized problem, b, is not there{here()}")
-    if type != 1:
-        raise NotImplementedError(f"eigh solves problems of type 1, got type={type}{here()}")
+    if type not in (1, 2, 3):
+        raise ValueError(f"eigh solves problems of type 1, 2 or 3, got type={type!r}{here()}")
     if eigvals is not None:
         raise NotImplementedError(f"eigh finds all eigenvalues: eigvals has to be None, got {eigvals!r}{here()}")
-    values, vectors = jnp.linalg.eigh(a, UPLO="L" if lower else "U", symmetrize_input=False)
+    if b is None:
+        values, vectors = jnp.linalg.eigh(a, UPLO="L" if lower else "U", symmetrize_input=False)
+    else:
+        values, vectors = _generalized(a, b, lower=bool(lower), kind=int(type))
     return values if eigvals_only else (values, vectors)
+
+
+@together("lower", "kind")
+def _generalized(a: Any, b: Any, lower: bool, kind: int) -> tuple[Any, Any]:
+    """Solve the problem of the matrix that the Cholesky factor of ``b`` makes of it."""
+    a, b = floats_of_any_shape(a, b)
+    if square("eigh", a) != square("eigh", b):
+        raise ValueError(f"eigh takes matrices of one size, got shapes {a.shape} and {b.shape}{here()}")
+    lead = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (jnp.broadcast_to(x if lower else adjoint(x), (*lead, *x.shape[-2:])) for x in (a, b))
+    below, on_diagonal = jnp.tril(a, -1), jnp.real(jnp.diagonal(a, axis1=-2, axis2=-1))
+    a = below + adjoint(below) + on_diagonal[..., None] * jnp.eye(a.shape[-1], dtype=a.dtype)
+    factor = of_lax.cholesky(b, symmetrize_input=False)
+    if kind == 1:
+        half = of_lax.triangular_solve(factor, a, left_side=True, lower=True)
+        whole = adjoint(of_lax.triangular_solve(factor, adjoint(half), left_side=True, lower=True))
+    else:
+        half = jnp.matmul(adjoint(factor), a, precision="highest")
+        whole = jnp.matmul(half, factor, precision="highest")
+    values, vectors = jnp.linalg.eigh(whole)
+    if kind == 3:
+        return values, jnp.matmul(factor, vectors, precision="highest")
+    return values, of_lax.triangular_solve(
+        factor, vectors, left_side=True, lower=True, transpose_a=True, conjugate_a=True
+    )
 
 
 def eigh_tridiagonal(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ...control.rules.custom_jvp import custom_jvp
@@ -10,15 +11,17 @@ from ...control.special import beta as betas
 from ...control.special import gamma as gammas
 from ...control.special.factors import LARGE, stirling
 from ...dtypes import kind_of
+from ...lax.barriers import stop_gradient
 from ...numpy.promotion import as_dtype, inexact, inexact_pair
 from ...numpy.together import together
 from ...operations import special
 from ...operations.arithmetic import abs, add, div, mul, sub
 from ...operations.bits import bitwise_and, bitwise_or, bitwise_xor
-from ...operations.comparisons import eq, gt, le, lt
-from ...operations.exponentials import exp, log, log1p
+from ...operations.comparisons import eq, gt, le, lt, ne
+from ...operations.exponentials import exp, log, log1p, pow
 from ...operations.rounding import floor
 from ...operations.selection import select
+from ...operations.sums import neg
 from ...operations.whole_numbers import whole_number
 from ...trace.values import aval_of
 from ..arguments import strong
@@ -195,17 +198,50 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 @together()
 def polygamma(n: Any, x: Any) -> Any:
-    """The derivative of order ``n`` of :func:`digamma`; ``n`` is an array of integers, and a constant."""
-    order, x = inexact_pair(n, x)
-    return special.polygamma(order, x)
+    """Return the derivative of order ``n`` of :func:`digamma`; ``n`` is an array of integers, and a constant.
+
+    Of the shape to which ``n`` and ``x`` broadcast, in their floating-point dtype. At the poles 0, -1, … it is infinite
+    for odd ``n``, and NaN for others. Other numbers below -3 are reflected (DLMF 5.15.6), since XLA, and JAX with it,
+    loses digits there, and all of them from about -9 on.
+
+    >>> import xlascope.scipy.special as sp
+    >>> print(f"{sp.polygamma(1, 1.0):.4f} {sp.polygamma(2, -9.9):.1f} {sp.polygamma(1, float('inf')):.1f}")
+    1.6449 -1998.7 0.0
+    """
+    order, x = alike(n, x)
+    order = stop_gradient(order)
+    at_end = eq(x, math.inf)
+    limit = select(gt(order, 0.0), filled(x, 0.0), filled(x, math.inf))
+    x = select(at_end, filled(x, 1.0), x)
+    sign = neg(_alternating(order))
+    size = exp(special.lgamma(add(order, 1.0)))
+    found = _reflected(lambda y: special.polygamma(order, y), x, add(order, 1.0), mul(sign, size), sign)
+    return select(at_end, limit, found)
+
+
+def _reflected(function: Callable[[Any], Any], x: Any, power: Any, factor: Any, sign: Any) -> Any:
+    """Return a multiple of Hurwitz's zeta function, for which XLA's, ``function``, has all digits above -3 alone.
+
+    ``function`` is ``factor`` times Σ (x + k)^-s for k = 0, 1, …, where s, ``power``, is a whole number with the
+    ``sign`` (-1)^s. The sum over all k, negative ones too, has the period 1, and is in x the same as in
+    r = x - round(x). Poles are as ``function`` has them.
+    """
+    negative = bitwise_and(lt(x, -3.0), ne(x, floor(x)))
+    inside = select(negative, x, filled(x, -3.25))
+    r = sub(inside, floor(add(inside, 0.5)))
+    plain = function(select(negative, sub(1.0, inside), x))
+    distance = mul(mul(factor, select(lt(r, 0.0), sign, filled(r, 1.0))), pow(abs(r), neg(power)))
+    below = mul(sign, sub(function(sub(1.0, r)), plain))
+    return select(negative, add(add(distance, function(add(1.0, r))), below), plain)
 
 
 @together()
 def zeta(x: Any, q: Any = None) -> Any:
     """Return the Hurwitz zeta function Σ (q + k)^-x for k = 0, 1, …; Riemann's where ``q`` is None, q = 1.
 
-    Of the shape to which ``x`` and ``q`` broadcast, in their floating-point dtype; NaN for ``x`` below 1. At infinite
-    operands and at the poles q = 0, -1, … these are the limits, as in SciPy (DLMF 25.11.1).
+    Of the shape to which ``x`` and ``q`` broadcast, in their floating-point dtype; NaN for ``x`` below 1, and for
+    negative ``q`` unless ``x`` is a whole number. At infinite operands and at the poles q = 0, -1, … these are the
+    limits, as in SciPy (DLMF 25.11.1). XLA, and JAX with it, is wrong from q = -9 on.
 
     >>> import xlascope.scipy.special as sp
     >>> print(f"{sp.zeta(2.0):.5f} {sp.zeta(2.0, float('inf')):.1f}")
@@ -219,8 +255,10 @@ def zeta(x: Any, q: Any = None) -> Any:
     one = bitwise_and(endless, eq(q, 1.0))
     edge = bitwise_or(bitwise_or(vanishes, grows), one)
     limit = select(grows, filled(x, math.inf), select(one, filled(x, 1.0), filled(x, 0.0)))
-    inside = special.zeta(select(edge, filled(x, 2.0), x), select(edge, filled(q, 2.0), q))
-    return select(edge, limit, inside)
+    s, place = select(edge, filled(x, 2.0), x), select(edge, filled(q, 2.0), q)
+    inside = _reflected(lambda y: special.zeta(s, y), place, s, filled(s, 1.0), _alternating(s))
+    unknown = bitwise_and(lt(place, 0.0), ne(s, floor(s)))
+    return select(edge, limit, select(unknown, filled(x, math.nan), inside))
 
 
 def factorial(n: Any, exact: bool = False) -> Any:

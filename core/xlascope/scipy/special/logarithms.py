@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...control.rules.custom_jvp import custom_jvp
+from ...control.rules.tangents import SymbolicZero
 from ...control.special.factors import log1p_less
 from ...lax.barriers import stop_gradient
 from ...numpy import logic, reductions, transcendental, ufuncs
@@ -19,7 +20,7 @@ from ...operations.bits import bitwise_and, bitwise_or
 from ...operations.comparisons import eq, ge, gt, le, lt, ne
 from ...operations.exponentials import exp, expm1, log, log1p, logistic
 from ...operations.selection import select
-from ...operations.sums import neg
+from ...operations.sums import neg, sum_tangents
 from ...trace.values import aval_of
 from .filling import filled
 
@@ -43,10 +44,34 @@ def _xlogy(x: Any, y: Any) -> Any:
     return select(zero, filled(x, 0.0), mul(x, log(select(zero, filled(x, 1.0), y))))
 
 
-@_xlogy.defjvp
+def _sum(tangents: Any, *derivatives: Callable[[], Any]) -> Any:
+    """Sum the tangents times derivatives: of what moves alone, since the others may be infinite."""
+    pairs = zip(tangents, derivatives, strict=True)
+    return sum_tangents([mul(t, derivative()) for t, derivative in pairs if not isinstance(t, SymbolicZero)])
+
+
 def _xlogy_jvp(primals: Any, tangents: Any) -> Any:
-    (x, y), (tx, ty) = primals, tangents
-    return _xlogy(x, y), add(mul(tx, log(y)), mul(ty, div(x, y)))
+    x, y = primals
+    return _xlogy(x, y), _sum(tangents, lambda: log(y), lambda: _quotient(x, y))
+
+
+_xlogy.defjvp(_xlogy_jvp, symbolic_zeros=True)
+
+
+@custom_jvp
+def _quotient(x: Any, y: Any) -> Any:
+    """Return x / y, and 0 for 0 / 0: the derivative of 0 log(y), which is 0 for all y."""
+    both = bitwise_and(eq(x, 0.0), eq(y, 0.0))
+    return div(x, select(both, filled(y, 1.0), y))
+
+
+def _quotient_jvp(primals: Any, tangents: Any) -> Any:
+    x, y = primals
+    found = _quotient(x, y)
+    return found, _sum(tangents, lambda: div(filled(y, 1.0), y), lambda: neg(_quotient(found, y)))
+
+
+_quotient.defjvp(_quotient_jvp, symbolic_zeros=True)
 
 
 @together()
@@ -61,10 +86,12 @@ def _xlog1py(x: Any, y: Any) -> Any:
     return select(zero, filled(x, 0.0), mul(x, log1p(select(zero, filled(x, 0.0), y))))
 
 
-@_xlog1py.defjvp
 def _xlog1py_jvp(primals: Any, tangents: Any) -> Any:
-    (x, y), (tx, ty) = primals, tangents
-    return _xlog1py(x, y), add(mul(tx, log1p(y)), mul(ty, div(x, add(y, 1.0))))
+    x, y = primals
+    return _xlog1py(x, y), _sum(tangents, lambda: log1p(y), lambda: _quotient(x, add(y, 1.0)))
+
+
+_xlog1py.defjvp(_xlog1py_jvp, symbolic_zeros=True)
 
 
 @together()

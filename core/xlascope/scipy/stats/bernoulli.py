@@ -20,7 +20,7 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k, -inf for other numbers than 0 and 1."""
     k, p, loc = floats(k, p, loc)
     k = k - loc
-    known = (k == 0) | (k == 1)
+    known = (k == 0) | (k == 1) | jnp.isnan(k)
     k = jnp.where(known, k, 0)
     return jnp.where(known, xlogy(k, p) + xlog1py(1 - k, -p), -math.inf)
 

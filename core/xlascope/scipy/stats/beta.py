@@ -13,6 +13,13 @@ from ...numpy.together import together
 from ..arguments import floats
 from ..special.gammas import betainc, betaln
 from ..special.logarithms import xlog1py, xlogy
+from .cancellation import log_beta_factor
+
+
+def _at_ends(z: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    """``a`` and ``b``, or where both are infinite and z is at an end or outside, others: all lies between the ends."""
+    known = ((z <= 0) | (z >= 1)) & (a == math.inf) & (b == math.inf)
+    return jnp.where(known, 1, a), jnp.where(known, 1, b)
 
 
 @together()
@@ -22,7 +29,10 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z = (x - loc) / scale
     outside = (z < 0) | (z > 1)
     inside = jnp.where(outside, 0.5, z)
-    found = xlogy(a - 1, inside) + xlog1py(b - 1, -inside) - betaln(a, b) - jnp.log(scale)
+    factor, large = log_beta_factor(a, b, inside)
+    usual = jnp.where(large, 0.5, inside)
+    by_factor = factor - jnp.log(jnp.where(large, inside, 1)) - jnp.log1p(-jnp.where(large, inside, 0))
+    found = jnp.where(large, by_factor, xlogy(a - 1, usual) + xlog1py(b - 1, -usual) - betaln(a, b)) - jnp.log(scale)
     return jnp.where(outside, -math.inf, found)
 
 
@@ -42,6 +52,7 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, a, b, loc, scale = floats(x, a, b, loc, scale)
     z = (x - loc) / scale
+    a, b = _at_ends(z, a, b)
     return betainc(a, b, jnp.clip(z, 0, 1))
 
 
@@ -56,6 +67,7 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The probability of more than x."""
     x, a, b, loc, scale = floats(x, a, b, loc, scale)
     z = (x - loc) / scale
+    a, b = _at_ends(z, a, b)
     return betainc(b, a, 1 - jnp.clip(z, 0, 1))
 
 

@@ -12,6 +12,8 @@ from ... import numpy as jnp
 from ...numpy.together import together
 from ..arguments import floats
 from ..special.gammas import betaln
+from ..special.logarithms import xlog1py, xlogy
+from .cancellation import log_beta_factor, log_binomial
 from .tails import whole_within
 
 
@@ -21,7 +23,26 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
     k, n, a, b, loc = floats(k, n, a, b, loc)
     k, known = whole_within(k - loc, n)
     ways = -betaln(n - k + 1, k + 1) - jnp.log1p(n)
-    return jnp.where(known, ways + betaln(k + a, n - k + b) - betaln(a, b), -math.inf)
+    found = ways + betaln(k + a, n - k + b) - betaln(a, b)
+    by_mean, large = _by_mean(k, n, a, b, ways)
+    return jnp.where(known, jnp.where(large, by_mean, found), -math.inf)
+
+
+def _by_mean(k: Any, n: Any, a: Any, b: Any, ways: Any) -> tuple[Any, Any]:
+    """Return the logarithm as that of the binomial distribution of the mean p, corrected; and where it holds.
+
+    The sides are exchanged where p is above 1/2, since 1 - p would have few digits.
+    """
+    turned = a > b
+    k, a, b = jnp.where(turned, n - k, k), jnp.where(turned, b, a), jnp.where(turned, a, b)
+    p = a / (a + b)
+    before, large = log_beta_factor(a, b, p)
+    after, both_large = log_beta_factor(k + a, n - k + b, p)
+    large = large & both_large
+    found, many = log_binomial(k, n, p)
+    p = jnp.where(large, p, 0.5)
+    few = ways + xlogy(k, p) + xlog1py(n - k, -p)
+    return jnp.where(many, found, few) + before - after, large
 
 
 @together()

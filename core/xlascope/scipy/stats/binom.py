@@ -13,6 +13,7 @@ from ...numpy.together import together
 from ..arguments import floats
 from ..special.gammas import betaln
 from ..special.logarithms import xlog1py, xlogy
+from .cancellation import log_binomial
 from .tails import whole_within
 
 
@@ -21,8 +22,9 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k, -inf for other numbers than 0 to n."""
     k, n, p, loc = floats(k, n, p, loc)
     k, known = whole_within(k - loc, n)
+    found, large = log_binomial(k, n, p)
     ways = -betaln(n - k + 1, k + 1) - jnp.log1p(n)
-    return jnp.where(known, ways + xlogy(k, p) + xlog1py(n - k, -p), -math.inf)
+    return jnp.where(known, jnp.where(large, found, ways + xlogy(k, p) + xlog1py(n - k, -p)), -math.inf)
 
 
 @together()

@@ -11,7 +11,7 @@ from typing import Any
 from ... import numpy as jnp
 from ...numpy.together import together
 from ..arguments import floats
-from .tails import probability
+from .tails import log1p_of_square, probability
 
 
 @together()
@@ -19,7 +19,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density."""
     x, loc, scale = floats(x, loc, scale)
     z = (x - loc) / scale
-    return -jnp.log1p(z * z) - jnp.log(scale) - math.log(math.pi)
+    return -log1p_of_square(z) - jnp.log(scale) - math.log(math.pi)
 
 
 @together()
@@ -73,11 +73,19 @@ def _log_tail(z: Any) -> Any:
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
     q, loc, scale = floats(q, loc, scale)
-    return loc + scale * jnp.tan(math.pi * (probability(q) - 0.5))
+    return loc + scale * _quantile(probability(q))
 
 
 @together()
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The x of which :func:`sf` is q; NaN outside of 0 to 1."""
     q, loc, scale = floats(q, loc, scale)
-    return loc + scale * jnp.tan(math.pi * (0.5 - probability(q)))
+    return loc - scale * _quantile(probability(q))
+
+
+def _quantile(q: Any) -> Any:
+    """tan(π (q - 1/2)), by the cotangent of the smaller one of q and 1 - q in the tails, where that is infinite."""
+    small = jnp.minimum(q, 1 - q)
+    tail = small < 0.25
+    far = 1 / jnp.tan(math.pi * jnp.where(tail, small, 0.25))
+    return jnp.where(tail, jnp.where(q < 0.5, -far, far), jnp.tan(math.pi * (jnp.where(tail, 0.5, q) - 0.5)))

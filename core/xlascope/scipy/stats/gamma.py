@@ -13,6 +13,12 @@ from ...numpy.together import together
 from ..arguments import floats
 from ..special.gammas import gammainc, gammaincc, gammaln
 from ..special.logarithms import xlogy
+from .cancellation import log_gamma_factor
+
+
+def _at_end(z: Any, a: Any) -> Any:
+    """``a``, or where it is infinite and z is, too, another one: all of the distribution is below an infinite z."""
+    return jnp.where((z == math.inf) & (a == math.inf), 1, a)
 
 
 @together()
@@ -26,7 +32,9 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     x, a, loc, scale = floats(x, a, loc, scale)
     z = (x - loc) / scale
     inside = jnp.where(z < 0, 1, z)
-    found = xlogy(a - 1, inside) - inside - gammaln(a) - jnp.log(scale)
+    factor, large = log_gamma_factor(a, inside)
+    by_factor = factor + jnp.log(jnp.where(large, a, 1)) - jnp.log(jnp.where(large, inside, 1))
+    found = jnp.where(large, by_factor, xlogy(a - 1, inside) - inside - gammaln(a)) - jnp.log(scale)
     return jnp.where(z < 0, -math.inf, found)
 
 
@@ -41,7 +49,7 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The probability of at most x."""
     x, a, loc, scale = floats(x, a, loc, scale)
     z = (x - loc) / scale
-    return gammainc(a, jnp.maximum(z, 0))
+    return gammainc(_at_end(z, a), jnp.maximum(z, 0))
 
 
 @together()
@@ -55,7 +63,7 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The probability of more than x."""
     x, a, loc, scale = floats(x, a, loc, scale)
     z = (x - loc) / scale
-    return gammaincc(a, jnp.maximum(z, 0))
+    return gammaincc(_at_end(z, a), jnp.maximum(z, 0))
 
 
 @together()

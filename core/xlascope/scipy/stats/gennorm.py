@@ -18,7 +18,8 @@ from ..special.gammas import gammainc, gammaincc, gammaln
 def logpdf(x: Any, beta: Any) -> Any:
     """The logarithm of the density."""
     x, beta = floats(x, beta)
-    return jnp.log(beta) - math.log(2) - gammaln(1 / beta) - jnp.abs(x) ** beta
+    found = jnp.log(beta) - math.log(2) - gammaln(1 / beta) - jnp.abs(x) ** beta
+    return jnp.where(jnp.isnan(x), x, found)  # NaN to the power 0 is 1
 
 
 @together()
@@ -36,5 +37,5 @@ def cdf(x: Any, beta: Any) -> Any:
     0.5000
     """
     x, beta = floats(x, beta)
-    power = jnp.abs(x) ** beta
+    power = jnp.where(jnp.isnan(x), x, jnp.abs(x) ** beta)  # NaN to the power 0 is 1
     return jnp.where(x < 0, gammaincc(1 / beta, power) / 2, (1 + gammainc(1 / beta, power)) / 2)

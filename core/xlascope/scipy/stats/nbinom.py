@@ -13,6 +13,7 @@ from ...numpy.together import together
 from ..arguments import floats
 from ..special.gammas import betaln
 from ..special.logarithms import xlog1py, xlogy
+from .cancellation import log_beta_factor
 from .tails import whole_within
 
 
@@ -24,7 +25,9 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     ways = jnp.where(k == 0, 0, -betaln(n, k + 1) - jnp.log(n + k))
     # log1p has fewer digits than log where p is not small
     rest = jnp.where(p > 0.25, xlogy(k, 1 - p), xlog1py(k, -jnp.where(p > 0.25, 0, p)))
-    return jnp.where(known, ways + xlogy(n, p) + rest, -math.inf)
+    factor, large = log_beta_factor(n, k, p)
+    found = jnp.where(large, factor - jnp.log(jnp.where(large, k, 1)), ways + xlogy(n, p) + rest)
+    return jnp.where(known, found, -math.inf)
 
 
 @together()

@@ -14,13 +14,18 @@ from ..arguments import floats
 from .tails import log_one_minus_exp, probability
 
 
+def _log_power(z: Any, b: Any) -> Any:
+    """Return b log(z), and 0 for z up to 1, also where b is infinite."""
+    inside = jnp.where(z < 1, 1, z)
+    return jnp.where((inside == 1) & (b == math.inf), 0, b) * jnp.log(inside)
+
+
 @together()
 def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density, -inf below z = 1."""
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
-    inside = jnp.where(z < 1, 1, z)
-    found = jnp.log(b) - (b + 1) * jnp.log(inside) - jnp.log(scale)
+    found = jnp.log(b) - _log_power(z, b + 1) - jnp.log(scale)
     return jnp.where(z < 1, -math.inf, found)
 
 
@@ -35,7 +40,7 @@ def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The probability of at most x."""
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
-    power = b * jnp.log(jnp.where(z < 1, 1, z))
+    power = _log_power(z, b)
     return -jnp.expm1(-power)
 
 
@@ -63,7 +68,7 @@ def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
-    power = b * jnp.log(jnp.where(z < 1, 1, z))
+    power = _log_power(z, b)
     return jnp.exp(-power)
 
 
@@ -72,7 +77,7 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of :func:`sf`."""
     x, b, loc, scale = floats(x, b, loc, scale)
     z = (x - loc) / scale
-    power = b * jnp.log(jnp.where(z < 1, 1, z))
+    power = _log_power(z, b)
     return 0 - power  # 0, not -0
 
 
@@ -80,4 +85,5 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The x of which :func:`cdf` is q; NaN outside of 0 to 1."""
     q, b, loc, scale = floats(q, b, loc, scale)
-    return loc + scale * (1 - probability(q)) ** (-1 / b)
+    rest = 1 - probability(q)
+    return loc + scale * jnp.where(jnp.isnan(rest), rest, rest ** (-1 / b))  # NaN to the power 0 is 1

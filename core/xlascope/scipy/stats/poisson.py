@@ -14,6 +14,7 @@ from ...numpy.together import together
 from ..arguments import epsilon, floats
 from ..special.gammas import gammaincc, gammaln
 from ..special.logarithms import xlogy
+from .cancellation import log_gamma_factor
 from .tails import whole_within
 
 
@@ -28,7 +29,8 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of k, -inf for other numbers than 0, 1 and so on."""
     k, mu, loc = floats(k, mu, loc)
     k, known = whole_within(k - loc)
-    return jnp.where(known, xlogy(k, mu) - gammaln(k + 1) - mu, -math.inf)
+    factor, large = log_gamma_factor(k, mu)
+    return jnp.where(known, jnp.where(large, factor, xlogy(k, mu) - gammaln(k + 1) - mu), -math.inf)
 
 
 @together()
@@ -47,6 +49,7 @@ def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The probability of at most k."""
     k, mu, loc = floats(k, mu, loc)
     k = jnp.floor(k - loc)
+    mu = jnp.where((k == math.inf) & (mu == math.inf), 1, mu)  # all of the distribution is at infinity or below
     return jnp.where(k < 0, 0.0, gammaincc(jnp.maximum(k, 0) + 1, mu))
 
 

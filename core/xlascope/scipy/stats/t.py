@@ -5,21 +5,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ... import numpy as jnp
 from ...numpy.together import together
 from ..arguments import floats
 from ..special.gammas import betaln
+from . import norm
+from .tails import log1p_of_square
 
 
 @together()
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density, without cancellation for many degrees of freedom."""
+    """The logarithm of the density, without cancellation for many degrees of freedom; the normal one for infinity."""
     x, df, loc, scale = floats(x, df, loc, scale)
     z = (x - loc) / scale
+    endless = df == math.inf
+    df = jnp.where(endless, 1, df)
     constant = betaln(jnp.full_like(df, 0.5), df / 2) + jnp.log(df) / 2 + jnp.log(scale)
-    return -(df + 1) / 2 * jnp.log1p(z * z / df) - constant
+    found = -(df + 1) / 2 * log1p_of_square(z, df) - constant
+    return jnp.where(endless, norm.logpdf(x, loc, scale), found)
 
 
 @together()

@@ -30,9 +30,12 @@ def _log_mass(a: Any, b: Any) -> Any:
     tail = high <= 0
     near = jnp.where(tail, high, -1)
     far = jnp.where(tail, low, -2)
-    same = far >= near
-    log_high, log_low = log_ndtr(near), log_ndtr(jnp.where(same, near - 1, far))
-    in_tail = jnp.where(same, -math.inf, log_high + log_one_minus_exp(log_low - log_high))
+    same, endless = far >= near, far == -math.inf
+    log_high, log_low = log_ndtr(near), log_ndtr(jnp.where(same | endless, near - 1, far))
+    empty = same | (log_high == -math.inf)
+    difference = log_low - jnp.where(empty, 0, log_high)
+    rest = jnp.where(endless, 0, log_one_minus_exp(jnp.where(empty, -1, difference)))
+    in_tail = jnp.where(empty, -math.inf, log_high + rest)
     around = jnp.log1p(-ndtr(jnp.where(tail, -1, low)) - ndtr(jnp.where(tail, -1, -high)))
     return jnp.where(tail, in_tail, around)
 

@@ -19,7 +19,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density, -inf outside of the interval."""
     x, loc, scale = floats(x, loc, scale)
     outside = (x < loc) | (x > loc + scale)
-    return jnp.where(outside, -math.inf, -jnp.log(scale))
+    return jnp.where(outside, -math.inf, jnp.where(jnp.isnan(x), x, -jnp.log(scale)))
 
 
 @together()

@@ -11,16 +11,19 @@ from typing import Any
 from ... import numpy as jnp
 from ...numpy.together import together
 from ..arguments import floats
-from ..special.bessels import i0e
+from ..special.bessels import i0, i0e
 
 
 @together()
 def logpdf(x: Any, kappa: Any) -> Any:
-    """The logarithm of the density, without overflow for large κ; NaN for negative κ."""
+    """The logarithm of the density, without overflow for large κ; uniform for κ = 0, NaN for negative κ."""
     x, kappa = floats(x, kappa)
-    half = jnp.sin(x / 2)
+    half, small = jnp.sin(x / 2), kappa < 0.5
     found = -2 * kappa * half * half - jnp.log(2 * math.pi * i0e(kappa))  # cos x - 1 would cancel near the mean
-    return jnp.where(kappa > 0, found, math.nan)
+    # i0e has a kink at 0, i0 has none
+    by_cosine = kappa * jnp.cos(x) - jnp.log(2 * math.pi * i0(jnp.where(small, kappa, 0)))
+    found = jnp.where(small, by_cosine, found)
+    return jnp.where(kappa >= 0, found, math.nan)
 
 
 @together()

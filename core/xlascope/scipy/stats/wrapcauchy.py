@@ -18,7 +18,7 @@ def logpdf(x: Any, c: Any) -> Any:
     """The logarithm of the density, -inf outside of 0 to 2π; NaN unless c lies between 0 and 1."""
     x, c = floats(x, c)
     found = jnp.log1p(-c * c) - jnp.log(2 * math.pi * _distance(x, c))
-    found = jnp.where((x >= 0) & (x <= 2 * math.pi), found, -math.inf)
+    found = jnp.where((x < 0) | (x > 2 * math.pi), -math.inf, found)
     return jnp.where((c > 0) & (c < 1), found, math.nan)
 
 
@@ -32,7 +32,7 @@ def pdf(x: Any, c: Any) -> Any:
     """
     x, c = floats(x, c)
     found = (1 - c) * (1 + c) / (2 * math.pi * _distance(x, c))
-    found = jnp.where((x >= 0) & (x <= 2 * math.pi), found, 0)
+    found = jnp.where((x < 0) | (x > 2 * math.pi), 0, found)
     return jnp.where((c > 0) & (c < 1), found, math.nan)
 
 

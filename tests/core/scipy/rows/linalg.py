@@ -114,7 +114,10 @@ sl.polar(s, method="none")
 sl.eigh(d)
 sl.eigh(v, eigvals_only=True)
 sl.eigh(s, lower=False)
-sl.eigh(d, d)
+sl.eigh(d, d @ d, eigvals_only=True)
+abs(sl.eigh(d, d @ d + jnp.eye(3), type=2)[1])
+abs(sl.eigh(d, d @ d + jnp.eye(3), type=3)[1])
+sl.eigh(d, d, type=4)
 sl.eigh_tridiagonal(y, x[:2], eigvals_only=True)
 sl.eigh_tridiagonal(y, x[:2], eigvals_only=True, select="i", select_range=(1, 2))
 sl.eigh_tridiagonal(y, x, eigvals_only=True)
@@ -187,6 +190,15 @@ KNOWN = {
         "the solution has a derivative, however it was found; jax refuses those of eigenvectors"
     ),
     "sl.lu(g)": "a stack of matrices has a factorization each, as jax documents; it fails",
+    **dict.fromkeys(
+        (
+            "sl.eigh(d, d @ d, eigvals_only=True)",
+            "abs(sl.eigh(d, d @ d + jnp.eye(3), type=2)[1])",
+            "abs(sl.eigh(d, d @ d + jnp.eye(3), type=3)[1])",
+            "sl.eigh(d, d, type=4)",
+        ),
+        "the generalized problem is solved, as in SciPy and in newer jax",
+    ),
     "sl.eigh(s, lower=False)": "the triangle that lower names counts, as in SciPy and as jax documents",
 }
 #: Inside jit the second result is an array.
