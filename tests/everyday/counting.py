@@ -11,7 +11,7 @@ from typing import Any
 from xlascope.control.jit.jitted import Jitted
 from xlascope.trace import jaxpr_trace
 from xlascope.xla.compilation import compile as compiling
-from xlascope.xla.lowering.lowering import lowering
+from xlascope.xla.lowering import lowering
 
 #: How often each has been done since the process began.
 counts: Counter[str] = Counter()

@@ -11,7 +11,7 @@ import numpy as np
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope.xla.known_faults import workarounds
-from xlascope.xla.lowering.lowering import lowering
+from xlascope.xla.lowering import lowering
 
 
 def thin_product():

@@ -6,7 +6,7 @@ _PROGRAM = """
 import json, sys
 import numpy as np
 import xlascope.numpy as jnp
-from xlascope.xla.arrays.arrays import arrays
+from xlascope.xla.arrays import arrays
 
 found = {}
 for name in ("bool", "int4", "int8", "uint16", "int32", "float8_e4m3fn", "bfloat16", "float16", "float32", "complex64"):
