@@ -5,12 +5,12 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
-from xlascope.xla.arrays.dlpack import SUPPORTED
 
 import xlascope as xs
 import xlascope.numpy as jnp
 from xlascope import dlpack
 from xlascope.xla.arrays import dlpack as sharing_memory
+from xlascope.xla.arrays.dlpack import SUPPORTED
 
 
 def test_numpy_reads_our_memory():
