@@ -10,6 +10,7 @@ import pytest
 
 from xlascope.records import Equation, Failure, Jaxpr, Variable
 from xlascope_widgets import Panel, assets
+from xlascope_widgets.text import byte_size
 
 ALLOWED = {"p", "img", "details", "summary", "pre"}
 
@@ -113,3 +114,11 @@ def test_a_failure_is_shown_with_what_was_recorded_before(samples):
 def test_importing_it_boots_nothing(fresh_python):
     program = "import sys, xlascope_widgets; print({m.split('.')[0] for m in sys.modules} & {'jaxlib', 'jax', 'numpy'})"
     assert fresh_python(program).strip() == "set()"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 B"), (999, "999 B"), (1_000, "1 kB"), (600_000, "600 kB"), (5_240_000, "5.24 MB"), (3 * 10**9, "3 GB")],
+)
+def test_a_size_has_its_unit(value, text):
+    assert byte_size(value) == text
