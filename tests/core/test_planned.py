@@ -1,6 +1,11 @@
 """Functions whose steps are taken from a plan give what they give when they run, each time anew."""
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -178,3 +183,44 @@ def test_the_line_is_that_of_each_call() -> None:
         first, second = (i for i, eqn in enumerate(program.eqns) if eqn.primitive.name == "reduce_sum")
         assert lines[first] != lines[second]
         assert lines[first][0].co_name == lines[second][0].co_name == "both"
+
+
+WITHOUT_PLANS = """
+import xlascope as xs, xlascope.numpy as jnp
+from xlascope.operations.trigonometry import Sin
+from xlascope.trace.plans import NO_PLAN
+
+def loss(w, x):
+    return jnp.mean(jnp.tanh(x @ w) ** 2 + jnp.sin(x).sum())
+
+w, x = jnp.arange(6.0).reshape(3, 2), jnp.ones((4, 3))
+for _ in range(4):
+    print(xs.make_jaxpr(xs.vmap(xs.grad(loss), (None, 0)))(w, x))
+    print(xs.make_jaxpr(lambda *a: xs.jvp(loss, a, a))(w, x))
+print([float(v) for v in xs.grad(loss)(w, x).ravel()])
+plans = {*Sin.instance.jvp_plans.all().values(), *Sin.instance.batch_plans.all().values()}
+print("made:", len(plans - {NO_PLAN}), file=__import__("sys").stderr)
+"""
+
+
+def test_programs_are_the_same_without_plans():
+    made = {}
+    for name in ("on", "off"):
+        environment = os.environ | {"XLASCOPE_PLANS": name}
+        command = [sys.executable, "-P", "-c", WITHOUT_PLANS]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=True)
+        made[name] = done.stdout, int(done.stderr.split("made:")[1])
+    assert made["on"][0] == made["off"][0]
+    assert made["on"][1] > 0 == made["off"][1]
+
+
+def test_only_its_two_context_managers_switch_the_current_trace():
+    engine = Path(xs.__file__).parent
+    files = [path for path in engine.rglob("*.py") if "STATE.trace" in path.read_text(encoding="utf-8")]
+    switching = [
+        path.relative_to(engine).as_posix()
+        for path in files
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.match(r"\s*(\w[^=()]*, )?STATE\.trace(, [^=()]*)? = ", line)
+    ]
+    assert {*switching} == {"trace/state.py"} and len(files) > 5

@@ -25,7 +25,7 @@ from ..xla.arrays.key_array import KeyArray
 from ..xla.devices.backend import ArrayImpl
 from .jaxpr_trace import JaxprTracer
 from .library_calls import PROMOTING, is_called_by_library
-from .plans import NO_PLAN, Plan, work_out
+from .plans import ENABLED, NO_PLAN, Plan, work_out
 from .state import STATE
 from .traceback_filtering import filter_traceback
 
@@ -82,7 +82,7 @@ def planned(function: F, at_once: Callable[..., Any] | None = None) -> F:
             if trace is None:
                 return outside(*args, **kwargs)
             arrays: list[Any] = []
-            kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]
+            kinds: list[Any] = [enable_x64.value, settings and settings_of_traces()]  # as in found_plan, without a call
             for x in args:
                 kind = x.__class__
                 if kind in ARRAYS:
@@ -95,7 +95,7 @@ def planned(function: F, at_once: Callable[..., Any] | None = None) -> F:
             if kwargs:
                 kinds += [(name, _kind(x, arrays)) for name, x in kwargs.items()]
             key = tuple(kinds)
-            found = plans.get(key) or _found(plans, met, key, function, args, kwargs, arrays)
+            found = plans.get(key) or _made(plans, met, key, function, args, kwargs, arrays)
             if found is _NEVER:
                 return function(*args, **kwargs)
             plan, result, sequence = found
@@ -138,7 +138,7 @@ def _kind(x: Any, arrays: list[Any]) -> Any:
     return _OTHER
 
 
-def _found(
+def _made(
     plans: Recent[Any, _Steps],
     met: Recent[Any, bool],
     key: Any,
@@ -150,10 +150,12 @@ def _found(
     """What to do for arguments without a plan at hand: run the function the first time, work the plan out the second
     time.
     """
-    found = plans.again(key)
-    if found is not None:
-        return found
-    if any(x is _OTHER for x in arrays) or numpy_rank_promotion.value == "warn":  # a warning is not in the steps
+    known = plans.again(key)
+    if known is not None:
+        return known
+    if not ENABLED or any(x is _OTHER for x in arrays):
+        return _NEVER
+    if numpy_rank_promotion.value == "warn":  # a warning is not in the steps
         return _NEVER
     if (met.get(key) or met.again(key)) is None:
         met.keep(key, True)

@@ -7,8 +7,9 @@ for people: nobody pays for their loops and checks twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,14 +17,15 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import Literal
 from ..keys import key_of
 from ..recent import Recent
-from ..runtime.boot import in_trace
+from ..runtime.boot import enable_x64, settings_of_traces, trace_settings
 from ..xla.running.eager import run
 from .jaxpr_trace import JaxprTrace, JaxprTracer
-from .state import STATE
+from .state import STATE, afresh
 from .steps import Steps, steps_of
 from .values import aval_of
 
 Rule = Callable[[Sequence[Any]], Sequence[Any]]
+P = TypeVar("P")
 
 
 class Plan(NamedTuple):
@@ -58,11 +60,22 @@ def kind_of(x: Any) -> Any:
     return (key_of(x.val), aval) if x.__class__ is Literal else aval
 
 
+#: Whether plans are made at all: XLASCOPE_PLANS=off runs every rule and function each time, to find out whether a plan
+#: is at fault.
+ENABLED: Final = os.environ.get("XLASCOPE_PLANS", "") != "off"
+
+
+def found_plan(plans: Recent[Any, P], kinds: Iterable[Any]) -> tuple[tuple[Any, ...], P | None]:
+    """Return the key of a plan, and the plan if there is one."""
+    key = (enable_x64.value, trace_settings.value and settings_of_traces(), *kinds)
+    return key, plans.get(key) or plans.again(key)
+
+
 def work_out(
     plans: Recent[Any, Plan], key: Any, rule: Rule, operands: Sequence[Any], marked: Sequence[bool] = ()
 ) -> Plan:
     """The plan of a rule for operands of such kinds, kept under the key; ``NO_PLAN`` where it has to run each time."""
-    return plans.keep(key, _plan(rule, operands, marked))
+    return plans.keep(key, _plan(rule, operands, marked) if ENABLED else NO_PLAN)
 
 
 def follow(plan: Plan, operands: Sequence[Any]) -> list[Any]:
@@ -82,14 +95,10 @@ def _plan(rule: Rule, operands: Sequence[Any], marked: Sequence[bool]) -> Plan:
     """The steps that a rule takes."""
     trace = JaxprTrace(None)
     given = [_given(x, trace) for x in operands]
-    before = STATE.trace, STATE.origin, in_trace.value
     try:
-        STATE.trace, STATE.origin = trace, None
-        in_trace.set_local(True)
-        results = list(rule(given))
+        with afresh(trace, is_program=True):
+            results = list(rule(given))
     finally:
-        STATE.trace, STATE.origin = before[:2]
-        in_trace.set_local(before[2])
         trace.alive = False
     if trace.consts or any(step[0].composite for step in trace.equations):
         return NO_PLAN

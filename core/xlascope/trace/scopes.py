@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from ..ir.atoms import NO_LINE, Origin
-from ..runtime.boot import in_trace
 from .source import user_line, where_text
-from .state import STATE
+from .state import STATE, afresh
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -87,11 +86,5 @@ def ensure_compile_time_eval() -> Iterator[None]:
     >>> print(f(2))
     6
     """
-    trace, origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
-    try:
-        STATE.trace = STATE.origin = None
-        in_trace.set_local(False)
+    with afresh(None, is_program=False):
         yield
-    finally:
-        STATE.trace, STATE.origin = trace, origin
-        in_trace.set_local(was_in_trace)

@@ -21,9 +21,9 @@ from ..recent import Recent
 from ..runtime.boot import enable_x64, settings_of_traces, trace_settings
 from ..trace.jaxpr_trace import bind_each, bind_each_from
 from ..trace.planned import ARRAYS
-from ..trace.plans import NO_PLAN, Plan, follow, kind_of, work_out
+from ..trace.plans import NO_PLAN, Plan, follow, found_plan, kind_of, work_out
 from ..trace.source import user_frame, with_line
-from ..trace.state import STATE
+from ..trace.state import STATE, under
 from ..trace.steps import Steps
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
@@ -106,7 +106,7 @@ class BatchTrace:
             else:
                 _take_at_once(steps, values)
             return
-        key = tuple(kinds)
+        key = tuple(kinds)  # as in found_plan, without a call
         found = steps.batched.get(key) or steps.batched.again(key)
         if found is None:
             found = steps.batched.keep(key, _batched_steps(self, steps, given, values))
@@ -147,12 +147,8 @@ class BatchTrace:
                 axes.append(NOT_MAPPED)
         if not mapped:
             return run(operation, values) if self.parent is None else self.parent.bind(operation, values)
-        previous = STATE.trace
-        try:
-            STATE.trace = self.parent
+        with under(self.parent):
             results, out_axes = _batched(operation, values, axes)
-        finally:
-            STATE.trace = previous
         return [y if a is NOT_MAPPED else BatchTracer(self, y, a) for y, a in zip(results, out_axes, strict=True)]
 
 
@@ -194,8 +190,7 @@ def _batched(operation: Operation, values: Sequence[Any], axes: Sequence[Any]) -
     if not operation.plannable:
         return operation.batch_rule(values, axes)
 
-    key = (enable_x64.value, trace_settings.value and settings_of_traces(), *map(kind_of, values), *axes)
-    plan = operation.batch_plans.get(key) or operation.batch_plans.again(key)
+    key, plan = found_plan(operation.batch_plans, (*map(kind_of, values), *axes))
     if plan is None:
 
         def rule(given: Sequence[Any]) -> list[Any]:
@@ -239,12 +234,8 @@ class NamedBatchTrace(BatchTrace):
 
     def _crossed(self, operation: Collective, operands: Sequence[Any]) -> list[Any]:
         operation.abstract_eval([aval_of(x) for x in operands])  # says what does not fit
-        previous = STATE.trace
-        try:
-            STATE.trace = self
+        with under(self):
             simpler = operation.simpler(operands)
-        finally:
-            STATE.trace = previous
         if simpler is not None:
             return simpler
         rule = functools.partial(operation.carry_out, name=self.name, size=self.size)
@@ -258,12 +249,8 @@ class NamedBatchTrace(BatchTrace):
         )
 
     def _applied(self, rule: Callable[..., Any], values: list[Any], axes: list[Any]) -> list[Any]:
-        previous = STATE.trace
-        try:
-            STATE.trace = self.parent
+        with under(self.parent):
             results, out_axes = rule(values, axes)
-        finally:
-            STATE.trace = previous
         return [y if a is NOT_MAPPED else BatchTracer(self, y, a) for y, a in zip(results, out_axes, strict=True)]
 
 

@@ -16,13 +16,12 @@ from ..ir.atoms import NO_LINE, origin_of
 from ..ir.jaxpr import Origin
 from ..ir.markers import ZERO
 from ..ir.operation import Operation
-from ..runtime.boot import enable_x64, settings_of_traces, trace_settings
 from ..trace.copies import as_it_is
 from ..trace.jaxpr_trace import bind_each_from
 from ..trace.planned import ARRAYS
-from ..trace.plans import NO_PLAN, follow, kind_of, work_out
+from ..trace.plans import NO_PLAN, follow, found_plan, kind_of, work_out
 from ..trace.source import user_frame, with_line
-from ..trace.state import STATE
+from ..trace.state import STATE, under
 from ..trace.steps import Steps
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
@@ -137,21 +136,22 @@ class JVPTrace:
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         """The results of an operation and their tangents, by its rule."""
         recorder = self.recorder
-        before = STATE.trace, STATE.origin
+        outside = STATE.origin
         try:
-            STATE.trace, STATE.origin = self.inner, origin
-            if recorder is None:
-                if operation.planned:
-                    return _by_plan(operation, kinds, primals, tangents)
-                return operation.jvp(primals, tangents)
-            start = len(recorder.recorded)
-            rule = operation.jvp if operation.linearize_rule is None else operation.linearize_rule
-            results, moved = rule(primals, tangents)
-            if len(recorder.recorded) > start:
-                recorder.forwards.append((start, innermost(results[0])))
-            return results, moved
+            STATE.origin = origin
+            with under(self.inner):
+                if recorder is None:
+                    if operation.planned:
+                        return _by_plan(operation, kinds, primals, tangents)
+                    return operation.jvp(primals, tangents)
+                start = len(recorder.recorded)
+                rule = operation.jvp if operation.linearize_rule is None else operation.linearize_rule
+                results, moved = rule(primals, tangents)
+                if len(recorder.recorded) > start:
+                    recorder.forwards.append((start, innermost(results[0])))
+                return results, moved
         finally:
-            STATE.trace, STATE.origin = before
+            STATE.origin = outside
 
 
 def _by_plan(
@@ -159,8 +159,7 @@ def _by_plan(
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """What the operation's ``jvp`` rule gives, by its plan."""
     values = [*primals, *tangents]
-    key = (enable_x64.value, trace_settings.value and settings_of_traces(), *kinds)
-    plan = operation.jvp_plans.get(key) or operation.jvp_plans.again(key)
+    key, plan = found_plan(operation.jvp_plans, kinds)
     count = len(primals)
     if plan is None:
 

@@ -69,8 +69,8 @@ def push(
 
     ``kinds`` is what the plan depends on of each operand and its tangent.
     """
-    key = (enable_x64.value, trace_settings.value and settings_of_traces(), *kinds)
     plans = operation.pushforward_plans
+    key = (enable_x64.value, trace_settings.value and settings_of_traces(), *kinds)  # as in without a call
     plan = plans.get(key) or plans.again(key)
     if plan is None:
         plans.keep(key, _ONCE)

@@ -13,11 +13,10 @@ from ..ir.operation import Operation
 from ..operations.sharding_constraints import left_to_xla, lying_as
 from ..operations.sums import ADD_ANY
 from ..recent import Recent
-from ..runtime.boot import enable_x64, settings_of_traces, trace_settings
 from ..trace.bind import bind1
 from ..trace.planned import ARRAYS
-from ..trace.plans import NO_PLAN, Plan, follow, kind_of, work_out
-from ..trace.state import STATE
+from ..trace.plans import NO_PLAN, Plan, follow, found_plan, kind_of, work_out
+from ..trace.state import STATE, under
 from ..trace.steps import Steps, steps_of
 from .differentiate import instantiated
 from .evaluate import evaluate
@@ -110,9 +109,8 @@ def _through_pushforward(
     if made.forward is not None:
         forward = made.forward
     origin = origin_of("backward", forward, made.code, made.lasti, made.scope)
-    key = (enable_x64.value, trace_settings.value and settings_of_traces(), *kinds)
     plans = pushforward.plan.pullbacks
-    pullback = plans.get(key) or plans.again(key)
+    key, pullback = found_plan(plans, kinds)
     if pullback is None:
         try:
             pullback = plans.keep(key, _pullback(pushforward, received))
@@ -199,8 +197,7 @@ def _planned(
 ) -> tuple[Sequence[Any], list[Any]]:
     """The operands of an equation that are tangents, and the cotangents that its ``transpose_rule`` gives, by plan."""
     moving, values = [], [*received]
-    kinds = [enable_x64.value, trace_settings.value and settings_of_traces()]
-    kinds += [ZERO if ct is ZERO else kind_of(ct) for ct in received]
+    kinds: list[Any] = [ZERO if ct is ZERO else kind_of(ct) for ct in received]
     for x in operands:
         if x.__class__ is LinearTracer and x._trace is recorder:
             moving.append(x)
@@ -208,8 +205,7 @@ def _planned(
         else:
             values.append(x)
             kinds.append(kind_of(x))
-    key = tuple(kinds)
-    plan = operation.transpose_plans.get(key) or operation.transpose_plans.again(key)
+    key, plan = found_plan(operation.transpose_plans, kinds)
     if plan is None:
         count, marks = len(received), kinds[-len(operands) :]
 
@@ -237,12 +233,10 @@ def transposed(program: ClosedJaxpr, operands: Sequence[Any], cotangents: Sequen
     """
     recorder = LinearTrace(STATE.trace)
     given = [LinearTracer(x.aval, recorder) if x.__class__ is LinearInput else x for x in operands]
-    previous = STATE.trace
     try:
-        STATE.trace = recorder
-        results = evaluate(program, *given)
+        with under(recorder):
+            results = evaluate(program, *given)
     finally:
-        STATE.trace = previous
         recorder.alive = False
     outputs = [y if y.__class__ is LinearTracer and y._trace is recorder else ZERO for y in results]
     inputs = [x for x in given if x.__class__ is LinearTracer and x._trace is recorder]
