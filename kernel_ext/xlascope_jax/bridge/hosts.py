@@ -14,7 +14,7 @@ from xlascope.inspect.producers import Asked
 from xlascope.inspect.program import Variant
 from xlascope.inspect.quiet import inspection
 from xlascope.inspect.running.measure import measure
-from xlascope.xla.devices.backend import device_name
+from xlascope.xla.system.device_names import device_name
 
 from .apart import options_of
 from .ceilings import measure_ceilings

@@ -13,9 +13,10 @@ from ... import records, tree
 from ...analysis.doctor import Copied
 from ...control.jit.arguments import join
 from ...control.programs.interning import settings_of_trace
-from ...xla.devices.backend import default_device, device_name
+from ...xla.devices.backend import default_device
 from ...xla.profiling.ceilings import measure_ceilings
 from ...xla.running.executables import Executable
+from ...xla.system.device_names import device_name
 from ..running.alternate import alternate
 from .calls import Call
 

@@ -10,7 +10,7 @@ from jaxlib import _jax
 from ... import records
 from ...readers.format_error import FormatError
 from ...records.op_names import equation_paths
-from ..devices.backend import device_name
+from ..system.device_names import device_name
 from ..system.memory_use import memory_use
 from .compiled_module import read_compiled
 from .cost_of_loops import CostOfLoops, with_all_steps

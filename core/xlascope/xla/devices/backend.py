@@ -20,7 +20,6 @@ __all__ = [
     "default_device",
     "default_platform",
     "device_count",
-    "device_name",
     "devices",
     "devices_list",
     "get_backend",
@@ -112,8 +111,3 @@ def process_indices(backend: str | None = None) -> list[int]:
 def default_backend() -> str:
     """The name of the platform that computations run on when nothing else is said."""
     return str(client().platform)
-
-
-def device_name(device: Any) -> str:
-    """A device's name as the eyes show it, ``cpu:0``."""
-    return f"{device.platform}:{device.id}"
