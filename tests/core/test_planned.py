@@ -1,11 +1,9 @@
 """Functions whose steps are taken from a plan give what they give when they run, each time anew."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -212,15 +210,3 @@ def test_programs_are_the_same_without_plans():
         made[name] = done.stdout, int(done.stderr.split("made:")[1])
     assert made["on"][0] == made["off"][0]
     assert made["on"][1] > 0 == made["off"][1]
-
-
-def test_only_its_two_context_managers_switch_the_current_trace():
-    engine = Path(xs.__file__).parent
-    files = [path for path in engine.rglob("*.py") if "STATE.trace" in path.read_text(encoding="utf-8")]
-    switching = [
-        path.relative_to(engine).as_posix()
-        for path in files
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if re.match(r"\s*(\w[^=()]*, )?STATE\.trace(, [^=()]*)? = ", line)
-    ]
-    assert {*switching} == {"trace/state.py"} and len(files) > 5

@@ -21,10 +21,10 @@ from ..ir.markers import NOT_MAPPED
 from ..ir.operation import Operation
 from ..records import SourceRange
 from ..records.traits import PYTHON
-from ..runtime.boot import enable_x64
+from ..runtime.boot import enable_x64, in_trace
 from ..trace.bind import bind
 from ..trace.source import where_text
-from ..trace.state import STATE, afresh
+from ..trace.state import STATE
 from ..trace.values import aval_of
 from ..xla.arrays.transfers import put
 from ..xla.running.places import place_of
@@ -78,18 +78,20 @@ class HostFunction:
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
         """Call the function outside of any trace; an exception is told where it comes from."""
-        axes, was_wide = STATE.axes, enable_x64.swap_local(self.wide)
-        STATE.axes = ()
+        previous = STATE.trace, STATE.origin, STATE.axes
+        was_in_trace, was_wide = in_trace.value, enable_x64.swap_local(self.wide)
+        STATE.trace, STATE.origin, STATE.axes = None, None, ()
+        in_trace.set_local(False)
         try:
-            with afresh(None, is_program=False):
-                return self._call(operands)
+            return self._call(operands)
         except BaseException as error:
             note = f"raised in {self.name}, which {self.what}{where_text(self.place)} calls"
             if note not in getattr(error, "__notes__", ()):
                 error.add_note(note)
             raise
         finally:
-            STATE.axes = axes
+            STATE.trace, STATE.origin, STATE.axes = previous
+            in_trace.set_local(was_in_trace)
             enable_x64.set_local(was_wide)
 
     def _call(self, operands: Sequence[Any]) -> tuple[Any, ...]:

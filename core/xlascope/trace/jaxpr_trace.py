@@ -16,7 +16,7 @@ from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, RawEquation, Var
 from ..ir.operation import Operation
 from ..ir.sources import is_library
 from ..recent import Recent
-from ..runtime.boot import checked_traces
+from ..runtime.boot import checked_traces, in_trace
 from ..xla.arrays.key_array import KeyArray
 from ..xla.devices.backend import ArrayImpl
 from .checks import checked
@@ -24,7 +24,7 @@ from .copies import as_it_is
 from .gate import opened
 from .provenance import Ended, Traced
 from .source import with_line
-from .state import STATE, afresh
+from .state import STATE
 from .steps import Step, Steps
 from .tracer import Tracer, leaked_error, reaches
 from .values import aval_of, scalar_literal
@@ -252,15 +252,19 @@ def _stage(
     name: str,
     argument_names: Sequence[str] | Callable[[], Sequence[str]],
 ) -> ClosedJaxpr:
-    trace = JaxprTrace(STATE.trace)
+    previous, previous_origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
+    trace = JaxprTrace(previous)
     invars = [JaxprTracer(aval, trace) for aval in avals]
     trace.traced = Traced(name, invars, argument_names)
     program = None
     try:
-        with afresh(trace, is_program=True):
-            outvars = [trace.lift(x) for x in function(*invars)]
-            jaxpr = Jaxpr(trace.constvars, invars, outvars, trace.equations, name, argument_names)
-            program = ClosedJaxpr(jaxpr, trace.consts)
+        STATE.trace, STATE.origin = trace, None
+        in_trace.set_local(True)
+        outvars = [trace.lift(x) for x in function(*invars)]
+        jaxpr = Jaxpr(trace.constvars, invars, outvars, trace.equations, name, argument_names)
+        program = ClosedJaxpr(jaxpr, trace.consts)
         return program
     finally:
+        STATE.trace, STATE.origin = previous, previous_origin
+        in_trace.set_local(was_in_trace)
         trace.end(program)

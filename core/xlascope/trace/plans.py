@@ -17,10 +17,10 @@ from ..ir.avals import ShapedArray
 from ..ir.jaxpr import Literal
 from ..keys import key_of
 from ..recent import Recent
-from ..runtime.boot import enable_x64, settings_of_traces, trace_settings
+from ..runtime.boot import enable_x64, in_trace, settings_of_traces, trace_settings
 from ..xla.running.eager import run
 from .jaxpr_trace import JaxprTrace, JaxprTracer
-from .state import STATE, afresh
+from .state import STATE
 from .steps import Steps, steps_of
 from .values import aval_of
 
@@ -95,10 +95,14 @@ def _plan(rule: Rule, operands: Sequence[Any], marked: Sequence[bool]) -> Plan:
     """The steps that a rule takes."""
     trace = JaxprTrace(None)
     given = [_given(x, trace) for x in operands]
+    before = STATE.trace, STATE.origin, in_trace.value
     try:
-        with afresh(trace, is_program=True):
-            results = list(rule(given))
+        STATE.trace, STATE.origin = trace, None
+        in_trace.set_local(True)
+        results = list(rule(given))
     finally:
+        STATE.trace, STATE.origin = before[:2]
+        in_trace.set_local(before[2])
         trace.alive = False
     if trace.consts or any(step[0].composite for step in trace.equations):
         return NO_PLAN

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from ..ir.atoms import NO_LINE, Origin
+from ..runtime.boot import in_trace
 from .source import user_line, where_text
-from .state import STATE, afresh
+from .state import STATE
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -86,5 +87,11 @@ def ensure_compile_time_eval() -> Iterator[None]:
     >>> print(f(2))
     6
     """
-    with afresh(None, is_program=False):
+    trace, origin, was_in_trace = STATE.trace, STATE.origin, in_trace.value
+    try:
+        STATE.trace = STATE.origin = None
+        in_trace.set_local(False)
         yield
+    finally:
+        STATE.trace, STATE.origin = trace, origin
+        in_trace.set_local(was_in_trace)

@@ -7,13 +7,15 @@ from collections.abc import Hashable
 from typing import Any
 
 from ..ir.jaxpr import Origin
-from ..runtime.boot import in_trace
 
 #: Named axes and their sizes, innermost last. A name that is bound again hides the one outside.
 Axes = tuple[tuple[Hashable, int], ...]
 
 
 class _State(threading.local):
+    #: Switched by hand: assigned inside of a ``try`` whose ``finally`` puts back what was there. A context manager in
+    #: Python would lose to an interrupt: one may be raised where its ``__exit__`` begins, before it has put anything back
+    #: (tests/core/robustness/test_injection.py).
     trace: Any = None
     origin: Origin | None = None
     #: The named axes that a function may use where it is running.
@@ -23,48 +25,3 @@ class _State(threading.local):
 
 
 STATE = _State()
-
-
-class under:  # noqa: N801  (reads as a word: with under(trace))
-    """Context manager: operations go to a trace, None for none; the one before comes back at the end.
-
-    An object is entered once. Only this class and :class:`afresh` assign the current trace. Python looks for interrupts
-    after calls and at jumps back: there are none between the assignment and the block.
-    """
-
-    __slots__ = ("_before", "_trace")
-
-    def __init__(self, trace: Any) -> None:
-        self._trace = trace
-
-    def __enter__(self) -> None:
-        self._before = STATE.trace
-        STATE.trace = self._trace
-
-    def __exit__(self, *_: object) -> None:
-        STATE.trace = self._before
-
-
-class afresh(under):  # noqa: N801
-    """The same, without the origin of the program outside: for a program of its own (``is_program``, which the setting
-    ``in_trace`` says inside), or for what runs now.
-    """
-
-    __slots__ = ("_is_program", "_origin", "_was_program")
-
-    def __init__(self, trace: Any, *, is_program: bool) -> None:
-        super().__init__(trace)
-        self._is_program = is_program
-
-    def __enter__(self) -> None:
-        self._before, self._origin, self._was_program = STATE.trace, STATE.origin, in_trace.value
-        try:  # an interrupt may come after the call
-            in_trace.set_local(self._is_program)
-            STATE.trace, STATE.origin = self._trace, None
-        except BaseException:
-            self.__exit__()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        STATE.trace, STATE.origin = self._before, self._origin
-        in_trace.set_local(self._was_program)

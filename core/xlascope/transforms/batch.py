@@ -17,7 +17,7 @@ from ..runtime.boot import checked_traces, enable_x64
 from ..trace.bind import bind
 from ..trace.checks import raise_leaked_tracers
 from ..trace.jaxpr_trace import stage
-from ..trace.state import STATE, under
+from ..trace.state import STATE
 from ..trace.values import aval_of
 from ..xla.system.hooks import HOOKS
 from .batch_trace import BatchTrace, BatchTracer, NamedBatchTrace, axis_of_rule, with_axis, without_axis
@@ -36,16 +36,16 @@ def batch(
 
     ``axis`` is the name and size of the mapped axis, for functions that cross it.
     """
-    outside, bound = STATE.trace, STATE.axes
-    trace = BatchTrace(outside) if axis is None else NamedBatchTrace(outside, *axis)
+    previous, bound = STATE.trace, STATE.axes
+    trace = BatchTrace(previous) if axis is None else NamedBatchTrace(previous, *axis)
     tracers = [x if a is NOT_MAPPED else BatchTracer(trace, x, a) for x, a in zip(operands, axes, strict=True)]
     try:
+        STATE.trace = trace
         if axis is not None:
             STATE.axes = (*(outer for outer in bound if outer[0] != axis[0]), axis)
-        with under(trace):
-            results = function(*tracers)
+        results = function(*tracers)
     finally:
-        STATE.axes = bound
+        STATE.trace, STATE.axes = previous, bound
         trace.alive = False
     mine = [y.__class__ is BatchTracer and y._trace is trace for y in results]
     found = (

@@ -23,7 +23,7 @@ from ..trace.jaxpr_trace import bind_each, bind_each_from
 from ..trace.planned import ARRAYS
 from ..trace.plans import NO_PLAN, Plan, follow, found_plan, kind_of, work_out
 from ..trace.source import user_frame, with_line
-from ..trace.state import STATE, under
+from ..trace.state import STATE
 from ..trace.steps import Steps
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
@@ -147,8 +147,12 @@ class BatchTrace:
                 axes.append(NOT_MAPPED)
         if not mapped:
             return run(operation, values) if self.parent is None else self.parent.bind(operation, values)
-        with under(self.parent):
+        previous = STATE.trace
+        try:
+            STATE.trace = self.parent
             results, out_axes = _batched(operation, values, axes)
+        finally:
+            STATE.trace = previous
         return [y if a is NOT_MAPPED else BatchTracer(self, y, a) for y, a in zip(results, out_axes, strict=True)]
 
 
@@ -234,8 +238,12 @@ class NamedBatchTrace(BatchTrace):
 
     def _crossed(self, operation: Collective, operands: Sequence[Any]) -> list[Any]:
         operation.abstract_eval([aval_of(x) for x in operands])  # says what does not fit
-        with under(self):
+        previous = STATE.trace
+        try:
+            STATE.trace = self
             simpler = operation.simpler(operands)
+        finally:
+            STATE.trace = previous
         if simpler is not None:
             return simpler
         rule = functools.partial(operation.carry_out, name=self.name, size=self.size)
@@ -249,8 +257,12 @@ class NamedBatchTrace(BatchTrace):
         )
 
     def _applied(self, rule: Callable[..., Any], values: list[Any], axes: list[Any]) -> list[Any]:
-        with under(self.parent):
+        previous = STATE.trace
+        try:
+            STATE.trace = self.parent
             results, out_axes = rule(values, axes)
+        finally:
+            STATE.trace = previous
         return [y if a is NOT_MAPPED else BatchTracer(self, y, a) for y, a in zip(results, out_axes, strict=True)]
 
 

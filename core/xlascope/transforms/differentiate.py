@@ -10,7 +10,7 @@ from ..ir.avals import ShapedArray, strengthened
 from ..ir.jaxpr import ClosedJaxpr, Jaxpr, Literal, Origin, RawEquation, Var
 from ..ir.markers import ZERO
 from ..operations.shapes import zeros_of
-from ..trace.state import STATE, under
+from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from .evaluate import evaluate
@@ -35,11 +35,13 @@ def jvp(
 def _run(
     trace: JVPTrace, function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
+    previous = STATE.trace
     operands = [x if t is ZERO else JVPTracer(trace, x, t) for x, t in zip(primals, tangents, strict=True)]
     try:
-        with under(trace):
-            results = function(*operands)
+        STATE.trace = trace
+        results = function(*operands)
     finally:
+        STATE.trace = previous
         trace.alive = False
     mine = [y.__class__ is JVPTracer and y._trace is trace for y in results]
     return (

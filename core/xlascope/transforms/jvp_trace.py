@@ -21,7 +21,7 @@ from ..trace.jaxpr_trace import bind_each_from
 from ..trace.planned import ARRAYS
 from ..trace.plans import NO_PLAN, follow, found_plan, kind_of, work_out
 from ..trace.source import user_frame, with_line
-from ..trace.state import STATE, under
+from ..trace.state import STATE
 from ..trace.steps import Steps
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
@@ -136,22 +136,21 @@ class JVPTrace:
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         """The results of an operation and their tangents, by its rule."""
         recorder = self.recorder
-        outside = STATE.origin
+        before = STATE.trace, STATE.origin
         try:
-            STATE.origin = origin
-            with under(self.inner):
-                if recorder is None:
-                    if operation.planned:
-                        return _by_plan(operation, kinds, primals, tangents)
-                    return operation.jvp(primals, tangents)
-                start = len(recorder.recorded)
-                rule = operation.jvp if operation.linearize_rule is None else operation.linearize_rule
-                results, moved = rule(primals, tangents)
-                if len(recorder.recorded) > start:
-                    recorder.forwards.append((start, innermost(results[0])))
-                return results, moved
+            STATE.trace, STATE.origin = self.inner, origin
+            if recorder is None:
+                if operation.planned:
+                    return _by_plan(operation, kinds, primals, tangents)
+                return operation.jvp(primals, tangents)
+            start = len(recorder.recorded)
+            rule = operation.jvp if operation.linearize_rule is None else operation.linearize_rule
+            results, moved = rule(primals, tangents)
+            if len(recorder.recorded) > start:
+                recorder.forwards.append((start, innermost(results[0])))
+            return results, moved
         finally:
-            STATE.origin = outside
+            STATE.trace, STATE.origin = before
 
 
 def _by_plan(

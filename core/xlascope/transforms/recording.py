@@ -12,7 +12,7 @@ from ..ir.operation import Operation
 from ..operations.shapes import BroadcastInDim
 from ..trace.planned import ARRAYS
 from ..trace.source import user_frame, with_line
-from ..trace.state import STATE, under
+from ..trace.state import STATE
 from ..trace.steps import Steps
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
@@ -143,9 +143,13 @@ class LinearTrace:
     def _bind_composite(self, operation: Operation, operands: Sequence[Any]) -> list[Any]:
         """Record an operation that holds a program; results that no tangent reaches are computed outside."""
         if operation.expand is not None:
-            with under(self):
+            previous = STATE.trace
+            try:
+                STATE.trace = self
                 expanded: list[Any] = operation.expand(*operands)
-            return expanded
+                return expanded
+            finally:
+                STATE.trace = previous
         marks = [x.__class__ is LinearTracer and x._trace is self for x in operands]
         avals = operation.result_types(tuple([aval_of(x) for x in operands]))
         reached = results_depending(operation, marks, len(avals))

@@ -29,7 +29,7 @@ from ..operations.conversion import ConvertElementType
 from ..operations.shapes import zeros_of
 from ..trace.jaxpr_trace import bind_each, bind_each_from
 from ..trace.source import user_frame, with_line
-from ..trace.state import STATE, under
+from ..trace.state import STATE
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.running.eager import run
@@ -77,24 +77,24 @@ class TaylorTrace:
         if not any(mine):
             return run(operation, operands) if self.parent is None else self.parent.bind(operation, operands)
         _require_movable(operation, [x for x, own in zip(operands, mine, strict=True) if own])
-        origin = STATE.origin
+        previous, origin = STATE.trace, STATE.origin
         try:
             if origin is None:
                 STATE.origin = origin_of("forward", None, *user_frame(2))
             elif origin.lasti == NO_LINE:
                 STATE.origin = with_line(origin, 2)
             if operation.taylor_program_rule is not None:
-                series = [_series_of(x, own) for x, own in zip(operands, mine, strict=True)]
-                with under(self.parent):
-                    found = at_once(operation, series, self.order)
+                STATE.trace = self.parent
+                found = at_once(
+                    operation, [_series_of(x, own) for x, own in zip(operands, mine, strict=True)], self.order
+                )
             else:
-                steps = _Steps(self.parent)
+                steps = STATE.trace = _Steps(self.parent)
                 given = [TaylorTracer(steps, x.aval, x.series) if m else x for x, m in zip(operands, mine, strict=True)]
-                with under(steps):
-                    results = steps.bind(operation, given)
-                    found = [[_series_of(y, steps.owns(y))[k] for k in range(self.order + 1)] for y in results]
+                results = steps.bind(operation, given)
+                found = [[_series_of(y, steps.owns(y))[k] for k in range(self.order + 1)] for y in results]
         finally:
-            STATE.origin = origin
+            STATE.trace, STATE.origin = previous, origin
         return [self.tracer(terms) for terms in found]
 
     def tracer(self, terms: list[Any]) -> Any:
@@ -240,13 +240,17 @@ class _Solution:
     def extend(self) -> None:
         """Find the next coefficient of every result."""
         degree = len(self.terms[0])
-        with under(self.steps):
+        previous = STATE.trace
+        try:
+            STATE.trace = self.steps
             if self.operation.taylor_rule is not None:
                 found = self.operation.taylor_rule(degree, self.series, self.terms)
             elif self.operation.taylor_program_rule is not None:
                 found = [terms[degree] for terms in at_once(self.operation, self.series, degree)]
             else:
                 found = self._by_jvp(degree)
+        finally:
+            STATE.trace = previous
         for terms, term in zip(self.terms, found, strict=True):
             terms.append(term)
 
@@ -273,13 +277,15 @@ def taylor(
 
     ``series`` has the coefficients of each operand, as many for one as for another, without factorials.
     """
+    previous = STATE.trace
     order = len(series[0]) if series else 0
-    trace = TaylorTrace(STATE.trace, order)
+    trace = TaylorTrace(previous, order)
     operands = [trace.tracer([x, *terms]) for x, terms in zip(primals, series, strict=True)]
     try:
-        with under(trace):
-            results = function(*operands)
+        STATE.trace = trace
+        results = function(*operands)
     finally:
+        STATE.trace = previous
         trace.alive = False
     found = [_series_of(y, y.__class__ is TaylorTracer and y._trace is trace) for y in results]
     return [y[0] for y in found], [[y[k] for k in range(1, order + 1)] for y in found]

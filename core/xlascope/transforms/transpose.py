@@ -16,7 +16,7 @@ from ..recent import Recent
 from ..trace.bind import bind1
 from ..trace.planned import ARRAYS
 from ..trace.plans import NO_PLAN, Plan, follow, found_plan, kind_of, work_out
-from ..trace.state import STATE, under
+from ..trace.state import STATE
 from ..trace.steps import Steps, steps_of
 from .differentiate import instantiated
 from .evaluate import evaluate
@@ -233,10 +233,12 @@ def transposed(program: ClosedJaxpr, operands: Sequence[Any], cotangents: Sequen
     """
     recorder = LinearTrace(STATE.trace)
     given = [LinearTracer(x.aval, recorder) if x.__class__ is LinearInput else x for x in operands]
+    previous = STATE.trace
     try:
-        with under(recorder):
-            results = evaluate(program, *given)
+        STATE.trace = recorder
+        results = evaluate(program, *given)
     finally:
+        STATE.trace = previous
         recorder.alive = False
     outputs = [y if y.__class__ is LinearTracer and y._trace is recorder else ZERO for y in results]
     inputs = [x for x in given if x.__class__ is LinearTracer and x._trace is recorder]

@@ -21,7 +21,7 @@ from ...runtime import boot
 from ...settings import debug_infs, debug_key_reuse, debug_nans
 from ...trace.bind import bind
 from ...trace.source import user_frame, where_text
-from ...trace.state import STATE, afresh
+from ...trace.state import STATE
 from ...trace.values import aval_of
 from ..programs.call import call
 from .steps import steps_of
@@ -70,8 +70,14 @@ def _is_inexact(x: Any) -> bool:
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Run operations at once, whatever is being traced, and without looking at their results."""
-    with afresh(None, is_program=False), debug_nans(False), debug_infs(False), debug_key_reuse(False):
-        yield
+    trace, origin, in_trace = STATE.trace, STATE.origin, boot.in_trace.swap_local(False)
+    try:
+        STATE.trace = STATE.origin = None
+        with debug_nans(False), debug_infs(False), debug_key_reuse(False):
+            yield
+    finally:
+        STATE.trace, STATE.origin = trace, origin
+        boot.in_trace.set_local(in_trace)
 
 
 def _find(

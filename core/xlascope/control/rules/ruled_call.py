@@ -15,7 +15,7 @@ from ...records.traits import CALL
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
 from ...trace.source import here
-from ...trace.state import under
+from ...trace.state import STATE
 from ...trace.values import aval_of
 from ...transforms.batch import batch_program
 from ...transforms.dce import dependence
@@ -55,7 +55,7 @@ class RuledCall(Operation):
         return self._staged if self.jaxpr is None else None
 
     def _staged(self, trace: Any, operands: Sequence[Any]) -> list[Any]:
-        with under(trace):
+        with _under(trace):
             program = stage(self.function, [aval_of(x) for x in operands], self.title)
         consts = program.consts
         held = self._holding(without_constants(program), len(consts))
@@ -114,3 +114,17 @@ class RuledCall(Operation):
 
 def _types(avals: Sequence[ShapedArray]) -> str:
     return f"({', '.join(a.str_short() for a in avals)})"
+
+
+class _under:  # noqa: N801  (reads as a word: with under(trace))
+    """Context manager: operations go to a trace."""
+
+    def __init__(self, trace: Any) -> None:
+        self.trace = trace
+
+    def __enter__(self) -> None:
+        self.previous = STATE.trace
+        STATE.trace = self.trace
+
+    def __exit__(self, *error: object) -> None:
+        STATE.trace = self.previous
