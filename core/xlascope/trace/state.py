@@ -14,8 +14,8 @@ Axes = tuple[tuple[Hashable, int], ...]
 
 class _State(threading.local):
     #: Switched by hand: assigned inside of a ``try`` whose ``finally`` puts back what was there. A context manager in
-    #: Python would lose to an interrupt: one may be raised where its ``__exit__`` begins, before it has put anything back
-    #: (tests/core/robustness/test_injection.py).
+    #: Python would lose to an interrupt: one may be raised where its ``__exit__`` begins, before it has put anything
+    #: back (tests/core/robustness/test_injection.py).
     trace: Any = None
     origin: Origin | None = None
     #: The named axes that a function may use where it is running.
