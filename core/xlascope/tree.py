@@ -210,7 +210,7 @@ def node_text(structure: Any, leaf: str = "an array") -> str:
     if kind is type(None):
         return "None"
     if kind is dict:
-        return f"a dict of {', '.join(builtins.map(repr, data)) or 'nothing'}"
+        return f"a dict of {', '.join(builtins.map(repr, data))}" if data else "an empty dict"
     return f"a {kind.__name__} of {len(structure.children())}"
 
 

@@ -21,6 +21,7 @@ from ..operations.values import shape_of
 from ..trace.traceback_filtering import api_boundary
 from ..xla.devices import backend as backends
 from ..xla.sharding.meshes import Mesh, PartitionSpec
+from .axes_errors import no_such_axis, wrong_number_of_axes
 from .naming import Numbers, name_of, named_after, numbers_of
 from .vectorization import vmap
 
@@ -130,9 +131,7 @@ class _Mapping:
     def _axes_of(self, args: tuple[Any, ...], kwargs: Any) -> list[Any]:
         per_argument = self.in_axes if isinstance(self.in_axes, tuple) else (self.in_axes,) * len(args)
         if len(per_argument) != len(args):
-            raise ValueError(
-                f"{self.whom}: in_axes has {len(per_argument)} entries, but there are {len(args)} arguments{_here()}"
-            )
+            raise wrong_number_of_axes("pmap", self.fun, per_argument, len(args), "device")
         per_argument = tuple(None if x is None else axis for axis, x in zip(per_argument, args, strict=True))
         named = leaves_of_prefix(self.whom, "in_axes", 0, kwargs, _is_axis, _here)
         return [*leaves_of_prefix(self.whom, "in_axes", per_argument, args, _is_axis, _here), *named]
@@ -154,10 +153,8 @@ class _Mapping:
     def _checked(self, name: str, aval: Any, axis: int | None) -> int | None:
         rank = len(aval.shape)
         if axis is not None and not -rank <= axis < rank:
-            raise ValueError(
-                f"{self.whom} was asked to map axis {axis} of argument {name}, whose shape is {aval.shape}{_here()}. "
-                f"Use in_axes=None for arguments that all devices share.{see('vmap-axes')}"
-            )
+            fix = "Use in_axes=None for arguments that all devices share."
+            raise no_such_axis(self.whom, name, aval.shape, axis, fix)
         return None if axis is None else axis % rank
 
     def _mesh(self, names: Sequence[str], avals: Sequence[Any], axes: Sequence[Any]) -> Mesh:

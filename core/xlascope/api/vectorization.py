@@ -21,6 +21,7 @@ from ..trace.source import user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms import batch as batching
+from .axes_errors import no_such_axis, way_to_share, wrong_number_of_axes
 from .flat import given, taken
 from .naming import name_of, named_after
 
@@ -59,11 +60,7 @@ def vmap(
     @api_boundary
     def mapped(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
-            raise ValueError(
-                f"vmap of {name_of(fun)}: in_axes has {len(in_axes)} entries, but there are {len(args)} arguments"
-                f"{where_text(user_line())}. Give one entry for each, None for an argument that all examples share: "
-                f"in_axes=(0, None).{see('vmap-axes')}"
-            )
+            raise wrong_number_of_axes("vmap", fun, in_axes, len(args), "example")
         operands, structure = tree.flatten((args, kwargs))
         operands = list(map(taken, operands))
         names = operand_names(fun, structure)
@@ -72,7 +69,10 @@ def vmap(
             *_spread(fun, "in_axes", per_argument, args),
             *_spread(fun, "in_axes", 0, kwargs),
         ]
-        axes = [_checked_axis(fun, name, x, axis) for name, x, axis in zip(names, operands, axes, strict=True)]
+        axes = [
+            _checked_axis(fun, name, x, axis, lambda: way_to_share("vmap", fun, per_argument, axes, args, "examples"))
+            for name, x, axis in zip(names, operands, axes, strict=True)
+        ]
         size = _batch_size(fun, operands, axes, names, axis_size)
         kept: list[Any] = []
 
@@ -126,7 +126,7 @@ def _spread(fun: Callable[..., Any], what: str, axes: Any, whole: Any) -> list[A
     return spread
 
 
-def _checked_axis(fun: Callable[..., Any], name: str, x: Any, axis: int | None) -> Any:
+def _checked_axis(fun: Callable[..., Any], name: str, x: Any, axis: int | None, way: Callable[[], str]) -> Any:
     if axis is None:
         return NOT_MAPPED
     try:
@@ -134,10 +134,7 @@ def _checked_axis(fun: Callable[..., Any], name: str, x: Any, axis: int | None) 
     except TypeError:
         raise not_an_array(x, f"argument {name} of {name_of(fun)}, to be mapped,") from None
     if not -len(shape) <= axis < len(shape):
-        raise ValueError(
-            f"vmap of {name_of(fun)} was asked to map axis {axis} of argument {name}, whose shape is {shape}"
-            f"{where_text(user_line())}. Use in_axes=None for arguments that all examples share.{see('vmap-axes')}"
-        )
+        raise no_such_axis(f"vmap of {name_of(fun)}", name, shape, axis, way())
     return axis % len(shape)
 
 

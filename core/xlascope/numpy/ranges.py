@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dtypes import kind_of
+from ..errors import TracerIntegerConversionError
 from ..ir.avals import shaped
 from ..ir.requested_dtypes import requested_dtype
 from ..operations import exponentials
@@ -22,7 +23,9 @@ from ..operations.rounding import floor
 from ..operations.selection import select
 from ..operations.shapes import broadcasted_iota, expand_dims, reshape
 from ..operations.slicing import concatenate, slice_in_dim
-from ..trace.source import here
+from ..trace.advice import integer_advice
+from ..trace.provenance import dependence_text, function_text
+from ..trace.source import compose_message, here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.arrays.transfers import put
@@ -60,13 +63,13 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
 
 
 def _size_error(name: str, x: Tracer, is_window: bool) -> Exception:
-    try:
-        x.__index__()
-    except TypeError as error:
-        window = " For n numbers from a traced start on, with n known, write start + xlascope.numpy.arange(n)."
-        said = f"arange: {name} determines the size of the result. {error}".partition("\nSee xlascope")[0]
-        return type(error)(said + window if is_window else said)
-    raise AssertionError
+    """Return the error for a number of elements that is not known, with what to do about this argument."""
+    what = (
+        f"arange: the {name} {dependence_text(x)}, so the number of elements isn't known while {function_text(x)} is "
+        "traced."
+    )
+    fix = "If you know the length n, write start + xlascope.numpy.arange(n)." if is_window else integer_advice(x)
+    return TracerIntegerConversionError(compose_message(what, fix))
 
 
 def linspace(

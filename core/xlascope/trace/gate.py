@@ -17,6 +17,7 @@ arrays by themselves.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import sys
 import types
 from collections.abc import Sequence
@@ -29,13 +30,14 @@ from ..dtypes import canonical, float0, not_supported
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Var
+from ..ir.sources import is_library
 from ..key_types import is_key
 from ..runtime import beside
 from ..xla.arrays.key_array import KeyArray
 from ..xla.arrays.transfers import put
 from ..xla.devices.backend import ArrayImpl
 from ..xla.devices.faces import is_foreign
-from .source import here, user_line, where_text
+from .source import compose_message, here
 from .state import STATE
 from .tracer import Tracer, leaked_error
 
@@ -174,32 +176,83 @@ def is_value(x: Any) -> bool:
     return isinstance(x, (ArrayImpl, Tracer, np.ndarray, np.generic, *PYTHON_SCALARS, KeyArray))
 
 
-def _way_from_list(x: Sequence[Any]) -> str:
-    """Return how a list becomes an array, or that one of its elements keeps it from that."""
+#: How the arrays of a tree are reduced together, for reductions that can be done one after the other.
+_OF_ALL = {
+    "sum": "sum(xlascope.numpy.sum(x) for x in xlascope.tree.leaves(tree))",
+    "prod": "math.prod(xlascope.numpy.prod(x) for x in xlascope.tree.leaves(tree))",
+    "max": "xlascope.tree.reduce(xlascope.numpy.maximum, xlascope.tree.map(xlascope.numpy.max, tree))",
+    "min": "xlascope.tree.reduce(xlascope.numpy.minimum, xlascope.tree.map(xlascope.numpy.min, tree))",
+    "all": "xlascope.tree.reduce(xlascope.numpy.logical_and, xlascope.tree.map(xlascope.numpy.all, tree))",
+    "any": "xlascope.tree.reduce(xlascope.numpy.logical_or, xlascope.tree.map(xlascope.numpy.any, tree))",
+}
+
+
+def _called_function() -> str:
+    """Return the name of the function of ``xlascope.numpy`` that the user's program calls right now; or nothing."""
+    module = sys.modules.get(f"{__name__.partition('.')[0]}.numpy")
+    frame, name = sys._getframe(1), ""
+    while module is not None and frame.f_back is not None and is_library[frame.f_code.co_filename]:
+        wrapped = frame.f_locals.get("function")  # of a decorator
+        names = (frame.f_code.co_name, getattr(wrapped, "__name__", ""))
+        name = next((one for one in names if one and not one.startswith("_") and hasattr(module, one)), name)
+        frame = frame.f_back
+    return name
+
+
+def _odd_element(x: Sequence[Any]) -> int | None:
+    """Return which element of a list keeps it from being an array, None where all could be elements of one."""
     for place, element in enumerate(x):
         is_nested = isinstance(element, (list, tuple))
         if not (is_nested or hasattr(element, "__array__") or hasattr(element, "aval") or is_value(element)):
-            return (
-                f"Its element {place} is of type {type(element).__name__}, so no array holds them all: apply the "
-                "function to each array of a container (xlascope.tree.map), or leave that element out."
-            )
-    return "Convert lists with xlascope.numpy.array(...)."
+            return place
+    return None
 
 
-def _way_to_array(x: Any, what: str) -> str:
+def _container_error(x: Any) -> TypeError | None:
+    """Return the error for a container of several arrays that a function was given in place of one; None for others."""
+    odd = _odd_element(x) if isinstance(x, (list, tuple)) else None
+    if odd is None and not isinstance(x, dict):
+        return None
+    name = _called_function()
+    got = f"a {type(x).__name__}" + ("" if odd is None else f" (element {odd} is a {type(x[odd]).__name__})")
+    if name in _OF_ALL:
+        fix = f"For the {_NOUNS.get(name, name)} of all arrays in a tree: {_OF_ALL[name]}"
+    else:
+        called = f"xlascope.numpy.{name}" if name else "f"
+        fix = f"Apply it to each array with xlascope.tree.map({called}, tree)."
+    what = f"{name} takes one array, got {got}." if name else f"An array is needed here, got {got}."
+    return TypeError(compose_message(what, fix) + see("not-an-array"))
+
+
+_NOUNS = {"prod": "product", "max": "maximum", "min": "minimum"}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _way_from_text(x: str, static: str) -> str:
+    """Return what to do about text where an array is needed."""
+    number = "make a number of it: float(text)" if _is_number(x) else ""
+    if static:
+        return f"Make {static}." + (f" Or {number}." if number else "")
+    return f"{number[0].upper()}{number[1:]}." if number else "Arrays hold numbers; text stays in Python."
+
+
+def _way_to_array(x: Any, what: str, static: str) -> str:
     """Return what to do about something that is no array, by what it is."""
     if isinstance(x, (list, tuple)):
-        return _way_from_list(x)
-    if isinstance(x, (dict, types.NoneType)) and not what.startswith(("argument", "the result")):
+        return "Convert lists with xlascope.numpy.array(...)."
+    if isinstance(x, types.NoneType) and not what.startswith("argument"):
         return "A container has several arrays: xlascope.tree.map applies a function to each, tree.leaves lists them."
     if isinstance(x, types.GeneratorType):
         return "Convert it with xlascope.numpy.array(list(...))."
     if isinstance(x, str):
-        numbers = "Make numbers of text first: float(text), or numpy.array(texts, dtype=float)."
-        static = "Text can be passed as static arguments (jit(f, static_argnums=...)). "
-        return static + numbers if what.startswith("argument") else numbers
-    if what.startswith("the result"):
-        return "Arrays and numbers are: return a number that stands for it, or return it outside of the function."
+        return _way_from_text(x, static)
     if what.startswith("argument self of"):
         return (
             "A method is jitted with its object static, functools.partial(jit, static_argnums=0), where the object has "
@@ -207,7 +260,9 @@ def _way_to_array(x: Any, what: str) -> str:
             "(xlascope.tree_util.register_pytree_node_class)."
         )
     most = (
-        "Arrays, NumPy arrays and Python numbers are. Pass other values as static arguments "
+        f"Arrays, NumPy arrays and Python numbers are. Make {static}; or close over it."
+        if static
+        else "Arrays, NumPy arrays and Python numbers are. Pass other values as static arguments "
         "(jit(f, static_argnums=...)) or close over them."
     )
     if type(x).__module__.partition(".")[0] in _WITHOUT_ARRAYS or isinstance(x, (type, np.ndarray)):
@@ -216,17 +271,50 @@ def _way_to_array(x: Any, what: str) -> str:
     return f"{most} If it holds arrays, register its class as a container (xlascope.tree_util.{register})."
 
 
-def not_an_array(x: Any, what: str = "a value") -> TypeError:
-    """The error for something that cannot be an operand; for what was a tracer once, that it has ended."""
+def _shortened(x: Any) -> str:
+    text = repr(x)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def not_a_result(x: Any, path: str, name: str, kind: str = "a traced function") -> TypeError:
+    """Return the error for something that a traced function returns and that is no array.
+
+    ``path`` is where it is in the result, ``kind`` what the function is.
+    """
     if x.__class__ is Var:
         return leaked_error(x)
-    kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
-    text = repr(x)
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    if isinstance(x, (list, tuple)) and any(isinstance(each, Tracer) for each in x):
-        shown = f"it has {len(x)} elements"  # as they are while a function is traced, which says nothing to its user
-    fix = _way_to_array(x, what)
     if beside.here() and (found := beside.of_jax(x)):
+        return not_an_array(x, f"the result{path} of {name}", fix=found)
+    shown = f" ({_shortened(x)})" if isinstance(x, (str, bytes)) else ""
+    what = (
+        f"{name} returns a value of type {type(x).__name__} as result{path}{shown}, but {kind} can only return arrays "
+        "and numbers."
+    )
+    apart = f"eave it out of the result and use it where {name} is called."
+    if isinstance(x, enum.Enum) and isinstance(x.value, PYTHON_SCALARS):
+        member, cls = f"{type(x).__name__}.{x.name}", type(x).__name__
+        fix = f"Return {member}.value and make {cls}(…) of it after the call, or l{apart}"
+    else:
+        fix = f"L{apart}"
+    return TypeError(compose_message(what, fix) + see("not-an-array"))
+
+
+def not_an_array(x: Any, what: str = "a value", static: str = "", fix: str = "") -> TypeError:
+    """The error for something that cannot be an operand; for what was a tracer once, that it has ended.
+
+    ``static`` is how the argument that it is would be made static (``n static: jit(f, static_argnums=1)``), where it
+    can be.
+    """
+    if x.__class__ is Var:
+        return leaked_error(x)
+    if not fix and beside.here() and (found := beside.of_jax(x)):
         fix = found
-    where, more = where_text(user_line()), see("not-an-array")
-    return TypeError(f"{what} of type {kind} is not a valid array{where}: {shown}. {fix}{more}")
+    if not fix and what in ("a value", "an operand") and (error := _container_error(x)) is not None:
+        return error
+    kind = type(x).__name__ if not isinstance(x, np.ndarray) else f"numpy array of dtype {x.dtype}"
+    shown = _shortened(x)
+    if isinstance(x, (list, tuple)) and any(isinstance(each, Tracer) for each in x):
+        # as they are while a function is traced, which says nothing to its user
+        shown = f"it has {len(x)} element{'' if len(x) == 1 else 's'}"
+    said = f"{what} of type {kind} is not a valid array: {shown}."
+    return TypeError(compose_message(said, fix or _way_to_array(x, what, static)) + see("not-an-array"))

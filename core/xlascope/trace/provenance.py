@@ -26,6 +26,11 @@ class Traced:
         """What the user calls the arguments, as far as that is known."""
         return self.names() if callable(self.names) else self.names
 
+    def positional_names(self) -> Sequence[str]:
+        """Return the names of the positional parameters, where what finds the arguments' names was given them."""
+        given = getattr(self.names, "args", ())
+        return given[0] if given else ()
+
 
 class Ended:
     """What is left of a trace that has ended: the name of its function, and its program while somebody holds it."""
@@ -42,8 +47,12 @@ class Ended:
 def origin_text(tracer: Any) -> str:
     """A sentence, with a space in front, that says which arguments a traced value depends on; or nothing."""
     variable = _variable(tracer)
-    if variable is None:
-        return " It stands for every example of a vmap at once." if _is_mapped(tracer) else ""
+    mapped = " It stands for every example of a vmap at once." if _is_mapped(tracer) else ""
+    return mapped if variable is None else _origin_of(tracer, variable) + mapped
+
+
+def _origin_of(tracer: Any, variable: Var) -> str:
+    """Return the sentence about a value that ends in a variable of a program, with a space in front; or nothing."""
     trace = variable._trace
     traced: Traced | None = getattr(trace, "traced", None)
     if traced is None:
@@ -55,6 +64,42 @@ def origin_text(tracer: Any) -> str:
     if depends_on_nothing(tracer):
         return f" It {computed} from known values alone."
     return _sentence(f"{computed} from", _arguments(variable, trace, traced), traced.name)
+
+
+def dependence_text(tracer: Any) -> str:
+    """Return how a traced value hangs on the arguments, to go on after a name: ``depends on the argument x``."""
+    variable = _variable(tracer)
+    traced: Traced | None = getattr(getattr(variable, "_trace", None), "traced", None)
+    names = [] if variable is None or traced is None else _arguments(variable, variable._trace, traced)
+    if variable is None or traced is None or not names:
+        return "differs from example to example of a vmap" if _is_mapped(tracer) else "is a traced value"
+    verb = "is" if _made_by(variable, variable._trace.equations) is None else "depends on"
+    return f"{verb} {_listed(names)}"
+
+
+def is_mapped(tracer: Any) -> bool:
+    """Return whether a traced value is one of each example of a vmap."""
+    return _is_mapped(tracer)
+
+
+def static_advice(tracer: Any) -> str:
+    """Return how the one number that a value depends on is made static: ``n static: jit(f, static_argnums=1)``.
+
+    Nothing where it depends on several arguments, on an array, on a part of an argument, or on those of no jit.
+    """
+    variable = _variable(tracer)
+    traced: Traced | None = getattr(getattr(variable, "_trace", None), "traced", None)
+    if variable is None or traced is None or _is_mapped(tracer):
+        return ""
+    needed = _needed(variable, variable._trace.equations)
+    pairs = [(n, v) for n, v in zip(traced.argument_names(), traced.invars, strict=False) if id(v) in needed]
+    if len(pairs) != 1 or not pairs[0][0].isidentifier() or pairs[0][1].aval.shape:
+        return ""
+    name = pairs[0][0]
+    positional = traced.positional_names()
+    which = f"static_argnums={positional.index(name)}" if name in positional else f"static_argnames={name!r}"
+    function = traced.name if traced.name.isidentifier() else "f"
+    return f"{name} static: jit({function}, {which})"
 
 
 def depends_on_nothing(tracer: Any) -> bool:
@@ -140,5 +185,10 @@ def _needed(variable: Var, equations: Sequence[RawEquation]) -> set[int]:
 def _sentence(computed: str, names: list[str], function: str) -> str:
     if not names:
         return ""
+    return f" It {computed} {_listed(names)} of {function or 'the function'}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return ``the arguments x, y``."""
     listed = ", ".join(names[:_MOST_NAMED]) + (", …" if len(names) > _MOST_NAMED else "")
-    return f" It {computed} the argument{'s' if len(names) > 1 else ''} {listed} of {function or 'the function'}."
+    return f"the argument{'s' if len(names) > 1 else ''} {listed}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..ir.atoms import Origin
-from ..ir.sources import user_frame, user_line, where_text
+from ..ir.sources import compose_message, user_frame, user_line, where_text
 
-__all__ = ["here", "user_frame", "user_line", "where_text", "with_line"]
+__all__ = ["compose_message", "here", "user_frame", "user_line", "where_text", "with_line"]
 
 
 def here() -> str:

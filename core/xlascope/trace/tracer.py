@@ -5,6 +5,7 @@ Arithmetic, indexing and the rest of what arrays can do come from the method tab
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,35 +19,18 @@ from ..errors import (
     see,
 )
 from ..ir.avals import ShapedArray
-from .provenance import depends_on_nothing, ended_text, function_text, origin_text
-from .source import user_line, where_text
+from .advice import constant_advice, integer_advice, number_advice, numpy_message, truth_advice
+from .provenance import ended_text, function_text, origin_text
+from .source import compose_message
 
-_IF_HELP = (
-    "Python's if and while need one answer while the function is traced, before there are values. "
-    "Use xlascope.lax.cond or while_loop, or xlascope.numpy.where element by element, or make the argument static "
-    "(jit(f, static_argnums=...)). Under grad without jit it works as it stands."
-)
-_NUMBER_HELP = (
-    "Keep it an array (x.astype(int) instead of int(x)), compute it outside the traced function, or make the argument "
-    "static (jit(f, static_argnums=...))."
-)
-_INTEGER_HELP = (
-    "Shapes, axes, range() and places in a list have to be known while the function is traced: make the argument "
-    "static (jit(f, static_argnums=...)), take sizes from x.shape or x.size, loop with xlascope.lax.fori_loop, and "
-    "index xlascope.numpy.asarray(list)[i]."
-)
-_KNOWN_HELP = (
-    "Compute with Python's numbers or NumPy what is to be known while the function is traced (x.size + 1, x.shape[0], "
-    "math.prod(x.shape)): functions of xlascope.numpy give traced values there, also for known numbers."
-)
+#: What to do, or what says it of a tracer.
+Fix = str | Callable[[Any], str]
+
+
 _BYTES_HELP = "Return the array, and take its bytes outside the traced function."
 _PLACE_HELP = (
     "XLA decides how values lie over devices when the program is compiled: look at the results, or say it yourself "
     "(xlascope.lax.with_sharding_constraint)."
-)
-_ARRAY_HELP = (
-    "Use xlascope.numpy in place of numpy for what depends on traced values; for a traced index i into a NumPy array a "
-    "write xlascope.numpy.asarray(a)[i]."
 )
 #: Format codes of numbers; others are for text.
 _NUMBER_FORMATS = "bcdeEfFgGnoxX%"
@@ -102,10 +86,10 @@ class Tracer:
         return self.aval.shape[0]
 
     def __bool__(self) -> bool:
-        return bool(self._value(TracerBoolConversionError, "the truth value of", _IF_HELP))
+        return bool(self._value(TracerBoolConversionError, "the truth value of", truth_advice))
 
     def __int__(self) -> int:
-        return int(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP))
+        return int(self._value(ConcretizationTypeError, "the number in", number_advice))
 
     def __float__(self) -> NoReturn:
         self._refuse_constant("the number in", "float(x), math.sqrt(x)")
@@ -116,13 +100,12 @@ class Tracer:
     def __index__(self) -> int:
         value = self.concrete()
         if value is None:
-            fix = _KNOWN_HELP if depends_on_nothing(self) else _INTEGER_HELP
-            raise TracerIntegerConversionError(_message("the integer in", self, fix))
+            raise TracerIntegerConversionError(_message("the integer in", self, integer_advice))
         return int(value.__index__())
 
     def item(self, *args: Any) -> Any:
         """The element as a Python number; raises ConcretizationTypeError while it is not known."""
-        return np.asarray(self._value(ConcretizationTypeError, "the number in", _NUMBER_HELP)).item(*args)
+        return np.asarray(self._value(ConcretizationTypeError, "the number in", number_advice)).item(*args)
 
     def tolist(self) -> NoReturn:
         """Raise ConcretizationTypeError: lists of Python numbers would be constants."""
@@ -163,9 +146,9 @@ class Tracer:
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         if not self._trace.alive:
             raise leaked_error(self)
-        raise TracerArrayConversionError(_message("a NumPy array of", self, _ARRAY_HELP))
+        raise TracerArrayConversionError(compose_message(*numpy_message(self, self.concrete() is not None)))
 
-    def _value(self, error: type[Exception], what: str, fix: str) -> Any:
+    def _value(self, error: type[Exception], what: str, fix: Fix) -> Any:
         value = self.concrete()
         if value is None:
             raise error(_message(what, self, fix))
@@ -173,24 +156,20 @@ class Tracer:
 
     def _refuse_constant(self, what: str, calls: str) -> NoReturn:
         """Raise for what would make a constant of this value: its derivative would be lost, and nobody would know."""
-        self._value(ConcretizationTypeError, what, _NUMBER_HELP)
-        raise ConcretizationTypeError(
-            f"{self!r}{where_text(user_line())} is differentiated, and a Python number ({calls}) would be a constant "
-            f"without a derivative.{origin_text(self)}\nCompute with arrays (xlascope.numpy.sqrt(x) instead of "
-            "math.sqrt(x)), or say that it is a constant: float(xlascope.lax.stop_gradient(x))."
+        self._value(ConcretizationTypeError, what, number_advice)
+        what = (
+            f"{self!r} is differentiated, and a Python number ({calls}) would be a constant without a derivative."
+            f"{origin_text(self)}"
         )
+        raise ConcretizationTypeError(compose_message(what, constant_advice()))
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise TypeError(
-            "traced arrays cannot be changed in place: instead of x[index] = y write x = x.at[index].set(y)"
-            f"{where_text(user_line())}{see('in-place-update')}"
-        )
+        fix = "Instead of x[index] = y write x = x.at[index].set(y)."
+        raise TypeError(compose_message("traced arrays cannot be changed in place.", fix) + see("in-place-update"))
 
     def __delitem__(self, index: Any) -> NoReturn:
-        raise TypeError(
-            "traced arrays cannot be changed in place: instead of del x[index] write x = xlascope.numpy.delete(x, "
-            f"index){where_text(user_line())}{see('in-place-update')}"
-        )
+        fix = "Instead of del x[index] write x = xlascope.numpy.delete(x, index)."
+        raise TypeError(compose_message("traced arrays cannot be changed in place.", fix) + see("in-place-update"))
 
     def block_until_ready(self) -> Tracer:
         """Nothing to wait for: the tracer itself."""
@@ -215,29 +194,35 @@ class Tracer:
         return format(repr(self) if value is None else value, spec)
 
 
-def _message(what: str, tracer: Tracer, fix: str) -> str:
-    return (
+def _message(what: str, tracer: Tracer, fix: Fix) -> str:
+    return compose_message(
         f"Abstract value passed where a concrete value is required: {what} {tracer!r} is not known while "
-        f"{function_text(tracer)} is traced{where_text(user_line())}.{origin_text(tracer)}\n{fix}"
+        f"{function_text(tracer)} is traced.{origin_text(tracer)}",
+        fix(tracer) if callable(fix) else fix,
     )
 
 
 def leaked_error(value: Any) -> UnexpectedTracerError:
     """The error for a tracer whose trace has ended, or does not reach the place where it is used."""
-    kind, here = value.aval.str_short(), where_text(user_line())
+    kind = value.aval.str_short()
     if getattr(value._trace, "alive", False):
         outside = UnexpectedTracerError(
-            f"a traced value of type {kind} was used outside of the transformation (grad, jvp, vmap) that it belongs to"
-            f"{here}. Rules (of custom_jvp, custom_vjp and the like) run outside of the "
-            "transformation that applies them, so neither they nor functions passed to them may close over values that "
-            "it traces. Make such a value an argument; closure_convert can do it."
+            compose_message(
+                f"a traced value of type {kind} was used outside of the transformation (grad, jvp, vmap) that it "
+                "belongs to. Rules (of custom_jvp, custom_vjp and the like) run outside of the transformation that "
+                "applies them, so neither they nor functions passed to them may close over values that it traces.",
+                "Make such a value an argument; closure_convert can do it.",
+            )
         )
         outside.page = "closed-over-value"
         return outside
     return UnexpectedTracerError(
-        f"a traced value of type {kind} was used{here} after the function it belongs to had been traced."
-        f"{ended_text(value)} It was probably stored in a global, an attribute or a list by a function under jit, grad "
-        "or vmap. Return the value from the function instead of storing it."
+        compose_message(
+            f"a traced value of type {kind} was used after the function it belongs to had been traced."
+            f"{ended_text(value)} It was probably stored in a global, an attribute or a list by a function under jit, "
+            "grad or vmap.",
+            "Return the value from the function instead of storing it.",
+        )
     )
 
 

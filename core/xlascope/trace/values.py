@@ -9,10 +9,10 @@ import numpy as np
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal, Var
 from ..xla.arrays.transfers import integer_array
-from .gate import foreign_type, is_value, not_an_array, type_of_other
+from .gate import foreign_type, is_value, not_a_result, not_an_array, type_of_other
 from .tracer import leaked_error
 
-__all__ = ["aval_of", "is_value", "not_an_array", "scalar_literal"]
+__all__ = ["aval_of", "is_value", "not_a_result", "not_an_array", "scalar_literal"]
 
 #: The types of NumPy scalars that are the same whatever the settings say.
 _SCALAR_AVALS = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dtypes import promote
+from ...dtypes import canonical, promote
 from ...errors import see
 from ...ir.avals import ShapedArray, strengthened
-from ...trace.source import here
-from ..programs.agreement import check_same_structure, differing
+from ...trace.source import compose_message
+from ..programs.agreement import check_same_structure, differing_places, meeting_dtype, widens, zeros_text
 from ..programs.bodies import Body
 from ..programs.names import name_of
 
@@ -62,11 +62,33 @@ def check_carry(
     elif body.structure != structure:
         inner = structure.children()[within], body.structure.children()[within]
         check_same_structure(in_structure, "the carry", words, *inner)
-    found = differing(structure, avals, body.program.out_avals[: len(avals)], "the carry", words)
-    if within is not None:
-        found = found.replace(f"the carry[{within}]", "the carry")
-    if found:
-        raise TypeError(
-            f"{task} with the types it got: {found}{here()}. Convert one of them (astype, or a start value of the "
-            f"right type and shape).{see('loop-types')}"
-        )
+    out = body.program.out_avals[: len(avals)]
+    found = differing_places(structure, avals, out)
+    if not found:
+        return
+    shown = [(f"carry{path}".replace(f"carry[{within}]", "carry"), avals[i], out[i]) for path, i in found]
+    body_name = "the body" if name == "<lambda>" else name
+    listed = "; ".join(
+        f"{path} starts as {a.str_short()} but {body_name} returns it as {b.str_short()}" for path, a, b in shown
+    )
+    said = f"{getattr(function, 'loop', what)}: {listed}; a carry has to keep its type."
+    fix = " ".join(_way_to_same_type(path, a, b, body_name) for path, a, b in shown[:_MOST_FIXES])
+    raise TypeError(compose_message(said, fix) + see("loop-types"))
+
+
+#: So many values of a carry are given advice.
+_MOST_FIXES = 3
+
+
+def _way_to_same_type(path: str, start: ShapedArray, result: ShapedArray, body: str) -> str:
+    """Return how a value of a carry keeps its type: the start value is made wider, a result never cut."""
+    if start.shape != result.shape:
+        if widens(start, result):
+            return f"Start {path} with the shape that {body} returns: {zeros_text(result)}."
+        return f"Return {path} from {body} with the shape that it starts with, {start.shape}."
+    wide = meeting_dtype(start, result)
+    if wide == start.dtype:
+        return f"Return {path} from {body} as {wide.name}: xlascope.numpy.asarray(y, {wide.name!r})."
+    plain = {canonical(float): ("a float", "0.0 or "), canonical(int): ("an integer", "0 or ")}
+    kind, number = plain.get(result.dtype, (result.dtype.name, ""))
+    return f"Start {path} as {kind} ({'' if result.shape else number}{zeros_text(result)})."

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from ... import tree
-from ...dtypes import kind_of
+from ...dtypes import canonical, kind_of
 from ...errors import see
+from ...ir.jaxpr import Literal
 from ...operations.conversion import convert_element_type
 from ...operations.extremes import clamp
 from ...runtime.boot import disable_jit
 from ...trace.bind import bind
 from ...trace.gate import unchanged
-from ...trace.source import here
+from ...trace.source import compose_message, here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.values import aval_of
-from ..programs.agreement import check_same_structure, differing
+from ..programs.agreement import check_same_structure, differing_places, meeting_dtype, widens
 from ..programs.bodies import Body, alike, body_of
 from ..programs.names import name_of
 from ..programs.values import concrete, operand_aval
@@ -143,15 +144,77 @@ def _check_alike(what: str, first_name: str, name: str, first: Body, body: Body)
         words,
         first.structure,
         body.structure,
-        ". Return containers of the same kinds, lengths and keys from all of them; what one of them does not compute "
-        f"it returns as zeros (xlascope.numpy.zeros_like).{see('loop-types')}",
+        "Return containers of the same kinds, lengths and keys from all of them; what one of them does not compute "
+        "it returns as zeros (xlascope.numpy.zeros_like).",
+        "loop-types",
     )
-    found = differing(first.structure, first.program.out_avals, body.program.out_avals, "the result", words)
+    found = differing_places(first.structure, first.program.out_avals, body.program.out_avals)
     if found:
-        raise TypeError(
-            f"the functions of {what} have to return the same types: {found}{here()}. Convert one of them (astype), "
-            f"or give it the other's shape (broadcast_to, zeros_like).{see('loop-types')}"
+        pairs = [(first_name, first), (name, body)]
+        fixes = [_way_to_same_types(pairs, i) for _, i in found[:_MOST_FIXES]]
+        if what == "cond":
+            pairs.reverse()  # as its arguments are
+        listed = "; ".join(_types_text(pairs, path, i) for path, i in found)
+        said = f"{what}: {listed}; its functions have to return the same types."
+        raise TypeError(compose_message(said, " ".join(dict.fromkeys(fixes))) + see("loop-types"))
+
+
+#: So many results that differ are given advice.
+_MOST_FIXES = 3
+
+
+def _types_text(pairs: Sequence[tuple[str, Body]], path: str, i: int) -> str:
+    """Return which type each function returns for a leaf: ``true_fun returns f32[], false_fun returns i32[]``."""
+    place = f" as result{path}" if path else ""
+    return ", ".join(
+        f"{name.removesuffix(' (<lambda>)')} returns {body.program.out_avals[i].str_short()}{place}"
+        f"{_python_kind(body, i)}"
+        for name, body in pairs
+    )
+
+
+def _python_kind(body: Body, i: int) -> str:
+    """Return that a result is a number of Python's, where it is one."""
+    number = _number(body, i)
+    return "" if number is None else f" (a Python {type(number).__name__})"
+
+
+def _number(body: Body, i: int) -> int | float | None:
+    """Return a result that is a number of Python's, written in the function; None for others."""
+    result = body.program.jaxpr.outvars[i]
+    if not isinstance(result, Literal) or not result.aval.weak_type:
+        return None
+    value = np.asarray(result.val).item()
+    return value if isinstance(value, (int, float)) else None
+
+
+def _way_to_same_types(pairs: Sequence[tuple[str, Body]], i: int) -> str:
+    """Return what to do about a leaf of the results whose types differ."""
+    (_, a), (_, b) = ((name, body.program.out_avals[i]) for name, body in pairs)
+    fixes = []
+    if a.dtype != b.dtype:
+        wide = meeting_dtype(a, b)
+        narrow = [pair for pair in pairs if wide is not None and pair[1].program.out_avals[i].dtype != wide]
+        fixes += [_conversion(name, body, i, wide) for name, body in narrow] or ["Return values of one type from both."]
+    if a.shape != b.shape:
+        small, large = (a, b) if widens(a, b) else (b, a)
+        smaller = pairs[0 if small is a else 1][0].removesuffix(" (<lambda>)")
+        fixes.append(
+            f"Give the result of {smaller} the shape {large.shape}: xlascope.numpy.broadcast_to(y, {large.shape})."
+            if widens(small, large)
+            else "Give both results one shape."
         )
+    return " ".join(fixes)
+
+
+def _conversion(name: str, body: Body, i: int, dtype: np.dtype[Any]) -> str:
+    """Return how a function is made to return a dtype."""
+    number = _number(body, i)
+    if type(number) is int and dtype == canonical(float):
+        like = ", or xlascope.numpy.zeros_like(x)" if number == 0 else ""
+        return f"Write {float(number)!r} instead of {number!r}{like}."
+    plain = name.removesuffix(" (<lambda>)")
+    return f"Convert the result of {plain}: xlascope.numpy.asarray(y, {dtype.name!r})."
 
 
 def _check_scalar(what: str, role: str, x: Any) -> None:

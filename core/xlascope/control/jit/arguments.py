@@ -14,7 +14,8 @@ from ...trace.source import here
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
 from ...xla.compilation.compile_request import CompileOptions
-from ..programs.names import name_of, operand_names, parameter_names
+from ..programs.names import name_of, number_of_arguments, operand_names, parameter_names
+from .retrace import is_of_library
 
 
 class Options(NamedTuple):
@@ -118,8 +119,19 @@ def avals_of(function: Callable[..., Any], arguments: Arguments) -> tuple[Shaped
             try:
                 aval_of(x)
             except TypeError:
-                raise not_an_array(x, f"argument {name} of {name_of(function).lstrip('_')}") from None
+                static = "" if is_of_library(function) else _static_text(function, arguments, name)
+                raise not_an_array(x, f"argument {name} of {name_of(function).lstrip('_')}", static) from None
         raise
+
+
+def _static_text(function: Callable[..., Any], arguments: Arguments, name: str) -> str:
+    """Return how an argument is made static: ``n static: jit(f, static_argnums=1)``; nothing for a part of one."""
+    if not name.isidentifier():
+        return ""
+    positional = parameter_names(function, number_of_arguments(arguments.structure))
+    which = f"static_argnums={positional.index(name)}" if name in positional else f"static_argnames={name!r}"
+    called = name_of(function)
+    return f"{name} static: jit({called if called.isidentifier() else 'f'}, {which})"
 
 
 def donated(options: Options, arguments: Arguments) -> tuple[bool, ...]:

@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import tree
+from ...dtypes import canonical, promote
+from ...errors import see
 from ...ir.avals import ShapedArray, strengthened
-from ...trace.source import here
+from ...trace.source import compose_message
 
 
-def check_same_structure(what: str, name: str, words: tuple[str, str], first: Any, second: Any, fix: str = "") -> None:
+def check_same_structure(
+    what: str, name: str, words: tuple[str, str], first: Any, second: Any, fix: str = "", page: str = ""
+) -> None:
     """Raise TypeError unless two structures are equal.
 
-    ``what`` says what they are of, ``name`` and ``words`` are as for :func:`differing`, ``fix`` ends the message.
+    ``what`` says what they are of, ``name`` and ``words`` are as for :func:`differing`, ``fix`` says what to do and
+    ``page`` where to read more.
     """
     if first != second:
-        raise TypeError(f"{what}: {_structural_difference(first, second, name, words)}{here()}{fix}")
+        said = f"{what}: {_structural_difference(first, second, name, words)}."
+        raise TypeError(compose_message(said, fix) + (see(page) if page else ""))
 
 
 def _structural_difference(first: Any, second: Any, path: str, words: tuple[str, str]) -> str:
@@ -46,6 +54,38 @@ def differing(
     )
 
 
+def differing_places(
+    structure: Any, first: Sequence[ShapedArray], second: Sequence[ShapedArray]
+) -> list[tuple[str, int]]:
+    """Return the paths and the positions of the leaves whose types differ by more than being weak."""
+    paths = [tree.keystr(path) for path, _ in tree.leaves_with_path(structure.unflatten(range(structure.num_leaves)))]
+    pairs = enumerate(zip(first, second, strict=True))
+    return [(paths[i], i) for i, (a, b) in pairs if strengthened(a) is not strengthened(b)]
+
+
+def zeros_text(aval: ShapedArray) -> str:
+    """Return how zeros of a type are written: ``zeros(10)``, ``zeros((), int32)``."""
+    shape = str(aval.shape[0]) if len(aval.shape) == 1 else str(aval.shape)
+    is_default = aval.shape and aval.dtype == canonical(float)
+    return f"zeros({shape})" if is_default else f"zeros({shape}, {aval.dtype.name})"
+
+
+def widens(a: ShapedArray, b: ShapedArray) -> bool:
+    """Return whether values of the first type have the shape of the second when they meet it."""
+    try:
+        return np.broadcast_shapes(a.shape, b.shape) == b.shape
+    except ValueError:
+        return False
+
+
+def meeting_dtype(a: ShapedArray, b: ShapedArray) -> Any:
+    """Return the dtype in which two types meet; None where they do not, such as keys and numbers."""
+    try:
+        return promote(((a.dtype, a.weak_type), (b.dtype, b.weak_type)))[0]
+    except TypeError:
+        return None
+
+
 def check_like(
     what: str,
     words: tuple[str, str],
@@ -58,4 +98,4 @@ def check_like(
     check_same_structure(what, "tree", words, structure, found_structure)
     different = differing(structure, avals, found, "leaf", words)
     if different:
-        raise TypeError(f"{what}: {different}{here()}")
+        raise TypeError(compose_message(f"{what}: {different}."))

@@ -13,7 +13,7 @@ from ...ir.avals import ShapedArray
 from ...operations.conversion import convert_element_type
 from ...operations.values import PYTHON_SCALARS, typed_scalar
 from ...trace.tracer import Tracer
-from ...trace.values import aval_of, not_an_array
+from ...trace.values import aval_of, not_a_result, not_an_array
 
 
 def operand_aval(what: str, x: Any) -> ShapedArray:
@@ -41,14 +41,14 @@ def concrete(x: Any) -> Any:
     return x
 
 
-def check_results(name: str, results: Sequence[Any], structure: Any) -> list[Any]:
+def check_results(name: str, results: Sequence[Any], structure: Any, kind: str = "a traced function") -> list[Any]:
     """The flat results of a traced function; raises TypeError naming one that is no array."""
     for index, x in enumerate(results):
         try:
             aval_of(x)
         except TypeError:
             path = tree.keystr(tree.leaves_with_path(structure.unflatten(range(len(results))))[index][0])
-            raise not_an_array(x, f"the result{path} of {name}") from None
+            raise not_a_result(x, path, name, kind) from None
     return list(results)
 
 
