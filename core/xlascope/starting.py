@@ -46,6 +46,24 @@ def _plain_where() -> str:
 #: Says where the user's program is, for what stands below ``ir/sources.py``, which also knows what files are called.
 where: Callable[[], str] = _plain_where
 
+#: What people call a file: ``In[7]`` for the cell of a notebook.
+title: Callable[[str], str] = str
+
+
+def compose_message(what: str, fix: str = "", place: str | None = None) -> str:
+    """Return the message of an error: what was wrong, how to mend it, and the user's line, each on a line of its own.
+
+    ``place`` is `` at file.py:12 (in f)``, by default the user's line; nothing is said of one that is not known.
+
+    >>> print(compose_message("x is a list.", "Make an array of it.", " at program.py:3 (in f)"))
+    x is a list.
+    Make an array of it.
+    At program.py:3 (in f).
+    """
+    here = where() if place is None else place
+    return "\n".join([what, *[fix] * bool(fix), *[f"At{here[3:]}."] * bool(here)])
+
+
 _start: Callable[[], Any] | None = None
 _started: Any = None
 

@@ -91,11 +91,15 @@ def _explained(error: ValueError, tree: Any) -> ValueError:
         return error
     keys = _unsortable(tree)
     said = "" if keys is None else f", {', '.join(builtins.map(repr, keys[:_MOST_KEYS]))}"
-    return ValueError(
-        f"the keys of a dict in this tree{said} cannot be sorted{_starting.where()}: containers of arrays go by their "
-        "keys in order, so those of one dict have to be of one type. Make them all text, as in {str(k): v for k, v in "
-        "d.items()}, or use a list or a collections.OrderedDict, which keep their own order."
+    what = (
+        f"the keys of a dict in this tree{said} cannot be sorted: containers of arrays go by their keys in order, so "
+        "those of one dict have to be of one type."
     )
+    fix = (
+        "Make them all text, as in {str(k): v for k, v in d.items()}, or use a list or a collections.OrderedDict, "
+        "which keep their own order."
+    )
+    return ValueError(_starting.compose_message(what, fix))
 
 
 #: So many keys are named.
@@ -156,13 +160,12 @@ def _flatten_like(treedef: Any, other: Any, number: int, user: str = "tree.map")
         found = _difference(treedef, other, "")
         if found is None:
             raise
-        raise type(error)(
-            f"{user}: tree {number} does not have the structure of the first one{_starting.where()}: {found}"
-        ) from None
+        said = f"{user}: tree {number} does not have the structure of the first one: {found[0]}"
+        raise type(error)(_starting.compose_message(said, found[1])) from None
 
 
-def _difference(structure: Any, other: Any, path: str) -> str | None:
-    """Return the first place at which a tree does not have a structure, how it differs, and what to do; or None."""
+def _difference(structure: Any, other: Any, path: str) -> tuple[str, str] | None:
+    """Return the first place at which a tree does not have a structure and how it differs, and what to do; or None."""
     node = structure.node_data()
     if node is None:  # what stands at a leaf is the function's
         return None
@@ -174,23 +177,24 @@ def _difference(structure: Any, other: Any, path: str) -> str | None:
     there = f"at {path}" if path else "at its root"
     leaf = f"a leaf of type {type(other).__name__}"
     said = f"{there} the first one has {node_text(structure, leaf)}, this one {node_text(own, leaf)}."
-    return said + _way_to_same_structure(node, own.node_data())
+    return said, _way_to_same_structure(node, own.node_data())
 
 
 def _way_to_same_structure(node: tuple[Any, Any], other: tuple[Any, Any] | None) -> str:
-    """Return what to do about containers that differ, with a space in front."""
+    """Return what to do about containers that differ."""
     if node[0] is type(None):
         return (
-            " None is a tree without leaves: is_leaf=lambda x: x is None makes it a leaf, which the function is given."
+            "None counts as an empty tree, not as a leaf. To keep it: tree.map(lambda x, *others: None if x is None "
+            "else f(x, *others), first, ..., is_leaf=lambda x: x is None)."
         )
     if other is not None and node[0] is other[0] is dict:
         missing = [key for key in node[1] if key not in other[1]]
         extra = [key for key in other[1] if key not in node[1]]
         listed = [_listed("it lacks", missing)] * bool(missing) + [_listed("it should not have", extra)] * bool(extra)
-        return f" Give it the same keys: {'; '.join(listed)}."
+        return f"Give it the same keys: {'; '.join(listed)}."
     if other is not None and other[0] is node[0]:
-        return " Give it as many elements."
-    return " Give it containers of the same kinds: tree.structure(x) shows those of a tree."
+        return "Give it as many elements."
+    return "Give it containers of the same kinds: tree.structure(x) shows those of a tree."
 
 
 def _listed(words: str, keys: list[Any]) -> str:

@@ -10,7 +10,7 @@ from .. import tree
 from ..dtypes import float0, is_differentiable, is_floating
 from ..errors import see
 from ..ir.sources import locate
-from ..trace.source import user_line, where_text
+from ..trace.source import compose_message, user_line, where_text
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, not_an_array
 from ..xla.arrays.key_array import KeyArray
@@ -79,6 +79,12 @@ def defined_at(fun: Callable[..., Any]) -> str:
     return "" if code is None else f" (defined at {code.co_filename}:{code.co_firstlineno})"
 
 
+def definition_text(fun: Callable[..., Any]) -> str:
+    """Return the line ``f is defined at file.py:12.``, with a line break in front; nothing where it is not known."""
+    place = defined_at(fun)
+    return f"\n{name_of(fun)} is {place[2:-1]}." if place else ""
+
+
 def place_text(code: Any, lasti: int) -> str:
     """`` at file.py:12 (in f)`` for an equation's place in the source."""
     return where_text(locate(code, lasti))
@@ -128,7 +134,8 @@ def require_differentiable(
             name = f"{leaf_name(structure, places, index)} of {name_of(fun)}"
             shown = "float0" if dtype == float0 else dtype.name
             more = "" if is_differentiable(dtype) else see("grad-of-integers")
-            raise TypeError(f"{what} {complaint.format(name=name, dtype=shown)}{at()}{more}")
+            said, _, fix = complaint.format(name=name, dtype=shown).partition("\n")
+            raise TypeError(compose_message(f"{what} {said}", fix) + more)
 
 
 def _complaint(dtype: Any, holomorphic: bool, allow_int: bool, only_real: bool) -> str | None:
@@ -138,9 +145,9 @@ def _complaint(dtype: Any, holomorphic: bool, allow_int: bool, only_real: bool) 
         if allow_int and dtype != float0:
             return None
         return (
-            "takes inputs of floating-point type, but {name} has dtype {dtype}. Pass a floating-point number (3.0 for "
-            "3, x.astype(float) for an array), or differentiate with respect to another argument (argnums)"
-            + ("" if only_real else ", or pass allow_int")
+            "takes inputs of floating-point type, but {name} has dtype {dtype}.\n"
+            "Pass a floating-point number (3.0 for 3, x.astype(float) for an array), or differentiate with respect to "
+            "another argument (argnums)." + ("" if only_real else " allow_int=True gives zeros of dtype float0 for it.")
         )
     if only_real and dtype.kind == "c":
         return "of a complex argument ({name}) needs holomorphic=True; for functions that are not, use jvp"

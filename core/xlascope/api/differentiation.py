@@ -10,6 +10,7 @@ import numpy as np
 from .. import tree
 from ..errors import see
 from ..ir.avals import ShapedArray
+from ..trace.source import compose_message
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms import differentiate
@@ -17,7 +18,7 @@ from ..transforms.transpose import backward
 from .arguments import (
     Chosen,
     at,
-    defined_at,
+    definition_text,
     kind_of,
     leaf_name,
     partial_of,
@@ -112,16 +113,12 @@ def _one_like(fun: Callable[..., Any], value: Any, holomorphic: bool) -> Any:
             if value is None
             else "Return the scalar alone, or (scalar, anything) with has_aux=True."
         )
-        raise TypeError(
-            f"grad takes a function with one scalar result, but {name_of(fun)}{defined_at(fun)} returned "
-            f"{kind_of(value)}{at()}. {fix}{see('grad-of-non-scalar')}"
-        ) from None
+        said = f"grad takes a function with one scalar result, but {name_of(fun)} returned {kind_of(value)}."
+        raise TypeError(compose_message(said, fix + definition_text(fun)) + see("grad-of-non-scalar")) from None
     if aval.shape:
-        raise TypeError(
-            f"grad takes a function with one scalar result, but {name_of(fun)}{defined_at(fun)} returned shape "
-            f"{aval.shape}{at()}. Sum or average it, or use jacrev for the derivative of every element."
-            + see("grad-of-non-scalar")
-        )
+        said = f"grad takes a function with one scalar result, but {name_of(fun)} returned shape {aval.shape}."
+        fix = "Sum or average it, or use jacrev for the derivative of every element."
+        raise TypeError(compose_message(said, fix + definition_text(fun)) + see("grad-of-non-scalar"))
     require_result_dtype("grad", fun, aval.dtype, holomorphic)
     return np.ones((), aval.dtype)[()]
 

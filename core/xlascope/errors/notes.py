@@ -34,7 +34,7 @@ def _where(traceback: TracebackType | None) -> str:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if not starting.is_library(code.co_filename):
-            found = f" at {code.co_filename}:{traceback.tb_lineno} (in {code.co_qualname})"
+            found = f" at {starting.title(code.co_filename)}:{traceback.tb_lineno} (in {code.co_qualname})"
         traceback = traceback.tb_next
     return found
 
@@ -42,11 +42,9 @@ def _where(traceback: TracebackType | None) -> str:
 def _unhashable(text: str, where: str) -> str:
     parts = _UNHASHABLE.search(text)
     value = "" if parts is None else f", {_shortened(parts[2])} of type {parts[1]},"
-    return (
-        f"A static argument{value} has no hash{where}. jit compiles once for each value of its static arguments, and "
-        "finds it by its hash. Pass a tuple in place of a list, a frozen dataclass in place of a dict; arrays "
-        f"are no static arguments.{see('static-arguments')}"
-    )
+    what = f"A static argument{value} has no hash: jit compiles once for each value, and finds it by its hash."
+    fix = "Pass a tuple in place of a list, a frozen dataclass in place of a dict; arrays cannot be static."
+    return starting.compose_message(what, fix, where) + see("static-arguments")
 
 
 def _shortened(text: str) -> str:
@@ -56,18 +54,18 @@ def _shortened(text: str) -> str:
 def _deleted(text: str, where: str) -> str:
     number = _ARGUMENT.search(text)
     which = "An argument" if number is None else f"Array {number[1]} of the arguments"
-    return (
-        f"{which} has been deleted or donated{where}. A call may reuse the memory of an argument that is donated to it "
-        "(donate_argnums), so the array is gone after the call. Go on with the call's result (x = f(x)), pass a copy "
-        f"(x.copy()), or leave donate_argnums away.{see('DeletedArrayError')}"
+    what = (
+        f"{which} has been deleted or donated: a call may reuse the memory of an argument that is donated to it "
+        "(donate_argnums), so the array is gone after the call."
     )
+    fix = "Go on with the call's result (x = f(x)), pass a copy (x.copy()), or leave donate_argnums away."
+    return starting.compose_message(what, fix, where) + see("DeletedArrayError")
 
 
 def _unsortable(text: str, where: str) -> str:
-    return (
-        f"The keys of a dict in the arguments cannot be sorted{where}: those of one dict have to be of one type. Make "
-        "them all text ({str(k): v for k, v in d.items()}), or use a list or a collections.OrderedDict."
-    )
+    what = "The keys of a dict in the arguments cannot be sorted: those of one dict have to be of one type."
+    fix = "Make them all text ({str(k): v for k, v in d.items()}), or use a list or a collections.OrderedDict."
+    return starting.compose_message(what, fix, where)
 
 
 _NOTES = {

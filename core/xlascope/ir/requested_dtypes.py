@@ -36,10 +36,16 @@ def requested_dtype(dtype: Any) -> np.dtype[Any]:
     return narrow
 
 
+#: The end of a sentence about what does not fit 32 bits.
+HOW_TO_ENABLE_X64 = (
+    "enable 64-bit types before the first array is made: xlascope.config.update('jax_enable_x64', True), or "
+    "JAX_ENABLE_X64=1 in the environment."
+)
+
+
 def _warn(asked: np.dtype[Any], given: np.dtype[Any]) -> None:
     Narrowings.count += 1
     warn_at_user_line(
         f"Explicitly requested dtype {asked.name} is not available, and will be truncated to dtype {given.name}. "
-        f"Ask for {given.name}, or enable 64-bit types before the first array is made: "
-        "xlascope.config.update('jax_enable_x64', True), or JAX_ENABLE_X64=1 in the environment."
+        f"Ask for {given.name}, or {HOW_TO_ENABLE_X64}"
     )

@@ -12,6 +12,7 @@ from typing import Any
 from .. import starting
 from ..recent import Recent, RecentlyUsed
 from ..records import SourceRange
+from ..starting import compose_message as compose_message
 
 #: Files under this folder are the library: the user's line is the first frame outside it.
 LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -109,13 +110,5 @@ def where_text(place: SourceRange | None) -> str:
     return f" at {title_of(place.file) or place.file}:{place.line} (in {place.function})"
 
 
-def compose_message(what: str, fix: str = "", where: str | None = None) -> str:
-    """Return a message of an error: what was wrong, then how to mend it, then the user's line, each on its own line.
-
-    ``where`` is a place as :func:`where_text` gives it, by default the user's line.
-    """
-    place = where_text(user_line()) if where is None else where
-    return "\n".join([what, *[fix] * bool(fix), *[f"At{place[3:]}."] * bool(place)])
-
-
 starting.where = lambda: where_text(user_line())
+starting.title = lambda file: title_of(file) or file

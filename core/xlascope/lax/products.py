@@ -11,9 +11,11 @@ from ..dtypes import promote
 from ..errors import see
 from ..ir.sources import user_line, where_text
 from ..operations import linear_algebra
+from ..operations.contraction_errors import unequal_sizes
 from ..operations.dot_algorithms import DotAlgorithm, DotAlgorithmPreset
 from ..operations.out_shardings import out_sharded
 from ..operations.precision import Precision
+from ..trace.source import compose_message
 from ..trace.values import aval_of
 
 dot_general = out_sharded(linear_algebra.dot_general)
@@ -43,8 +45,10 @@ def dot(
         return dot_general(lhs, rhs, dimension_numbers, precision, wanted)
     x, y = aval_of(lhs).shape, aval_of(rhs).shape
     if not (1 <= len(x) <= 2 and 1 <= len(y) <= 2 and x[-1] == y[0]):
-        here = where_text(user_line())
-        raise TypeError(f"Incompatible shapes for dot: got {x} and {y}{here}.{see('shape-mismatch')}")
+        if 1 <= len(x) <= 2 and 1 <= len(y) <= 2:
+            raise unequal_sizes("dot", x, y)
+        said = f"dot takes two arrays of 1 or 2 axes, got shapes {x} and {y}."
+        raise TypeError(compose_message(said, "Use matmul or dot_general.") + see("shape-mismatch"))
     numbers = ((len(x) - 1,), (0,)), ((), ())
     return dot_general(lhs, rhs, numbers, precision, preferred_element_type or _common_dtype(lhs, rhs))
 

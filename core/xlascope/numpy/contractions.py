@@ -10,6 +10,7 @@ from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
 from ..operations.out_shardings import out_sharded
 from ..operations.shapes import expand_dims, squeeze, transpose
+from ..trace.source import compose_message
 from . import contraction_paths, ufuncs
 from .axes import no_out
 from .linear import meeting
@@ -139,7 +140,10 @@ def _sizes(subscripts: str, names: Sequence[str], values: Sequence[Any]) -> dict
     for name, x in zip(names, values, strict=True):
         for letter, size in zip(name, shape_of(x), strict=True):
             if 1 not in (size, sizes.setdefault(letter, size)) and sizes[letter] != size:
-                raise ValueError(f"einsum {subscripts!r}: axis {letter} has sizes {sizes[letter]} and {size}")
+                said = (
+                    f"einsum {subscripts!r}: axis {letter} has sizes {sizes[letter]} and {size}; they have to be equal."
+                )
+                raise ValueError(compose_message(said))
             sizes[letter] = max(sizes[letter], size)
     return sizes
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..dtypes import kind_of
 from ..errors import NonConcreteBooleanIndexError
 from ..trace.gate import opened
-from ..trace.source import user_line, where_text
+from ..trace.source import compose_message, user_line, where_text
 from ..trace.tracer import Tracer
 from ..xla.arrays.key_array import KeyArray
 from ..xla.devices.backend import ArrayImpl
@@ -162,8 +162,8 @@ _READ_BY_MASK = (
     "x.sum(where=mask)."
 )
 _UPDATE_BY_MASK = (
-    "Use xlascope.numpy.where(mask, y, x) in place of x.at[mask].set(y), and where(mask, x + y, x) for add; of a part "
-    "of the array x.at[:4].set(where(mask, y, x[:4]))."
+    "Use xlascope.numpy.where(mask, y, x) in place of x.at[mask].set(y), and where(mask, x + y, x) in place of "
+    "x.at[mask].add(y). To change a part of the array: x.at[:4].set(where(mask, y, x[:4]))."
 )
 
 
@@ -172,11 +172,11 @@ def _mask(part: Any, updates: bool) -> Sequence[Any]:
     if isinstance(part, Tracer):
         value = part.concrete()
         if value is None:
-            raise NonConcreteBooleanIndexError(
-                f"a mask has to be known when it is an index, but {part!r} is traced{where_text(user_line())}: "
-                f"the shape of the {'part to change' if updates else 'result'} would depend on its values. "
-                f"{_UPDATE_BY_MASK if updates else _READ_BY_MASK}"
+            said = (
+                f"a mask has to be known when it is an index, but {part!r} is traced: the shape of the "
+                f"{'part to change' if updates else 'result'} would depend on its values."
             )
+            raise NonConcreteBooleanIndexError(compose_message(said, _UPDATE_BY_MASK if updates else _READ_BY_MASK))
         part = value
     mask = np.asarray(part)
     if mask.ndim == 0:

@@ -13,8 +13,9 @@ from ..errors import ConcretizationTypeError
 from ..ir.requested_dtypes import requested_dtype
 from ..operations.conversion import convert_element_type
 from ..operations.shapes import broadcasted_iota, reshape
+from ..trace.provenance import function_text
 from ..trace.scopes import ensure_compile_time_eval
-from ..trace.source import here
+from ..trace.source import compose_message
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from . import creation, joining, logic, ranges, reductions, shaping, ufuncs
@@ -151,9 +152,13 @@ def _known(a: Any, name: str) -> Any:
     value = a.concrete() if isinstance(a, Tracer) else a
     if value is None:
         raise ConcretizationTypeError(
-            f"{name} of {a!r}{here()}: the size of the result depends on values that are not known while tracing. "
-            "Give size=..., the number of places, where the function takes it, or use where(condition, x, y) with "
-            "three arguments."
+            compose_message(
+                f"{name} of {a!r}: the size of the result depends on values that are not known while "
+                f"{function_text(a)} is traced.",
+                "In a reduction use where=: a.prod(where=a != 0). Otherwise xlascope.numpy.where(a != 0, a, 1) keeps "
+                f"the shape. {name}(a, size=n) works for n known beforehand; missing entries are filled with index 0 "
+                "unless fill_value is given.",
+            )
         )
     aval_of(value)
     return value

@@ -11,12 +11,13 @@ from ..dtypes import bits_of, kind_of
 from ..errors import see
 from ..ir.requested_dtypes import requested_dtype
 from ..operations import shapes
+from ..operations.contraction_errors import unequal_sizes
 from ..operations.conversion import convert_element_type
 from ..operations.linear_algebra import dot_general
 from ..operations.out_shardings import out_sharded
 from ..operations.shapes import reshape
 from ..trace.planned import planned
-from ..trace.source import here, user_line, where_text
+from ..trace.source import compose_message, here
 from ..trace.values import aval_of
 from .axes import axes_of, no_out, whole_number
 from .joining import stack
@@ -90,23 +91,8 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
         return _scaled(x, y, preferred_element_type)
     contract = (rank_x - 1,), (0 if rank_y == 1 else rank_y - 2,)
     if shape_of(x)[contract[0][0]] != shape_of(y)[contract[1][0]]:
-        raise TypeError(
-            f"Incompatible shapes for dot: got {shape_of(x)} and {shape_of(y)}{where_text(user_line())}. "
-            f"The last axis of the first has to be as long as axis {contract[1][0]} of the second."
-            + see("shape-mismatch")
-        )
+        raise unequal_sizes("dot", shape_of(x), shape_of(y))
     return _product(x, y, contract, ((), ()), precision, preferred_element_type)
-
-
-def _fitting(shape_x: tuple[int, ...], shape_y: tuple[int, ...]) -> str:
-    """Return which transpose makes two matrices fit, for a message.
-
-    >>> _fitting((32, 128), (784, 128)), _fitting((5, 2), (5, 3)), _fitting((2, 3), (4, 5))
-    ('. x @ y.T fits', '. x.T @ y fits', '')
-    """
-    if len(shape_x) != 2 or len(shape_y) != 2:
-        return ""
-    return ". x @ y.T fits" if shape_x[1] == shape_y[1] else ". x.T @ y fits" if shape_x[0] == shape_y[0] else ""
 
 
 @out_sharded
@@ -124,10 +110,7 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
         raise ValueError(f"matmul takes operands with axes, got shapes {shape_x} and {shape_y}; use multiply")
     inner_y = 0 if len(shape_y) == 1 else len(shape_y) - 2
     if shape_x[-1] != shape_y[inner_y]:
-        raise TypeError(
-            f"matmul: the last axis of shape {shape_x} ({shape_x[-1]}) does not fit axis {inner_y} of {shape_y} "
-            f"({shape_y[inner_y]}){where_text(user_line())}{_fitting(shape_x, shape_y)}{see('shape-mismatch')}"
-        )
+        raise unequal_sizes("matmul", shape_x, shape_y)
     lead_x, lead_y = shape_x[:-2], shape_y[:-2]
     if not lead_y:  # the axes of x stay where they are
         contract = (len(shape_x) - 1,), (inner_y,)
@@ -204,10 +187,12 @@ def tensordot(a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred
         contract = axes_of(axes[0], len(shape_a)), axes_of(axes[1], len(shape_b))
     sizes = tuple([tuple([shape[i] for i in each]) for shape, each in zip((shape_a, shape_b), contract, strict=True)])
     if sizes[0] != sizes[1]:
-        raise TypeError(
+        said = (
             f"tensordot: axes={axes} takes axes {contract[0]} of shape {shape_a} with axes {contract[1]} of shape "
-            f"{shape_b}, whose sizes differ: {sizes[0]} and {sizes[1]}{here()}.{see('shape-mismatch')}"
+            f"{shape_b}, whose sizes {sizes[0]} and {sizes[1]} have to be equal."
         )
+        fix = "axes=(axes of a, axes of b) says which go together, such as axes=((1,), (1,))."
+        raise TypeError(compose_message(said, fix) + see("shape-mismatch"))
     wanted = None if preferred_element_type is None else requested_dtype(preferred_element_type)
     return _tensordot(a, b, contract=contract, precision=precision, preferred_element_type=wanted)
 

@@ -15,6 +15,7 @@ from ..dtypes import KINDS, canonical
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..ir.jaxpr import Literal
+from ..ir.requested_dtypes import HOW_TO_ENABLE_X64
 from ..ir.sources import warn_at_user_line
 from ..keys import scalar_bits
 from ..operations.conversion import convert_element_type
@@ -22,7 +23,7 @@ from ..operations.shapes import expand_dims
 from ..operations.values import require_fit, typed_scalar
 from ..recent import Recent
 from ..runtime import boot
-from ..trace.source import here, user_line, where_text
+from ..trace.source import compose_message, user_line, where_text
 from ..trace.state import STATE
 from ..trace.values import aval_of
 from ..xla.arrays.transfers import put
@@ -162,10 +163,9 @@ def _within(value: int, dtype: np.dtype[Any]) -> int:
 
 def too_wide(value: int, dtype: np.dtype[Any]) -> OverflowError:
     """The error for an integer that a dtype cannot hold."""
-    return OverflowError(
-        f"the integer {value} does not fit {dtype.name}{here()}: write it as a float, choose another dtype, or "
-        "set enable_x64 for 64-bit types"
-    )
+    said = f"the integer {value} does not fit {dtype.name}."
+    fix = f"Write it as a float, choose another dtype, or {HOW_TO_ENABLE_X64}"
+    return OverflowError(compose_message(said, fix))
 
 
 def fitted(operands: tuple[Any, ...], any_rank: bool = False, as_floats: bool = False) -> list[Any]:

@@ -20,7 +20,7 @@ from ..operations.shapes import expand_dims, reshape, squeeze, transpose
 from ..operations.slicing import rev
 from ..runtime import boot
 from ..trace.bind import bind1
-from ..trace.source import here
+from ..trace.source import compose_message, here
 from ..trace.state import STATE
 from ..trace.values import aval_of, is_value
 from . import creation, logic, reductions, ufuncs
@@ -53,10 +53,8 @@ class IndexUpdate:
         return IndexUpdateAt(self._array, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise TypeError(
-            "arrays cannot be changed in place: instead of x.at[index] = y write x = x.at[index].set(y)"
-            f"{here()}{see('in-place-update')}"
-        )
+        fix = "Instead of x.at[index] = y write x = x.at[index].set(y)."
+        raise TypeError(compose_message("arrays cannot be changed in place.", fix) + see("in-place-update"))
 
     def __call__(self, *index: Any) -> None:
         raise TypeError(f"x.at takes its index in brackets: x.at[index].set(y){here()}")

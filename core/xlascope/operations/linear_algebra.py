@@ -16,7 +16,7 @@ from ..ir.operation import Operation
 from ..ir.requested_dtypes import requested_dtype
 from ..records.traits import PRODUCT
 from ..trace.bind import bind1
-from ..trace.source import here
+from ..trace.source import compose_message, here
 from ..xla.mlir.builder import attribute
 from . import sharding_rules
 from .conversion import convert_element_type
@@ -76,10 +76,11 @@ class DotGeneral(Operation, name="dot_general"):
             )
         for i, j in zip((*contract_x, *batch_x), (*contract_y, *batch_y), strict=True):
             if x.shape[i] != y.shape[j]:
-                raise TypeError(
+                said = (
                     f"dot_general: axis {i} of shape {x.shape} and axis {j} of shape {y.shape} have different sizes, "
-                    f"{x.shape[i]} and {y.shape[j]}{here()}"
+                    f"{x.shape[i]} and {y.shape[j]}; they have to be equal."
                 )
+                raise TypeError(compose_message(said))
 
     def to_stablehlo(self, builder: Any, operands: Sequence[Any]) -> list[Any]:
         attributes = {name: attribute(text) for name, text in self._attributes.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,9 +18,10 @@ from ..key_types import KEY_TYPES, KeyType, is_key
 from ..operations.random_keys import consumed, random_unwrap, random_wrap
 from ..runtime import beside
 from ..runtime.boot import default_prng_impl, enable_custom_prng, legacy_prng_key
+from ..trace.advice import integer_advice, user_text
 from ..trace.gate import unchanged
-from ..trace.source import user_line, where_text
-from ..trace.tracer import leaked_error
+from ..trace.source import compose_message, user_line, where_text
+from ..trace.tracer import Tracer, leaked_error
 from ..trace.values import aval_of, is_value
 from ..xla.arrays.transfers import put
 from .drawing import THREEFRY, folded, new_keys, words_of_seed
@@ -227,17 +229,24 @@ def _check_legacy(user: str) -> None:
 
 def _no_key(aval: ShapedArray, kind: KeyType, user: str) -> str:
     if not aval.shape:
-        fix = "Make one from an integer seed: random.key(0)."
+        fix = f"Make one from an integer seed: random.key({_seed_text()})."
     elif aval.dtype == _WORD and aval.shape[-1] == kind.words:
         fix = f"For several keys at once, map over them: vmap(lambda key: {user}(key, ...))(keys)."
     elif aval.dtype == _WORD and aval.shape in {(each.words,) for each in KEY_TYPES.values()}:
         fix = "Of another generator's words random.wrap_key_data(words, impl=...) makes a key."
     else:
         fix = "Keys come from random.key, split and fold_in."
-    here = where_text(user_line())
-    return (
-        f"random.{user} takes a key as its first argument (uint32[{kind.words}]), got {aval.str_short()}{here}. {fix}"
-    )
+    said = f"random.{user} takes a key as its first argument (uint32[{kind.words}]), got {aval.str_short()}."
+    return compose_message(said, fix)
+
+
+_FIRST_ARGUMENT = re.compile(r"[\w.]+\(\s*(\w+)\s*[,)]")
+
+
+def _seed_text() -> str:
+    """Return how the user's line writes the seed that it gives in place of a key, a number or a name; else 0."""
+    found = _FIRST_ARGUMENT.match(user_text())
+    return found[1] if found else "0"
 
 
 def shape_of(shape: Any, user: str) -> tuple[int, ...]:
@@ -245,10 +254,11 @@ def shape_of(shape: Any, user: str) -> tuple[int, ...]:
     try:
         sizes = tuple(operator.index(size) for size in ((shape,) if isinstance(shape, int) else shape))
     except TypeError:
-        raise TypeError(
-            f"random.{user} takes a shape as a tuple of integers, such as (3,), known while tracing; got {shape!r}"
-            f"{where_text(user_line())}. An argument that gives a shape is static: jit(f, static_argnums=...)"
-        ) from None
+        said = f"random.{user} takes a shape as a tuple of integers, such as (3,), known while tracing; got {shape!r}."
+        sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+        traced = next((size for size in sizes if isinstance(size, Tracer) and size.concrete() is None), None)
+        fix = "" if traced is None else integer_advice(traced)
+        raise TypeError(compose_message(said, fix)) from None
     if any(size < 0 for size in sizes):
         raise ValueError(f"random.{user} got a shape with a negative size, {sizes}")
     if math.prod(sizes) >= 2**32:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 from collections.abc import Sequence
+from types import CodeType
 from typing import Any, NoReturn
 
 from ...errors import see
@@ -14,10 +17,11 @@ from ...ir.operation import Operation
 from ...ir.sources import locate, where_text
 from ...operations.reductions import reduce_or
 from ...operations.shapes import mapped_in_front
+from ...records import SourceRange
 from ...records.traits import LOOP
 from ...trace.bind import bind
 from ...trace.jaxpr_trace import stage
-from ...trace.source import here
+from ...trace.source import compose_message, here
 from ...trace.state import STATE
 from ...trace.values import aval_of
 from ...transforms.batch import batch_program
@@ -257,10 +261,28 @@ def _where_going_on(body: ClosedJaxpr, condition: ClosedJaxpr, cond_consts: int,
 def _cannot_reverse() -> NoReturn:
     origin = STATE.origin  # the equation that is transposed: where the loop stands, not where grad was called
     loop = None if origin is None else locate(origin.code, origin.lasti)
-    raise ValueError(
-        f"reverse-mode differentiation (grad, vjp) does not work through a while_loop, or a fori_loop whose bounds are "
-        f"not known while it is traced{where_text(loop) or here()}: the number of steps is not known, so their values "
-        "cannot be kept. Use scan, or fori_loop with Python numbers as bounds, which static arguments are; or forward "
-        "mode (jvp, jacfwd); or say what the derivative is with custom_vjp, or custom_root for a solver."
-        + see("reverse-through-while-loop")
+    said = (
+        "reverse-mode differentiation (grad, vjp) does not work through a while_loop, or a fori_loop whose bounds are "
+        "not known while it is traced: the number of steps is not known, so their values cannot be kept."
     )
+    bound = None if origin is None or loop is None else _bound_of(origin.code, loop)
+    static = "which static arguments are" if bound is None else f"or make {bound[0]} static: {bound[1]}"
+    fix = (
+        f"Use scan, or fori_loop with Python numbers as bounds, {static}; or forward mode (jvp, jacfwd); or say what "
+        "the derivative is with custom_vjp."
+    )
+    place = where_text(loop) or None
+    raise ValueError(compose_message(said, fix, place) + see("reverse-through-while-loop"))
+
+
+_FORI_LOOP = re.compile(r"[\w.]*fori_loop\(\s*[^,()]+,\s*(\w+)\s*,")
+
+
+def _bound_of(code: CodeType, loop: SourceRange) -> tuple[str, str] | None:
+    """Return the argument that says how often a fori_loop runs, and how it is made static; None where it is none."""
+    line = linecache.getline(loop.file, loop.line).encode()[loop.column :].decode(errors="replace")  # columns are bytes
+    found = _FORI_LOOP.match(line)
+    arguments = code.co_varnames[: code.co_argcount]
+    if found is None or found[1] not in arguments or not code.co_name.isidentifier():
+        return None
+    return found[1], f"jit({code.co_name}, static_argnums={arguments.index(found[1])})"

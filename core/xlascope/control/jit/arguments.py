@@ -10,7 +10,7 @@ from ... import tree
 from ...errors import see
 from ...ir.avals import ShapedArray
 from ...keys import Exact, parts
-from ...trace.source import here
+from ...trace.source import compose_message, here
 from ...trace.tracer import Tracer
 from ...trace.values import aval_of, not_an_array
 from ...xla.compilation.compile_request import CompileOptions
@@ -165,16 +165,18 @@ def complete_options(function: Callable[..., Any], options: Options) -> Options:
     for what, numbers, by_name in (("static", *options[:2]), ("donate", *options[2:4])):
         wrong = [i for i in numbers if not variable and not -len(names) <= i < len(names)]
         if wrong:
-            raise ValueError(
+            said = (
                 f"jit of {name_of(function)}: {what}_argnums names argument {wrong[0]}, but the function has "
-                f"{len(names)} positional arguments{here()}. They count from 0: {_numbered(names)}"
+                f"{len(names)} positional argument{'' if len(names) == 1 else 's'}."
             )
+            raise ValueError(compose_message(said, f"They count from 0: {_numbered(names)}."))
         unknown = [n for n in by_name if not anything and n not in names and n not in only_named]
         if unknown:
-            raise ValueError(
+            said = (
                 f"jit of {name_of(function)}: {what}_argnames names {unknown[0]!r}, but the arguments are "
-                f"{', '.join([*names, *sorted(only_named)]) or 'none'}{here()}. Name one of these, as the function does"
+                f"{', '.join([*names, *sorted(only_named)]) or 'none'}."
             )
+            raise ValueError(compose_message(said, "Name one of these, as the function does."))
     static = _both_ways(names, *options[:2])
     donating = _both_ways(names, *options[2:4])
     return options._replace(

@@ -10,7 +10,7 @@ from ...dtypes import is_differentiable
 from ...ir.avals import ShapedArray
 from ...ir.markers import ZERO
 from ...operations.conversion import convert_element_type
-from ...trace.source import here
+from ...trace.source import compose_message, here
 from ...trace.values import aval_of
 from ..programs.names import name_of, parameter_names
 from .arguments import Arguments
@@ -127,16 +127,24 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
         if isinstance(found, list):
             found = tuple(found)
         if not isinstance(found, tuple) or len(found) != len(children):
-            count = f"a tuple of {len(found)}" if isinstance(found, tuple) else type(found).__name__
-            raise TypeError(
-                f"{name} has to return a tuple with one cotangent for each of the {len(children)} arguments, it "
-                f"returned {count}{here()}. Return a tuple, None for an argument without a cotangent: return "
-                f"({', '.join(f'ct_{i}' for i in range(len(children)))}{',' * (len(children) == 1)})"
-            )
+            raise TypeError(_wrong_tuple(name, found, len(children)))
         flat: list[Any] = []
         for number, (ct, child) in enumerate(zip(found, children, strict=True)):
             flat += _leaves_of_cotangent(name, number, ct, child)
         return [_checked(name, ct, aval) for ct, aval in zip(flat, avals, strict=True)]
+
+
+def _wrong_tuple(name: str, found: Any, count: int) -> str:
+    """Return the message about a backward rule that does not return one cotangent for each argument."""
+    returned = "one array" if hasattr(found, "aval") else type(found).__name__
+    if isinstance(found, tuple):
+        returned = f"a tuple of {len(found)}"
+    arguments = "one argument" if count == 1 else f"{count} arguments"
+    said = f"{name} returned {returned}; it has to return a tuple with one cotangent for each of its {arguments}."
+    if count == 1:
+        return compose_message(said, "Write return (ct_0,): a tuple of one, with a comma.")
+    cotangents = ", ".join(f"ct_{i}" for i in range(count))
+    return compose_message(said, f"Write return ({cotangents}), with None for an argument without a cotangent.")
 
 
 def _non_differentiable_error(function: Any, arguments: Arguments) -> TypeError:

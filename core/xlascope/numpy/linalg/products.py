@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...trace.source import here
+from ...trace.source import compose_message, here
 from ...trace.values import aval_of
 from .. import linear, repeating
 from ..axes import axis_of, whole_number
@@ -110,7 +110,8 @@ def _multi_dot(arrays: tuple[Any, ...], precision: Any) -> Any:
     sizes = [1 if len(shapes[0]) == 1 else shapes[0][0], *(s[0] for s in shapes[1:])]
     sizes.append(1 if len(shapes[-1]) == 1 else shapes[-1][1])
     if any(left[-1] != right[0] for left, right in itertools.pairwise(shapes)):
-        raise ValueError(f"linalg.multi_dot: inner sizes do not fit in shapes {shapes}{here()}")
+        said = f"linalg.multi_dot: inner sizes do not fit in shapes {shapes}."
+        raise ValueError(compose_message(said, "The last axis of each has to be as long as the first of the next."))
     splits = _best_splits(sizes)
 
     def of(first: int, last: int) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from ...dtypes import canonical, kind_of
 from ...errors import see
 from ...ir.avals import shaped
-from ...ir.sources import user_line, where_text
+from ...ir.sources import compose_message
 from ...runtime import beside
 from ...runtime.differences import RAW_BUFFER
 from ...runtime.errors import JaxRuntimeError
@@ -129,17 +129,13 @@ def _contains(self: Any, value: Any) -> bool:
 
 
 def _setitem(self: Any, index: Any, value: Any) -> None:
-    raise TypeError(
-        "arrays cannot be changed in place: instead of x[index] = y write x = x.at[index].set(y) "
-        f"(inside jit the copy is optimized away){where_text(user_line())}{see('in-place-update')}"
-    )
+    fix = "Instead of x[index] = y write x = x.at[index].set(y) (inside jit the copy is optimized away)."
+    raise TypeError(compose_message("arrays cannot be changed in place.", fix) + see("in-place-update"))
 
 
 def _delitem(self: Any, index: Any) -> None:
-    raise TypeError(
-        "arrays cannot be changed in place: instead of del x[index] write x = xlascope.numpy.delete(x, index)"
-        f"{where_text(user_line())}{see('in-place-update')}"
-    )
+    fix = "Instead of del x[index] write x = xlascope.numpy.delete(x, index)."
+    raise TypeError(compose_message("arrays cannot be changed in place.", fix) + see("in-place-update"))
 
 
 def _reduce(self: Any) -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...ir.avals import ShapedArray, shaped
-from ...ir.sources import user_line, where_text
+from ...ir.sources import compose_message, user_line, where_text
 from ...key_types import KeyType, is_key
 from ...runtime.boot import call_registry
 
@@ -96,10 +96,8 @@ class KeyArray:
         raise TypeError(f"keys are no numbers that NumPy could hold{where_text(user_line())}: {_DATA}")
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise TypeError(
-            "arrays cannot be changed in place: instead of keys[index] = key write keys = keys.at[index].set(key)"
-            f"{where_text(user_line())}"
-        )
+        fix = "Instead of keys[index] = key write keys = keys.at[index].set(key)."
+        raise TypeError(compose_message("arrays cannot be changed in place.", fix))
 
 
 def _refuse(name: str, what: str) -> Callable[..., Any]:

@@ -8,7 +8,8 @@ import numpy as np
 from jaxlib import _jax, xla_client
 
 from ...ir.avals import ShapedArray, in_words, laid
-from ...ir.sources import user_line, where_text
+from ...ir.requested_dtypes import HOW_TO_ENABLE_X64
+from ...ir.sources import compose_message
 from ..devices.backend import default_device
 from ..devices.faces import is_ours
 from ..sharding.named_shardings import OnSeveral, Tiles, held_sharding, typed
@@ -69,10 +70,8 @@ def integer_array(x: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     try:
         return np.array(x, dtype)
     except OverflowError:
-        raise OverflowError(
-            f"the integer {x} does not fit {dtype.name}{where_text(user_line())}: write it as a float, or set "
-            "enable_x64 for 64-bit types"
-        ) from None
+        said = f"the integer {x} does not fit {dtype.name}."
+        raise OverflowError(compose_message(said, f"Write it as a float, or {HOW_TO_ENABLE_X64}")) from None
 
 
 def commit(x: Any, device: Any) -> Any:

@@ -18,7 +18,7 @@ from jaxlib import _jax, xla_client
 
 from ...errors import see
 from ...ir.avals import ShapedArray, laid
-from ...ir.sources import user_line, where_text
+from ...ir.sources import compose_message, user_line, where_text
 from ...recent import Recent
 from ..devices.backend import devices_list
 from .meshes import AxisType, Mesh, PartitionSpec, check_spec, names_of
@@ -80,11 +80,14 @@ class OnSeveral:
         """Raise ValueError where an array of that shape cannot lie so: XLA would end the process."""
         for axis, (size, parts) in enumerate(zip(shape, self.cuts(len(shape)), strict=True)):
             if size % parts:
-                raise ValueError(
-                    f"{what}: axis {axis} of shape {tuple(shape)} has size {size}, which cannot be cut into {parts} "
-                    f"equal parts, as {self} has it{where_text(user_line())}: pad the array, or leave that axis whole"
-                    f"{see('shardings')}"
-                )
+                over = self.parts_text(axis, parts)
+                said = f"{what}: axis {axis} of size {size} cannot be split evenly over {over}."
+                fix = f"Pad it to {-(-size // parts) * parts}, or use P() to have it whole on every device."
+                raise ValueError(compose_message(said, fix) + see("shardings"))
+
+    def parts_text(self, axis: int, parts: int) -> str:
+        """Return what an axis is split over, for a message."""
+        return f"{parts} parts, as {self} has it"
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, Index]:
         """The part of an array that each device has, as slices."""
@@ -216,6 +219,13 @@ class NamedSharding(OnSeveral):
     def tiles(self, rank: int) -> Any:
         """XLA's sharding of an array of that rank."""
         return tiles_of(self, rank)
+
+    def parts_text(self, axis: int, parts: int) -> str:
+        """Return what an axis is split over, for a message."""
+        names = names_of(self.spec[axis])
+        spec = ", ".join(map(repr, self.spec))
+        axes = f"mesh axis {names[0]!r}" if len(names) == 1 else f"mesh axes {', '.join(map(repr, names))}"
+        return f"the {parts} devices of {axes} (P({spec}))"
 
     def check_shape(self, what: str, shape: Sequence[int]) -> None:
         """Raise ValueError where an array of that shape cannot lie so: XLA would end the process."""
