@@ -33,6 +33,10 @@ def _register_with_library(library: str) -> None:
     importlib.import_module("xlascope.numpy.library_backends").register(library)
 
 
+def _filter_traceback(error: BaseException) -> None:
+    importlib.import_module("xlascope.trace.traceback_filtering").filter_traceback(error)
+
+
 def _start_engine() -> Any:
     """What a question needs that is about a function: what makes programs of the engine's calls."""
     return importlib.import_module("xlascope.inspect.engine.producer").Engine()
@@ -41,6 +45,7 @@ def _start_engine() -> Any:
 _starting.fill_methods = _fill_methods
 _starting.ufunc_methods = _ufunc_methods
 _starting.register_with_library = _register_with_library
+_starting.filter_traceback = _filter_traceback
 _starting.start_with(_start_engine)
 
 

@@ -6,10 +6,13 @@ sets jaxlib's process-wide state. It is started by the first question that is ab
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _LIBRARY = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -62,6 +65,24 @@ def compose_message(what: str, fix: str = "", place: str | None = None) -> str:
     """
     here = where() if place is None else place
     return "\n".join([what, *[fix] * bool(fix), *[f"At{here[3:]}."] * bool(here)])
+
+
+#: Takes the library's frames from the traceback of an exception, for what stands below ``traceback_filtering``.
+filter_traceback: Callable[[BaseException], None] = _nobody
+
+
+def boundary(function: F) -> F:
+    """Decorator for a function that users call: exceptions that leave it show no frames of the library."""
+
+    @functools.wraps(function)
+    def bounded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            filter_traceback(error)
+            raise
+
+    return bounded  # type: ignore[return-value]
 
 
 _start: Callable[[], Any] | None = None

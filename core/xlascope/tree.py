@@ -125,16 +125,19 @@ def unflatten(treedef: Any, leaves: Iterable[Any]) -> Any:
     return treedef.unflatten(leaves)
 
 
+@_starting.boundary
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
     """The leaves of a tree, in order."""
     return _flattened(tree, is_leaf)[0]
 
 
+@_starting.boundary
 def structure(tree: Any, is_leaf: IsLeaf = None) -> Any:
     """The structure of a tree."""
     return _flattened(tree, is_leaf)[1]
 
 
+@_starting.boundary
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf = None) -> Any:
     """Apply ``f`` to each leaf of ``tree`` and the corresponding parts of ``rest``.
 
@@ -258,6 +261,7 @@ def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
     return builtins.all(leaves(tree, is_leaf))
 
 
+@_starting.boundary
 def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
     """A tree like ``full_tree`` in which each leaf of ``prefix_tree`` stands for the whole part below it.
 
@@ -313,6 +317,7 @@ def flatten_with_path(
     return [(tuple(path), leaf) for path, leaf in pairs], treedef
 
 
+@_starting.boundary
 def leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
@@ -320,6 +325,7 @@ def leaves_with_path(
     return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
+@_starting.boundary
 def map_with_path(
     f: Callable[..., Any],
     tree: Any,

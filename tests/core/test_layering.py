@@ -78,6 +78,7 @@ BY_NAME = {
     ("xlascope", "_fill_methods"),
     ("xlascope", "_ufunc_methods"),
     ("xlascope", "_register_with_library"),
+    ("xlascope", "_filter_traceback"),
     ("xlascope.names", "get"),
     ("xlascope.names", "_error_of"),
     ("xlascope.names", "find_spec"),

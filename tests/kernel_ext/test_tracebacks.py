@@ -81,4 +81,4 @@ def test_a_kernel_sends_the_short_traceback(kernel: Any) -> None:
 def test_a_message_calls_a_cell_by_its_number(terminal: Any) -> None:
     shown = terminal.run("def rectify(x):\n    return x if x > 0 else 0.0\nxs.jit(rectify)(1.0)", fails=True)
     number = len(terminal.shell.user_ns["In"]) - 1
-    assert f"is traced at In[{number}]:2 (in rectify)" in shown
+    assert f"At In[{number}]:2 (in rectify)" in shown

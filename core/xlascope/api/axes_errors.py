@@ -39,19 +39,21 @@ def _way_to_number(in_axes: tuple[Any, ...], names: Sequence[str], each: str) ->
     if all(axis is None for axis in in_axes):
         return f"{fix}."
     mapped = [name for name, axis in zip(names, in_axes, strict=False) if axis is not None]
-    return f"{fix}; in_axes={some!r} maps {_listed(mapped)} only and gives every {each} all of {_listed(names[-missing:])}."
+    whole = _listed(names[-missing:])
+    return f"{fix}; in_axes={some!r} maps {_listed(mapped)} only and gives every {each} all of {whole}."
 
 
 def no_such_axis(whom: str, name: str, shape: Sequence[int], axis: int, fix: str) -> ValueError:
     """Return the error for an argument that has no such axis."""
     has = f"has shape {tuple(shape)}" if shape else "is a scalar"
+    fix = fix or (f"Choose one from 0 to {len(shape) - 1}." if shape else "Give it arrays with an axis to map over.")
     return ValueError(compose_message(f"{whom}: {name} {has} and has no axis {axis}.", fix) + see("vmap-axes"))
 
 
 def way_to_share(
     what: str, fun: Callable[..., Any], in_axes: Sequence[Any], axes: Sequence[Any], args: Sequence[Any], all_: str
 ) -> str:
-    """Return the ``in_axes`` that fits the arguments: None for those that do not have the axis to map.
+    """Return the ``in_axes`` that fits the arguments: None for those without the axis to map; or nothing.
 
     ``in_axes`` has an entry for each argument, ``axes`` one for each leaf of theirs and of the named arguments.
     """
@@ -66,7 +68,7 @@ def way_to_share(
     if entries == list(in_axes):
         return "Arguments given by name are mapped along axis 0: give it by position, with None in in_axes."
     if all(entry is None for entry in entries):
-        return "Give it arrays with an axis to map over."
+        return ""
     function = name_of(fun) if name_of(fun).isidentifier() else "f"
     return f"Share it among all {all_}: {what}({function}, in_axes={tuple(entries)!r})."
 

@@ -14,6 +14,7 @@ from ..dtypes import canonical
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
 from ..trace.source import here
+from ..trace.traceback_filtering import api_boundary
 from ..xla.arrays.transfers import put
 from ..xla.devices import backend as backends
 from ..xla.sharding.meshes import AxisType, Mesh, PartitionSpec
@@ -21,6 +22,7 @@ from ..xla.sharding.named_shardings import NamedSharding, OnSeveral
 from ..xla.sharding.spread import joined
 
 
+@api_boundary
 def make_mesh(
     axis_shapes: Sequence[int],
     axis_names: Sequence[str],

@@ -13,6 +13,7 @@ from ..control.programs.prefixes import leaves_of_prefix
 from ..runtime.guards import explicit_transfers
 from ..trace.gate import opened
 from ..trace.source import here
+from ..trace.traceback_filtering import api_boundary
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of
 from ..xla.arrays.key_array import KeyArray, held
@@ -23,6 +24,7 @@ from ..xla.sharding.meshes import PartitionSpec, required_mesh
 from ..xla.sharding.named_shardings import NamedSharding
 
 
+@api_boundary
 def device_put(x: Any, device: Any = None) -> Any:
     """A tree of arrays on a device, or over several as a sharding says, to which they are then committed.
 

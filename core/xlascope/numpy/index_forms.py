@@ -10,6 +10,7 @@ import numpy as np
 from ..dtypes import kind_of
 from ..errors import NonConcreteBooleanIndexError
 from ..trace.gate import opened
+from ..trace.provenance import static_advice
 from ..trace.source import compose_message, user_line, where_text
 from ..trace.tracer import Tracer
 from ..xla.arrays.key_array import KeyArray
@@ -230,11 +231,18 @@ def _slice_item(part: slice, size: int, eager: bool) -> tuple[Item, list[Any]]:
     except TypeError as error:
         if not any(isinstance(bound, Tracer) for bound in (part.start, part.stop, part.step)):
             raise
-        raise IndexError(
+        bounds = (x for x in (part.start, part.stop, part.step) if isinstance(x, Tracer) and x.concrete() is None)
+        bound = next(bounds, None)
+        static = "" if bound is None else static_advice(bound)
+        said = (
             "the bounds of a slice have to be known when the program is traced, as they determine a shape. "
-            f"{str(error).partition(chr(10))[0]} Use lax.dynamic_slice_in_dim(x, start, size), whose start may be "
-            "traced and whose size is known, or make the bounds static arguments (static_argnums)."
-        ) from None
+            f"{str(error).partition(chr(10))[0]}"
+        )
+        fix = (
+            "Use xlascope.lax.dynamic_slice_in_dim(x, start, size), whose start may be traced and whose size is known, "
+            f"or make {static or 'the bounds static arguments (static_argnums)'}."
+        )
+        raise IndexError(compose_message(said, fix)) from None
     count = len(range(start, stop, step))
     if count == 0:
         return Keep(0, 0, 1), []

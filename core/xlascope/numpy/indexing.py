@@ -29,6 +29,7 @@ from ..operations.shapes import broadcast_in_dim, expand_dims, squeeze, zeros_of
 from ..operations.slicing import concatenate, rev
 from ..recent import Recent
 from ..trace.state import STATE
+from ..trace.traceback_filtering import filter_traceback
 from ..trace.values import aval_of
 from ..xla.arrays.transfers import put
 from .chains import Chain, apply, chain
@@ -47,12 +48,16 @@ def getitem(x: Any, index: Any) -> Any:
     [[ 9 10]
      [ 1  2]]
     """
-    if STATE.trace is None and x.shape:
-        if index.__class__ is int:
-            return _row(x, _place(index))
-        if index.__class__ is slice:
-            return _slab(x, index)
-    return _general(x, index)
+    try:
+        if STATE.trace is None and x.shape:
+            if index.__class__ is int:
+                return _row(x, _place(index))
+            if index.__class__ is slice:
+                return _slab(x, index)
+        return _general(x, index)
+    except BaseException as error:
+        filter_traceback(error)
+        raise
 
 
 _Key = tuple[tuple[int, ...], tuple[Any, ...]]

@@ -255,8 +255,8 @@ def shape_of(shape: Any, user: str) -> tuple[int, ...]:
         sizes = tuple(operator.index(size) for size in ((shape,) if isinstance(shape, int) else shape))
     except TypeError:
         said = f"random.{user} takes a shape as a tuple of integers, such as (3,), known while tracing; got {shape!r}."
-        sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-        traced = next((size for size in sizes if isinstance(size, Tracer) and size.concrete() is None), None)
+        given = shape if isinstance(shape, (tuple, list)) else (shape,)
+        traced = next((size for size in given if isinstance(size, Tracer) and size.concrete() is None), None)
         fix = "" if traced is None else integer_advice(traced)
         raise TypeError(compose_message(said, fix)) from None
     if any(size < 0 for size in sizes):

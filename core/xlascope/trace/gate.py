@@ -290,7 +290,7 @@ def not_a_result(x: Any, path: str, name: str, kind: str = "a traced function") 
         f"{name} returns a value of type {type(x).__name__} as result{path}{shown}, but {kind} can only return arrays "
         "and numbers."
     )
-    apart = f"eave it out of the result and use it where {name} is called."
+    apart = f"eave it out of the result and use it where {name if name.isidentifier() else 'the function'} is called."
     if isinstance(x, enum.Enum) and isinstance(x.value, PYTHON_SCALARS):
         member, cls = f"{type(x).__name__}.{x.name}", type(x).__name__
         fix = f"Return {member}.value and make {cls}(…) of it after the call, or l{apart}"

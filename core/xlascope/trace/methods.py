@@ -13,6 +13,7 @@ from ..ir.jaxpr import Var
 from ..runtime import beside
 from ..xla.arrays.key_array import KeyArray
 from ..xla.devices.faces import give
+from .traceback_filtering import api_boundary, filter_traceback
 from .tracer import Tracer, leaked_error
 
 #: Where libraries that recognize arrays by their type keep what they know of them.
@@ -153,9 +154,13 @@ def register_with_libraries() -> None:
 
 def _first_use(name: str, called: bool = True) -> Callable[..., Any]:
     def load(self: Any, *args: Any, **kwargs: Any) -> Any:
-        starting.fill_methods()
-        found = getattr(self, name)
-        return found(*args, **kwargs) if called else found
+        try:
+            starting.fill_methods()
+            found = getattr(self, name)
+            return found(*args, **kwargs) if called else found
+        except BaseException as error:
+            filter_traceback(error)
+            raise
 
     load.__name__ = name
     return load
@@ -179,6 +184,7 @@ def install(table: Mapping[str, Any]) -> None:
 
 
 def _leaked(name: str) -> Callable[..., Any]:
+    @api_boundary
     def raise_leaked(self: Var, *args: Any, **kwargs: Any) -> Any:
         raise leaked_error(self)
 
@@ -196,6 +202,7 @@ class _LeakedAttributeError(UnexpectedTracerError, AttributeError):
 _LeakedAttributeError.__name__ = _LeakedAttributeError.__qualname__ = UnexpectedTracerError.__name__
 
 
+@api_boundary
 def _leaked_attribute(self: Var) -> Any:
     raise _LeakedAttributeError(Exception.__str__(leaked_error(self)))
 

@@ -46,11 +46,11 @@ def test_what_jax_gives(name, module, box, expected):
 @pytest.mark.parametrize(
     ("name", "texts"),
     [
-        ("out of bounds", ["axis 2 of argument a, whose shape is (3, 4)", "in_axes=None"]),
-        ("of a scalar", ["argument a", "shape is ()"]),
-        ("a scalar keyword", ["axis 0 of argument k"]),
+        ("out of bounds", ["a has shape (3, 4) and has no axis 2", "Choose one from 0 to 1"]),
+        ("of a scalar", ["a is a scalar and has no axis 0"]),
+        ("a scalar keyword", ["k is a scalar and has no axis 0", "give it by position"]),
         ("a string", ["argument a", "'s'"]),
-        ("too few", ["vmap of add", "in_axes has 1 entries, but there are 2 arguments"]),
+        ("too few", ["vmap of add", "in_axes has 1 entry, but add gets 2 arguments, a and b"]),
         ("a float for axes", ["in_axes holds 0.0", "integers or None"]),
         ("a float", ["in_axes is an integer, None, or a tuple with an entry for each argument, got 0.0"]),
         ("a dict for all", ["in_axes is an integer", "{'k': 1}"]),
@@ -66,7 +66,7 @@ def test_what_jax_gives(name, module, box, expected):
         ("out another key", ["out_axes {'b': 1}", "{'a': *}"]),
         ("out too short", ["out_axes (0,)", "(*, *)"]),
         ("out a string", ["out_axes holds 'x'"]),
-        ("a result that is a string", ["the result of <lambda>", "'s'"]),
+        ("a result that is a string", ["<lambda> returns a value of type str as result ('s')"]),
         ("no function", ["vmap takes a function, got 3 of type int"]),
     ],
 )

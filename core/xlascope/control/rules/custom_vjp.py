@@ -11,7 +11,7 @@ from ...ir.avals import ShapedArray
 from ...ir.markers import ZERO
 from ...operations.conversion import convert_element_type
 from ...trace.source import compose_message, here
-from ...trace.values import aval_of
+from ...trace.values import aval_of, is_value
 from ..programs.names import name_of, parameter_names
 from .arguments import Arguments
 from .custom_vjp_call import CustomVJPCall, Forward
@@ -136,11 +136,13 @@ class custom_vjp(DerivedFunction):  # noqa: N801  (a decorator)
 
 def _wrong_tuple(name: str, found: Any, count: int) -> str:
     """Return the message about a backward rule that does not return one cotangent for each argument."""
-    returned = "one array" if hasattr(found, "aval") else type(found).__name__
+    returned = "one array" if is_value(found) else type(found).__name__
     if isinstance(found, tuple):
         returned = f"a tuple of {len(found)}"
-    arguments = "one argument" if count == 1 else f"{count} arguments"
-    said = f"{name} returned {returned}; it has to return a tuple with one cotangent for each of its {arguments}."
+    cotangents = (
+        "the cotangent of the one argument" if count == 1 else f"one cotangent for each of the {count} arguments"
+    )
+    said = f"{name} returned {returned}; it has to return a tuple with {cotangents}."
     if count == 1:
         return compose_message(said, "Write return (ct_0,): a tuple of one, with a comma.")
     cotangents = ", ".join(f"ct_{i}" for i in range(count))

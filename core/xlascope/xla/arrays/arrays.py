@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import starting
 from ...dtypes import canonical, kind_of
 from ...errors import see
 from ...ir.avals import shaped
@@ -128,11 +129,13 @@ def _contains(self: Any, value: Any) -> bool:
     return bool(found.any())
 
 
+@starting.boundary
 def _setitem(self: Any, index: Any, value: Any) -> None:
     fix = "Instead of x[index] = y write x = x.at[index].set(y) (inside jit the copy is optimized away)."
     raise TypeError(compose_message("arrays cannot be changed in place.", fix) + see("in-place-update"))
 
 
+@starting.boundary
 def _delitem(self: Any, index: Any) -> None:
     fix = "Instead of del x[index] write x = xlascope.numpy.delete(x, index)."
     raise TypeError(compose_message("arrays cannot be changed in place.", fix) + see("in-place-update"))

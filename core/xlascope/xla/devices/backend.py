@@ -6,6 +6,7 @@ from typing import Any
 
 from jaxlib import _jax
 
+from ... import starting
 from ...recent import Recent
 from ...runtime import boot
 from ..platforms import forks  # noqa: F401  what it registers
@@ -56,6 +57,7 @@ class Backend:
         return f"<backend {self.platform}, {self.device_count()} devices>"
 
 
+@starting.boundary
 def get_backend(platform: str | None = None) -> Backend:
     """The backend of a platform, with ``.platform`` and ``.devices()``."""
     return Backend(client(platform))
@@ -67,11 +69,13 @@ def default_device() -> Any:
     return first_device(chosen) if chosen is None or isinstance(chosen, str) else chosen
 
 
+@starting.boundary
 def devices(backend: str | None = None) -> list[Any]:
     """All devices of a platform."""
     return list(client(backend).devices())
 
 
+@starting.boundary
 def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Any]:
     """The devices of this process."""
     return list(client(backend).local_devices())
