@@ -13,7 +13,7 @@ from ..control.jit.placing import meant
 from ..dtypes import canonical
 from ..errors import see
 from ..ir.avals import ShapedArray, shaped
-from ..trace.source import here
+from ..trace.source import compose_message, here
 from ..trace.traceback_filtering import api_boundary
 from ..xla.arrays.transfers import put
 from ..xla.devices import backend as backends
@@ -44,11 +44,12 @@ def make_mesh(
     count = math.prod(sizes)
     there = backends.devices() if devices is None else list(devices)
     if count > len(there):
-        raise ValueError(
-            f"make_mesh: a mesh of {sizes} needs {count} devices, and there are {len(there)}{here()}. For virtual "
-            f"devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={count} (or XLA_FLAGS="
-            f"--xla_force_host_platform_device_count={count}) before the first array is made{see('shardings')}"
+        said = f"make_mesh: a mesh of {sizes} needs {count} devices, and there are {len(there)}."
+        fix = (
+            f"For virtual devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={count} (or XLA_FLAGS="
+            f"--xla_force_host_platform_device_count={count}) before the first array is made."
         )
+        raise ValueError(compose_message(said, fix) + see("shardings"))
     if axis_types is None:
         axis_types = (AxisType.Explicit,) * len(sizes)
     return Mesh(np.array(there[:count], dtype=object).reshape(sizes), axis_names, axis_types)

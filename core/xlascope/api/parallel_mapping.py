@@ -18,6 +18,7 @@ from ..errors import see
 from ..ir.sources import user_line, where_text
 from ..operations.shapes import reshape, squeeze
 from ..operations.values import shape_of
+from ..trace.source import compose_message
 from ..trace.traceback_filtering import api_boundary
 from ..xla.devices import backend as backends
 from ..xla.sharding.meshes import Mesh, PartitionSpec
@@ -167,18 +168,23 @@ class _Mapping:
             raise ValueError(f"{self.whom}: the mapped axes have different sizes ({listed}){_here()}")
         there = list(backends.devices(self.backend) if self.devices is None else self.devices)
         if size > len(there):
-            raise ValueError(
-                f"{self.whom}: {size} examples need {size} devices, and there are {len(there)}{_here()}. For as many "
-                f"virtual devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={size} (or XLA_FLAGS="
+            fix = (
+                f"For as many virtual devices on a CPU set XLASCOPE_NUM_CPU_DEVICES={size} (or XLA_FLAGS="
                 f"--xla_force_host_platform_device_count={size}) before the first array is made; vmap maps within one "
-                f"device.{see('shardings')}"
+                "device."
             )
+            said = f"{self.whom}: {size} examples need {size} devices, and there {_are(len(there))}."
+            raise ValueError(compose_message(said, fix) + see("shardings"))
         if self.devices is not None and size < len(there):
             raise ValueError(f"{self.whom}: {size} examples for the {len(there)} devices that were named{_here()}")
         return Mesh(np.array(there[:size], dtype=object), (self.name,))
 
     def _spec(self, axis: int | None) -> PartitionSpec:
         return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, self.name)
+
+
+def _are(count: int) -> str:
+    return f"{'is' if count == 1 else 'are'} {count}"
 
 
 def _is_axis(x: Any) -> bool:

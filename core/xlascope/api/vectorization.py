@@ -17,7 +17,7 @@ from ..ir.markers import NOT_MAPPED
 from ..operations.shapes import mapped_in_front, moveaxis, squeeze
 from ..operations.slicing import slice_in_dim
 from ..trace.gate import PYTHON_SCALARS
-from ..trace.source import user_line, where_text
+from ..trace.source import compose_message, user_line, where_text
 from ..trace.traceback_filtering import api_boundary
 from ..trace.values import aval_of, not_an_array
 from ..transforms import batch as batching
@@ -156,11 +156,11 @@ def _batch_size(
         }
         first = {size: name for name, size in reversed(sizes.items()) if name in places}
         mapped = "; ".join(f"{name} is mapped along {places[name]}" for name in sorted(first.values()))
-        raise ValueError(
-            f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}{where_text(user_line())}. "
-            f"{mapped}. Choose axes of one size (in_axes=...), and None for an argument that all examples share."
-            f"{see('vmap-axes')}"
-        )
+        said = f"vmap of {name_of(fun)}: the mapped axes have different sizes: {listed}."
+        fix = "Choose axes of one size (in_axes=...), and None for an argument that all examples share."
+        if mapped:
+            fix = f"{mapped[0].upper() if mapped.startswith('axis') else mapped[0]}{mapped[1:]}. {fix}"
+        raise ValueError(compose_message(said, fix) + see("vmap-axes"))
     return int(next(iter(sizes.values())))
 
 

@@ -19,7 +19,7 @@ from ..operations.values import PYTHON_SCALARS, dtype_of, shape_of
 from ..operations.whole_numbers import is_several, whole_number, whole_numbers
 from ..trace.bind import bind1
 from ..trace.gate import unchanged
-from ..trace.source import user_line, where_text
+from ..trace.source import compose_message, user_line, where_text
 from ..trace.state import STATE
 
 
@@ -62,11 +62,12 @@ def _distinct(what: str, axes: _Axes) -> _Axes:
 
 def _unbound(what: str, name: Any) -> NameError:
     listed = ", ".join(repr(bound) for bound, _ in STATE.axes) or "none"
-    return NameError(
-        f"{what}: unbound axis name {name!r}{where_text(user_line())}. The names bound here: {listed}. "
+    fix = (
         f"Call it inside a function that is mapped with this name: vmap(f, axis_name={name!r}), or shard_map over a "
-        f"mesh with such an axis, make_mesh((n,), ({name!r},))." + see("unbound-axis-name")
+        f"mesh with such an axis, make_mesh((n,), ({name!r},))."
     )
+    said = f"{what}: unbound axis name {name!r}. The names bound here: {listed}."
+    return NameError(compose_message(said, fix) + see("unbound-axis-name"))
 
 
 # Reductions ---------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from ..operations.random_keys import random_wrap
 from ..operations.shapes import broadcast_in_dim, expand_dims
 from ..operations.values import typed_scalar
 from ..trace.gate import PYTHON_SCALARS, described, opened
-from ..trace.source import here
+from ..trace.source import compose_message, here
 from ..trace.tracer import Tracer
 from ..trace.values import aval_of, is_value, not_an_array
 from ..xla.arrays.key_array import KeyArray
@@ -166,10 +166,11 @@ def _from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any] | Non
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise
-        raise ValueError(
-            f"the rows of these lists have different lengths{here()}: {str(error).partition('. ')[2]} An array has "
-            "rows of one length: pad them, keep a list of arrays, or join them and keep where each begins."
-        ) from None
+        said = f"the rows of these lists have different lengths: {str(error).partition('. ')[2].lower()}"
+        fix = (
+            "An array has rows of one length: pad them, keep a list of arrays, or join them and keep where each begins."
+        )
+        raise ValueError(compose_message(said, fix)) from None
     if value.dtype.kind == "O":  # numbers that NumPy has no common type for: of ml_dtypes, or wider than 64 bits
         for leaf in leaves:
             aval_of(leaf)

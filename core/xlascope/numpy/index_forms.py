@@ -215,9 +215,9 @@ def _item(part: Any, size: int, eager: bool) -> tuple[Item, list[Any]]:
         return _item(opened(part), size, eager)
     if hasattr(part, "__index__"):
         return _item(part.__index__(), size, eager)
-    fix = ": divide with // instead of /, or convert it with int()" if isinstance(part, float | np.floating) else ""
-    kinds = "integers, slices, None, Ellipsis and integer arrays"
-    raise TypeError(f"an index is made of {kinds}, got {part!r}{where_text(user_line())}{fix}")
+    fix = "Divide with // instead of /, or convert it with int()." if isinstance(part, float | np.floating) else ""
+    said = f"an index is made of integers, slices, None, Ellipsis and integer arrays, got {part!r}."
+    raise TypeError(compose_message(said, fix))
 
 
 def nothing_there() -> IndexError:

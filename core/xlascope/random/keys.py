@@ -198,10 +198,9 @@ def checked(key: Any, user: str) -> Any:
     aval: Any = aval_of(key)
     if is_key(aval.dtype):
         if aval.shape:
-            raise ValueError(
-                f"random.{user} takes one key as its first argument, got {aval.str_short()}{where_text(user_line())}. "
-                f"For several keys at once, map over them: vmap(lambda key: {user}(key, ...))(keys)."
-            )
+            said = f"random.{user} takes one key as its first argument, got {aval.str_short()}."
+            fix = f"For several keys at once, map over them: vmap(lambda key: {user}(key, ...))(keys)."
+            raise ValueError(compose_message(said, fix))
         used = key if user in _ONLY_LOOK else consumed(key, user)
         return random_unwrap(used) if aval.dtype is THREEFRY else used
     kind = _kind(None)

@@ -221,10 +221,9 @@ def _check_scalar(what: str, role: str, x: Any) -> None:
     try:
         shape = aval_of(x).shape
     except TypeError:
-        fix = f". Call it: {what} takes what it returns" if callable(x) else ""
-        raise TypeError(f"{what} takes a scalar {role}, got {x!r} of type {type(x).__name__}{here()}{fix}") from None
+        fix = f"Call it: {what} takes what it returns." if callable(x) else ""
+        said = f"{what} takes a scalar {role}, got {x!r} of type {type(x).__name__}."
+        raise TypeError(compose_message(said, fix)) from None
     if shape:
-        raise TypeError(
-            f"{what} takes a scalar {role}, got one of shape {shape}{here()}. To choose element by element use "
-            "xlascope.numpy.where; to choose for each example of a batch, vmap."
-        )
+        fix = "To choose element by element use xlascope.numpy.where; to choose for each example of a batch, vmap."
+        raise TypeError(compose_message(f"{what} takes a scalar {role}, got one of shape {shape}.", fix))

@@ -15,7 +15,7 @@ from ...operations.shapes import expand_dims
 from ...operations.slicing import concatenate
 from ...runtime.boot import disable_jit
 from ...trace.bind import bind
-from ...trace.source import here
+from ...trace.source import compose_message, here
 from ...trace.traceback_filtering import api_boundary
 from ...trace.tracer import Tracer
 from ..programs.bodies import Body, body_of
@@ -89,10 +89,11 @@ class _Pair:
         """The structure of the carry; raises TypeError unless the body returned a pair."""
         children, node = structure.children(), structure.node_data()
         if len(children) != 2 or not issubclass(node[0], (tuple, list)):
-            raise TypeError(
+            said = (
                 f"the body of scan ({name_of(self.function)}) has to return a pair (carry, y); it returned "
-                f"{_in_words(structure)}{here()}. Return (carry, None) where nothing is to be stacked."
+                f"{_in_words(structure)}."
             )
+            raise TypeError(compose_message(said, "Return (carry, None) where nothing is to be stacked."))
         return children[0]
 
     def second(self, structure: Any) -> Any:
@@ -123,10 +124,11 @@ def _length(f: Callable[..., Any], avals: Sequence[ShapedArray], structure: Any,
         raise ValueError(f"scan of {name_of(f)} needs xs or length to know how many steps to take{here()}")
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"{name}: {size}" for name, size in sizes.items())
-        raise ValueError(
-            f"scan of {name_of(f)} got different numbers of steps: {listed}{here()}. All of xs go along together: cut "
-            f"them to one length (x[:{min(sizes.values())}]); what each step needs whole is closed over."
+        fix = (
+            f"All of xs go along together: cut them to one length (x[:{min(sizes.values())}]); what each step needs "
+            "whole is closed over."
         )
+        raise ValueError(compose_message(f"scan of {name_of(f)} got different numbers of steps: {listed}.", fix))
     return next(iter(sizes.values()))
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...errors import CompilationError, DeletedArrayError, OutOfMemoryError
 from ...ir.avals import ShapedArray, shaped
 from ...ir.jaxpr import ClosedJaxpr, Jaxpr
-from ...ir.sources import user_line, where_text
+from ...ir.sources import compose_message, user_line, where_text
 from ...recent import RecentlyUsed
 from ..devices.backend import ArrayImpl
 from ..devices.faces import is_ours
@@ -87,11 +87,12 @@ def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:
         if donor is not None
         else "It was deleted (x.delete()), or donated to a jitted function"
     )
-    return DeletedArrayError(
-        f"{what}, of type {kind}, has been deleted or donated{where_text(user_line())}. {cause}. A call may reuse the "
-        "memory of an argument that is donated to it, so the array is gone after the call. Go on with the call's "
-        "result (x = f(x)), pass a copy (x.copy()), or leave donate_argnums away."
+    said = (
+        f"{what}, of type {kind}, has been deleted or donated. {cause}. A call may reuse the memory of an argument that "
+        "is donated to it, so the array is gone after the call."
     )
+    fix = "Go on with the call's result (x = f(x)), pass a copy (x.copy()), or leave donate_argnums away."
+    return DeletedArrayError(compose_message(said, fix))
 
 
 def compilation_error(error: Exception, program: ClosedJaxpr, platform: str) -> CompilationError:

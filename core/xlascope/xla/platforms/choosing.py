@@ -17,7 +17,7 @@ from typing import Any
 
 from jaxlib import xla_client
 
-from ...ir.sources import user_line, where_text
+from ...ir.sources import compose_message, user_line, where_text
 from ...runtime import boot
 from . import hardware
 from .plugins import EXTRAS, installed
@@ -159,11 +159,12 @@ def _make(name: str, named: bool) -> Any:
     if not found:
         if not hardware.is_present(name):
             known = ", ".join(sorted({"cpu", *_clients, *_factories}))
-            raise RuntimeError(
-                f"there is no backend named {name!r}{_where()}: no {name.upper()} was found on this machine, "
-                f"where these are: {known}. Ask for devices() of those, or leave the name out. If there is one, its "
-                f"plugin is missing: {EXTRAS[name]}"
+            said = f"there is no backend named {name!r}: no {name.upper()} was found on this machine, but {known}."
+            fix = (
+                "Ask for devices() of those, or leave the name out. If there is one, its plugin is missing: "
+                f"{EXTRAS[name]}"
             )
+            raise RuntimeError(compose_message(said, fix, _where()))
         raise RuntimeError(
             f"there is no backend named {name!r}: a {name.upper()} is here, its plugin is not: {EXTRAS[name]}"
         )
