@@ -166,10 +166,8 @@ def _from_values(x: Sequence[Any], leaves: list[Any], dtype: np.dtype[Any] | Non
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise
-        said = f"the rows of these lists have different lengths: {str(error).partition('. ')[2].lower()}"
-        fix = (
-            "An array has rows of one length: pad them, keep a list of arrays, or join them and keep where each begins."
-        )
+        said = f"the rows of these lists have different lengths. {str(error).partition('. ')[2]}"
+        fix = "Rows have one length: pad them, keep a list of arrays, or join them and keep where each begins."
         raise ValueError(compose_message(said, fix)) from None
     if value.dtype.kind == "O":  # numbers that NumPy has no common type for: of ml_dtypes, or wider than 64 bits
         for leaf in leaves:

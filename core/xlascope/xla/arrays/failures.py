@@ -88,8 +88,8 @@ def deleted_error(array: Any, what: str = "an array") -> DeletedArrayError:
         else "It was deleted (x.delete()), or donated to a jitted function"
     )
     said = (
-        f"{what}, of type {kind}, has been deleted or donated. {cause}. A call may reuse the memory of an argument that "
-        "is donated to it, so the array is gone after the call."
+        f"{what}, of type {kind}, has been deleted or donated. {cause}. A call may reuse the memory of an argument "
+        "that is donated to it, so the array is gone after the call."
     )
     fix = "Go on with the call's result (x = f(x)), pass a copy (x.copy()), or leave donate_argnums away."
     return DeletedArrayError(compose_message(said, fix))

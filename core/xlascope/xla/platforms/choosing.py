@@ -159,7 +159,9 @@ def _make(name: str, named: bool) -> Any:
     if not found:
         if not hardware.is_present(name):
             known = ", ".join(sorted({"cpu", *_clients, *_factories}))
-            said = f"there is no backend named {name!r}: no {name.upper()} was found on this machine, but {known}."
+            said = (
+                f"there is no backend named {name!r}: no {name.upper()} was found on this machine, which has {known}."
+            )
             fix = (
                 "Ask for devices() of those, or leave the name out. If there is one, its plugin is missing: "
                 f"{EXTRAS[name]}"
