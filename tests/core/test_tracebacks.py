@@ -242,3 +242,37 @@ def test_explain_knows_the_last_error_of_a_cell(shell, capsys):
     capsys.readouterr()
     shell.run_cell("xs.errors.explain()")
     assert capsys.readouterr().out.startswith("# ConcretizationTypeError")
+
+
+KEPT = []
+LEAKS = xs.jit(lambda x: (KEPT.append(x), x)[1])
+
+# Calls that raise in the library's own code, from outside of any trace.
+EAGER = [
+    lambda: xs.tree.map(max, [1], [1, 2]),
+    lambda: xs.tree.leaves({"w": 1, 0: 2}),
+    lambda: xs.devices("gpu"),
+    lambda: xs.make_mesh((1024,), ("x",)),
+    lambda: jnp.zeros(3).__setitem__(0, 1.0),
+    lambda: jnp.zeros(3)[1.5],
+    lambda: (LEAKS(1.0), KEPT[0] + 1),
+    lambda: xs.device_put(object()),
+]
+
+
+@pytest.mark.parametrize("row", range(len(EAGER)))
+def test_errors_outside_of_any_trace_show_the_users_frames_alone(row):
+    with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+        EAGER[row]()
+    assert not [name for name in frames(caught.value) if name.startswith("[")]
+
+
+FIRST_USES = ["jnp.ones((2, 3)) @ jnp.ones((2, 3))", "jnp.ones(3)[1.5]", "xs.tree.map(max, [1], [1, 2])"]
+
+
+@pytest.mark.parametrize("call", FIRST_USES)
+def test_the_first_use_in_a_script_shows_the_users_frames_alone(call):
+    text = f"import xlascope as xs\nimport xlascope.numpy as jnp\n{call}"
+    environment = {k: v for k, v in os.environ.items() if not k.endswith("TRACEBACK_FILTERING")}
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, env=environment)
+    assert done.returncode == 1 and done.stderr.count("  File") == 1

@@ -82,3 +82,9 @@ def test_a_message_calls_a_cell_by_its_number(terminal: Any) -> None:
     shown = terminal.run("def rectify(x):\n    return x if x > 0 else 0.0\nxs.jit(rectify)(1.0)", fails=True)
     number = len(terminal.shell.user_ns["In"]) - 1
     assert f"At In[{number}]:2 (in rectify)" in shown
+
+
+def test_a_note_calls_a_cell_by_its_number(terminal: Any) -> None:
+    shown = terminal.run("xs.jit(lambda n: n, static_argnums=0)([2])", fails=True)
+    number = len(terminal.shell.user_ns["In"]) - 1
+    assert f"At In[{number}]:1 (in <module>)" in shown and "arrays cannot be static" in shown
