@@ -111,7 +111,7 @@ def test_a_predictor_of_one_image_takes_a_batch_under_vmap() -> None:
         return jnp.dot(layers[-1].T, image)
 
     assert predict(layers, jnp.ones(784)).shape == (10,)
-    with pytest.raises(TypeError, match="Incompatible shapes for dot"):
+    with pytest.raises(TypeError, match="dot of shapes"):
         predict(layers, jnp.ones((10, 784)))
     assert vmap(predict, in_axes=(None, 0))(layers, jnp.ones((10, 784))).shape == (10, 10)
 
@@ -133,7 +133,7 @@ def change(x: Any) -> None:
         (lambda: vmap(lambda n: jnp.sum(jnp.ones((n,)) * 4))(jnp.arange(1, 10)), "is not known while the function"),
         (lambda: vmap(jit(lambda x: x, static_argnums=0))(jnp.arange(5)), "static argument x"),
         (lambda: change(jnp.zeros(3)), r"x\.at\[index\]\.set"),
-        (lambda: jit(lambda x, y: x)(42, "add"), "static arguments"),
+        (lambda: jit(lambda x, y: x)(42, "add"), "Make y static"),
     ],
 )
 def test_what_the_tutorial_refuses(program: Callable[[], Any], says: str) -> None:

@@ -32,7 +32,7 @@ def _points(found: Any) -> dict[str, Any]:
 def test_collectives_of_a_step_and_what_is_refused(tmp_path: Path) -> None:
     found = inspect.scaling(step, W, X, targets=["cpu:2", "cpu:3", "cpu:4"], specs=(P(), P("data")))
     points = _points(found)
-    assert "cannot be cut into 3 equal parts" in points["cpu:3"].error and "cpu:3 is refused: " in found.text
+    assert "cannot be split evenly over the 3 devices" in points["cpu:3"].error and "cpu:3 is refused: " in found.text
     for count in (2, 4):
         point = points[f"cpu:{count}"]
         assert (point.devices, point.mesh, point.error) == (count, f"data={count}", "")
@@ -122,7 +122,7 @@ def test_chips_that_are_not_here() -> None:
         specs=(P(), P("data")),
     )
     points = _points(found)
-    assert "not divisible" in points["tpu:v5e:1x3"].error or "cannot be cut" in points["tpu:v5e:1x3"].error
+    assert "not divisible" in points["tpu:v5e:1x3"].error or "cannot be split" in points["tpu:v5e:1x3"].error
     for name in ("tpu:v5e:2x2", "tpu:v5e:4x4", "gpu:h100:2"):
         assert points[name].step is not None and 0 < points[name].step < 1e-3
         assert points[name].exchanged[0].operand_bytes == 64 * 32 * 4

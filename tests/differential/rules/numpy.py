@@ -186,7 +186,7 @@ RULES: tuple[Rule, ...] = (
         "numpy.shape numpy.ndim numpy.size",
         ("fails only here",),
         "Of what is no array NumPy says that it is an object without axes, and JAX hands that on.",
-        ours_says("is not a valid array"),
+        ours_says("is not a valid array|takes one array, got|^An array is needed"),
     ),
     Rule(
         "ArrayImpl",
@@ -403,7 +403,7 @@ RULES: tuple[Rule, ...] = (
         "numpy.bool numpy.bool_",
         ("fails only here",),
         "What is no array has no truth value as one; JAX asks Python, for which almost everything is true.",
-        ours_says("is not a valid array"),
+        ours_says("is not a valid array|takes one array, got|^An array is needed"),
     ),
     Rule(
         "arrays of objects",

@@ -235,7 +235,7 @@ RULES: tuple[Rule, ...] = (
         "scipy.special.spence scipy.special.bessel_jn",
         ("fails only here",),
         "Lists and tuples are no arrays, as in the functions beside; here JAX makes one of them.",
-        ours_says("a value of type (list|tuple) is not a valid array"),
+        ours_says("a value of type (list|tuple) is not a valid array|takes one array, got|^An array is needed"),
     ),
     Rule(
         "sums over nothing",
@@ -316,7 +316,7 @@ RULES: tuple[Rule, ...] = (
         "scipy.linalg.lu_solve scipy.linalg.cho_solve",
         ("fails only here",),
         "Factors are arrays, in the pair that the factorization gave; JAX makes arrays of lists within it.",
-        ours_says("a value of type list is not a valid array"),
+        ours_says("a value of type list is not a valid array|takes one array, got a list|^An array is needed"),
     ),
     Rule(
         "numbers as vectors",
@@ -433,7 +433,9 @@ RULES: tuple[Rule, ...] = (
         "scipy.spatial.transform.Rotation.from_*",
         ("fails only here",),
         "A rotation vector has three numbers and a quaternion four, which is said; JAX makes something of others.",
-        ours_says("takes [34] numbers along the last axis|a value of type tuple is not a valid array"),
+        ours_says(
+            "takes [34] numbers along the last axis|a value of type tuple is not a valid array|takes one array, got a tuple"
+        ),
     ),
     Rule(
         "degrees or not",
