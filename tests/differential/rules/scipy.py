@@ -434,7 +434,8 @@ RULES: tuple[Rule, ...] = (
         ("fails only here",),
         "A rotation vector has three numbers and a quaternion four, which is said; JAX makes something of others.",
         ours_says(
-            "takes [34] numbers along the last axis|a value of type tuple is not a valid array|takes one array, got a tuple"
+            "takes [34] numbers along the last axis|a value of type tuple is not a valid array|"
+            "takes one array, got a tuple"
         ),
     ),
     Rule(
