@@ -136,7 +136,7 @@ class Panel:
         "time/draw_timeline.js",
         "source/source_pane.js",
         "frame/strip.js",
-        "frame/side.js",
+        "frame/side_tabs.js",
     )
 
     def __init__(self, records: list[Record]) -> None:

@@ -1,14 +1,14 @@
 // @ts-check
 /** The doctor's card: at most three things that are wrong with the program shown, each with what to do about it. */
 
-import { goTo } from "../parts/panel.js";
+import { goTo } from "../parts/panel_interface.js";
 import { registerPane } from "../parts/panes.js";
 import { el } from "../ground/element.js";
 import { percent, plural } from "../ground/format.js";
-import { drawAsk, pressAsk } from "../parts/asking.js";
+import { drawAsk, pressAsk } from "../parts/question_form.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Advice} Advice */
-/** @typedef {import("../parts/panel.js").Panel} Panel */
+/** @typedef {import("../parts/panel_interface.js").Panel} Panel */
 
 registerPane({
   id: "doctor",

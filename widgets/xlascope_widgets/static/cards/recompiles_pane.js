@@ -75,7 +75,7 @@ function drawRecompiles(store) {
 
 /**
  * A click on the card; true when it was used.
- * @param {import("../parts/panel.js").Panel} panel
+ * @param {import("../parts/panel_interface.js").Panel} panel
  * @param {Element} target
  */
 function pressRecompiles(panel, target) {

@@ -2,7 +2,7 @@
 /** A comparison of two programs as rows, for the panel and for pictures. Signs and words say what colours say. */
 
 import { plural, shorten } from "../ground/format.js";
-import { literalText } from "../program/words.js";
+import { literalText } from "../program/labels.js";
 
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */

@@ -6,13 +6,13 @@
 
 import { el } from "../ground/element.js";
 import { byteSize, count, percent, plural, seconds, shorten } from "../ground/format.js";
-import { drawAsk } from "../parts/asking.js";
+import { drawAsk } from "../parts/question_form.js";
 import { registerPane } from "../parts/panes.js";
-import { crossings } from "../program/crossings.js";
-import { acrossFacts, estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "../program/stage_words.js";
-import { drawUnreadKernels } from "../program/unread.js";
-import { MOST_LISTED, crossingSize } from "./crossing_pane.js";
-import { sideBySide, targetWords } from "./targets.js";
+import { crossings } from "../program/kernel_boundaries.js";
+import { acrossFacts, estimateWords, kernelWords, kernelsByTime, kernelsHeading } from "../program/stage_labels.js";
+import { drawUnreadKernels } from "../program/unreadable_notes.js";
+import { MOST_LISTED, crossingSize } from "./kernel_boundaries_pane.js";
+import { sideBySide, targetWords } from "./target_tabs.js";
 import { drawWhy, whyNotButton } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -245,7 +245,7 @@ function drawCode(store, kernel) {
 /**
  * @param {Program} program
  * @param {string} verb
- * @param {import("../program/crossings.js").Crossing} each
+ * @param {import("../program/kernel_boundaries.js").Crossing} each
  * @param {string} from
  * @param {string} to
  * @param {string} shown
@@ -309,7 +309,7 @@ registerPane({
 
 /**
  * A click in a list: what is asked about two kernels, what one array connects, one kernel more.
- * @param {import("../parts/panel.js").Panel} panel
+ * @param {import("../parts/panel_interface.js").Panel} panel
  * @param {Element} target
  * @param {boolean} add
  */

@@ -5,9 +5,9 @@
 
 import { el } from "../ground/element.js";
 import { count, plural } from "../ground/format.js";
-import { answeredWords, drawAsk } from "../parts/asking.js";
+import { answeredWords, drawAsk } from "../parts/question_form.js";
 import { registerPane } from "../parts/panes.js";
-import { aboutShown } from "./decisions.js";
+import { aboutShown } from "./fusion_decisions.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Pass} Pass */
 /** @typedef {import("../ground/wire.js").Passes} Passes */

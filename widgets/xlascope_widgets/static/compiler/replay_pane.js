@@ -5,13 +5,13 @@
 
 import { el } from "../ground/element.js";
 import { count, plural, shorten } from "../ground/format.js";
-import { answeredWords, drawAsk } from "../parts/asking.js";
+import { answeredWords, drawAsk } from "../parts/question_form.js";
 import { paneBeside, registerPane } from "../parts/panes.js";
 import { scrollInside } from "../parts/scrolling.js";
-import { explanations, stepsOf } from "./decisions.js";
+import { explanations, stepsOf } from "./fusion_decisions.js";
 import { costWords } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
-/** @typedef {import("./decisions.js").Step} Step */
+/** @typedef {import("./fusion_decisions.js").Step} Step */
 /** @typedef {import("../program/program.js").Program} Program */
 
 /** Steps drawn before and after the current one, and milliseconds a step is shown for when they are played. */

@@ -6,11 +6,11 @@
 
 import { el } from "../ground/element.js";
 import { byteSize, count, plural, seconds } from "../ground/format.js";
-import { answeredWords, drawAsk } from "../parts/asking.js";
-import { crossingBetween, kernelsOfEdge } from "../program/crossings.js";
-import { decisionOn, explanations, stepsOf } from "./decisions.js";
+import { answeredWords, drawAsk } from "../parts/question_form.js";
+import { crossingBetween, kernelsOfEdge } from "../program/kernel_boundaries.js";
+import { decisionOn, explanations, stepsOf } from "./fusion_decisions.js";
 /** @typedef {import("../store/store.js").Store} Store */
-/** @typedef {import("./decisions.js").Step} Step */
+/** @typedef {import("./fusion_decisions.js").Step} Step */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Explained} Explained */
 /** @typedef {{from: string|null, to: string|null, paths: string[]}} Pair */

@@ -6,7 +6,7 @@ import { severalWords } from "../compiler/why_pane.js";
 import { betweenWords, foundWords, jumpLinks } from "../graph/explorer.js";
 import { el } from "../ground/element.js";
 import { plural } from "../ground/format.js";
-import { describe } from "../program/words.js";
+import { describe } from "../program/labels.js";
 /** @typedef {import("../store/store.js").Store} Store */
 
 /** @param {Store} store */

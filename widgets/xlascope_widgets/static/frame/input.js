@@ -3,17 +3,17 @@
 
 import { keyWhy } from "../compiler/why_pane.js";
 import { keyExplorer, toggleHelp } from "../graph/explorer.js";
-import { goTo } from "../parts/panel.js";
-import { pressAsk } from "../parts/asking.js";
+import { goTo } from "../parts/panel_interface.js";
+import { pressAsk } from "../parts/question_form.js";
 import { pressClose } from "../parts/banners.js";
 import { scrollInside } from "../parts/scrolling.js";
 import { HEATS } from "../program/heat.js";
 import { cardsOf } from "./cards.js";
-import { pressEdited } from "./edited.js";
-import { toggleFull } from "./room.js";
-import { pressScript } from "./script.js";
-import { keySide, pressSide } from "./side.js";
-import { openTab } from "./tab.js";
+import { pressEdited } from "./edit_comparison.js";
+import { toggleFull } from "./layout_prefs.js";
+import { pressScript } from "./script_card.js";
+import { keySide, pressSide } from "./side_tabs.js";
+import { openTab } from "./browser_tab.js";
 /** @typedef {import("./view.js").View} View */
 
 /** @param {View} view */

@@ -3,8 +3,8 @@
 
 import { el } from "../ground/element.js";
 import { HEAT_WORDS } from "../program/heat.js";
-import { KEPT } from "../program/words.js";
-import { hasNestings } from "./bar.js";
+import { KEPT } from "../program/labels.js";
+import { hasNestings } from "./toolbar.js";
 /** @typedef {import("../store/store.js").Store} Store */
 
 /** @param {Store} store */

@@ -4,8 +4,8 @@
 import { el } from "../ground/element.js";
 import { plural } from "../ground/format.js";
 import { banner } from "../parts/banners.js";
-import { unreadNotes } from "../program/unread.js";
-import { failureKey } from "./failure.js";
+import { unreadNotes } from "../program/unreadable_notes.js";
+import { failureKey } from "./failure_card.js";
 import { otherFailures } from "./strip.js";
 /** @typedef {import("../store/store.js").Store} Store */
 

@@ -4,10 +4,10 @@
 import { whyButton } from "../cards/recompiles_pane.js";
 import { el } from "../ground/element.js";
 import { percent, plural, seconds, shorten } from "../ground/format.js";
-import { stages } from "../program/stage_words.js";
+import { stages } from "../program/stage_labels.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
-/** @typedef {import("../program/stage_words.js").Stage} Stage */
+/** @typedef {import("../program/stage_labels.js").Stage} Stage */
 /** @typedef {import("../ground/wire.js").Light} Light */
 /** @typedef {import("../ground/wire.js").Live} Live */
 

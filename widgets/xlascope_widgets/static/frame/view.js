@@ -1,24 +1,24 @@
 // @ts-check
 /** What is drawn of a store, and drawn anew when it changes: the strip, and the panel that it opens into. */
 
-import { drawEdited } from "./edited.js";
+import { drawEdited } from "./edit_comparison.js";
 import { ComparePane } from "../compare/compare_pane.js";
 import { GraphPane } from "../graph/graph_pane.js";
 import { el, fill, toNode } from "../ground/element.js";
 import { count } from "../ground/format.js";
-import { drawPending } from "../parts/asking.js";
+import { drawPending } from "../parts/question_form.js";
 import { drawSource, markSource, refreshTimes, showFirstLine } from "../source/source_pane.js";
-import { Below } from "./below.js";
-import { drawBar } from "./bar.js";
+import { Below } from "./bottom_tabs.js";
+import { drawBar } from "./toolbar.js";
 import { showCards } from "./cards.js";
 import { drawDetail } from "./detail.js";
-import { drawFailures } from "./failure.js";
+import { drawFailures } from "./failure_card.js";
 import { listen } from "./input.js";
 import { drawLegend } from "./legend.js";
 import { drawNotes } from "./notes.js";
-import { chosenRoom, isFull, keepRoom, listenRoom, showFull } from "./room.js";
-import { showScript } from "./script.js";
-import { markSide, showSide } from "./side.js";
+import { chosenRoom, isFull, keepRoom, listenRoom, showFull } from "./layout_prefs.js";
+import { showScript } from "./script_card.js";
+import { markSide, showSide } from "./side_tabs.js";
 import { skeleton } from "./skeleton.js";
 import { announce, drawStrip, tickStrip } from "./strip.js";
 import { watchTheme } from "./theme.js";

@@ -3,10 +3,10 @@
  * (`outline.js`) holds the items that a screen reader reads and that take the focus. */
 
 import { el, toNode } from "../ground/element.js";
-import { describe, nodeLabel } from "../program/words.js";
+import { describe, nodeLabel } from "../program/labels.js";
 import { readTheme, watchColours } from "./canvas_theme.js";
 import { drawOnCanvas } from "./draw_canvas.js";
-import { hullKernels } from "./draw_graph.js";
+import { hullKernels } from "./draw_svg.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../layout/layout.js").Scene} Scene */
 /** @typedef {import("./outline.js").Outline} Outline */

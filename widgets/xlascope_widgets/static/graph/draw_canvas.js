@@ -3,11 +3,11 @@
 
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";
-import { enlarged, saidAt } from "../layout/depth.js";
+import { enlarged, saidAt } from "../layout/semantic_zoom.js";
 import { heatOf } from "../program/heat.js";
-import { SUB_LETTER, outTypes } from "../program/words.js";
+import { SUB_LETTER, outTypes } from "../program/labels.js";
 import { PASS_COLOURS } from "./canvas_theme.js";
-import { cards, hullKernels, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_graph.js";
+import { cards, hullKernels, joinsByNode, roomFor, saysSomething, subOf, titleRoom } from "./draw_svg.js";
 /** @typedef {import("./canvas_theme.js").Theme} Theme */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */

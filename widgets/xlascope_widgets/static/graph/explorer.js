@@ -8,9 +8,9 @@ import { el, fill } from "../ground/element.js";
 import { count, plural, shorten } from "../ground/format.js";
 import { GROUPINGS } from "../program/groups.js";
 import { counterparts } from "../program/selection.js";
-import { goTo } from "../parts/panel.js";
+import { goTo } from "../parts/panel_interface.js";
 /** @typedef {import("../store/store.js").Store} Store */
-/** @typedef {import("../parts/panel.js").Panel} Panel */
+/** @typedef {import("../parts/panel_interface.js").Panel} Panel */
 /** @typedef {import("../program/program.js").Program} Program */
 
 const MOST_LINKS = 3;

@@ -1,17 +1,17 @@
 // @ts-check
 /** The graph's pane: lays out what is open, draws it as SVG, on a canvas or as a list, and shows a part of it. */
 
-import { dissolves, gathers, zoomInto } from "../layout/depth.js";
+import { dissolves, gathers, zoomInto } from "../layout/semantic_zoom.js";
 import { layoutProgram, roomIn } from "../layout/layout.js";
 import { READABLE, fitZoom, heightFor, zoomAbout, zoomShowing } from "../layout/viewport.js";
-import { equationSub } from "../program/words.js";
+import { equationSub } from "../program/labels.js";
 import { CanvasGraph } from "./canvas_graph.js";
 import { marksOf } from "./marks.js";
 import { Outline, tooLarge } from "./outline.js";
-import { Pointing } from "./pointing.js";
+import { Pointing } from "./mouse.js";
 import { SvgGraph } from "./svg_graph.js";
-import { keyGraph } from "./walking.js";
-import { Whereabouts } from "./whereabouts.js";
+import { keyGraph } from "./keyboard.js";
+import { Whereabouts } from "./minimap.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */

@@ -6,7 +6,7 @@
 
 import { el, fill, toNode } from "../ground/element.js";
 import { count, shorten } from "../ground/format.js";
-import { equationWords, jaxprLine } from "../program/words.js";
+import { equationWords, jaxprLine } from "../program/labels.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("./marks.js").Mark} Mark */

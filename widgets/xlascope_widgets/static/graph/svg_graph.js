@@ -6,8 +6,8 @@
 
 import { SVG, el, fill, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
-import { enlarged } from "../layout/depth.js";
-import { drawScene, roomFor, subOf } from "./draw_graph.js";
+import { enlarged } from "../layout/semantic_zoom.js";
+import { drawScene, roomFor, subOf } from "./draw_svg.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */

@@ -4,7 +4,7 @@
 
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";
-import { SUB_LETTER, TITLE_LETTER, equationWords, variableWords } from "../program/words.js";
+import { SUB_LETTER, TITLE_LETTER, equationWords, variableWords } from "../program/labels.js";
 import { placeColumn } from "./columns.js";
 import { NARROW_GAP, ROW_GAP, routeEdges } from "./edges.js";
 import { ROOMY, groups, readLevel } from "./level.js";

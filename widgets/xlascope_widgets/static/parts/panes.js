@@ -7,7 +7,7 @@
 /** @typedef {import("../ground/element.js").Child} Child */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../store/store.js").Store} Store */
-/** @typedef {import("./panel.js").Panel} Panel */
+/** @typedef {import("./panel_interface.js").Panel} Panel */
 
 /** `side` and `below` are tabs beside the graph and below it, `top` and `notes` cards above and below the tools.
  * @typedef {"side"|"below"|"top"|"notes"} Place */

@@ -3,14 +3,14 @@
  * A standing picture: strip, graph with its hulls, kernels, timeline, as one SVG that refers to nothing outside itself.
  */
 
-import { drawScene } from "../graph/draw_graph.js";
+import { drawScene } from "../graph/draw_svg.js";
 import { SVG, el, toMarkup } from "../ground/element.js";
 import { plural, r1, seconds, shorten, wrapped } from "../ground/format.js";
 import { PAD, layoutProgram } from "../layout/layout.js";
-import { openAtFirst } from "../layout/opening.js";
+import { openAtFirst } from "../layout/initial_expansion.js";
 import { namesGroup } from "../program/groups.js";
 import { Program } from "../program/program.js";
-import { kernelWords, kernelsByTime, kernelsHeading, stageWords, stages, stripWords } from "../program/stage_words.js";
+import { kernelWords, kernelsByTime, kernelsHeading, stageWords, stages, stripWords } from "../program/stage_labels.js";
 import { drawTimeline, stepEnd, timelineWords } from "../time/draw_timeline.js";
 /** @typedef {import("../ground/element.js").Tree} Tree */
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */

@@ -8,7 +8,7 @@
  */
 
 import { append } from "../ground/collections.js";
-import { functionName } from "./naming.js";
+import { functionName } from "./equation_names.js";
 import { bundlesOf, gathered, overviewOf } from "./overview.js";
 import { phasesOf } from "./phases.js";
 import { findRepeats, isWorthFolding } from "./repeats.js";

@@ -8,8 +8,8 @@
  * these again.
  */
 
-import { functionName } from "./naming.js";
-import { deedsOf } from "./deeds.js";
+import { functionName } from "./equation_names.js";
+import { deedsOf } from "./verbs.js";
 /** @typedef {import("./unpack.js").Equation} Equation */
 /** @typedef {import("./structure.js").Structure} Structure */
 /** @typedef {import("./groups.js").Group} Group */

@@ -4,9 +4,9 @@
  */
 
 import { append } from "../ground/collections.js";
-import { nameOf } from "./naming.js";
+import { nameOf } from "./equation_names.js";
 import { isWithin } from "../ground/path.js";
-import { deedsOf } from "./deeds.js";
+import { deedsOf } from "./verbs.js";
 import { Structure } from "./structure.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */

@@ -2,17 +2,18 @@
 /** What one widget shows: the data that came from Python, and what the user made of it (opened, selected, zoomed).
  * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
 
-import { USUAL_SCREEN, openAll, openAtFirst } from "../layout/opening.js";
-import { between } from "../program/between.js";
-import { kernelsOfEdge } from "../program/crossings.js";
+import { USUAL_SCREEN, openAll, openAtFirst } from "../layout/initial_expansion.js";
+import { between } from "../program/dataflow_paths.js";
+import { kernelsOfEdge } from "../program/kernel_boundaries.js";
 import { namesGroup } from "../program/groups.js";
 import { programFor } from "../program/other_target.js";
 import { Program } from "../program/program.js";
 import { searched } from "../program/search.js";
 import { nothingSelected, selected } from "../program/selection.js";
-import { Asks } from "./asks.js";
+import { Asks } from "./queries.js";
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/wire.js").Live} Live */
+/** @typedef {import("../layout/initial_expansion.js").Screen} Screen */
 
 /**
  * What the list of kernels shows, and what shares its place: the tab chosen ("" for none), how the kernels are sorted
@@ -32,7 +33,7 @@ export class Store {
     /** @type {number|null} */ this.picked = null;
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
     /** @type {Map<number, {x: number, y: number, k: number}>} */ this.zooms = new Map();
-    /** The room that the graph has. @type {import("../layout/opening.js").Screen} */ this.screen = USUAL_SCREEN;
+    /** The size of the graph pane in pixels. @type {Screen} */ this.screen = USUAL_SCREEN;
     this.selection = nothingSelected();
     /** @type {"pass"|"time"|"flops"|"bytes"} */ this.heat = "pass";
     /** How levels are grouped, and whether the graph is shown as a list. */

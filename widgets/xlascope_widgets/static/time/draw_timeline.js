@@ -6,8 +6,8 @@
 
 import { el } from "../ground/element.js";
 import { axisTime, byteSize, percent, plural, r1, seconds, shorten, ticks } from "../ground/format.js";
-import { clockWords, sourceless } from "../program/stage_words.js";
-import { UNREAD_PROFILE } from "../program/unread.js";
+import { clockWords, sourceless } from "../program/stage_labels.js";
+import { UNREAD_PROFILE } from "../program/unreadable_notes.js";
 import { drawWaits } from "./waits.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Device} Device */

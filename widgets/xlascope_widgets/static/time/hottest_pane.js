@@ -5,8 +5,8 @@ import { el } from "../ground/element.js";
 import { byteSize, flopCount, percent, plural, seconds, shorten } from "../ground/format.js";
 import { registerPane } from "../parts/panes.js";
 import { lineTimes } from "../program/line_times.js";
-import { overlapWords, sourceless } from "../program/stage_words.js";
-import { UNREAD_PROFILE, drawUnread } from "../program/unread.js";
+import { overlapWords, sourceless } from "../program/stage_labels.js";
+import { UNREAD_PROFILE, drawUnread } from "../program/unreadable_notes.js";
 import { timeState } from "./time_state.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */

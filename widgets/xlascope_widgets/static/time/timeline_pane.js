@@ -4,7 +4,7 @@
 import { el } from "../ground/element.js";
 import { seconds } from "../ground/format.js";
 import { registerPane } from "../parts/panes.js";
-import { drawUnread } from "../program/unread.js";
+import { drawUnread } from "../program/unreadable_notes.js";
 import { TIME_LEFT, TIME_RIGHT, drawTimeline, stepEnd, timelineWords } from "./draw_timeline.js";
 import { timeState } from "./time_state.js";
 /** @typedef {import("../parts/panes.js").Space} Space */

@@ -1,7 +1,7 @@
 // @ts-check
 /** The bar above the panes: which program, for which target, what colours mean, how equations are grouped. */
 
-import { drawTargets } from "../compiler/targets.js";
+import { drawTargets } from "../compiler/target_tabs.js";
 import { groupingChoice } from "../graph/explorer.js";
 import { el } from "../ground/element.js";
 import { plural, shorten } from "../ground/format.js";

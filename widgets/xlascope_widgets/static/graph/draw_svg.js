@@ -3,9 +3,9 @@
 
 import { el } from "../ground/element.js";
 import { r1, shorten } from "../ground/format.js";
-import { saidAt } from "../layout/depth.js";
+import { saidAt } from "../layout/semantic_zoom.js";
 import { heatOf } from "../program/heat.js";
-import { SUB_LETTER, TITLE_LETTER, describe, equationSub, nodeLabel, outTypes } from "../program/words.js";
+import { SUB_LETTER, TITLE_LETTER, describe, equationSub, nodeLabel, outTypes } from "../program/labels.js";
 /** @typedef {import("../layout/layout.js").Scene} Scene */
 /** @typedef {import("../layout/layout.js").SceneEdge} SceneEdge */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */

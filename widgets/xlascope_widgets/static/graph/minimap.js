@@ -7,7 +7,7 @@
 import { el, fill, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
 import { HEAD } from "../layout/layout.js";
-import { equationWords } from "../program/words.js";
+import { equationWords } from "../program/labels.js";
 import { PASS_COLOURS, readTheme } from "./canvas_theme.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */

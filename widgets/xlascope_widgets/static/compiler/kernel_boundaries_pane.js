@@ -3,9 +3,9 @@
 
 import { el } from "../ground/element.js";
 import { byteSize, count, plural } from "../ground/format.js";
-import { crossings } from "../program/crossings.js";
+import { crossings } from "../program/kernel_boundaries.js";
 import { registerPane } from "../parts/panes.js";
-import { drawUnreadKernels } from "../program/unread.js";
+import { drawUnreadKernels } from "../program/unreadable_notes.js";
 import { drawWhy, pairOf, whyNotButton } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -50,12 +50,12 @@ registerPane({
   draw: drawCrossings,
 });
 
-/** A TPU keeps some arrays in its own memory. @param {import("../program/crossings.js").Crossing} each */
+/** A TPU keeps some arrays in its own memory. @param {import("../program/kernel_boundaries.js").Crossing} each */
 export function crossingSize(each) {
   return each.bytes ? byteSize(each.bytes) : "stays on the chip";
 }
 
-/** @param {Store} store @param {import("../program/crossings.js").Crossing} each */
+/** @param {Store} store @param {import("../program/kernel_boundaries.js").Crossing} each */
 function drawCrossing(store, each) {
   const id = JSON.stringify([each.from, ...each.to]);
   const on = store.selection.kind === "kernels" && (store.selection.id === id || sameWriter(store, each));
@@ -94,7 +94,7 @@ function drawCrossing(store, each) {
 /**
  * One of a crossing's readers was asked about.
  * @param {Store} store
- * @param {import("../program/crossings.js").Crossing} each
+ * @param {import("../program/kernel_boundaries.js").Crossing} each
  */
 function sameWriter(store, each) {
   const pair = pairOf(store);

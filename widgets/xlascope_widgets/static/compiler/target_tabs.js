@@ -34,7 +34,7 @@ export function drawTargets(store) {
 
 /**
  * The targets whose compilers are here, and those for which one has to be installed.
- * @param {import("../store/asks.js").Asks} asks
+ * @param {import("../store/queries.js").Asks} asks
  * @param {string[]} names
  */
 function addTarget({ missing }, names) {

@@ -2,7 +2,7 @@
 /** The words on a node, in a tooltip, and in the line that describes a selection. */
 
 import { byteSize, count, flopCount, percent, plural, seconds, shorten } from "../ground/format.js";
-import { nameOf } from "./naming.js";
+import { nameOf } from "./equation_names.js";
 import { heatText, rooflineOf, tripsOf } from "./heat.js";
 /** @typedef {import("./heat.js").DrawnNode} DrawnNode */
 /** @typedef {import("./program.js").Program} Program */

@@ -5,7 +5,7 @@ import { el, toNode } from "../ground/element.js";
 import { paneBeside, panesAt } from "../parts/panes.js";
 import { scrollInside } from "../parts/scrolling.js";
 /** @typedef {import("../ground/element.js").Child} Child */
-/** @typedef {import("../parts/panel.js").Panel} Panel */
+/** @typedef {import("../parts/panel_interface.js").Panel} Panel */
 /** @typedef {import("../store/store.js").Store} Store */
 
 /**

@@ -2,7 +2,7 @@
 /** What has changed since the cell ran before: the comparison of both programs, under the strip. */
 
 import { el, fill } from "../ground/element.js";
-import { drawAsk } from "../parts/asking.js";
+import { drawAsk } from "../parts/question_form.js";
 import { Store } from "../store/store.js";
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../ground/wire.js").Model} Model */

@@ -3,10 +3,10 @@
 
 import { el } from "../ground/element.js";
 import { percent, seconds } from "../ground/format.js";
-import { questionKey } from "../store/asks.js";
+import { questionKey } from "../store/queries.js";
 import { banner } from "./banners.js";
-/** @typedef {import("../store/asks.js").AskState} AskState */
-/** @typedef {import("../store/asks.js").Asks} Asks */
+/** @typedef {import("../store/queries.js").AskState} AskState */
+/** @typedef {import("../store/queries.js").Asks} Asks */
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Question} Question */
 /** @typedef {import("../ground/wire.js").Explained} Explained */
