@@ -66,7 +66,7 @@ def drawn(root, records, expression):
 
 MODULES = ("store/store.js", "ground/element.js", "frame/side_tabs.js", "parts/panes.js")
 SIDE = "store.list.tab = 'operations', toMarkup(el('div', {}, drawSide(store)))"
-BELOW = "panesAt('below').map((pane) => [pane.title, pane.order === 9 && toMarkup(el('p', {}, pane.draw(store)))])"
+BELOW = "listPanes('below').map((pane) => [pane.title, pane.order === 9 && toMarkup(el('p', {}, pane.draw(store)))])"
 
 
 @pytest.mark.parametrize(("place", "expression"), [("side", SIDE), ("below", BELOW)])

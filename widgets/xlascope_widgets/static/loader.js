@@ -10,7 +10,7 @@ const page = () =>
 
 /** Anything may come first when a page is loaded again, and some front ends make a model only when it is asked for.
  * @param {Model} model */
-async function library(model) {
+async function findLibrary(model) {
   const id = model.get("library") ?? "";
   for (let tries = 0; tries < 200 && !page().libraries.has(id); tries++) {
     await Promise.resolve()
@@ -24,12 +24,12 @@ async function library(model) {
 export default {
   // Not awaited: messages to the model would wait for it.
   initialize(/** @type {{model: Model}} */ { model }) {
-    const found = library(model);
+    const found = findLibrary(model);
     found.then((code) => code?.initialize({ model }));
     return () => found.then((code) => code?.forget({ model }));
   },
   async render(/** @type {{model: Model, el: HTMLElement}} */ { model, el }) {
-    const code = await library(model);
+    const code = await findLibrary(model);
     if (code) return code.render({ model, el });
     el.textContent = "xlascope: the panel's code did not arrive. Run the cell again.";
     return undefined;

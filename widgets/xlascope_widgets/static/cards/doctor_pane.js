@@ -4,8 +4,8 @@
 import { goTo } from "../parts/panel_interface.js";
 import { registerPane } from "../parts/panes.js";
 import { el } from "../ground/element.js";
-import { percent, plural } from "../ground/format.js";
-import { drawAsk, pressAsk } from "../parts/question_form.js";
+import { formatPercent, pluralize } from "../ground/format.js";
+import { drawQuery, handleQueryClick } from "../parts/question_form.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Advice} Advice */
 /** @typedef {import("../parts/panel_interface.js").Panel} Panel */
@@ -16,17 +16,17 @@ registerPane({
   order: 1,
   title: "what could be better",
   draw: drawDoctor,
-  press: pressDoctor,
+  press: handleDoctorClick,
 });
 
 /** The card of the program shown; none where nothing was found and nobody asked. @param {Store} store */
 function drawDoctor(store) {
   const told = store.live.doctor?.[String(store.measured?.number)];
-  return told && card(store, told.findings, told.rules, told.notes ?? []);
+  return told && drawCard(store, told.findings, told.rules, told.notes ?? []);
 }
 
 /** What is asked about one of them. @param {Store} store @param {Advice} one */
-function question(store, { what_if: [kind, ...values] = [""] }) {
+function buildQuestion(store, { what_if: [kind, ...values] = [""] }) {
   return {
     question: "whatif",
     program: store.measured?.number ?? 0,
@@ -37,24 +37,24 @@ function question(store, { what_if: [kind, ...values] = [""] }) {
 }
 
 /** @param {Store} store @param {Advice[]} findings @param {number} rules @param {string[]} notes */
-function card(store, findings, rules, notes) {
+function drawCard(store, findings, rules, notes) {
   const head = findings.length
-    ? `${plural(findings.length, "thing")} to change`
-    : `Nothing found, by ${plural(rules, "rule")}`;
+    ? `${pluralize(findings.length, "thing")} to change`
+    : `Nothing found, by ${pluralize(rules, "rule")}`;
   return [
     el("div", { class: "xs-doctor-head", role: "heading", "aria-level": 3 }, head),
     findings.length > 0 &&
       el(
         "ol",
         { class: "xs-doctor-list" },
-        findings.map((one) => row(store, one)),
+        findings.map((one) => drawFinding(store, one)),
       ),
     notes.map((note) => el("div", { class: "xs-doctor-note xs-muted" }, note)),
   ];
 }
 
 /** @param {Store} store @param {Advice} one */
-function row(store, one) {
+function drawFinding(store, one) {
   return el(
     "li",
     { class: "xs-doctor-row" },
@@ -66,29 +66,29 @@ function row(store, one) {
         { class: "xs-doctor-bar", "aria-hidden": "true" },
         el("span", { style: `width:${Math.round(100 * one.share)}%` }),
       ),
-      percent(one.share),
+      formatPercent(one.share),
     ),
     el(
       "div",
       { class: "xs-doctor-says" },
-      el("div", {}, one.says, " ", place(one)),
+      el("div", {}, one.says, " ", drawLocation(one)),
       el("div", { class: "xs-doctor-do" }, el("b", {}, "Do: "), one.action),
-      one.what_if && whatIf(store, one),
+      one.what_if && drawWhatIf(store, one),
     ),
   );
 }
 
 /** The change, tried: both programs, compared. @param {Store} store @param {Advice} one */
-function whatIf(store, one) {
-  const asked = question(store, one);
-  const text = store.asks.text(asked);
+function drawWhatIf(store, one) {
+  const asked = buildQuestion(store, one);
+  const text = store.queries.getText(asked);
   return text
     ? el("pre", { class: "xs-answer", tabindex: 0, role: "region", "aria-label": "as it is, and changed" }, text)
-    : drawAsk(store, asked, `what if? (${asked.from} ${asked.to})`);
+    : drawQuery(store, asked, `what if? (${asked.from} ${asked.to})`);
 }
 
 /** Where it is: a button that goes there, if the program shows it. @param {Advice} one */
-function place(one) {
+function drawLocation(one) {
   const words = [one.where, one.kernel].filter(Boolean).join(" · ");
   if (!words) return null;
   if (!one.equation && !one.kernel) return el("span", { class: "xs-mono xs-muted" }, words);
@@ -110,10 +110,10 @@ function place(one) {
  * @param {Panel} panel
  * @param {Element} target
  */
-function pressDoctor(panel, target) {
+function handleDoctorClick(panel, target) {
   const button = target.closest(".xs-doctor-place");
   const [path, kernel] = ["data-finding", "data-of-kernel"].map((name) => button?.getAttribute(name));
-  if (pressAsk(panel.store, target)) return true;
+  if (handleQueryClick(panel.store, target)) return true;
   if (path) goTo(panel, path);
   else if (kernel) {
     panel.store.select("kernel", kernel);

@@ -4,8 +4,8 @@
  */
 
 import { el } from "../ground/element.js";
-import { count, plural, seconds, shorten } from "../ground/format.js";
-import { closeButton, isClosed, pressClose } from "../parts/banners.js";
+import { formatInt, pluralize, formatTime, shorten } from "../ground/format.js";
+import { drawCloseButton, isClosed, handleCloseClick } from "../parts/banners.js";
 import { registerPane } from "../parts/panes.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Retrace} Retrace */
@@ -17,42 +17,42 @@ const LOOP_RETRACES = 3;
 
 /** Functions that calls traced again, the dearest first; those traced again inside of others are told by these.
  * @param {Store} store @returns {Retraced[]} */
-function retraced(store) {
+function listRetraced(store) {
   return (store.live.retraced ?? []).filter((each) => each.count && !each.retraces.every((one) => one.inside));
 }
 
 /** The strip's button that opens the card: a warning when a loop traces again. @param {Store} store */
-export function whyButton(store) {
-  const [first, ...others] = retraced(store);
+export function drawWhyButton(store) {
+  const [first, ...others] = listRetraced(store);
   if (!first) return null;
   const name = shorten(first.function, 24);
   const loop = first.count >= LOOP_RETRACES;
   const words = loop
     ? [
-        `⚠ ${name} traced again ×${count(first.count)}`,
-        el("span", { class: "xs-medium" }, ` · ${seconds(first.seconds)} lost`),
+        `⚠ ${name} traced again ×${formatInt(first.count)}`,
+        el("span", { class: "xs-medium" }, ` · ${formatTime(first.seconds)} lost`),
       ]
     : `why ${name === "<lambda>" ? "" : name + " "}traced again?`;
-  const more = others.length ? `; ${plural(others.length, "other function")} too` : "";
+  const more = others.length ? `; ${pluralize(others.length, "other function")} too` : "";
   return el(
     "button",
     {
       class: `xs-why${loop ? " warn" : ""}`,
       type: "button",
-      title: `${whyHeading(first)}${more}. Latest: ${first.retraces[0].reason}`,
-      "aria-label": `${whyHeading(first)}${more}: show why`,
+      title: `${drawWhyHeading(first)}${more}. Latest: ${first.retraces[0].reason}`,
+      "aria-label": `${drawWhyHeading(first)}${more}: show why`,
     },
     words,
   );
 }
 
 /** @param {Retraced} each */
-function whyHeading(each) {
+function drawWhyHeading(each) {
   const calls = each.misses.reduce((sum, miss) => sum + miss.count, 0);
   const again = each.count
-    ? `traced again ${plural(each.count, "time")}, ${each.seconds > 0 ? seconds(each.seconds) + " lost (measured)" : "inside of others"}`
+    ? `traced again ${pluralize(each.count, "time")}, ${each.seconds > 0 ? formatTime(each.seconds) + " lost (measured)" : "inside of others"}`
     : "";
-  return `${shorten(each.function, 60)}: ${[again, calls ? plural(calls, "call") + " started slowly (Python looked at the arguments again: about 0.1 ms a call, estimated)" : ""].filter(Boolean).join("; ")}`;
+  return `${shorten(each.function, 60)}: ${[again, calls ? pluralize(calls, "call") + " started slowly (Python looked at the arguments again: about 0.1 ms a call, estimated)" : ""].filter(Boolean).join("; ")}`;
 }
 
 registerPane({
@@ -61,7 +61,7 @@ registerPane({
   order: 1,
   title: "what was traced again",
   draw: drawRecompiles,
-  press: pressRecompiles,
+  press: handleRecompileClick,
 });
 
 /** The card, unless it was closed. @param {Store} store */
@@ -70,7 +70,7 @@ function drawRecompiles(store) {
   // It is told again when there are more; the strip's button opens it at any time.
   const about = `${store.uid} again ` + functions.map((each) => each.function + each.count).join();
   const isHidden = !functions.length || (isClosed(about) && !store.why);
-  return isHidden ? null : [closeButton(about), whyCard(functions, store.why)];
+  return isHidden ? null : [drawCloseButton(about), drawWhyCard(functions, store.why)];
 }
 
 /**
@@ -78,49 +78,51 @@ function drawRecompiles(store) {
  * @param {import("../parts/panel_interface.js").Panel} panel
  * @param {Element} target
  */
-function pressRecompiles(panel, target) {
-  const isClosing = pressClose(target);
+function handleRecompileClick(panel, target) {
+  const isClosing = handleCloseClick(target);
   if (!isClosing && !target.closest(".xs-why-head")) return false;
   panel.showWhy(!isClosing && !panel.store.why);
   return true;
 }
 
 /** @param {Retraced[]} functions @param {boolean} open */
-function whyCard(functions, open) {
+function drawWhyCard(functions, open) {
   const [first, ...others] = functions;
-  const more = others.length ? ` · ${plural(others.length, "other function")}` : "";
+  const more = others.length ? ` · ${pluralize(others.length, "other function")}` : "";
   return [
     el(
       "button",
       { class: "xs-why-head", type: "button", "aria-expanded": String(open) },
       el("span", { "aria-hidden": "true" }, open ? "▾ " : "▸ "),
-      whyHeading(first),
+      drawWhyHeading(first),
       open ? "" : more,
     ),
     open &&
       el(
         "div",
         { class: "xs-why-list", tabindex: 0, role: "group", "aria-label": "why functions were traced again" },
-        functions.map(whyGroup),
+        functions.map(drawWhyGroup),
       ),
   ];
 }
 
 /** @param {Retraced} each @param {number} index */
-function whyGroup(each, index) {
+function drawWhyGroup(each, index) {
   const left = each.count - each.retraces.length;
   return el(
     "section",
     {},
-    index > 0 && el("div", { class: "xs-why-name" }, whyHeading(each)),
-    each.retraces.map(retraceRow),
-    left > 0 && el("div", { class: "xs-muted xs-why-row" }, `${count(left)} earlier: %recompiles lists them`),
-    each.misses.map((miss) => whyRow(`${plural(miss.count, "slow call")}`, miss.where, miss.reason, miss.fix, "")),
+    index > 0 && el("div", { class: "xs-why-name" }, drawWhyHeading(each)),
+    each.retraces.map(drawRetraceRow),
+    left > 0 && el("div", { class: "xs-muted xs-why-row" }, `${formatInt(left)} earlier: %recompiles lists them`),
+    each.misses.map((miss) =>
+      drawWhyRow(`${pluralize(miss.count, "slow call")}`, miss.where, miss.reason, miss.fix, ""),
+    ),
   );
 }
 
 /** @param {Retrace} one */
-function retraceRow(one) {
+function drawRetraceRow(one) {
   const parts = /** @type {[string, number][]} */ ([
     ["trace", one.trace],
     ["lower", one.lower],
@@ -128,18 +130,18 @@ function retraceRow(one) {
   ]);
   const stages = parts
     .filter(([, time]) => time > 0)
-    .map(([name, time]) => `${name} ${seconds(time)}`)
+    .map(([name, time]) => `${name} ${formatTime(time)}`)
     .join(" + ");
   const lost = one.inside ? ` inside of the trace of ${shorten(one.inside, 40)}` : " lost";
-  return whyRow(`trace ${one.number}`, one.where, one.reason, one.fix, [
-    el("b", {}, seconds(one.seconds)),
+  return drawWhyRow(`trace ${one.number}`, one.where, one.reason, one.fix, [
+    el("b", {}, formatTime(one.seconds)),
     lost,
     el("div", {}, stages),
   ]);
 }
 
 /** @param {string} what @param {string} where @param {string} reason @param {string} fix @param {Child} cost */
-function whyRow(what, where, reason, fix, cost) {
+function drawWhyRow(what, where, reason, fix, cost) {
   return el(
     "div",
     { class: "xs-why-row" },

@@ -1,8 +1,8 @@
 // @ts-check
 /** A comparison of two programs as rows, for the panel and for pictures. Signs and words say what colours say. */
 
-import { plural, shorten } from "../ground/format.js";
-import { literalText } from "../program/labels.js";
+import { pluralize, shorten } from "../ground/format.js";
+import { formatLiteral } from "../program/labels.js";
 
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
@@ -25,17 +25,17 @@ export const DIFF_WORDS = { "=": "alike", "~": "changed", "+": "added", "-": "re
 export const DIFF_SHOWN = { "=": "", "~": "~", "+": "+", "-": "−" };
 
 /** @param {Program} program @param {string|null} path @returns {DiffSide|null} */
-function diffSide(program, path) {
+function describeSide(program, path) {
   const equation = path == null ? undefined : program.equations.get(path);
   if (path == null || !equation) return null;
-  const literals = equation.in.filter((name) => !program.variables.has(name)).map(literalText);
-  const types = equation.out.map((name) => program.typeOf(name)).join(" ");
+  const literals = equation.in.filter((name) => !program.variables.has(name)).map(formatLiteral);
+  const types = equation.out.map((name) => program.getType(name)).join(" ");
   const title = shorten([equation.name ?? equation.op, ...literals].join(" "), 36);
-  return { path, title, types: shorten(types, 40), source: diffSource(program, equation) };
+  return { path, title, types: shorten(types, 40), source: findSourceText(program, equation) };
 }
 
 /** The text of the line that made an equation. @param {Program} program @param {Equation} equation */
-function diffSource(program, equation) {
+function findSourceText(program, equation) {
   if (!equation.src) return "";
   const [file, line] = equation.src;
   const source = program.heavy.sources?.find((each) => each.file === file);
@@ -52,7 +52,7 @@ function diffSource(program, equation) {
  * @param {Set<number>} [opened]
  * @returns {(DiffRow|DiffFold)[]}
  */
-export function diffRows(diff, before, after, opened = new Set()) {
+export function buildDiffRows(diff, before, after, opened = new Set()) {
   const near = new Set();
   diff.equations.forEach(([sign], i) => {
     if (sign !== "=") for (let at = i - DIFF_AROUND; at <= i + DIFF_AROUND; at++) near.add(at);
@@ -70,8 +70,8 @@ export function diffRows(diff, before, after, opened = new Set()) {
       const [sign, old, now, words, detail] = diff.equations[i];
       rows.push({
         sign,
-        before: diffSide(before, old),
-        after: diffSide(after, now),
+        before: describeSide(before, old),
+        after: describeSide(after, now),
         words: words || DIFF_WORDS[sign],
         detail,
       });
@@ -82,7 +82,7 @@ export function diffRows(diff, before, after, opened = new Set()) {
 }
 
 /** "12 alike, 3 changed, 1 added". @param {Diff} diff */
-export function diffCounts(diff) {
+export function countDifferences(diff) {
   const parts = Object.entries(DIFF_WORDS).map(([sign, word]) => {
     const number = diff.equations.filter((each) => each[0] === sign).length;
     return number ? `${number} ${word}` : "";
@@ -95,26 +95,26 @@ export function diffCounts(diff) {
  * @param {Diff} diff
  * @returns {{heading: string, rows: {sign: Sign, word: string, before: string, after: string, detail: string}[]}}
  */
-export function diffKernels(diff) {
+export function summarizeKernels(diff) {
   const same = diff.kernels.filter((each) => each[0] === "same").length;
   const others = diff.kernels.filter((each) => each[0] !== "same");
   const rows = others.map(([kind, before, after, detail]) => ({
     sign: DIFF_KERNEL_SIGNS[kind] ?? "~",
     word: kind,
-    before: diffKernelNames(before),
-    after: diffKernelNames(after),
+    before: formatKernelNames(before),
+    after: formatKernelNames(after),
     detail,
   }));
   return {
     heading: diff.kernels.length
-      ? `kernels: ${plural(same, "alike", "alike")}, ${plural(others.length, "other", "others")}`
+      ? `kernels: ${pluralize(same, "alike", "alike")}, ${pluralize(others.length, "other", "others")}`
       : "",
     rows,
   };
 }
 
 /** @param {string[]} names */
-function diffKernelNames(names) {
+function formatKernelNames(names) {
   const shown = names
     .slice(0, 4)
     .map((name) => shorten(name, 48))
@@ -127,7 +127,7 @@ function diffKernelNames(names) {
  * @param {number[][]} sides
  * @returns {(value: number) => number} from 0 to 1
  */
-export function diffScale(sides) {
+export function computeTimingScale(sides) {
   const all = sides.flat();
   const [low, high] = [Math.min(...all), Math.max(...all)];
   return (value) => (high > low ? (value - low) / (high - low) : 0.5);

@@ -16,7 +16,7 @@
 const stepsOfExplained = new WeakMap();
 
 /** @param {Explained} explained as sent @returns {Step[]} */
-export function stepsOf(explained) {
+export function decodeSteps(explained) {
   const known = stepsOfExplained.get(explained.steps);
   if (known) return known;
   const { texts, nodes } = explained;
@@ -27,7 +27,7 @@ export function stepsOf(explained) {
    * @type {string[]|null}
    */
   let unnamed = null;
-  const behind = (/** @type {string} */ name) => {
+  const equationsBehind = (/** @type {string} */ name) => {
     if (unnamed && !members.has(name) && !nodes[name] && name.split(".")[0].endsWith("fusion")) {
       members.set(name, unnamed);
       unnamed = null;
@@ -47,8 +47,8 @@ export function stepsOf(explained) {
         plain: texts[plain],
         fusedSeconds,
         apartSeconds,
-        from: behind(texts[a]),
-        to: behind(texts[b]),
+        from: equationsBehind(texts[a]),
+        to: equationsBehind(texts[b]),
       };
       if (!fused) return step;
       const both = [...new Set([...step.from, ...step.to])];
@@ -63,7 +63,7 @@ export function stepsOf(explained) {
 
 /** Those of some answers that are about what is shown, the latest first.
  * @template {{target: string}} Told @param {Store} store @param {Told[]} all @returns {Told[]} */
-export function aboutShown(store, all) {
+export function filterForTarget(store, all) {
   const { measured, aimed } = store;
   const here = measured?.heavy.platform ?? "cpu";
   const mine = all.filter((each) => (aimed ? each.target === aimed : !each.target || each.target === here));
@@ -76,8 +76,8 @@ export function aboutShown(store, all) {
  * @param {Store} store
  * @returns {Explained[]}
  */
-export function explanations(store) {
-  return aboutShown(store, store.asks.found(store.measured).explained);
+export function listExplanations(store) {
+  return filterForTarget(store, store.queries.listFindings(store.measured).explained);
 }
 
 /**
@@ -88,13 +88,13 @@ export function explanations(store) {
  * @param {Set<string>} to
  * @returns {Step|undefined}
  */
-export function decisionOn(steps, from, to) {
-  const meets = (/** @type {string[]} */ paths, /** @type {Set<string>} */ side) =>
+export function findDecision(steps, from, to) {
+  const intersects = (/** @type {string[]} */ paths, /** @type {Set<string>} */ side) =>
     paths.some((path) => side.has(path));
   const about = steps.filter(
     (step) =>
-      (meets(step.from, from) && (!step.b || meets(step.to, to))) ||
-      (step.b && meets(step.from, to) && meets(step.to, from)),
+      (intersects(step.from, from) && (!step.b || intersects(step.to, to))) ||
+      (step.b && intersects(step.from, to) && intersects(step.to, from)),
   );
   return about.find((step) => step.fused) ?? about[about.length - 1];
 }

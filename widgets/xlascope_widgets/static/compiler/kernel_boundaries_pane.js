@@ -2,11 +2,11 @@
 /** The list of what crosses memory: the arrays that fusing could not keep out of it, the largest first. */
 
 import { el } from "../ground/element.js";
-import { byteSize, count, plural } from "../ground/format.js";
-import { crossings } from "../program/kernel_boundaries.js";
+import { formatBytes, formatInt, pluralize } from "../ground/format.js";
+import { listBoundaries } from "../program/kernel_boundaries.js";
 import { registerPane } from "../parts/panes.js";
-import { drawUnreadKernels } from "../program/unreadable_notes.js";
-import { drawWhy, pairOf, whyNotButton } from "./why_pane.js";
+import { drawUnreadableKernels } from "../program/unreadable_notes.js";
+import { drawWhy, findSelectedPair, drawWhyNotButton } from "./why_pane.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 
@@ -14,13 +14,13 @@ import { drawWhy, pairOf, whyNotButton } from "./why_pane.js";
 export const MOST_LISTED = 400;
 
 /** @param {Store} store */
-function drawCrossings(store) {
+function drawBoundaries(store) {
   const program = /** @type {Program} */ (store.program);
-  const all = crossings(program);
+  const all = listBoundaries(program);
   const total = all.reduce((sum, each) => sum + each.bytes * (1 + each.to.length), 0);
   if (!program.heavy.kernels)
     return el("div", { class: "xs-empty" }, "Not compiled yet: what crosses memory is known after compilation.");
-  const unread = drawUnreadKernels(program);
+  const unread = drawUnreadableKernels(program);
   if (unread) return unread;
   if (!all.length)
     return el(
@@ -32,12 +32,12 @@ function drawCrossings(store) {
     el(
       "div",
       { class: "xs-list-head xs-muted xs-small" },
-      `${plural(all.length, "array")} between kernels: ${byteSize(total)} written and read back a call (our count). Each was not fused away.`,
+      `${pluralize(all.length, "array")} between kernels: ${formatBytes(total)} written and read back a call (our count). Each was not fused away.`,
     ),
     drawWhy(store),
-    all.slice(0, MOST_LISTED).map((each) => drawCrossing(store, each)),
+    all.slice(0, MOST_LISTED).map((each) => drawBoundary(store, each)),
     all.length > MOST_LISTED &&
-      el("div", { class: "xs-kernel-tail xs-muted" }, `${count(all.length - MOST_LISTED)} more not listed`),
+      el("div", { class: "xs-kernel-tail xs-muted" }, `${formatInt(all.length - MOST_LISTED)} more not listed`),
   ];
 }
 
@@ -47,21 +47,21 @@ registerPane({
   order: 2,
   title: "crossing",
   tip: "arrays that cross memory from kernel to kernel",
-  draw: drawCrossings,
+  draw: drawBoundaries,
 });
 
 /** A TPU keeps some arrays in its own memory. @param {import("../program/kernel_boundaries.js").Crossing} each */
-export function crossingSize(each) {
-  return each.bytes ? byteSize(each.bytes) : "stays on the chip";
+export function formatBoundarySize(each) {
+  return each.bytes ? formatBytes(each.bytes) : "stays on the chip";
 }
 
 /** @param {Store} store @param {import("../program/kernel_boundaries.js").Crossing} each */
-function drawCrossing(store, each) {
+function drawBoundary(store, each) {
   const id = JSON.stringify([each.from, ...each.to]);
-  const on = store.selection.kind === "kernels" && (store.selection.id === id || sameWriter(store, each));
+  const on = store.selection.kind === "kernels" && (store.selection.id === id || isFromSelectedWriter(store, each));
   const { program } = store;
-  const called = (/** @type {string} */ name) =>
-    el("span", { title: `XLA's name: ${name}` }, program?.calledKernel(name));
+  const drawKernelName = (/** @type {string} */ name) =>
+    el("span", { title: `XLA's name: ${name}` }, program?.describeKernel(name));
   return el(
     "div",
     {
@@ -76,17 +76,21 @@ function drawCrossing(store, each) {
       "div",
       { class: "xs-kernel-head" },
       el("b", { class: "xs-mono" }, each.type),
-      el("span", { class: "xs-num" }, crossingSize(each)),
+      el("span", { class: "xs-num" }, formatBoundarySize(each)),
     ),
     el(
       "div",
       { class: "xs-muted xs-small" },
       "written by ",
-      called(each.from),
+      drawKernelName(each.from),
       " · read by ",
       each.to.length > 3 && !on
         ? `${each.to.length} kernels`
-        : each.to.map((name, i) => [i ? " · " : "", called(name), on && [" ", whyNotButton(each.from, name)]]),
+        : each.to.map((name, i) => [
+            i ? " · " : "",
+            drawKernelName(name),
+            on && [" ", drawWhyNotButton(each.from, name)],
+          ]),
     ),
   );
 }
@@ -96,7 +100,7 @@ function drawCrossing(store, each) {
  * @param {Store} store
  * @param {import("../program/kernel_boundaries.js").Crossing} each
  */
-function sameWriter(store, each) {
-  const pair = pairOf(store);
+function isFromSelectedWriter(store, each) {
+  const pair = findSelectedPair(store);
   return Boolean(pair && pair.from === each.from && each.to.includes(pair.to ?? ""));
 }

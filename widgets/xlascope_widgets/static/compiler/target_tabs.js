@@ -2,7 +2,7 @@
 /** The program as it was measured here, or as the compiler of another target made it: the same views of either. */
 
 import { el } from "../ground/element.js";
-import { byteSize, count, seconds } from "../ground/format.js";
+import { formatBytes, formatInt, formatTime } from "../ground/format.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Target} Target */
@@ -10,11 +10,11 @@ import { byteSize, count, seconds } from "../ground/format.js";
 
 /** Tabs in the panel's head: this device, other targets, and one more. @param {Store} store */
 export function drawTargets(store) {
-  const { measured, asks } = store;
-  const names = Object.keys(asks.found(measured).targets);
+  const { measured, queries } = store;
+  const names = Object.keys(queries.listFindings(measured).targets);
   if (!measured || (!measured.heavy.jaxpr && !measured.heavy.kernels && !names.length)) return null;
-  const others = asks.targets.filter((name) => !names.includes(name));
-  if (!names.length && !asks.can("target")) return null;
+  const others = queries.targets.filter((name) => !names.includes(name));
+  if (!names.length && !queries.canAsk("target")) return null;
   const here = `this device (${(measured.heavy.devices ?? []).join(", ") || measured.heavy.platform})`;
   const tabs = [...(measured.heavy.kernels ? [""] : []), ...names].map((name) =>
     el(
@@ -29,15 +29,15 @@ export function drawTargets(store) {
       name || (measured.light.executed ? "measured" : measured.heavy.platform || "here"),
     ),
   );
-  return [tabs, asks.can("target") && others.length > 0 && addTarget(asks, others)];
+  return [tabs, queries.canAsk("target") && others.length > 0 && drawTargetChoice(queries, others)];
 }
 
 /**
  * The targets whose compilers are here, and those for which one has to be installed.
- * @param {import("../store/queries.js").Asks} asks
+ * @param {import("../store/queries.js").Queries} asks
  * @param {string[]} names
  */
-function addTarget({ missing }, names) {
+function drawTargetChoice({ missing }, names) {
   const lines = [...new Set(names.map((name) => missing[name] ?? ""))].sort((a, b) => a.length - b.length);
   const options = (/** @type {string} */ line) =>
     names.filter((name) => (missing[name] ?? "") === line).map((name) => el("option", { value: name }, name));
@@ -54,36 +54,37 @@ function addTarget({ missing }, names) {
 }
 
 /** What the whole is estimated to take on a target, and by whom. @param {Program} program */
-export function targetWords(program) {
+export function describeTarget(program) {
   const { target, estimated } = program;
   if (!target || !estimated) return "";
   const time = estimated.estimate
-    ? `${seconds(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})`
+    ? `${formatTime(estimated.estimate)} a call estimated (${estimated.by || "XLA's estimate"})`
     : "no time estimated";
-  return `compiled for ${target} in ${seconds(estimated.seconds)}, not run · ${time}`;
+  return `compiled for ${target} in ${formatTime(estimated.seconds)}, not run · ${time}`;
 }
 
 /** This device and the targets side by side, once there is one. @param {Store} store */
-export function sideBySide(store) {
-  const { measured, asks } = store;
-  const targets = Object.entries(asks.found(measured).targets);
+export function drawTargetTable(store) {
+  const { measured, queries } = store;
+  const targets = Object.entries(queries.listFindings(measured).targets);
   if (!targets.length) return null;
   const { executed } = measured?.light ?? {};
   const { kernels, platform } = measured?.heavy ?? {};
   const here = kernels && {
     name: platform ?? "here",
     kernels,
-    time: executed?.step ? `${seconds(executed.step)} measured` : "not measured",
+    time: executed?.step ? `${formatTime(executed.step)} measured` : "not measured",
   };
   const places = [
     ...(here ? [here] : []),
     ...targets.map(([name, found]) => ({
       name,
       kernels: found.kernels,
-      time: found.estimate ? `${seconds(found.estimate)} estimated` : "not estimated",
+      time: found.estimate ? `${formatTime(found.estimate)} estimated` : "not estimated",
     })),
   ];
-  const moved = (/** @type {Kernel[]} */ all) => all.reduce((sum, kernel) => sum + kernel.read + kernel.written, 0);
+  const sumBytesMoved = (/** @type {Kernel[]} */ all) =>
+    all.reduce((sum, kernel) => sum + kernel.read + kernel.written, 0);
   return el(
     "table",
     { class: "xs-sides xs-small" },
@@ -97,7 +98,7 @@ export function sideBySide(store) {
       el(
         "tr",
         {},
-        [each.name, count(each.kernels.length), byteSize(moved(each.kernels)), each.time].map((word) =>
+        [each.name, formatInt(each.kernels.length), formatBytes(sumBytesMoved(each.kernels)), each.time].map((word) =>
           el("td", {}, word),
         ),
       ),

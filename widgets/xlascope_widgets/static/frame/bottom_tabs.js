@@ -2,7 +2,7 @@
 /** The tabs below the graph, and what is drawn in the one that is chosen. */
 
 import { el, fill } from "../ground/element.js";
-import { panesAt } from "../parts/panes.js";
+import { listPanes } from "../parts/panes.js";
 /** @typedef {import("../parts/panes.js").Pane} Pane */
 /** @typedef {import("../store/store.js").Store} Store */
 
@@ -18,21 +18,21 @@ const LEAST_WIDTH = 320,
   MARGINS = 24;
 
 /** The element of the tabs; panes know it as their space. */
-export class Below {
+export class BottomTabs {
   /** @param {HTMLElement} pane @param {Store} store */
   constructor(pane, store) {
     this.pane = pane;
     this.store = store;
     this.width = 0;
     this.frame = 0;
-    for (const each of panesAt("below")) each.attach?.(this);
-    pane.addEventListener("click", (event) => this.click(event), true);
-    pane.addEventListener("keydown", (event) => this.key(event));
+    for (const each of listPanes("below")) each.attach?.(this);
+    pane.addEventListener("click", (event) => this.handleClick(event), true);
+    pane.addEventListener("keydown", (event) => this.handleKey(event));
   }
 
   /** The pane that is shown: what was chosen, or what the magic asked for. @returns {Pane} */
   get shown() {
-    const panes = panesAt("below");
+    const panes = listPanes("below");
     const wanted = chosenTabs.get(this.store) ?? this.store.live.tab;
     return panes.find((pane) => pane.id === wanted) ?? panes[0];
   }
@@ -45,7 +45,7 @@ export class Below {
     const key = KEYS.map((name) => [name, focus?.getAttribute(name)]).find(([, value]) => value);
     const list = pane.querySelector(".xs-time-list");
     const top = list?.scrollTop ?? 0;
-    fill(pane, this.head(shown), store.program && shown.draw(store, this));
+    fill(pane, this.drawHead(shown), store.program && shown.draw(store, this));
     const again = pane.querySelector(".xs-time-list");
     if (again) again.scrollTop = top;
     if (focus)
@@ -58,9 +58,9 @@ export class Below {
   }
 
   /** @param {Pane} shown */
-  head(shown) {
+  drawHead(shown) {
     const { program } = this.store;
-    const tabs = panesAt("below").filter((pane) => pane === shown || pane.offered?.(this.store) !== false);
+    const tabs = listPanes("below").filter((pane) => pane === shown || pane.offered?.(this.store) !== false);
     return el(
       "div",
       { class: "xs-time-head" },
@@ -99,12 +99,12 @@ export class Below {
   }
 
   /** @param {MouseEvent} event */
-  click(event) {
+  handleClick(event) {
     const target = /** @type {Element} */ (event.target);
     const find = (/** @type {string} */ name) => target.closest(`[${name}]`)?.getAttribute(name);
     const [command, program, row] = ["data-time", "data-program", "data-row"].map(find);
-    if (command) this.command(command);
-    else if (program) this.store.pick(Number(program));
+    if (command) this.runCommand(command);
+    else if (program) this.store.pickProgram(Number(program));
     else if (row) {
       const [kind, ...id] = row.split(" ");
       this.store.select(/** @type {"equation"|"line"} */ (kind), id.join(" "));
@@ -112,15 +112,15 @@ export class Below {
   }
 
   /** @param {string} command what to do, and after a space with what */
-  command(command) {
+  runCommand(command) {
     const [what, value] = [command.split(" ")[0], command.slice(command.indexOf(" ") + 1)];
     if (what === "tab") chosenTabs.set(this.store, value);
-    else for (const pane of panesAt("below")) pane.command?.(this, what, value);
+    else for (const pane of listPanes("below")) pane.command?.(this, what, value);
     this.draw();
   }
 
   /** @param {KeyboardEvent} event */
-  key(event) {
+  handleKey(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const isPress = event.key === "Enter" || event.key === " ";

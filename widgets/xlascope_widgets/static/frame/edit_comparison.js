@@ -2,7 +2,7 @@
 /** What has changed since the cell ran before: the comparison of both programs, under the strip. */
 
 import { el, fill } from "../ground/element.js";
-import { drawAsk } from "../parts/question_form.js";
+import { drawQuery } from "../parts/question_form.js";
 import { Store } from "../store/store.js";
 /** @typedef {import("./view.js").View} View */
 /** @typedef {import("../ground/wire.js").Model} Model */
@@ -14,34 +14,38 @@ import { Store } from "../store/store.js";
 const shownIn = new WeakMap();
 
 /** @param {View} view */
-function questionOf({ store }) {
+function buildQuestion({ store }) {
   return { question: "diff", program: store.measured?.number ?? 0, from: store.measured?.function ?? "" };
 }
 
 /** Open the comparison, or close it. @param {View} view */
-export function pressEdited(view) {
+export function toggleEditComparison(view) {
   const { store } = view;
   store.comparing = !store.comparing;
-  if (store.comparing && store.asks.state(questionOf(view))?.state !== "done") store.asks.ask(store, questionOf(view));
+  if (store.comparing && store.queries.getState(buildQuestion(view))?.state !== "done")
+    store.queries.ask(store, buildQuestion(view));
   view.drawStrip();
-  drawEdited(view);
+  drawEditComparison(view);
 }
 
 /** Draw the comparison where it was asked for; how far the answer is, until it is there. @param {View} view */
-export function drawEdited(view) {
+export function drawEditComparison(view) {
   const { store } = view;
-  const part = view.part("xs-edited");
-  const asked = store.asks.state(questionOf(view));
-  const found = store.asks.findings[asked?.id ?? ""]?.compared;
+  const part = view.getPart("xs-edited");
+  const asked = store.queries.getState(buildQuestion(view));
+  const found = store.queries.findings[asked?.id ?? ""]?.compared;
   const shown = shownIn.get(part);
   part.hidden = !store.comparing;
   if (found && shown?.state === found && store.comparing) return;
   shown?.remove();
   shownIn.delete(part);
   if (!store.comparing) return fill(part);
-  fill(part, found ? [] : el("div", { class: "xs-note" }, drawAsk(store, questionOf(view), "Compare") ?? "comparing"));
+  fill(
+    part,
+    found ? [] : el("div", { class: "xs-note" }, drawQuery(store, buildQuestion(view), "Compare") ?? "comparing"),
+  );
   if (!found) return;
-  const compared = showEdited(view, found, part);
+  const compared = openComparisonView(view, found, part);
   shownIn.set(part, { state: found, remove: () => compared.remove() });
 }
 
@@ -50,10 +54,10 @@ export function drawEdited(view) {
  * @param {NonNullable<import("../ground/wire.js").Finding["compared"]>} found
  * @param {HTMLElement} part
  */
-function showEdited(view, found, part) {
+function openComparisonView(view, found, part) {
   const store = new Store();
   store.uid = `${view.store.uid} compared`;
   store.takeLive(found.live);
   store.takePrograms(found.programs);
-  return view.compared(store, part);
+  return view.openComparison(store, part);
 }

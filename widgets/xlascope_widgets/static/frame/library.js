@@ -18,17 +18,17 @@
 const KEPT = 1000;
 
 /** @returns {Page} what all versions and kernels in this page share */
-function pageOf() {
+function getPageState() {
   return (/** @type {{__xlascope?: Page}} */ (globalThis).__xlascope ??= { libraries: new Map(), elements: new Set() });
 }
 
 /** @param {Model} model @param {Code} code */
 export function openLibrary(model, code) {
-  const page = pageOf();
+  const page = getPageState();
   const id = model.get("uid");
   const library = {
     ...code,
-    mount: (/** @type {PanelElement} */ element) => mount(element, model.widget_manager, code),
+    mount: (/** @type {PanelElement} */ element) => mountPanel(element, model.widget_manager, code),
   };
   page.libraries.set(id, library);
   defineElement();
@@ -48,19 +48,19 @@ function defineElement() {
       /** @type {(() => void)|undefined} */ end = undefined;
 
       connectedCallback() {
-        pageOf().elements.add(this);
+        getPageState().elements.add(this);
         this.begin();
       }
 
       disconnectedCallback() {
-        pageOf().elements.delete(this);
+        getPageState().elements.delete(this);
         const { end } = this;
         this.end = undefined;
         end?.();
       }
 
       begin() {
-        const library = pageOf().libraries.get(this.getAttribute("library") ?? "");
+        const library = getPageState().libraries.get(this.getAttribute("library") ?? "");
         if (library && !this.end) this.end = library.mount(this);
       }
     },
@@ -81,7 +81,7 @@ const keptViews = new Map();
  * @param {Manager} manager
  * @param {Code} code
  */
-function mount(element, manager, code) {
+function mountPanel(element, manager, code) {
   const id = element.getAttribute("panel") ?? "";
   /** @type {Kept|undefined} */ let view = keptViews.get(id);
   let gone = false;
@@ -98,9 +98,9 @@ function mount(element, manager, code) {
     show();
     if (view.focused?.isConnected) view.focused.focus({ preventScroll: true });
   } else {
-    modelOf(manager, id, () => gone).then((model) => {
+    fetchModel(manager, id, () => gone).then((model) => {
       if (gone || !model) return; // the kernel has forgotten it: the picture stays
-      view = newView(model, code);
+      view = createView(model, code);
       show();
     });
   }
@@ -119,7 +119,7 @@ function mount(element, manager, code) {
 
 /** The model of this number, which may come later than its element: undefined when it has not come after ten seconds.
  * @param {Manager} manager @param {string} id @param {() => boolean} gone @returns {Promise<Model|undefined>} */
-async function modelOf(manager, id, gone) {
+async function fetchModel(manager, id, gone) {
   for (let tries = 0; tries < 50 && !gone(); tries++) {
     const model = await Promise.resolve()
       .then(() => manager?.get_model(id))
@@ -131,7 +131,7 @@ async function modelOf(manager, id, gone) {
 }
 
 /** @param {Model} model @param {Code} code @returns {Kept} */
-function newView(model, code) {
+function createView(model, code) {
   const host = document.createElement("div");
   /** @type {Kept} */ const view = { host, remove: code.render({ model, el: host }), focused: undefined };
   host.addEventListener("focusin", (event) => (view.focused = /** @type {HTMLElement} */ (event.target)));

@@ -1,7 +1,7 @@
 // @ts-check
 /** The widget, as its host calls it. Everything that is only looking happens here, without the kernel. */
 
-import { follow, forget, storeOf } from "../store/stores.js";
+import { subscribeStore, removeStore, getStore } from "../store/stores.js";
 import { openLibrary } from "./library.js";
 import { View } from "./view.js";
 /** @typedef {import("../ground/wire.js").Model} Model */
@@ -12,17 +12,17 @@ export function initialize({ model }) {
     return openLibrary(model, {
       initialize,
       render,
-      forget: (/** @type {{model: Model}} */ context) => forget(context.model),
+      forget: (/** @type {{model: Model}} */ context) => removeStore(context.model),
     });
-  const store = storeOf(model);
+  const store = getStore(model);
   store.stop?.();
-  store.stop = follow(model, store);
-  return () => forget(model);
+  store.stop = subscribeStore(model, store);
+  return () => removeStore(model);
 }
 
 /** Called for every view. @param {{model: Model, el: HTMLElement}} context */
 export function render({ model, el: host }) {
-  const store = storeOf(model);
+  const store = getStore(model);
   if (!store.stop) initialize({ model });
   const view = new View(model, store, host);
   return () => view.remove();

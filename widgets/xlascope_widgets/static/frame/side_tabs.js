@@ -2,7 +2,7 @@
 /** The tabs beside the graph: what was compiled, pane by pane. */
 
 import { el, toNode } from "../ground/element.js";
-import { paneBeside, panesAt } from "../parts/panes.js";
+import { selectSidePane, listPanes } from "../parts/panes.js";
 import { scrollInside } from "../parts/scrolling.js";
 /** @typedef {import("../ground/element.js").Child} Child */
 /** @typedef {import("../parts/panel_interface.js").Panel} Panel */
@@ -13,12 +13,12 @@ import { scrollInside } from "../parts/scrolling.js";
  * @param {Element} element
  * @param {Store} store
  */
-export function showSide(element, store) {
+export function updateSide(element, store) {
   const top = element.scrollTop;
   const active = element.contains(element.ownerDocument.activeElement) ? element.ownerDocument.activeElement : null;
   const focus = active?.getAttribute("data-focus") ?? active?.getAttribute("data-kernel");
   const cursor = active instanceof HTMLInputElement ? active.selectionStart : null;
-  refill(element, drawSide(store));
+  replaceChangedChildren(element, drawSide(store));
   element.scrollTop = top;
   if (!active || active.isConnected) return;
   const again = focus
@@ -36,7 +36,7 @@ const drawnChildren = new WeakMap();
  * @param {Element} parent
  * @param {Child[]} trees
  */
-function refill(parent, trees) {
+function replaceChangedChildren(parent, trees) {
   const kept = trees.flat(Infinity).filter(Boolean);
   const [texts, before] = [kept.map((tree) => JSON.stringify(tree)), drawnChildren.get(parent) ?? []];
   kept.forEach((tree, i) => {
@@ -50,8 +50,8 @@ function refill(parent, trees) {
 /** @param {Store} store @returns {Child[]} */
 export function drawSide(store) {
   if (!store.program) return [];
-  const shown = paneBeside(store);
-  const tabs = panesAt("side").filter((pane) => pane === shown || pane.offered?.(store) !== false);
+  const shown = selectSidePane(store);
+  const tabs = listPanes("side").filter((pane) => pane === shown || pane.offered?.(store) !== false);
   return [
     el(
       "div",
@@ -80,9 +80,9 @@ function drawTab(id, title, tip, on) {
 }
 
 /** Show what is selected. @param {Element} element @param {Store} store */
-export function markSide(element, store) {
-  showSide(element, store);
-  const { mark } = paneBeside(store);
+export function highlightSelection(element, store) {
+  updateSide(element, store);
+  const { mark } = selectSidePane(store);
   if (mark) return mark(element);
   const first = element.querySelector(".xs-whynot, .xs-kernel.selected");
   if (first) scrollInside(element, first);
@@ -94,12 +94,12 @@ export function markSide(element, store) {
  * @param {Element} target
  * @param {boolean} add
  */
-export function pressSide(panel, target, add) {
+export function handleSideClick(panel, target, add) {
   const tab = target.closest("[data-tab]")?.getAttribute("data-tab");
-  if (tab) panel.store.turn({ tab });
+  if (tab) panel.store.updateList({ tab });
   return (
     Boolean(tab) ||
-    panesAt("side")
+    listPanes("side")
       .toReversed()
       .some((pane) => pane.press?.(panel, target, add))
   );
@@ -111,6 +111,6 @@ export function pressSide(panel, target, add) {
  * @param {KeyboardEvent} event
  * @param {Element} target
  */
-export function keySide(panel, event, target) {
-  return panesAt("side").some((pane) => pane.key?.(panel, event, target));
+export function handleSideKey(panel, event, target) {
+  return listPanes("side").some((pane) => pane.key?.(panel, event, target));
 }

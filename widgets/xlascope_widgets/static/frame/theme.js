@@ -2,7 +2,7 @@
 /** Dark or light, as the host is, and following it when it changes. */
 
 /** Dark when the host says so: JupyterLab, VS Code, Colab, or else the system. */
-function isDark() {
+function isHostDark() {
   const { body, documentElement } = document;
   const lab = body.getAttribute("data-jp-theme-light");
   if (lab) return lab === "false";
@@ -13,7 +13,7 @@ function isDark() {
 
 /** Marks the panel as dark; returns what ends that. @param {HTMLElement} root @returns {() => void} */
 export function watchTheme(root) {
-  const apply = () => root.classList.toggle("dark", isDark());
+  const apply = () => root.classList.toggle("dark", isHostDark());
   const observer = new MutationObserver(apply);
   for (const element of [document.body, document.documentElement]) observer.observe(element, { attributes: true });
   const system = matchMedia("(prefers-color-scheme: dark)");

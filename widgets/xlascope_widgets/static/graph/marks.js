@@ -1,7 +1,7 @@
 // @ts-check
 /** What stands out in the graph: what is selected, what lies between two, and what a search does not find. */
 
-import { markOf } from "../program/selection.js";
+import { getMark } from "../program/selection.js";
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {{selected: boolean, related: boolean, between: boolean, start: boolean, faint: boolean}} Mark */
 
@@ -11,17 +11,17 @@ import { markOf } from "../program/selection.js";
  * @param {{path: string}[]} drawn
  * @returns {Map<string, Mark>}
  */
-export function marksOf(store, drawn) {
-  const { program, selection, open, query, found, start } = store;
+export function computeMarks(store, drawn) {
+  const { program, selection, open, query, matches, start } = store;
   /** @type {Map<string, Mark>} */ const marks = new Map();
-  const searched = query ? found : null;
+  const searched = query ? matches : null;
   if (!program || (!selection.kind && !searched && !start)) return marks;
   const between = selection.kind === "between";
   const ends = between ? JSON.parse(selection.id) : [];
   for (const { path } of drawn) {
     if (!path || marks.has(path)) continue;
-    const mark = markOf(program, selection, path, open.has(path));
-    const faint = Boolean(searched && !program.inside(path).some((inner) => searched.has(inner)));
+    const mark = getMark(program, selection, path, open.has(path));
+    const faint = Boolean(searched && !program.listInside(path).some((inner) => searched.has(inner)));
     marks.set(path, {
       selected: mark === "selected" && !between,
       related: mark === "related",

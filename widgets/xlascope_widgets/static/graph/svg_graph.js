@@ -6,8 +6,8 @@
 
 import { SVG, el, fill, toNode } from "../ground/element.js";
 import { shorten } from "../ground/format.js";
-import { enlarged } from "../layout/semantic_zoom.js";
-import { drawScene, roomFor, subOf } from "./draw_svg.js";
+import { scaleLetters } from "../layout/semantic_zoom.js";
+import { drawScene, countLetters, formatSubtitle } from "./draw_svg.js";
 /** @typedef {import("./graph_pane.js").GraphPane} GraphPane */
 /** @typedef {import("./marks.js").Mark} Mark */
 /** @typedef {import("../layout/level.js").GraphNode} GraphNode */
@@ -34,9 +34,9 @@ export class SvgGraph {
   paint() {
     const { store, scene } = this.pane;
     if (!scene || !store.program) return;
-    this.up = enlarged(this.pane.zoom.k);
+    this.up = scaleLetters(this.pane.zoom.k);
     this.view.style.setProperty("--xs-up", String(this.up));
-    const seen = scene.nodes.length > ALL_AT_ONCE ? this.pane.window(MARGIN_SHARE) : null;
+    const seen = scene.nodes.length > ALL_AT_ONCE ? this.pane.visibleRegion(MARGIN_SHARE) : null;
     this.painted = seen;
     const visible =
       seen &&
@@ -49,7 +49,7 @@ export class SvgGraph {
   place() {
     const { x, y, k } = this.pane.zoom;
     this.view.setAttribute("transform", `translate(${x.toFixed(2)},${y.toFixed(2)}) scale(${k.toFixed(4)})`);
-    if (this.up !== enlarged(k) || (this.painted && !this.pane.covers(this.painted))) this.pane.paint();
+    if (this.up !== scaleLetters(k) || (this.painted && !this.pane.coversScreen(this.painted))) this.pane.paint();
   }
 
   /** @param {Map<string, Mark>} marks */
@@ -73,8 +73,8 @@ export class SvgGraph {
   /** New words on a node without drawing it anew. @param {GraphNode} node @param {Equation} equation */
   refresh(node, equation) {
     const words = shorten(
-      subOf(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat),
-      roomFor(node, this.up),
+      formatSubtitle(/** @type {Program} */ (this.pane.store.program), node, equation, this.pane.store.heat),
+      countLetters(node, this.up),
     );
     const text = this.element(node.id)?.querySelector(".xs-sub");
     if (text && text.textContent !== words) text.textContent = words;

@@ -29,7 +29,7 @@ export function parsePath(path) {
  * @param {number} index
  * @returns {Path}
  */
-export function innerPath(holder, body, index) {
+export function buildInnerPath(holder, body, index) {
   return joinPaths(holder, body ? `${body}.${index}` : String(index));
 }
 
@@ -39,13 +39,13 @@ export function joinPaths(outer, inner) {
 }
 
 /** The equation that holds one; the program, of an outermost one. @param {Path} path @returns {Path} */
-export function parentPath(path) {
+export function getParentPath(path) {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
 
 /** What holds an equation, from the outermost in, and itself. @param {Path} path @returns {Path[]} */
-export function chainOfPaths(path) {
-  return path ? [...chainOfPaths(parentPath(path)), path] : [];
+export function listAncestors(path) {
+  return path ? [...listAncestors(getParentPath(path)), path] : [];
 }
 
 /** Is a path inside of another, or the same? @param {Path} path @param {Path} outer */
@@ -59,7 +59,7 @@ export function isWithin(path, outer) {
  * @param {Path} outer
  * @returns {Path}
  */
-export function relativePath(path, outer) {
+export function toRelativePath(path, outer) {
   return outer ? path.slice(outer.length + 1) : path;
 }
 

@@ -14,16 +14,16 @@ export const NARROW_GAP = 26;
 
 /** @param {Scene} scene @param {Level} level */
 export function routeEdges(scene, level) {
-  const ports = targetPorts(level.edges);
+  const ports = assignTargetPorts(level.edges);
   for (const edge of level.edges) {
     const { from, to } = edge;
     const across = from.phase !== to.phase || from.y === to.y;
     const passes = level.narrow && !across && Math.abs(from.y - to.y) > (from.h + to.h) / 2 + ROW_GAP + 1;
     const d = across
-      ? acrossPath(from, to)
+      ? routeAcross(from, to)
       : passes
-        ? aroundPath(from, to)
-        : alongPath(from, to, ports.get(edge) ?? 0, level.leads.get(edge) ?? []);
+        ? routeAround(from, to)
+        : routeAlong(from, to, ports.get(edge) ?? 0, level.leads.get(edge) ?? []);
     const lead = (level.leads.get(edge) ?? []).map((point) => point.x);
     const sign = Math.sign(across ? to.x - from.x : to.y - from.y);
     const ends = across
@@ -48,7 +48,7 @@ export function routeEdges(scene, level) {
 }
 
 /** Where each edge enters its target: side by side, in the order of the sources. @param {Edge[]} edges */
-function targetPorts(edges) {
+function assignTargetPorts(edges) {
   const entering = new Map();
   for (const edge of edges) append(entering, edge.to, edge);
   const ports = new Map();
@@ -69,20 +69,20 @@ function targetPorts(edges) {
  * @param {number} port
  * @param {{x: number, y: number, h: number}[]} lead
  */
-function alongPath(from, to, port, lead) {
+function routeAlong(from, to, port, lead) {
   const sign = to.y > from.y ? 1 : -1;
   let [x, y] = [from.x, from.y + (sign * from.h) / 2];
   let d = `M${round(x)},${round(y)}`;
-  const bend = (/** @type {number} */ x2, /** @type {number} */ y2) => {
+  const drawBend = (/** @type {number} */ x2, /** @type {number} */ y2) => {
     const middle = round((y + y2) / 2);
     d += x === x2 ? `V${round(y2)}` : `C${round(x)},${middle} ${round(x2)},${middle} ${round(x2)},${round(y2)}`;
     [x, y] = [x2, y2];
   };
   for (const point of lead) {
-    bend(point.x, point.y - (sign * point.h) / 2);
-    bend(point.x, point.y + (sign * point.h) / 2);
+    drawBend(point.x, point.y - (sign * point.h) / 2);
+    drawBend(point.x, point.y + (sign * point.h) / 2);
   }
-  bend(to.x + port, to.y - (sign * to.h) / 2);
+  drawBend(to.x + port, to.y - (sign * to.h) / 2);
   return d;
 }
 
@@ -91,14 +91,14 @@ function alongPath(from, to, port, lead) {
  * @param {GraphNode} from
  * @param {GraphNode} to
  */
-function aroundPath(from, to) {
+function routeAround(from, to) {
   const [x1, x2] = [from.x + from.w / 2, to.x + to.w / 2];
   const out = Math.max(x1, x2) + NARROW_GAP - 6;
   return `M${round(x1)},${round(from.y)}C${round(out)},${round(from.y)} ${round(out)},${round(to.y)} ${round(x2)},${round(to.y)}`;
 }
 
 /** From side to side: residuals, and what stands in one row. @param {GraphNode} from @param {GraphNode} to */
-function acrossPath(from, to) {
+function routeAcross(from, to) {
   const sign = to.x > from.x ? 1 : -1;
   const [x1, x2] = [from.x + (sign * from.w) / 2, to.x - (sign * to.w) / 2];
   const bend = Math.min(60, Math.max(20, Math.abs(x2 - x1) / 2));

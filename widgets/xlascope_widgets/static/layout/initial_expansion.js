@@ -4,7 +4,7 @@
  * to be opened.
  */
 
-import { layoutProgram, roomIn } from "./layout.js";
+import { layoutProgram, computeRoom } from "./layout.js";
 import { READABLE } from "./viewport.js";
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../program/unpack.js").Equation} Equation */
@@ -30,11 +30,11 @@ export const USUAL_SCREEN = { width: 760, height: 560 };
  */
 export function openAll(program, open) {
   if (!program.heavy.jaxpr) return;
-  const boxes = [...program.shown(program.heavy.jaxpr).equations];
+  const boxes = [...program.groupedLevel(program.heavy.jaxpr).equations];
   let drawn = boxes.length;
   // The list grows while it is read: what a box holds is looked at after everything outside of it.
   for (const box of boxes) {
-    const inner = inside(program, box);
+    const inner = listShownInside(program, box);
     if (!box.bodies || drawn + inner.length > MOST_OPENED) continue;
     open.add(box.path);
     drawn += inner.length;
@@ -51,7 +51,7 @@ export function openAll(program, open) {
 export function openAtFirst(program, screen = USUAL_SCREEN) {
   /** @type {Set<string>} */ const open = new Set();
   if (!program.heavy.jaxpr) return open;
-  const boxes = [...program.shown(program.heavy.jaxpr).equations];
+  const boxes = [...program.groupedLevel(program.heavy.jaxpr).equations];
   // Who chose a grouping chose what to see.
   const chosen = program.grouping !== "auto";
   /** Looked at and left closed. @type {Set<Equation>} */ const closed = new Set();
@@ -59,17 +59,17 @@ export function openAtFirst(program, screen = USUAL_SCREEN) {
     let drawn = boxes.length;
     chosen ? drawn === 1 && boxes[0].bodies?.length === 1 && !boxes[0].members : drawn < WANTED;
   ) {
-    const next = heaviest(
+    const next = findHeaviest(
       program,
       boxes.filter((box) => box.bodies && !closed.has(box) && !open.has(box.path)),
       drawn < FEW,
     );
     if (!next) break;
-    const inner = inside(program, next);
+    const inner = listShownInside(program, next);
     open.add(next.path);
     // A program that is one call is what is in that call.
     const only = boxes.length === 1;
-    if ((drawn + inner.length > MOST && !only) || !inner.length || !(only || fits(program, open, screen))) {
+    if ((drawn + inner.length > MOST && !only) || !inner.length || !(only || fitsScreen(program, open, screen))) {
       open.delete(next.path);
       closed.add(next);
       continue;
@@ -81,8 +81,8 @@ export function openAtFirst(program, screen = USUAL_SCREEN) {
 }
 
 /** What a box shows when it is open. @param {Program} program @param {Equation} box @returns {Equation[]} */
-function inside(program, box) {
-  return (box.bodies ?? []).flatMap((body) => program.shown(body).equations);
+function listShownInside(program, box) {
+  return (box.bodies ?? []).flatMap((body) => program.groupedLevel(body).equations);
 }
 
 /**
@@ -92,9 +92,9 @@ function inside(program, box) {
  * @param {boolean} alike
  * @returns {Equation|undefined}
  */
-function heaviest(program, boxes, alike) {
+function findHeaviest(program, boxes, alike) {
   const weight = (/** @type {Equation} */ box) =>
-    program.part(box.path) ?? program.inside(box.path).length / program.equations.size;
+    program.getTimeFraction(box.path) ?? program.listInside(box.path).length / program.equations.size;
   const weights = new Map(
     boxes.filter((box) => alike || (box.group?.times ?? 1) === 1).map((box) => [box, weight(box)]),
   );
@@ -104,7 +104,7 @@ function heaviest(program, boxes, alike) {
 }
 
 /** Can everything be seen at once? @param {Program} program @param {Set<string>} open @param {Screen} screen */
-function fits(program, open, screen) {
-  const { width, height } = layoutProgram(program, open, roomIn(program, open, screen.width / READABLE));
+function fitsScreen(program, open, screen) {
+  const { width, height } = layoutProgram(program, open, computeRoom(program, open, screen.width / READABLE));
   return width * READABLE <= screen.width && height * READABLE <= screen.height;
 }

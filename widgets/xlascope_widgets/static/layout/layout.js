@@ -4,10 +4,10 @@
 
 import { append } from "../ground/collections.js";
 import { shorten } from "../ground/format.js";
-import { SUB_LETTER, TITLE_LETTER, equationWords, variableWords } from "../program/labels.js";
+import { SUB_LETTER, TITLE_LETTER, formatEquation, formatVariable } from "../program/labels.js";
 import { placeColumn } from "./columns.js";
 import { NARROW_GAP, ROW_GAP, routeEdges } from "./edges.js";
-import { ROOMY, groups, readLevel } from "./level.js";
+import { ROOMY, groupNodes, readLevel } from "./level.js";
 /** @typedef {import("./level.js").GraphNode} GraphNode */
 /** @typedef {import("./level.js").Edge} Edge */
 /** @typedef {import("../program/program.js").Program} Program */
@@ -61,7 +61,7 @@ export function layoutProgram(program, open, room = ROOMY) {
 
 /** How few nodes fit into a width, or come close to that. @param {Program} program @param {Set<string>} open
  * @param {number} width @returns {import("./level.js").Room} */
-export function roomIn(program, open, width) {
+export function computeRoom(program, open, width) {
   for (const room of ROOMS) {
     const scene = layoutProgram(program, open, room);
     if (scene.width <= width) return room;
@@ -80,7 +80,7 @@ export function roomIn(program, open, width) {
  * @returns {Level}
  */
 function layoutLevel(program, jaxpr, prefix, body, open, room) {
-  const { nodes, edges, broken } = readLevel(program.shown(jaxpr), prefix, body, room);
+  const { nodes, edges, broken } = readLevel(program.groupedLevel(jaxpr), prefix, body, room);
   for (const node of nodes) sizeNode(program, node, open, room);
   const last = Math.max(0, ...nodes.map((node) => node.phase));
   // What comes after the last backward pass has nothing beside it: it need not keep to the bands.
@@ -88,11 +88,11 @@ function layoutLevel(program, jaxpr, prefix, body, open, room) {
   const banded = nodes.filter((node) => !isFree(node));
   // Rows of what is free go by where the others stand when nothing is open, so that opening a box moves no chain past
   // another.
-  const stacked = [...groups(banded).values()];
+  const stacked = [...groupNodes(banded).values()];
   stackBands(stacked, () => LEAF);
   for (const node of banded) node.closedY = node.y;
   const height = stackBands(stacked, (node) => node.h);
-  const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, loweredBy(banded), room));
+  const bands = Math.max(height, stackFreely(nodes.filter(isFree), edges, computeLowering(banded), room));
   const { columns, leads } =
     room.beside > 1 ? placePhases(nodes, edges, COLUMN_GAP) : placePhases(nodes, [], NARROW_GAP);
   const width = columns.length ? columns[columns.length - 1].right : 0;
@@ -111,7 +111,7 @@ function sizeNode(program, node, open, room) {
     openNode(program, node, equation, open, room);
     return;
   }
-  const words = equation ? equationWords(program, equation) : variableWords(program, node);
+  const words = equation ? formatEquation(program, equation) : formatVariable(program, node);
   Object.assign(node, words);
   // An equation keeps its width when a measured time arrives.
   const least = node.kind === "equation" ? 124 : 76;
@@ -133,7 +133,7 @@ function sizeNode(program, node, open, room) {
  */
 function openNode(program, node, equation, open, room) {
   node.inner = (equation.bodies ?? []).map((body, i) => layoutLevel(program, body, node.path, i, open, room));
-  Object.assign(node, equationWords(program, equation));
+  Object.assign(node, formatEquation(program, equation));
   const inside = node.inner.reduce((sum, level) => sum + level.width + PAD, -PAD);
   node.w = Math.max(inside, node.title.length * TITLE_LETTER + node.sub.length * SUB_LETTER + 36) + 2 * PAD;
   node.h = Math.max(...node.inner.map((level) => level.height)) + HEAD + PAD;
@@ -144,7 +144,7 @@ function openNode(program, node, equation, open, room) {
  * @param {GraphNode[]} nodes
  * @returns {(y: number) => number}
  */
-function loweredBy(nodes) {
+function computeLowering(nodes) {
   const places = nodes.filter((node) => node.y !== node.closedY).sort((a, b) => a.closedY - b.closedY);
   return (y) => {
     let low = 0,
@@ -240,8 +240,12 @@ function assignFreeRows(nodes, edges) {
     node.row = Math.max(1, ...(rows ?? []));
   }
   // What waits for nothing stands just above its first use; so do the inputs.
-  const waiting = (/** @type {GraphNode} */ node) => !entering.get(node)?.some((from) => from.kind !== "input");
-  for (const node of [...computed.filter(waiting).reverse(), ...nodes.filter((each) => each.kind === "input")]) {
+  const hasPlacedOperands = (/** @type {GraphNode} */ node) =>
+    !entering.get(node)?.some((from) => from.kind !== "input");
+  for (const node of [
+    ...computed.filter(hasPlacedOperands).reverse(),
+    ...nodes.filter((each) => each.kind === "input"),
+  ]) {
     const uses = leaving.get(node)?.map((to) => to.row) ?? [];
     if (uses.length) node.row = Math.max(0, Math.min(...uses) - 1);
   }

@@ -7,8 +7,8 @@
  */
 
 import { append } from "../ground/collections.js";
-import { parentPath } from "../ground/path.js";
-import { phasesOf } from "../program/phases.js";
+import { getParentPath } from "../ground/path.js";
+import { computePhases } from "../program/phases.js";
 /** @typedef {import("../program/unpack.js").Jaxpr} Jaxpr */
 
 /**
@@ -44,13 +44,13 @@ const MOST_ENDS = 5;
  */
 export function readLevel(jaxpr, prefix, body, room = ROOMY) {
   if (!jaxpr.equations.length) return readEmpty(jaxpr, `${prefix}#${body}`);
-  const phases = phasesOf(jaxpr);
+  const phases = computePhases(jaxpr);
   /** @type {GraphNode[]} */ const nodes = [];
   /** @type {Map<string, GraphNode>} */ const makers = new Map();
   /** @type {Edge[]} */ const edges = [];
   const place = `${prefix}#${body}`;
   const add = (/** @type {Partial<GraphNode>} */ given) => {
-    const node = newNode({ order: nodes.length, ...given });
+    const node = createNode({ order: nodes.length, ...given });
     nodes.push(node);
     return node;
   };
@@ -108,7 +108,7 @@ export function readLevel(jaxpr, prefix, body, room = ROOMY) {
 }
 
 /** A node that has no place yet. @param {Partial<GraphNode>} given */
-function newNode(given) {
+function createNode(given) {
   return /** @type {GraphNode} */ ({
     path: "",
     name: "",
@@ -171,12 +171,12 @@ function bundleOutputs(jaxpr, makers, most) {
  */
 function readEmpty(jaxpr, place) {
   const nodes = [...jaxpr.constants, ...jaxpr.inputs].map((name, i) =>
-    newNode({ id: `${place}:in:${name}`, kind: "input", name, order: i }),
+    createNode({ id: `${place}:in:${name}`, kind: "input", name, order: i }),
   );
   const makers = new Map(nodes.map((node) => [node.name, node]));
   /** @type {Edge[]} */ const edges = [];
   jaxpr.outputs.forEach((name, i) => {
-    const to = newNode({ id: `${place}:out:${i}`, kind: "output", name, index: i, band: 1, order: nodes.length });
+    const to = createNode({ id: `${place}:out:${i}`, kind: "output", name, index: i, band: 1, order: nodes.length });
     nodes.push(to);
     const from = makers.get(name);
     if (from) edges.push({ from, to, name, count: 1 });
@@ -185,7 +185,7 @@ function readEmpty(jaxpr, place) {
 }
 
 /** @param {GraphNode[]} nodes @param {Edge[]} edges @param {"from"|"to"} end @returns {Map<GraphNode, GraphNode[]>} */
-function neighbours(nodes, edges, end) {
+function collectNeighbours(nodes, edges, end) {
   const found = new Map(nodes.map((node) => [node, /** @type {GraphNode[]} */ ([])]));
   for (const edge of edges) found.get(edge[end])?.push(end === "from" ? edge.to : edge.from);
   return found;
@@ -193,8 +193,8 @@ function neighbours(nodes, edges, end) {
 
 /** @param {Jaxpr} jaxpr @param {GraphNode[]} nodes @param {Edge[]} edges */
 function assignBands(jaxpr, nodes, edges) {
-  const before = neighbours(nodes, edges, "to");
-  const after = neighbours(nodes, edges, "from");
+  const before = collectNeighbours(nodes, edges, "to");
+  const after = collectNeighbours(nodes, edges, "from");
   const byId = new Map(nodes.map((n) => [n.path, n]));
   /** @type {Map<string, GraphNode>} */ const byPath = new Map();
   for (const equation of jaxpr.equations)
@@ -202,11 +202,11 @@ function assignBands(jaxpr, nodes, edges) {
       byPath.set(member.path, /** @type {GraphNode} */ (byId.get(equation.path)));
   const equations = nodes.filter((node) => node.kind === "equation");
   const of = new Map(jaxpr.equations.map((e) => [e.path, e.of]));
-  for (const node of equations.filter((n) => n.phase === 0)) node.band = below(node, before);
+  for (const node of equations.filter((n) => n.phase === 0)) node.band = computeBandBelow(node, before);
   sinkSources(equations, before, after);
   for (const node of equations.filter((n) => n.phase > 0)) {
-    const anchor = node.phase % 2 ? anchorOf(of.get(node.path), byPath) : undefined;
-    node.band = anchor && anchor.phase < node.phase ? anchor.band : bandFromOperands(node, before);
+    const anchor = node.phase % 2 ? findAnchor(of.get(node.path), byPath) : undefined;
+    node.band = anchor && anchor.phase < node.phase ? anchor.band : computeBand(node, before);
   }
   placeOutputs(nodes, before);
   placeInputs(nodes, after);
@@ -217,8 +217,8 @@ function assignBands(jaxpr, nodes, edges) {
  * @param {string|undefined} path
  * @param {Map<string, GraphNode>} byPath
  */
-function anchorOf(path, byPath) {
-  for (let inner = path; inner; inner = parentPath(inner)) {
+function findAnchor(path, byPath) {
+  for (let inner = path; inner; inner = getParentPath(inner)) {
     const node = byPath.get(inner);
     if (node) return node;
   }
@@ -230,7 +230,7 @@ function anchorOf(path, byPath) {
  * @param {GraphNode} node
  * @param {Map<GraphNode, GraphNode[]>} before
  */
-function below(node, before) {
+function computeBandBelow(node, before) {
   let band = 1;
   for (const other of before.get(node) ?? [])
     if (other.kind === "equation" && other.phase === node.phase) band = Math.max(band, other.band + 1);
@@ -257,7 +257,7 @@ function sinkSources(equations, before, after) {
  * @param {GraphNode} node
  * @param {Map<GraphNode, GraphNode[]>} before
  */
-function bandFromOperands(node, before) {
+function computeBand(node, before) {
   const operands = (before.get(node) ?? []).filter((other) => other.kind === "equation");
   const same = operands.filter((other) => other.phase === node.phase).map((other) => other.band);
   if (node.phase % 2 === 0 && same.length) return Math.max(...same) + 1;
@@ -291,15 +291,15 @@ function placeInputs(nodes, after) {
  * @param {number} widest
  */
 function assignRows(nodes, edges, widest) {
-  const before = neighbours(nodes, edges, "to");
-  const after = neighbours(nodes, edges, "from");
+  const before = collectNeighbours(nodes, edges, "to");
+  const after = collectNeighbours(nodes, edges, "from");
   for (const node of nodes) {
     for (const other of before.get(node) ?? [])
       if ((other.kind !== "input" || other.up) && other.phase === node.phase && other.band === node.band)
         node.row = Math.max(node.row, other.row + 1);
   }
-  for (const group of groups(nodes).values()) {
-    turnUp(group);
+  for (const group of groupNodes(nodes).values()) {
+    reverseRows(group);
     liftInputs(group, after);
     wrapWideRows(group, widest);
   }
@@ -312,25 +312,25 @@ function assignRows(nodes, edges, widest) {
  * @returns {boolean} whether it does
  */
 function breakColumn(nodes, most) {
-  const stacks = [...groups(nodes)].sort(([a], [b]) => a - b).map(([, group]) => group);
-  const rowsOf = (/** @type {GraphNode[]} */ group) => Math.max(...group.map((node) => node.row)) + 1;
-  const rows = stacks.reduce((sum, group) => sum + rowsOf(group), 0);
+  const stacks = [...groupNodes(nodes)].sort(([a], [b]) => a - b).map(([, group]) => group);
+  const countRows = (/** @type {GraphNode[]} */ group) => Math.max(...group.map((node) => node.row)) + 1;
+  const rows = stacks.reduce((sum, group) => sum + countRows(group), 0);
   if (rows <= most || nodes.some((node) => node.phase !== nodes[0].phase)) return false;
   const high = Math.ceil(rows / Math.ceil(rows / most));
   let [column, top, at] = [0, 0, 0];
   for (const group of stacks) {
-    if (at + rowsOf(group) > high && at) {
+    if (at + countRows(group) > high && at) {
       column += 2;
       [top, at] = [group[0].band, 0];
     }
-    at += rowsOf(group);
+    at += countRows(group);
     for (const node of group) [node.phase, node.band] = [column, node.band - top];
   }
   return column > 0;
 }
 
 /** The nodes by phase and band. @param {GraphNode[]} nodes @returns {Map<number, GraphNode[]>} */
-export function groups(nodes) {
+export function groupNodes(nodes) {
   const found = new Map();
   for (const node of nodes) {
     append(found, node.phase * 1e7 + node.band, node);
@@ -339,7 +339,7 @@ export function groups(nodes) {
 }
 
 /** Backward runs up: its first row is the lowest. @param {GraphNode[]} group */
-function turnUp(group) {
+function reverseRows(group) {
   if (!group.some((node) => node.up)) return;
   const last = Math.max(...group.map((node) => node.row));
   for (const node of group) node.row = last - node.row;

@@ -27,7 +27,7 @@ const TITLES_ONLY = 1.35,
  * @param {{x: number, y: number}} point
  * @returns {GraphNode|undefined}
  */
-export function dissolves(scene, holds, k, point) {
+export function findBoxToOpen(scene, holds, k, point) {
   if (k < OPENS) return undefined;
   let best,
     least = REACH;
@@ -45,7 +45,7 @@ export function dissolves(scene, holds, k, point) {
  * @param {number} k
  * @returns {GraphNode[]}
  */
-export function gathers(scene, k) {
+export function findBoxesToClose(scene, k) {
   if (k >= GATHERS) return [];
   const open = scene.nodes.filter((node) => node.inner);
   const depth = Math.max(...open.map((node) => node.depth));
@@ -59,7 +59,7 @@ export function gathers(scene, k) {
  * @param {Screen} screen
  * @returns {Zoom}
  */
-export function zoomInto(node, at, screen) {
+export function computeZoomInto(node, at, screen) {
   const k = Math.min(
     1.2,
     Math.max(READABLE, Math.min((0.92 * screen.width) / node.w, (0.92 * screen.height) / node.h)),
@@ -76,11 +76,11 @@ export function zoomInto(node, at, screen) {
  * anew.
  * @param {number} k
  */
-export function enlarged(k) {
+export function scaleLetters(k) {
   return k >= READABLE ? 1 : Math.ceil((READABLE / k) * 8) / 8;
 }
 
 /** What there is room to say of a node with letters so large. @param {number} up @returns {"all"|"title"|"none"} */
-export function saidAt(up) {
+export function pickLabels(up) {
   return up <= TITLES_ONLY ? "all" : up <= NOTHING ? "title" : "none";
 }

@@ -23,7 +23,7 @@ const COMFORTABLE = 1.25;
  * @param {boolean} everything
  * @returns {Zoom}
  */
-export function fitZoom(scene, screen, everything) {
+export function computeFitZoom(scene, screen, everything) {
   const whole = Math.min(COMFORTABLE, screen.width / scene.width, screen.height / scene.height);
   const k = everything ? Math.max(SMALLEST, whole) : Math.max(READABLE, whole);
   const spare = screen.width - scene.width * k;
@@ -38,7 +38,7 @@ export function fitZoom(scene, screen, everything) {
  * @param {{width: number, height: number}} scene
  * @param {number} width of the pane
  */
-export function heightFor(scene, width) {
+export function computeHeight(scene, width) {
   return scene.height * Math.min(1, Math.max(READABLE, width / scene.width));
 }
 
@@ -50,7 +50,7 @@ export function heightFor(scene, width) {
  * @param {number} factor
  * @returns {Zoom}
  */
-export function zoomAbout(zoom, px, py, factor) {
+export function computeZoomAbout(zoom, px, py, factor) {
   const k = Math.min(LARGEST, Math.max(SMALLEST, zoom.k * factor));
   const grow = k / zoom.k;
   return { x: px - (px - zoom.x) * grow, y: py - (py - zoom.y) * grow, k };
@@ -63,7 +63,7 @@ export function zoomAbout(zoom, px, py, factor) {
  * @param {{x: number, y: number, w: number, h: number}} node
  * @returns {Zoom}
  */
-export function zoomShowing(zoom, { width, height }, node) {
+export function computeZoomShowing(zoom, { width, height }, node) {
   const { k } = zoom;
   const [x, y] = [node.x * k + zoom.x, node.y * k + zoom.y];
   const [halfW, halfH] = [Math.min(width / 2, (node.w * k) / 2 + 12), Math.min(height / 2, (node.h * k) / 2 + 12)];
@@ -78,7 +78,7 @@ export function zoomShowing(zoom, { width, height }, node) {
  * @param {number} dx
  * @param {number} dy the nearest node in a direction, or null
  */
-export function nearest(nodes, from, dx, dy) {
+export function findNearest(nodes, from, dx, dy) {
   let best = null,
     least = Infinity;
   for (const node of nodes) {
@@ -99,7 +99,7 @@ export function nearest(nodes, from, dx, dy) {
  * @param {number} y
  * @param {number} reach
  */
-export function edgeAt(scene, x, y, reach) {
+export function findEdgeAt(scene, x, y, reach) {
   const context = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
   context.lineWidth = 2 * reach;
   for (let i = scene.edges.length - 1; i >= 0; i--) {

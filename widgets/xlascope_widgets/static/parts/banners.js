@@ -12,7 +12,7 @@ const KEY = "xlascope.closed",
 const closedHere = new Set();
 
 /** @returns {string[]} */
-function closedBefore() {
+function readClosedBanners() {
   try {
     const known = JSON.parse(localStorage.getItem(KEY) ?? "[]");
     return Array.isArray(known) ? known : [];
@@ -22,7 +22,7 @@ function closedBefore() {
 }
 
 /** Texts may be long: a number stands for them. @param {string} text */
-function numberOf(text) {
+function hashText(text) {
   let found = 5381;
   for (let i = 0; i < text.length; i++) found = (Math.imul(found, 33) ^ text.charCodeAt(i)) >>> 0;
   return `${found.toString(36)}.${text.length}`;
@@ -30,17 +30,17 @@ function numberOf(text) {
 
 /** @param {string} about */
 export function isClosed(about) {
-  return closedHere.has(numberOf(about)) || closedBefore().includes(numberOf(about));
+  return closedHere.has(hashText(about)) || readClosedBanners().includes(hashText(about));
 }
 
 /** A button that closes what says that. @param {string} about */
-export function closeButton(about) {
+export function drawCloseButton(about) {
   return el(
     "button",
     {
       class: "xs-close",
       type: "button",
-      "data-close": numberOf(about),
+      "data-close": hashText(about),
       "aria-label": "close this",
       title: "close; it does not come back",
     },
@@ -54,19 +54,19 @@ export function closeButton(about) {
  * @param {Record<string, string|null>} attributes
  * @param {...Child} children
  */
-export function banner(about, attributes, ...children) {
-  return isClosed(about) ? null : el("div", { class: "xs-note", ...attributes }, closeButton(about), children);
+export function drawBanner(about, attributes, ...children) {
+  return isClosed(about) ? null : el("div", { class: "xs-note", ...attributes }, drawCloseButton(about), children);
 }
 
 /** A click on a button that closes; true when it was one. @param {Element} target */
-export function pressClose(target) {
+export function handleCloseClick(target) {
   const number = target.closest("[data-close]")?.getAttribute("data-close");
   if (!number) return false;
   closedHere.add(number);
   try {
     localStorage.setItem(
       KEY,
-      JSON.stringify([...closedBefore().filter((each) => each !== number), number].slice(-MOST)),
+      JSON.stringify([...readClosedBanners().filter((each) => each !== number), number].slice(-MOST)),
     );
   } catch {
     // It holds as long as the page.

@@ -55,13 +55,13 @@ export function registerPane(pane) {
 }
 
 /** The panes of a place, in their order. @param {Place} place @returns {Pane[]} */
-export function panesAt(place) {
+export function listPanes(place) {
   return [...panes.values()].filter((pane) => pane.place === place).sort((a, b) => a.order - b.order);
 }
 
 /** The pane beside the graph: what was chosen, or else what there is. @param {Store} store @returns {Pane} */
-export function paneBeside(store) {
-  const beside = panesAt("side");
+export function selectSidePane(store) {
+  const beside = listPanes("side");
   const chosen = beside.find((pane) => pane.id === store.list.tab);
   if (chosen || store.program?.heavy.kernels) return chosen ?? beside[0];
   return beside.find((pane) => pane.wanted?.(store)) ?? beside[0];

@@ -2,11 +2,11 @@
 /** What asks the kernel: a button, how far its answer is, and what was said of it. */
 
 import { el } from "../ground/element.js";
-import { percent, seconds } from "../ground/format.js";
-import { questionKey } from "../store/queries.js";
-import { banner } from "./banners.js";
+import { formatPercent, formatTime } from "../ground/format.js";
+import { getQuestionKey } from "../store/queries.js";
+import { drawBanner } from "./banners.js";
 /** @typedef {import("../store/queries.js").AskState} AskState */
-/** @typedef {import("../store/queries.js").Asks} Asks */
+/** @typedef {import("../store/queries.js").Queries} Asks */
 /** @typedef {import("../store/store.js").Store} Store */
 /** @typedef {import("../ground/wire.js").Question} Question */
 /** @typedef {import("../ground/wire.js").Explained} Explained */
@@ -20,12 +20,12 @@ const NEEDS_KERNEL = "needs the kernel that made this: run the cell again";
  * @param {Question} question
  * @param {string} label
  */
-export function drawAsk(store, question, label) {
-  const known = store.asks.state(question);
+export function drawQuery(store, question, label) {
+  const known = store.queries.getState(question);
   if (known?.state === "working") return drawProgress(known);
   if (known && ["sent", "late", "lost"].includes(known.state)) return drawWaiting(known);
   if (known?.state === "done") return null;
-  const can = store.asks.can(question.question);
+  const can = store.queries.canAsk(question.question);
   return el(
     "div",
     { class: "xs-ask" },
@@ -38,7 +38,7 @@ export function drawAsk(store, question, label) {
         type: "button",
         disabled: can ? null : "",
         "data-ask": JSON.stringify(question),
-        "data-focus": questionKey(question),
+        "data-focus": getQuestionKey(question),
       },
       known ? "ask again" : label,
     ),
@@ -67,12 +67,12 @@ function drawProgress(known) {
     el(
       "span",
       { class: "xs-muted xs-small" },
-      [known.message || "compiling once more, apart from your program", share != null && percent(share)]
+      [known.message || "compiling once more, apart from your program", share != null && formatPercent(share)]
         .filter(Boolean)
         .join(" · "),
       " ",
     ),
-    cancelButton(known),
+    drawCancelButton(known),
   );
 }
 
@@ -87,12 +87,12 @@ function drawWaiting(known) {
     "div",
     { class: "xs-ask", role: "status" },
     el("span", { class: "xs-muted xs-small" }, `${words[/** @type {"sent"} */ (known.state)]} `),
-    cancelButton(known),
+    drawCancelButton(known),
   );
 }
 
 /** @param {AskState} known */
-function cancelButton(known) {
+function drawCancelButton(known) {
   return el("button", { class: "xs-pill", type: "button", "data-cancel": known.id, "data-focus": "cancel" }, "cancel");
 }
 
@@ -100,10 +100,10 @@ function cancelButton(known) {
  * Everything that is asked just now about other targets: there is no tab yet in which it could be said.
  * @param {Store} store
  */
-export function drawPending(store) {
+export function drawPendingTargets(store) {
   const { measured } = store;
-  const told = Object.values(store.asks.answers).map((answer) => answer.question);
-  const sent = [...store.asks.sent.values()]
+  const told = Object.values(store.queries.answers).map((answer) => answer.question);
+  const sent = [...store.queries.sent.values()]
     .map(({ key }) => key.split("\n"))
     .map(([question, program, target]) => ({ question, program: Number(program), target }));
   const all = [...told, ...sent].filter(
@@ -111,13 +111,15 @@ export function drawPending(store) {
   );
   const latest = new Map(all.map((question) => [question.target, question]));
   return [
-    installNote(store.asks),
+    drawInstallNote(store.queries),
     [...latest.values()].map((question) => {
-      const drawn = store.asks.found(measured).targets[question.target ?? ""] ? null : drawAsk(store, question, "");
+      const drawn = store.queries.listFindings(measured).targets[question.target ?? ""]
+        ? null
+        : drawQuery(store, question, "");
       return (
         drawn &&
-        banner(
-          `${store.uid} ${question.target} ${store.asks.state(question)?.id}`,
+        drawBanner(
+          `${store.uid} ${question.target} ${store.queries.getState(question)?.id}`,
           {},
           el("b", {}, `${question.target} `),
           drawn,
@@ -128,7 +130,7 @@ export function drawPending(store) {
 }
 
 /** What to install for a target that was chosen and has no compiler here. @param {Asks} asks */
-function installNote({ wanted, missing }) {
+function drawInstallNote({ wanted, missing }) {
   const line = missing[wanted];
   if (!line) return null;
   const command = line.match(/^pip .*/) ? `%${line}` : line.match(/^python -m /) ? line.replace("python", "%run") : "";
@@ -148,19 +150,19 @@ function installNote({ wanted, missing }) {
 }
 
 /** A click on something that asks or cancels; true when it was one. @param {Store} store @param {Element} target */
-export function pressAsk(store, target) {
+export function handleQueryClick(store, target) {
   const question = target.closest("[data-ask]")?.getAttribute("data-ask");
   const id = target.closest("[data-cancel]")?.getAttribute("data-cancel");
   const unwanted = target.closest("[data-unwanted]");
-  if (unwanted) store.asks.wanted = "";
-  if (unwanted) store.tell("asks");
-  if (question) store.asks.ask(store, JSON.parse(question));
-  if (id) store.asks.cancel(store, id);
+  if (unwanted) store.queries.wanted = "";
+  if (unwanted) store.notify("asks");
+  if (question) store.queries.ask(store, JSON.parse(question));
+  if (id) store.queries.cancel(store, id);
   return Boolean(question || id || unwanted);
 }
 
 /** How long an answer took to compile, and for which program. @param {Explained|Passes} found */
-export function answeredWords(found) {
+export function describeAnswer(found) {
   const whole = found.complete ? "" : " · stopped at its time limit: not all of it is here";
-  return `${found.module || "the program"}, compiled for this in ${seconds(found.seconds)}${whole}`;
+  return `${found.module || "the program"}, compiled for this in ${formatTime(found.seconds)}${whole}`;
 }

@@ -1,19 +1,19 @@
 // @ts-check
 /** What lies between two equations: everything on a path of values from one to the other. */
 
-import { chainOfPaths, parentPath } from "../ground/path.js";
+import { listAncestors, getParentPath } from "../ground/path.js";
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("./unpack.js").Equation} Equation */
 
 /** @param {Program} program @param {string} a @param {string} b paths of equations or groups, in any order
  * @returns {{ends: [string, string], paths: string[]}|null} null when neither depends on the other */
-export function between(program, a, b) {
-  const level = commonLevel(program, a, b);
+export function findPathsBetween(program, a, b) {
+  const level = findCommonLevel(program, a, b);
   if (!level) return null;
-  const forth = onPaths(level.equations, level.ends[0], level.ends[1]);
-  const back = forth ?? onPaths(level.equations, level.ends[1], level.ends[0]);
+  const forth = listEquationsBetween(level.equations, level.ends[0], level.ends[1]);
+  const back = forth ?? listEquationsBetween(level.equations, level.ends[1], level.ends[0]);
   if (!back) return null;
-  const paths = back.flatMap((path) => program.inside(path));
+  const paths = back.flatMap((path) => program.listInside(path));
   return { ends: forth ? [a, b] : [b, a], paths };
 }
 
@@ -23,15 +23,15 @@ export function between(program, a, b) {
  * @param {string} a
  * @param {string} b
  */
-function commonLevel(program, a, b) {
+function findCommonLevel(program, a, b) {
   const [first, second] = [a, b].map((path) => program.at(path)?.members?.map((e) => e.path) ?? [path]);
-  const outer = chainOfPaths(parentPath(first[0]));
-  const inner = chainOfPaths(parentPath(second[0]));
+  const outer = listAncestors(getParentPath(first[0]));
+  const inner = listAncestors(getParentPath(second[0]));
   let depth = 0;
   while (depth < outer.length && depth < inner.length && outer[depth] === inner[depth]) depth++;
-  const lift = (/** @type {string[]} */ paths, /** @type {string[]} */ chain) =>
+  const liftToLevel = (/** @type {string[]} */ paths, /** @type {string[]} */ chain) =>
     new Set(depth < chain.length ? [chain[depth]] : paths);
-  const ends = [lift(first, outer), lift(second, inner)];
+  const ends = [liftToLevel(first, outer), liftToLevel(second, inner)];
   if ([...ends[0]].some((path) => ends[1].has(path))) return null;
   const holder = depth && program.equations.get(outer[depth - 1]);
   const bodies = (holder ? holder.bodies : program.heavy.jaxpr && [program.heavy.jaxpr]) ?? [];
@@ -41,7 +41,7 @@ function commonLevel(program, a, b) {
 }
 
 /** @param {Equation[]} equations in order @param {Set<string>} from @param {Set<string>} to @returns {string[]|null} */
-function onPaths(equations, from, to) {
+function listEquationsBetween(equations, from, to) {
   const reached = new Set(),
     needed = new Set();
   const after = equations.map((equation) => {

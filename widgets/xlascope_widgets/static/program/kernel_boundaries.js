@@ -7,12 +7,12 @@
 /** @typedef {{from: string, result: number, type: string, bytes: number, to: string[]}} Crossing */
 
 /** @type {WeakMap<Kernel[], Crossing[]>} */
-const crossingsByKernels = new WeakMap();
+const boundariesByKernels = new WeakMap();
 
 /** The arrays between kernels, the largest first. @param {Program} program @returns {Crossing[]} */
-export function crossings(program) {
+export function listBoundaries(program) {
   const kernels = program.heavy.kernels ?? [];
-  const known = crossingsByKernels.get(kernels);
+  const known = boundariesByKernels.get(kernels);
   if (known) return known;
   /** @type {Map<string, Crossing>} */ const found = new Map();
   for (const kernel of kernels)
@@ -22,13 +22,13 @@ export function crossings(program) {
       found.get(key)?.to.push(kernel.name);
     }
   const sorted = [...found.values()].sort((a, b) => b.bytes - a.bytes);
-  crossingsByKernels.set(kernels, sorted);
+  boundariesByKernels.set(kernels, sorted);
   return sorted;
 }
 
 /** What passes directly from one kernel to another. @param {Program} program @param {string} from @param {string} to */
-export function crossingBetween(program, from, to) {
-  return crossings(program).filter((each) => each.from === from && each.to.includes(to));
+export function filterBoundaries(program, from, to) {
+  return listBoundaries(program).filter((each) => each.from === from && each.to.includes(to));
 }
 
 /**
@@ -39,11 +39,11 @@ export function crossingBetween(program, from, to) {
  * @param {string} to
  * @returns {[string|null, string|null]}
  */
-export function kernelsOfEdge(program, from, to) {
-  const [writers, readers] = [from, to].map((path) => program.kernelsWith(path).map((kernel) => kernel.name));
+export function findKernelsOfEdge(program, from, to) {
+  const [writers, readers] = [from, to].map((path) => program.listKernels(path).map((kernel) => kernel.name));
   const common = writers.find((name) => readers.includes(name));
   if (common) return [common, common];
-  const passed = crossings(program).find(
+  const passed = listBoundaries(program).find(
     (each) => writers.includes(each.from) && each.to.some((name) => readers.includes(name)),
   );
   if (passed) return [passed.from, passed.to.find((name) => readers.includes(name)) ?? null];

@@ -13,7 +13,7 @@ const targetViews = new WeakMap();
  * @param {Target} found what was compiled for the target
  * @returns {Program}
  */
-export function programFor(program, found) {
+export function viewForTarget(program, found) {
   const known = targetViews.get(found);
   if (known && Object.getPrototypeOf(known) === program) return known;
   const view = Object.create(program);

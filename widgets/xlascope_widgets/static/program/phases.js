@@ -5,7 +5,7 @@
 
 /** Forward, backward, forward again (an optimizer): which of them each equation of a level belongs to.
  * Even phases run down the page, odd ones up beside them. @param {Jaxpr} jaxpr @returns {number[]} */
-export function phasesOf(jaxpr) {
+export function computePhases(jaxpr) {
   const { equations } = jaxpr;
   // Most levels are of one pass.
   if (!equations.some((equation) => equation.role)) return new Array(equations.length).fill(0);

@@ -29,13 +29,13 @@ export function findRepeats(
   isWorth = (_, period, times) => isWorthFolding(period * times, period, times),
 ) {
   /** @type {number[]|undefined} */ let known;
-  const crossing = () => (known ??= countCrossing());
+  const getLiveCounts = () => (known ??= countCrossing());
   /** @type {Repeat[]} */ let found = [];
   let parts = [[0, signs.length]];
   for (let round = 0; round < ROUNDS; round++) {
     const next = [];
     for (const [from, to] of parts) {
-      const repeats = repeatsBetween(signs, crossing, from, to, isWorth);
+      const repeats = findRepeatsBetween(signs, getLiveCounts, from, to, isWorth);
       found = found.concat(repeats);
       let at = from;
       for (const { start, period, times } of repeats) {
@@ -58,9 +58,9 @@ export function findRepeats(
  * @param {(start: number, period: number, times: number) => boolean} isWorth
  * @returns {Repeat[]}
  */
-function repeatsBetween(signs, crossing, from, to, isWorth) {
-  const choices = likelyPeriods(signs, from, to).map((period) => {
-    const runs = runsOf(signs, period, from, to, isWorth);
+function findRepeatsBetween(signs, crossing, from, to, isWorth) {
+  const choices = findLikelyPeriods(signs, from, to).map((period) => {
+    const runs = findRuns(signs, period, from, to, isWorth);
     return { period, runs, covered: runs.reduce((sum, [a, b]) => sum + b - a, 0) };
   });
   const most = Math.max(0, ...choices.map((choice) => choice.covered));
@@ -70,7 +70,7 @@ function repeatsBetween(signs, crossing, from, to, isWorth) {
   return best.runs.map(([a, b]) => {
     const spare = (b - a) % period;
     // A layer that begins where few values are alive is worth one layer less, when there are many.
-    const start = bestStart(crossing(), period, a, a + ((b - a) / period > 4 ? period - 1 : spare));
+    const start = findBestStart(crossing(), period, a, a + ((b - a) / period > 4 ? period - 1 : spare));
     return { start, period, times: Math.floor((b - start) / period) };
   });
 }
@@ -81,7 +81,7 @@ function repeatsBetween(signs, crossing, from, to, isWorth) {
  * @param {number} from
  * @param {number} to
  */
-function likelyPeriods(signs, from, to) {
+function findLikelyPeriods(signs, from, to) {
   const last = new Map(),
     votes = new Map();
   for (let i = from; i + GRAM <= to; i++) {
@@ -104,7 +104,7 @@ function likelyPeriods(signs, from, to) {
  * @param {number} to
  * @param {(start: number, period: number, times: number) => boolean} isWorth
  */
-function runsOf(signs, period, from, to, isWorth) {
+function findRuns(signs, period, from, to, isWorth) {
   /** @type {[number, number][]} */ const runs = [];
   let start = from;
   for (let i = from; i <= to - period; i++) {
@@ -125,7 +125,7 @@ function runsOf(signs, period, from, to, isWorth) {
  * @param {number} first
  * @param {number} last
  */
-function bestStart(crossing, period, first, last) {
+function findBestStart(crossing, period, first, last) {
   let best = first;
   for (let i = first; i <= last; i++) if (crossing[i + period] < crossing[best + period]) best = i;
   return best;

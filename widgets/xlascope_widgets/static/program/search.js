@@ -18,8 +18,8 @@
  * @param {string} query in small letters
  * @returns {string[]}
  */
-export function searched(program, query) {
-  const fits = query.split(/\s+/).filter(Boolean).map(fitOf);
+export function searchEquations(program, query) {
+  const fits = query.split(/\s+/).filter(Boolean).map(parseTerm);
   if (!fits.length) return [];
   /** @type {[string, number][]} */ const found = [];
   for (const [path, equation] of program.equations) {
@@ -34,18 +34,18 @@ export function searched(program, query) {
 }
 
 /** @param {string} word @returns {Fit} */
-function fitOf(word) {
+function parseTerm(word) {
   const [, key, value] = word.match(/^(op|line|shape):(.*)$/) ?? [];
   // While it is being typed it asks for nothing yet.
   if (key && !value) return () => 0;
-  if (key === "op") return (_, equation) => nameRank(equation, value);
-  if (key === "line") return lineFit(value);
-  if (key === "shape") return shapeFit(value);
-  return (program, equation) => nameRank(equation, word) ?? (program.searchText(equation).includes(word) ? 3 : null);
+  if (key === "op") return (_, equation) => rankName(equation, value);
+  if (key === "line") return matchLine(value);
+  if (key === "shape") return matchShape(value);
+  return (program, equation) => rankName(equation, word) ?? (program.getSearchText(equation).includes(word) ? 3 : null);
 }
 
 /** The operation is called so, begins so, or has it in its name. @param {Equation} equation @param {string} word */
-function nameRank({ op, name }, word) {
+function rankName({ op, name }, word) {
   const names = [op, name ?? ""].map((each) => each.toLowerCase());
   if (names.includes(word)) return 0;
   if (names.some((each) => each.startsWith(word))) return 1;
@@ -53,7 +53,7 @@ function nameRank({ op, name }, word) {
 }
 
 /** @param {string} value "9", or "3-7" @returns {Fit} */
-function lineFit(value) {
+function matchLine(value) {
   const [first, last = first] = value.split(/[-–]/).map((text) => (text ? Number(text) : undefined));
   return (_, { src }) => (src && src[1] <= Number(last) && Math.max(src[1], src[2]) >= Number(first) ? 0 : null);
 }
@@ -63,18 +63,18 @@ function lineFit(value) {
  * @param {string} value "128,512", "[128,512]", "f32[128", "128x512"
  * @returns {Fit}
  */
-function shapeFit(value) {
+function matchShape(value) {
   const wanted = value.replace(/(\d)x(?=\d)/g, "$1,");
-  const has = (/** @type {string} */ type) => {
+  const matchesType = (/** @type {string} */ type) => {
     const text = type.toLowerCase();
     return /[[a-z]/.test(wanted)
       ? text.includes(wanted)
       : `,${text.slice(text.indexOf("[") + 1, -1)},`.includes(`,${wanted.replace("]", "")},`);
   };
   return (program, equation) =>
-    equation.out.some((name) => has(program.typeOf(name)))
+    equation.out.some((name) => matchesType(program.getType(name)))
       ? 0
-      : equation.in.some((name) => has(program.typeOf(name)))
+      : equation.in.some((name) => matchesType(program.getType(name)))
         ? 1
         : null;
 }

@@ -11,7 +11,7 @@
  */
 
 /** @returns {Selection} */
-export function nothingSelected() {
+export function createEmptySelection() {
   return { kind: null, id: "", paths: new Set(), related: new Set(), kernels: new Set(), lines: new Set() };
 }
 
@@ -23,32 +23,32 @@ export function nothingSelected() {
  * @param {{paths?: string[], kernels?: string[]}} [given]
  * @returns {Selection}
  */
-export function selected(program, kind, id, given = {}) {
-  const paths = new Set(given.paths ?? startingPaths(program, kind, id));
+export function createSelection(program, kind, id, given = {}) {
+  const paths = new Set(given.paths ?? listStartingPaths(program, kind, id));
   const kernels = new Set(
     given.kernels ??
       (kind === "kernel" ? [id] : [...paths].flatMap((path) => (program.kernelsOf.get(path) ?? []).map((k) => k.name))),
   );
-  const lines = new Set(kind === "line" ? [id] : [...paths].map((path) => lineKey(program, path)).filter(Boolean));
+  const lines = new Set(kind === "line" ? [id] : [...paths].map((path) => getLineKey(program, path)).filter(Boolean));
   return {
     kind,
     id,
     paths,
-    related: kind === "equation" ? relatedTo(program, id) : new Set(),
+    related: kind === "equation" ? collectRelated(program, id) : new Set(),
     kernels,
     lines: /** @type {Set<string>} */ (lines),
   };
 }
 
 /** @param {Program} program @param {string} kind @param {string} id @returns {string[]} */
-function startingPaths(program, kind, id) {
-  if (kind === "equation") return program.inside(id);
+function listStartingPaths(program, kind, id) {
+  if (kind === "equation") return program.listInside(id);
   if (kind === "kernel") return program.kernels.get(id)?.eqns ?? [];
   return program.lines.get(id) ?? [];
 }
 
 /** @param {Program} program @param {string} path */
-function lineKey(program, path) {
+function getLineKey(program, path) {
   const src = program.equations.get(path)?.src;
   return src ? `${src[0]}:${src[1]}` : "";
 }
@@ -58,8 +58,8 @@ function lineKey(program, path) {
  * @param {Program} program
  * @param {string} path
  */
-function relatedTo(program, path) {
-  return new Set(program.groups.has(path) ? [] : counterparts(program, path));
+function collectRelated(program, path) {
+  return new Set(program.groups.has(path) ? [] : listCounterparts(program, path));
 }
 
 /**
@@ -69,12 +69,12 @@ function relatedTo(program, path) {
  * @param {string} path
  * @returns {string[]}
  */
-export function counterparts(program, path) {
+export function listCounterparts(program, path) {
   const of = (/** @type {string} */ one) => [program.origins.get(one) ?? [], program.transposed.get(one) ?? []].flat();
   const found = of(path);
   if (found.length || !program.at(path)?.bodies) return found;
-  const own = new Set(program.inside(path));
-  return [...new Set(program.inside(path).flatMap(of))].filter((one) => !own.has(one));
+  const own = new Set(program.listInside(path));
+  return [...new Set(program.listInside(path).flatMap(of))].filter((one) => !own.has(one));
 }
 
 /**
@@ -85,10 +85,10 @@ export function counterparts(program, path) {
  * @param {boolean} isOpen
  * @returns {""|"selected"|"related"}
  */
-export function markOf(program, selection, path, isOpen) {
+export function getMark(program, selection, path, isOpen) {
   if (selection.kind === "equation" && selection.id === path) return "selected";
   if (isOpen) return "";
-  const inner = program.inside(path);
+  const inner = program.listInside(path);
   if (inner.some((other) => selection.paths.has(other))) return "selected";
   return inner.some((other) => selection.related.has(other)) ? "related" : "";
 }

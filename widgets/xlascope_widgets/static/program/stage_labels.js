@@ -1,7 +1,7 @@
 // @ts-check
 /** What the strip says of a program, stage by stage, and what is said of its kernels: the same live and in pictures. */
 
-import { byteSize, count, flopCount, plural, seconds, shorten } from "../ground/format.js";
+import { formatBytes, formatInt, formatFlops, pluralize, formatTime, shorten } from "../ground/format.js";
 /** @typedef {import("./program.js").Program} Program */
 /** @typedef {import("../ground/wire.js").Executed} Executed */
 /** @typedef {import("../ground/wire.js").Failure} Failure */
@@ -13,29 +13,29 @@ import { byteSize, count, flopCount, plural, seconds, shorten } from "../ground/
 /** @typedef {{kind: string, name: string, strong: string, pieces: Piece[], tip?: string}} Stage */
 
 /** "traced update 58 equations · 1.40 ms; compiled 310 ms → 9 kernels; …" @param {Program} program */
-export function stripWords(program) {
-  return stages(program).map(stageWords).join("; ");
+export function formatStrip(program) {
+  return listStages(program).map(formatStage).join("; ");
 }
 
 /** @param {Stage} stage */
-export function stageWords(stage) {
+export function formatStage(stage) {
   return [stage.name, stage.strong, stage.pieces.map((piece) => piece.text).join("")].filter(Boolean).join(" ");
 }
 
 /** What the strip says of a program, stage by stage. @param {Program} program @returns {Stage[]} */
-export function stages(program) {
+export function listStages(program) {
   const { light } = program;
   const reached = [
-    light.traced != null && tracedStage(program),
-    light.compiled != null && compiledStage(light),
-    light.executed && ranStage(light.executed),
-    light.failure && failedStage(light.failure),
+    light.traced != null && buildTracedStage(program),
+    light.compiled != null && buildCompiledStage(light),
+    light.executed && buildRunStage(light.executed),
+    light.failure && buildFailedStage(light.failure),
   ];
   return reached.filter((stage) => stage != null && stage !== false);
 }
 
 /** @param {Program} program @returns {Stage} */
-function tracedStage(program) {
+function buildTracedStage(program) {
   const { light } = program;
   if (light.traced === 0)
     return {
@@ -52,17 +52,17 @@ function tracedStage(program) {
     strong: shorten(program.function, 48),
     tip: `Traced because: ${light.reason} (time measured)`,
     pieces: [
-      { text: plural(light.equations ?? 0, "eqn") },
-      { text: ` · ${seconds(light.traced ?? 0)}${again}`, least: "wide" },
+      { text: pluralize(light.equations ?? 0, "eqn") },
+      { text: ` · ${formatTime(light.traced ?? 0)}${again}`, least: "wide" },
     ],
   };
 }
 
 /** @param {Light} light @returns {Stage} */
-function compiledStage(light) {
+function buildCompiledStage(light) {
   const hit = light.cache === "hit" ? " from the cache" : "";
   const quickly = light.quick !== undefined && !light.optimized;
-  const before = light.optimized ? `, quickly in ${seconds(light.quick ?? 0)} before` : "";
+  const before = light.optimized ? `, quickly in ${formatTime(light.quick ?? 0)} before` : "";
   const tip =
     light.quick === undefined
       ? ""
@@ -75,28 +75,28 @@ function compiledStage(light) {
     strong: "",
     tip: `XLA's compile time (measured); kernels counted in the optimized program${tip}`,
     pieces: [
-      { text: `${seconds(light.compiled ?? 0)}${hit}${before} → `, least: "medium" },
-      { text: light.kernels === undefined ? "kernels unknown" : plural(light.kernels, "kernel") },
+      { text: `${formatTime(light.compiled ?? 0)}${hit}${before} → `, least: "medium" },
+      { text: light.kernels === undefined ? "kernels unknown" : pluralize(light.kernels, "kernel") },
     ],
   };
 }
 
 /** @param {Executed} executed @returns {Stage} */
-function ranStage(executed) {
+function buildRunStage(executed) {
   const { calls, step, clock, at_most } = executed;
-  const each = step ? ` · ${at_most ? "≤ " : ""}${seconds(step)} each` : "";
+  const each = step ? ` · ${at_most ? "≤ " : ""}${formatTime(step)} each` : "";
   const whose = clock === "profile" ? " (profiler’s clock)" : clock === "host" ? " (host clock)" : "";
   return {
     kind: "run",
     name: "ran",
-    strong: count(calls),
-    tip: ranTip(executed),
+    strong: formatInt(calls),
+    tip: formatRunTooltip(executed),
     pieces: [{ text: calls === 1 ? "call" : "calls" }, { text: each }, { text: step ? whose : "", least: "medium" }],
   };
 }
 
 /** What the numbers of the strip are, and what they cost. @param {Executed} executed */
-function ranTip({ step, clock, at_most, observed, profiling }) {
+function formatRunTooltip({ step, clock, at_most, observed, profiling }) {
   const time = !step
     ? "no call has finished yet"
     : at_most
@@ -104,8 +104,8 @@ function ranTip({ step, clock, at_most, observed, profiling }) {
       : clock === "host"
         ? "a call takes so long by the host’s clock, without the profiler, until its results are there (median, measured)"
         : "a call takes so long by the profiler’s clock, which slows it down a little (measured): between the calls something else is done";
-  const seen = observed ? `; the profiler saw ${plural(observed, "whole call")}` : "";
-  const cost = profiling ? `, the first for ${seconds(profiling)} of a processor, once` : "";
+  const seen = observed ? `; the profiler saw ${pluralize(observed, "whole call")}` : "";
+  const cost = profiling ? `, the first for ${formatTime(profiling)} of a processor, once` : "";
   return `Calls counted; ${time}${seen}${cost}`;
 }
 
@@ -113,7 +113,7 @@ function ranTip({ step, clock, at_most, observed, profiling }) {
 const FAILED = { trace: "while tracing", lower: "while lowering", compile: "while compiling", run: "while running" };
 
 /** @param {Failure} failure @returns {Stage} */
-function failedStage(failure) {
+function buildFailedStage(failure) {
   const when = FAILED[failure.stage] ?? `in ${shorten(failure.stage, 24)}`;
   return {
     kind: "bad",
@@ -125,40 +125,40 @@ function failedStage(failure) {
 
 /** The kernels, the slowest first where they were measured, or by another measure. @param {Program} program
  * @param {(kernel: Kernel) => number} [measure] @returns {Kernel[]} */
-export function kernelsByTime(program, measure = (kernel) => program.times.get(kernel.name) ?? -1) {
+export function sortKernelsByTime(program, measure = (kernel) => program.times.get(kernel.name) ?? -1) {
   return [...(program.heavy.kernels ?? [])].sort((a, b) => measure(b) - measure(a));
 }
 
 /** @param {Program} program */
-export function kernelsHeading(program) {
+export function formatKernelsHeading(program) {
   const kernels = program.heavy.kernels;
   if (!kernels) return "not compiled yet";
-  const measured = program.times.size ? ` · time a call measured, bytes our count${overlapWords(program)}` : "";
+  const measured = program.times.size ? ` · time a call measured, bytes our count${formatOverlap(program)}` : "";
   const elsewhere = program.heavy.target ? ` · compiled for ${program.heavy.target}, not run` : "";
-  return `${plural(kernels.length, "kernel")} for ${plural(program.equations.size, "equation")}${measured}${elsewhere}`;
+  return `${pluralize(kernels.length, "kernel")} for ${pluralize(program.equations.size, "equation")}${measured}${elsewhere}`;
 }
 
 /** What XLA says of the whole program, or nothing. @param {Program} program */
-export function estimateWords(program) {
+export function formatEstimates(program) {
   const { flops = 0, accessed = 0, peak = 0 } = program.heavy;
   const parts = [
-    flops > 0 && flopCount(flops),
-    accessed > 0 && `${byteSize(accessed)} accessed`,
-    peak > 0 && `${byteSize(peak)} of memory at peak`,
+    flops > 0 && formatFlops(flops),
+    accessed > 0 && `${formatBytes(accessed)} accessed`,
+    peak > 0 && `${formatBytes(peak)} of memory at peak`,
   ];
   const known = parts.filter(Boolean);
   return known.length ? `${known.join(", ")} (XLA's estimate)` : "";
 }
 
 /** @param {Program} program @param {Kernel} kernel */
-export function kernelWords(program, kernel) {
+export function summarizeKernel(program, kernel) {
   const time = program.times.get(kernel.name);
   const equations = new Set(kernel.eqns).size;
-  const facts = [kernel.kind, equations ? plural(equations, "equation") : sourceless(program, kernel)];
+  const facts = [kernel.kind, equations ? pluralize(equations, "equation") : describeOrigin(program, kernel)];
   if (kernel.repeats) facts.push(`one of ${kernel.repeats} repeats a run, compiled once`);
   if (kernel.across) facts.push(`${kernel.across[0]} between ${kernel.across[1]}`);
-  if (kernel.saved) facts.push(`saved ${byteSize(kernel.saved)}`);
-  return { title: program.titleOfKernel(kernel.name), facts, pass: program.passOfKernel(kernel.name), time };
+  if (kernel.saved) facts.push(`saved ${formatBytes(kernel.saved)}`);
+  return { title: program.getKernelTitle(kernel.name), facts, pass: program.getKernelPass(kernel.name), time };
 }
 
 /**
@@ -166,28 +166,28 @@ export function kernelWords(program, kernel) {
  * @param {Program} program
  * @param {Kernel} [kernel]
  */
-export function sourceless(program, kernel) {
+export function describeOrigin(program, kernel) {
   const made = [...new Set((kernel?.moves ?? []).map((path) => program.equations.get(path)?.op).filter(Boolean))];
   if (!made.length && kernel?.kind === "call") return "runs what is within";
   return made.length ? `copies what ${shorten(made.join(", "), 40)} made` : "no source known";
 }
 
 /** Both sums of times, where kernels run side by side. @param {Program} program */
-export function overlapWords(program) {
+export function formatOverlap(program) {
   const sums = program.account?.sums;
   return sums
-    ? ` · kernels overlap: their times add up to ${seconds(sums[0])}, at least one ran for ${seconds(sums[1])}`
+    ? ` · kernels overlap: their times add up to ${formatTime(sums[0])}, at least one ran for ${formatTime(sums[1])}`
     : "";
 }
 
 /** Whose the time of a call is. @param {Executed} run */
-export function clockWords(run) {
+export function formatClock(run) {
   return { host: "host clock", profile: "profiler", "": "measured" }[run.clock ?? ""];
 }
 
 /** @param {import("../ground/wire.js").Kernel} kernel @returns {string[]} */
-export function acrossFacts({ across }) {
+export function describeCollective({ across }) {
   if (!across) return [];
   const [kind, devices, given, got] = across;
-  return [`${kind} between ${plural(devices, "device")}: ${byteSize(given)} in, ${byteSize(got)} out on each`];
+  return [`${kind} between ${pluralize(devices, "device")}: ${formatBytes(given)} in, ${formatBytes(got)} out on each`];
 }

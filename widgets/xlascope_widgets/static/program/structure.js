@@ -4,9 +4,9 @@
  */
 
 import { append } from "../ground/collections.js";
-import { WHOLE_PROGRAM, chainOfPaths, isWithin, joinPaths, parentPath, relativePath } from "../ground/path.js";
+import { WHOLE_PROGRAM, listAncestors, isWithin, joinPaths, getParentPath, toRelativePath } from "../ground/path.js";
 import { groupLevel } from "./groups.js";
-import { phasesOf } from "./phases.js";
+import { computePhases } from "./phases.js";
 import { unpackJaxpr } from "./unpack.js";
 /** @typedef {import("./unpack.js").Jaxpr} Jaxpr */
 /** @typedef {import("./unpack.js").Equation} Equation */
@@ -42,7 +42,7 @@ export class Structure {
 
   /** @param {Jaxpr} jaxpr @param {string} parent @param {string} pass */
   indexLevel(jaxpr, parent, pass) {
-    const phases = phasesOf(jaxpr);
+    const phases = computePhases(jaxpr);
     this.phases.set(jaxpr, phases);
     // What a checkpoint computes again on the way back is a pass of its own.
     const again =
@@ -65,7 +65,7 @@ export class Structure {
               : own,
       );
       if (equation.src) append(this.bySource, equation.src, path);
-      this.originOf(equation, parent);
+      this.findOrigin(equation, parent);
       const start = this.order.push(path) - 1;
       if (!equation.bodies) return;
       for (const body of equation.bodies) this.indexLevel(body, path, this.passes.get(path) ?? "forward");
@@ -80,13 +80,13 @@ export class Structure {
    * @param {string} parent
    * @returns {string|undefined}
    */
-  originOf(equation, parent) {
+  findOrigin(equation, parent) {
     const outer = this.origins.get(parent);
     let of = equation.of;
     if (of && outer && !isWithin(of, outer)) {
       // The call in the first place, as deep as this one.
-      const call = chainOfPaths(of)[chainOfPaths(outer).length - 1];
-      const own = call ? joinPaths(outer, relativePath(of, call)) : outer;
+      const call = listAncestors(of)[listAncestors(outer).length - 1];
+      const own = call ? joinPaths(outer, toRelativePath(of, call)) : outer;
       if (this.equations.get(own)?.op === this.equations.get(of)?.op) of = own;
     }
     if (of) this.origins.set(equation.path, of);
@@ -122,7 +122,7 @@ export class Structure {
   }
 
   /** A level as it is drawn: with groups, where there are any. @param {Jaxpr} jaxpr @returns {Jaxpr} */
-  shown(jaxpr) {
+  groupedLevel(jaxpr) {
     if ("grouped" in jaxpr) return jaxpr;
     let found = this.grouped.get(jaxpr);
     if (!found) this.grouped.set(jaxpr, (found = groupLevel(this, jaxpr, this.grouping)));
@@ -138,14 +138,14 @@ export class Structure {
 
   /** What is opened to see an equation or a group: everything that holds it, from the outside in, and itself.
    * @param {string} path @returns {string[]} */
-  chainTo(path) {
+  listEnclosing(path) {
     const first = this.groups.get(path)?.members?.[0].path ?? path;
     if (!this.equations.has(first)) return [];
-    const outer = parentPath(first);
-    const chain = outer ? this.chainTo(outer) : [];
+    const outer = getParentPath(first);
+    const chain = outer ? this.listEnclosing(outer) : [];
     let levels = outer ? (this.equations.get(outer)?.bodies ?? []) : this.jaxpr ? [this.jaxpr] : [];
     for (;;) {
-      const item = levels.map((level) => this.itemWith(level, first)).find(Boolean);
+      const item = levels.map((level) => this.findItemWith(level, first)).find(Boolean);
       if (!item) return chain;
       chain.push(item.path);
       if (item.path === path || !item.members) return chain;
@@ -159,8 +159,8 @@ export class Structure {
    * @param {string} path
    * @returns {Equation|undefined}
    */
-  itemWith(jaxpr, path) {
-    const shown = this.shown(jaxpr);
+  findItemWith(jaxpr, path) {
+    const shown = this.groupedLevel(jaxpr);
     let owners = this.owners.get(shown);
     if (!owners) {
       this.owners.set(shown, (owners = new Map()));
@@ -170,35 +170,35 @@ export class Structure {
   }
 
   /** The pass of an equation or of a group. @param {string} path @returns {string} */
-  passOf(path) {
+  getPass(path) {
     return this.passes.get(this.groups.get(path)?.members?.[0].path ?? path) ?? "forward";
   }
 
   /** The equations inside a path, itself included. @param {string} path */
-  inside(path) {
+  listInside(path) {
     const group = this.groups.get(path);
-    if (group) return this.insideGroup(group);
+    if (group) return this.listInsideGroup(group);
     const extent = this.extents.get(path);
     if (!extent) return this.equations.has(path) ? [path] : [];
     return this.order.slice(extent[0], extent[1]);
   }
 
   /** @param {Equation} group @returns {string[]} */
-  insideGroup(group) {
+  listInsideGroup(group) {
     const known = this.inGroups.get(group);
     if (known) return known;
-    const all = (group.members ?? []).flatMap((member) => this.inside(member.path));
+    const all = (group.members ?? []).flatMap((member) => this.listInside(member.path));
     this.inGroups.set(group, all);
     return all;
   }
 
   /** @param {string} name a variable or a literal */
-  typeOf(name) {
+  getType(name) {
     return this.variables.get(name)?.[0] ?? "";
   }
 
   /** Bytes that an equation reads and writes, by our count. @param {Equation} equation */
-  bytesOf(equation) {
+  countBytes(equation) {
     return [...equation.in, ...equation.out].reduce((sum, name) => sum + (this.variables.get(name)?.[1] ?? 0), 0);
   }
 }

@@ -8,12 +8,12 @@ import { el } from "../ground/element.js";
 export const UNREAD_PROFILE = "what the profiler saw cannot be read";
 
 /** All that could not be read of a program, each once. @param {Program|undefined} program */
-export function unreadNotes(program) {
+export function listUnreadableNotes(program) {
   return [...new Set([...(program?.heavy.notes ?? []), ...(program?.light.executed?.notes ?? [])])];
 }
 
 /** In the place of an empty view, or nothing where nothing is amiss. @param {string[]|undefined} notes */
-export function drawUnread(notes) {
+export function drawUnreadable(notes) {
   return notes?.length
     ? el(
         "div",
@@ -24,6 +24,6 @@ export function drawUnread(notes) {
 }
 
 /** The same for a compiled program whose kernels are not known. @param {Program} program */
-export function drawUnreadKernels({ heavy }) {
-  return heavy.kernels?.length ? null : drawUnread(heavy.notes);
+export function drawUnreadableKernels({ heavy }) {
+  return heavy.kernels?.length ? null : drawUnreadable(heavy.notes);
 }

@@ -55,7 +55,7 @@ const HEAVY =
   /^(dot_general|ragged_dot|conv_|scan|while|fft|sort|top_k|cholesky|lu|qr|eigh|svd|triangular_solve|custom_linear_solve|gather|scatter|psum|all_)/;
 
 /** What one operation, or a function by its name, does. @param {string} name */
-export function deedOf(name) {
+export function verbFor(name) {
   return CALLED[name] ?? name.replace(/^_+/, "").replace(/_+/g, " ");
 }
 
@@ -65,12 +65,12 @@ export function deedOf(name) {
  * @param {number} [most]
  * @returns {string}
  */
-export function deedsOf(names, most = 3) {
+export function listVerbs(names, most = 3) {
   const done = names.filter((name) => !MOVES.has(name));
   const different = [...new Set(done.length ? done : names)];
   // In their own order, but those that take time are never left out for others.
-  const weight = (/** @type {string} */ name) => (HEAVY.test(name) ? 0 : 1);
-  const kept = new Set([...different].sort((a, b) => weight(a) - weight(b)).slice(0, most));
-  const said = [...new Set(different.filter((name) => kept.has(name)).map(deedOf))];
+  const getWeight = (/** @type {string} */ name) => (HEAVY.test(name) ? 0 : 1);
+  const kept = new Set([...different].sort((a, b) => getWeight(a) - getWeight(b)).slice(0, most));
+  const said = [...new Set(different.filter((name) => kept.has(name)).map(verbFor))];
   return said.join(" + ") + (different.length > most ? " …" : "");
 }

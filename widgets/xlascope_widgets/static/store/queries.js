@@ -20,13 +20,13 @@ const ASK_LATE = 1200;
 const ASK_LOST = 12000;
 
 /** @param {Question} question what makes two questions the same */
-export function questionKey(question) {
+export function getQuestionKey(question) {
   return ["question", "program", "target", "from", "to"]
     .map((name) => question[/** @type {"from"} */ (name)] ?? "")
     .join("\n");
 }
 
-export class Asks {
+export class Queries {
   constructor() {
     /** @type {string[]} */ this.questions = [];
     /** @type {string[]} */ this.targets = [];
@@ -41,7 +41,7 @@ export class Asks {
   }
 
   /** @param {Model} model */
-  take(model) {
+  readModel(model) {
     this.questions = model.get("questions") ?? [];
     this.targets = model.get("targets") ?? [];
     this.missing = model.get("missing") ?? {};
@@ -51,7 +51,7 @@ export class Asks {
   }
 
   /** @param {string} kind */
-  can(kind) {
+  canAsk(kind) {
     return Boolean(this.send) && !this.failed && this.questions.includes(kind);
   }
 
@@ -60,10 +60,10 @@ export class Asks {
    * @param {Question} question
    * @returns {AskState|undefined}
    */
-  state(question) {
-    const key = questionKey(question);
+  getState(question) {
+    const key = getQuestionKey(question);
     const told = Object.entries(this.answers)
-      .filter(([, answer]) => questionKey(answer.question) === key)
+      .filter(([, answer]) => getQuestionKey(answer.question) === key)
       .pop();
     const sent = [...this.sent].filter(([, { key: own }]) => own === key).pop();
     const [id, known] = sent ? [sent[0], this.answers[sent[0]]] : (told ?? ["", undefined]);
@@ -74,46 +74,46 @@ export class Asks {
   }
 
   /** What was answered as text. @param {Question} question @returns {string} */
-  text(question) {
-    return this.findings[this.state(question)?.id ?? ""]?.text ?? "";
+  getText(question) {
+    return this.findings[this.getState(question)?.id ?? ""]?.text ?? "";
   }
 
   /** @param {Store} store @param {Question} question */
   ask(store, question) {
-    const state = this.state(question)?.state ?? "";
-    if (!this.can(question.question) || ["sent", "late", "working"].includes(state)) return;
+    const state = this.getState(question)?.state ?? "";
+    if (!this.canAsk(question.question) || ["sent", "late", "working"].includes(state)) return;
     const id = `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
-    this.sent.set(id, { key: questionKey(question), at: Date.now() });
-    for (const wait of [ASK_LATE, ASK_LOST]) setTimeout(() => store.tell("asks"), wait + 50);
-    this.tell(store, { ask: { id, ...question } });
-    store.tell("asks");
+    this.sent.set(id, { key: getQuestionKey(question), at: Date.now() });
+    for (const wait of [ASK_LATE, ASK_LOST]) setTimeout(() => store.notify("asks"), wait + 50);
+    this.sendMessage(store, { ask: { id, ...question } });
+    store.notify("asks");
   }
 
   /** @param {Store} store @param {string} id */
   cancel(store, id) {
     if (!this.answers[id]) this.sent.delete(id);
-    this.tell(store, { cancel: id });
-    store.tell("asks");
+    this.sendMessage(store, { cancel: id });
+    store.notify("asks");
   }
 
   /** A channel that is closed says so in ways of its own. @param {Store} store @param {object} message */
-  tell(store, message) {
-    const lost = () => {
+  sendMessage(store, message) {
+    const handleLostChannel = () => {
       this.failed = true;
       this.sent.clear();
-      store.tell("asks");
+      store.notify("asks");
     };
     try {
       const sent = /** @type {Promise<unknown>|undefined} */ (this.send?.(message));
-      sent?.catch?.(lost);
+      sent?.catch?.(handleLostChannel);
     } catch {
-      lost();
+      handleLostChannel();
     }
   }
 
   /** What was found out about a program, with what its records said already.
    * @param {{heavy: Partial<Findings>, number: number}|undefined} program @returns {Findings} */
-  found(program) {
+  listFindings(program) {
     const { targets = {}, explained = [], passes = [] } = program?.heavy ?? {};
     const all = { targets: { ...targets }, explained: [...explained], passes: [...passes] };
     for (const finding of Object.values(this.findings)) {

@@ -3,14 +3,14 @@
  * A store belongs to the model, not to a view, so that a view which is drawn again finds everything as it was. */
 
 import { USUAL_SCREEN, openAll, openAtFirst } from "../layout/initial_expansion.js";
-import { between } from "../program/dataflow_paths.js";
-import { kernelsOfEdge } from "../program/kernel_boundaries.js";
-import { namesGroup } from "../program/groups.js";
-import { programFor } from "../program/other_target.js";
+import { findPathsBetween } from "../program/dataflow_paths.js";
+import { findKernelsOfEdge } from "../program/kernel_boundaries.js";
+import { isGroupId } from "../program/groups.js";
+import { viewForTarget } from "../program/other_target.js";
 import { Program } from "../program/program.js";
-import { searched } from "../program/search.js";
-import { nothingSelected, selected } from "../program/selection.js";
-import { Asks } from "./queries.js";
+import { searchEquations } from "../program/search.js";
+import { createEmptySelection, createSelection } from "../program/selection.js";
+import { Queries } from "./queries.js";
 /** @typedef {import("../ground/wire.js").Heavy} Heavy */
 /** @typedef {import("../ground/wire.js").Live} Live */
 /** @typedef {import("../layout/initial_expansion.js").Screen} Screen */
@@ -34,7 +34,7 @@ export class Store {
     /** @type {Map<number, Set<string>>} */ this.opened = new Map();
     /** @type {Map<number, {x: number, y: number, k: number}>} */ this.zooms = new Map();
     /** The size of the graph pane in pixels. @type {Screen} */ this.screen = USUAL_SCREEN;
-    this.selection = nothingSelected();
+    this.selection = createEmptySelection();
     /** @type {"pass"|"time"|"flops"|"bytes"} */ this.heat = "pass";
     /** How levels are grouped, and whether the graph is shown as a list. */
     this.grouping = "auto";
@@ -44,11 +44,11 @@ export class Store {
     this.why = false;
     /** Whether all programs of a script are listed. */ this.allPrograms = false;
     /** Whether the comparison with the cell's run before is shown. */ this.comparing = false;
-    /** @type {Set<string>} */ this.found = new Set();
+    /** @type {Set<string>} */ this.matches = new Set();
     /** @type {(() => void)|undefined} */ this.stop = undefined;
     /** @type {Set<(change: Change) => void>} */ this.listeners = new Set();
     this.seq = -1;
-    this.asks = new Asks();
+    this.queries = new Queries();
     /** What the program was compiled for; "" is what ran here. */ this.target = "";
     /** The list of kernels, and what shares its place. @type {KernelList} */
     this.list = {
@@ -85,18 +85,18 @@ export class Store {
           passes: heavy.passes,
           panes: heavy.panes,
         });
-      if (grown) this.programs.set(heavy.number, this.read(heavy));
+      if (grown) this.programs.set(heavy.number, this.buildProgram(heavy));
     }
     // What is sent is the whole state: a panel that follows the cells forgets those of earlier ones.
     for (const number of this.programs.keys()) if (heavies && !(number in heavies)) this.programs.delete(number);
     if (this.picked != null && !this.programs.has(this.picked)) this.picked = null;
-    if (shown && !this.programs.has(shown.number)) this.selection = nothingSelected();
-    this.tell("data");
+    if (shown && !this.programs.has(shown.number)) this.selection = createEmptySelection();
+    this.notify("data");
   }
 
   /** @param {Heavy} heavy */
-  read(heavy) {
-    const program = new Program(heavy, this.lightOf(heavy.number));
+  buildProgram(heavy) {
+    const program = new Program(heavy, this.findLight(heavy.number));
     program.ceilings = this.live.ceilings;
     program.groupBy(this.grouping);
     return program;
@@ -110,19 +110,19 @@ export class Store {
     this.offset = Date.now() / 1000 - live.now;
     for (const light of live.programs) this.programs.get(light.number)?.update(light);
     for (const program of this.programs.values()) program.ceilings = live.ceilings;
-    this.tell("live");
+    this.notify("live");
   }
 
   /** @param {number} number @returns {import("../ground/wire.js").Light|undefined} */
-  lightOf(number) {
+  findLight(number) {
     return this.live.programs.find((light) => light.number === number);
   }
 
   /** The program shown, as it ran here or as another target's compiler made it. @returns {Program|undefined} */
   get program() {
     const { measured, aimed } = this;
-    const found = aimed && measured ? this.asks.found(measured).targets[aimed] : null;
-    return measured && found ? programFor(measured, found) : measured;
+    const found = aimed && measured ? this.queries.listFindings(measured).targets[aimed] : null;
+    return measured && found ? viewForTarget(measured, found) : measured;
   }
 
   /** What a pane was sent of the program shown. @param {string} pane its id @returns {any} */
@@ -132,7 +132,7 @@ export class Store {
 
   /** The target looked at: the one chosen, or the first of a program that nobody compiled for this device. */
   get aimed() {
-    const names = Object.keys(this.asks.found(this.measured).targets);
+    const names = Object.keys(this.queries.listFindings(this.measured).targets);
     if (names.includes(this.target) || this.measured?.heavy.kernels)
       return names.includes(this.target) ? this.target : "";
     return names[0] ?? "";
@@ -164,13 +164,13 @@ export class Store {
   toggle(path) {
     const open = this.open;
     if (!open.delete(path)) open.add(path);
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /** @param {string[]} paths boxes that are open */
   closeAll(paths) {
     for (const path of paths) this.open.delete(path);
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /** Close everything, or open everything, outer boxes first, as far as it can be drawn. @param {boolean} all */
@@ -178,33 +178,33 @@ export class Store {
     const { open, program } = this;
     open.clear();
     if (all && program?.heavy.jaxpr) openAll(program, open);
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /** Open what holds a path. @param {string} path */
   reveal(path) {
     const { open, program } = this;
-    const closed = (program?.chainTo(path) ?? []).filter((outer) => outer !== path && !open.has(outer));
+    const closed = (program?.listEnclosing(path) ?? []).filter((outer) => outer !== path && !open.has(outer));
     for (const outer of closed) open.add(outer);
-    if (closed.length) this.tell("graph");
+    if (closed.length) this.notify("graph");
   }
 
   /** @param {string} grouping one of GROUPINGS */
-  group(grouping) {
+  setGrouping(grouping) {
     this.grouping = grouping;
     for (const program of this.programs.values()) program.groupBy(grouping);
     this.zooms.clear();
     this.opened.clear();
     // A group of before is no more.
-    if (namesGroup(this.selection.id)) this.selection = nothingSelected();
+    if (isGroupId(this.selection.id)) this.selection = createEmptySelection();
     this.start = "";
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /** Show the graph as a list, or as a graph again. */
   toggleList() {
     this.asList = !this.asList;
-    this.tell("graph");
+    this.notify("graph");
   }
 
   /**
@@ -215,16 +215,16 @@ export class Store {
    */
   selectBetween(a, b) {
     this.start = "";
-    const found = this.program ? between(this.program, a, b) : null;
-    this.show("between", JSON.stringify(found?.ends ?? [a, b]), { paths: found?.paths ?? [] });
+    const found = this.program ? findPathsBetween(this.program, a, b) : null;
+    this.selectPaths("between", JSON.stringify(found?.ends ?? [a, b]), { paths: found?.paths ?? [] });
     return Boolean(found);
   }
 
   /** Paths that a query finds, operations of that name first. @param {string} query */
   search(query) {
     this.query = query.trim().toLowerCase();
-    this.found = new Set(this.program ? searched(this.program, this.query) : []);
-    this.tell("search");
+    this.matches = new Set(this.program ? searchEquations(this.program, this.query) : []);
+    this.notify("search");
   }
 
   /**
@@ -232,35 +232,35 @@ export class Store {
    * @param {number} [step]
    * @returns {string|undefined}
    */
-  nextFound(step = 1) {
-    const paths = [...this.found];
+  findNextMatch(step = 1) {
+    const paths = [...this.matches];
     const at = paths.indexOf(this.selection.id);
     return paths[(at < 0 && step < 0 ? paths.length - 1 : at + step + paths.length) % paths.length];
   }
 
   /** @param {"pass"|"time"|"flops"|"bytes"} heat */
-  paint(heat) {
+  setHeat(heat) {
     this.heat = heat;
-    this.tell("look");
+    this.notify("look");
   }
 
   /** Look at what was compiled for a target; "" is what ran here. @param {string} target */
-  aim(target) {
+  setTarget(target) {
     this.target = target;
-    this.selection = nothingSelected();
-    this.tell("target");
+    this.selection = createEmptySelection();
+    this.notify("target");
   }
 
   /** Change what the list of kernels shows. @param {Partial<KernelList>} change */
-  turn(change) {
+  updateList(change) {
     Object.assign(this.list, change);
-    this.tell("list");
+    this.notify("list");
   }
 
   /** Select several kernels: two to ask about, or those that one array connects. @param {string[]} names */
   selectKernels(names) {
     const { program } = this;
-    this.show("kernels", JSON.stringify(names), {
+    this.selectPaths("kernels", JSON.stringify(names), {
       kernels: names,
       paths: names.flatMap((name) => program?.kernels.get(name)?.eqns ?? []),
     });
@@ -269,11 +269,11 @@ export class Store {
   /** Select an edge of the graph. @param {string} from @param {string} to paths of equations */
   selectEdge(from, to) {
     const { program } = this;
-    const kernels = program ? kernelsOfEdge(program, from, to).filter((name) => name != null) : [];
+    const kernels = program ? findKernelsOfEdge(program, from, to).filter((name) => name != null) : [];
     this.list.tab = "kernels";
-    this.show("edge", JSON.stringify([from, to]), {
+    this.selectPaths("edge", JSON.stringify([from, to]), {
       kernels,
-      paths: [from, to].flatMap((path) => program?.inside(path) ?? []),
+      paths: [from, to].flatMap((path) => program?.listInside(path) ?? []),
     });
   }
 
@@ -283,27 +283,27 @@ export class Store {
    * @param {string} id
    * @param {{paths?: string[], kernels?: string[]}} given
    */
-  show(kind, id, given) {
-    if (this.program) this.selection = selected(this.program, kind, id, given);
-    this.tell("selection");
+  selectPaths(kind, id, given) {
+    if (this.program) this.selection = createSelection(this.program, kind, id, given);
+    this.notify("selection");
   }
 
   /** @param {"equation"|"kernel"|"line"|null} kind @param {string} [id] */
   select(kind, id = "") {
     const same = this.selection.kind === kind && this.selection.id === id;
-    this.selection = kind && this.program && !same ? selected(this.program, kind, id) : nothingSelected();
-    this.tell("selection");
+    this.selection = kind && this.program && !same ? createSelection(this.program, kind, id) : createEmptySelection();
+    this.notify("selection");
   }
 
   /** @param {number} number */
-  pick(number) {
+  pickProgram(number) {
     this.picked = number;
-    this.selection = nothingSelected();
-    this.tell("data");
+    this.selection = createEmptySelection();
+    this.notify("data");
   }
 
   /** @param {Change} change */
-  tell(change) {
+  notify(change) {
     for (const listener of [...this.listeners]) listener(change);
   }
 }

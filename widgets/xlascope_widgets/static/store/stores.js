@@ -5,7 +5,7 @@ import { Store } from "./store.js";
 /** @typedef {import("../ground/wire.js").Model} Model */
 
 /** @returns {Map<string, Store>} the stores of all models in this page */
-function storesOf() {
+function getStores() {
   const page = /** @type {{__xlascope_stores?: Map<string, Store>}} */ (globalThis);
   return (page.__xlascope_stores ??= new Map());
 }
@@ -15,8 +15,8 @@ function storesOf() {
  * @param {Model} model
  * @returns {Store}
  */
-export function storeOf(model) {
-  const stores = storesOf();
+export function getStore(model) {
+  const stores = getStores();
   const uid = model.get("uid");
   let store = stores.get(uid);
   if (!store) stores.set(uid, (store = new Store()));
@@ -25,21 +25,21 @@ export function storeOf(model) {
 }
 
 /** The model is gone. @param {Model} model */
-export function forget(model) {
-  storeOf(model).stop?.();
-  storesOf().delete(model.get("uid"));
+export function removeStore(model) {
+  getStore(model).stop?.();
+  getStores().delete(model.get("uid"));
 }
 
 /** Follow a model: what it has now and every change. @param {Model} model @param {Store} store */
-export function follow(model, store) {
+export function subscribeStore(model, store) {
   const programs = () => store.takePrograms(model.get("programs"), model.get("jaxprs"));
   const live = () => store.takeLive(model.get("live"));
-  const open = () => store.tell("open");
+  const open = () => store.notify("open");
   const asks = () => {
-    store.asks.take(model);
-    store.tell("asks");
+    store.queries.readModel(model);
+    store.notify("asks");
   };
-  store.asks.take(model);
+  store.queries.readModel(model);
   const changes = {
     "change:programs": programs,
     "change:live": live,

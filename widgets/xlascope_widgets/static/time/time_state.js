@@ -18,7 +18,7 @@
 const states = new WeakMap();
 
 /** @param {Store} store @returns {TimeState} */
-export function timeState(store) {
+export function getTimeState(store) {
   /** @type {TimeState} */ const state = states.get(store) ?? {
     colour: "pass",
     views: new Map(),

@@ -2,11 +2,11 @@
 /** One step on every device, and how it was built: to zoom and to walk through. */
 
 import { el } from "../ground/element.js";
-import { seconds } from "../ground/format.js";
+import { formatTime } from "../ground/format.js";
 import { registerPane } from "../parts/panes.js";
-import { drawUnread } from "../program/unreadable_notes.js";
-import { TIME_LEFT, TIME_RIGHT, drawTimeline, stepEnd, timelineWords } from "./draw_timeline.js";
-import { timeState } from "./time_state.js";
+import { drawUnreadable } from "../program/unreadable_notes.js";
+import { TIME_LEFT, TIME_RIGHT, drawTimeline, findStepEnd, describeTimeline } from "./draw_timeline.js";
+import { getTimeState } from "./time_state.js";
 /** @typedef {import("../parts/panes.js").Space} Space */
 /** @typedef {import("../program/program.js").Program} Program */
 /** @typedef {import("../store/store.js").Store} Store */
@@ -33,7 +33,7 @@ class Timeline {
   }
 
   get state() {
-    return timeState(this.store);
+    return getTimeState(this.store);
   }
 
   get width() {
@@ -47,17 +47,22 @@ class Timeline {
   }
 
   listen() {
-    this.pane.addEventListener("click", (event) => this.click(event), true);
-    this.pane.addEventListener("keydown", (event) => this.key(event));
-    this.pane.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.pane.addEventListener("pointerdown", (event) => this.press(event));
+    this.pane.addEventListener("click", (event) => this.handleClick(event), true);
+    this.pane.addEventListener("keydown", (event) => this.handleKey(event));
+    this.pane.addEventListener("wheel", (event) => this.handleWheel(event), { passive: false });
+    this.pane.addEventListener("pointerdown", (event) => this.handlePress(event));
   }
 
-  tools() {
+  drawTools() {
     const { state, view } = this;
-    const end = stepEnd(/** @type {Program} */ (this.store.program));
+    const end = findStepEnd(/** @type {Program} */ (this.store.program));
     if (!end) return null;
-    const pill = (/** @type {string} */ command, /** @type {string} */ text, /** @type {string} */ title, on = false) =>
+    const drawPill = (
+      /** @type {string} */ command,
+      /** @type {string} */ text,
+      /** @type {string} */ title,
+      on = false,
+    ) =>
       el(
         "button",
         {
@@ -73,18 +78,18 @@ class Timeline {
     return el(
       "span",
       { class: "xs-time-tools" },
-      view && el("span", { class: "xs-muted" }, `${seconds(view[1] - view[0])} of ${seconds(end)}`),
+      view && el("span", { class: "xs-muted" }, `${formatTime(view[1] - view[0])} of ${formatTime(end)}`),
       ["pass", "kind"].map((name) =>
-        pill(
+        drawPill(
           `colour ${name}`,
           name,
           `colour bars by ${name === "pass" ? "pass" : "XLA's kind of kernel"}`,
           state.colour === name,
         ),
       ),
-      pill("zoom in", "+", "zoom in (+, or Ctrl and the wheel)"),
-      pill("zoom out", "−", "zoom out (-)"),
-      pill("zoom fit", "fit", "the whole step (0)"),
+      drawPill("zoom in", "+", "zoom in (+, or Ctrl and the wheel)"),
+      drawPill("zoom out", "−", "zoom out (-)"),
+      drawPill("zoom fit", "fit", "the whole step (0)"),
     );
   }
 
@@ -110,9 +115,9 @@ class Timeline {
         },
         tree,
       ),
-      !stepEnd(program) && drawUnread(program.light.executed?.notes),
+      !findStepEnd(program) && drawUnreadable(program.light.executed?.notes),
       state.colour === "kind" &&
-        stepEnd(program) > 0 &&
+        findStepEnd(program) > 0 &&
         el(
           "div",
           { class: "xs-legend" },
@@ -124,7 +129,7 @@ class Timeline {
   }
 
   /** @param {string} what @param {string} value */
-  command(what, value) {
+  runCommand(what, value) {
     if (what === "colour") this.state.colour = /** @type {"pass"|"kind"} */ (value);
     if (what !== "zoom") return;
     if (value === "fit") this.zoomTo(0, Infinity);
@@ -132,7 +137,7 @@ class Timeline {
   }
 
   /** A click after a drag selects nothing. @param {MouseEvent} event */
-  click(event) {
+  handleClick(event) {
     if (this.dragged) event.stopImmediatePropagation();
     else {
       const zoom = /** @type {Element} */ (event.target).closest("[data-zoom]")?.getAttribute("data-zoom");
@@ -142,11 +147,11 @@ class Timeline {
   }
 
   /** @param {KeyboardEvent} event */
-  key(event) {
+  handleKey(event) {
     const target = /** @type {Element} */ (event.target);
     if (event.ctrlKey || event.metaKey || event.altKey || !target.closest(".xs-timeline-svg")) return;
-    if ("+=-0".includes(event.key)) this.command("zoom", { "-": "out", 0: "fit" }[event.key] ?? "in");
-    else if (event.key.startsWith("Arrow")) this.walk(target, event.key);
+    if ("+=-0".includes(event.key)) this.runCommand("zoom", { "-": "out", 0: "fit" }[event.key] ?? "in");
+    else if (event.key.startsWith("Arrow")) this.moveFocus(target, event.key);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -157,7 +162,7 @@ class Timeline {
    * @param {Element} from
    * @param {string} key
    */
-  walk(from, key) {
+  moveFocus(from, key) {
     const bars = /** @type {SVGRectElement[]} */ ([...this.pane.querySelectorAll("rect[data-bar]")]);
     if (!bars.length) return;
     const place = (/** @type {Element} */ bar) => ["x", "y", "width"].map((name) => Number(bar.getAttribute(name)));
@@ -191,17 +196,17 @@ class Timeline {
 
   /** @param {number} x in the window's pixels @returns {number} seconds from the start of the step */
   timeAt(x) {
-    const [from, to] = this.view ?? [0, stepEnd(/** @type {Program} */ (this.store.program))];
+    const [from, to] = this.view ?? [0, findStepEnd(/** @type {Program} */ (this.store.program))];
     const left = this.pane.querySelector(".xs-timeline-svg")?.getBoundingClientRect().left ?? 0;
     return from + ((x - left - TIME_LEFT) / (this.width - TIME_LEFT - TIME_RIGHT)) * (to - from);
   }
 
   /** @param {WheelEvent} event */
-  wheel(event) {
+  handleWheel(event) {
     if (
       !this.store.program ||
       !(/** @type {Element} */ (event.target).closest(".xs-timeline-svg")) ||
-      !stepEnd(this.store.program)
+      !findStepEnd(this.store.program)
     )
       return;
     const { view } = this;
@@ -219,7 +224,7 @@ class Timeline {
    * @param {number} [about] the moment that stays in its place; the focused bar or the middle
    */
   zoom(factor, about) {
-    const [from, to] = this.view ?? [0, stepEnd(/** @type {Program} */ (this.store.program))];
+    const [from, to] = this.view ?? [0, findStepEnd(/** @type {Program} */ (this.store.program))];
     const { activeElement } = this.pane.ownerDocument;
     const bar =
       activeElement?.matches("rect[data-bar]") && this.pane.contains(activeElement)
@@ -232,7 +237,7 @@ class Timeline {
   /** @param {number} from @param {number} to */
   zoomTo(from, to) {
     const program = /** @type {Program} */ (this.store.program);
-    const end = stepEnd(program);
+    const end = findStepEnd(program);
     const length = Math.max(end / MOST_ZOOM, to - from);
     const start = Math.max(0, Math.min(from, end - length));
     if (length >= end) this.state.views.delete(program.number);
@@ -241,7 +246,7 @@ class Timeline {
   }
 
   /** Drag a zoomed timeline. @param {PointerEvent} event */
-  press(event) {
+  handlePress(event) {
     const { view } = this;
     this.dragged = false;
     if (!view || event.button !== 0 || !(/** @type {Element} */ (event.target).closest(".xs-timeline-svg"))) return;
@@ -270,7 +275,7 @@ class Timeline {
 const timelines = new WeakMap();
 
 /** @param {Space} space */
-function timelineIn(space) {
+function getTimeline(space) {
   const known = timelines.get(space) ?? new Timeline(space);
   timelines.set(space, known);
   return known;
@@ -282,9 +287,9 @@ registerPane({
   order: 1,
   title: "timeline",
   tip: "one step on every device, and how it was built",
-  draw: (_, space) => space && timelineIn(space).draw(),
-  words: timelineWords,
-  tools: (_, space) => timelineIn(space).tools(),
-  attach: (space) => timelineIn(space).listen(),
-  command: (space, what, value) => timelineIn(space).command(what, value),
+  draw: (_, space) => space && getTimeline(space).draw(),
+  words: describeTimeline,
+  tools: (_, space) => getTimeline(space).drawTools(),
+  attach: (space) => getTimeline(space).listen(),
+  command: (space, what, value) => getTimeline(space).runCommand(what, value),
 });
